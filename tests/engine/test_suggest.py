@@ -8,6 +8,7 @@ import pytest
 
 from readroom.stores.memory import MemoryStore
 from tests.engine.documents.making import png
+from tests.hostile.containers import tarred, zipped
 from tests.laws.driving import Driver, fact
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
@@ -165,3 +166,42 @@ def test_a_path_that_goes_on_behind_a_file_says_so(tool: str) -> None:
     assert "src/dict.py is a file" in error["message"]
     if tool != "list_directory":
         assert "x = 1" in machine.follow(error["next"]).text
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("src\\dict.py", "src/dict.py"),
+        (".\\src\\dict.py", "src/dict.py"),
+        ("C:\\proj\\src\\dict.py", "src/dict.py"),
+        ("/src/dict.py", "src/dict.py"),
+        ("/workspace/proj/src/dict.py", "src/dict.py"),
+        ("../proj/src/dict.py", "src/dict.py"),
+        ("/src", "src"),
+    ],
+)
+def test_the_end_of_a_path_elsewhere_names_what_is_meant_here(path: str, meant: str) -> None:
+    machine = driver()
+    tools = [("read_file", {}), ("grep_files", {"pattern": "."})]
+    for tool, rest in tools if meant.endswith(".py") else [("list_directory", {})]:
+        error = fact(machine.call(tool, path=path, **rest), "error")
+        assert error["facts"]["near"] == [meant]
+        assert meant in error["message"]
+        assert not machine.follow(error["next"]).is_error
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../..", "C:\\", "/home/.env"])
+def test_nothing_is_meant_by_a_path_whose_end_is_not_here_or_denied(path: str) -> None:
+    machine = Driver(MemoryStore({".env": b"SECRET=1\n", "a": b"x\n"}))
+    assert fact(machine.call("read_file", path=path), "error")["next"] is None
+
+
+@pytest.mark.parametrize("path", ["a.zip/m/x.txt", "a.zip!m/x.txt", "d/b.tar/x.txt"])
+def test_a_path_into_an_archive_by_another_spelling_leads_to_its_listing(path: str) -> None:
+    machine = Driver(
+        MemoryStore({"a.zip": zipped({"m/x.txt": b"x\n"}), "d/b.tar": tarred({"x.txt": b"x\n"})})
+    )
+    error = fact(machine.call("read_file", path=path), "error")
+    listing = machine.follow(error["next"])
+    assert not listing.is_error
+    assert "entries 1-1 of 1" in listing.text

@@ -25,7 +25,7 @@ from readroom.session.shared.accounts import Account, MemoryAccounts
 from readroom.session.shared.clock import SteadyClock
 from readroom.session.shared.database import Database
 from readroom.session.shared.sessions import SharedSessions
-from readroom.session.shared.state import SharedState, _sweep
+from readroom.session.shared.state import SharedState, sweep
 
 OWNER = ("token", "workspace")
 
@@ -210,7 +210,7 @@ def test_sessions_live_on_when_the_clock_is_set(tmp_path: Path, days: int) -> No
         assert sessions.find("id", OWNER) == "{}"
         sessions.cancel("id", "7")
         assert one.sessions.cancelled("id", 60) == {"7"}
-        late.change(lambda execute: _sweep(execute, clock.now_us(execute)))
+        late.change(lambda execute: sweep(execute, clock.now_us(execute)))
         sessions.open("second", OWNER, "{}")
         assert one.sessions.find("id", OWNER) == "{}"
         assert one.sessions.find("second", OWNER) == "{}"

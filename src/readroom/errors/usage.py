@@ -220,13 +220,21 @@ class OutsideRoot(RefusedError):
 
     code = "outside_root"
 
-    def __init__(self, path: str, how: str) -> None:
+    def __init__(
+        self, path: str, how: str, *, meant: str | None = None, next_request: Request | None = None
+    ) -> None:
+        """`meant` is a place inside that its end names."""
+        advice = "Only files under the workspace root can be used; give a path relative to it."
         super().__init__(
             f"{quote(path)} is outside the workspace ({how})",
-            "Only files under the workspace root can be used; give a path relative to it.",
-            facts={"path": as_value(path), "how": how},
+            advice if meant is None else f"{advice} Did you mean {quote(meant)}?",
+            facts={
+                "path": as_value(path),
+                "how": how,
+                **({"near": [as_value(meant)]} if meant is not None else {}),
+            },
             # By "/" alone the root of the workspace is meant.
-            next_request=None if path.strip("/") else ListRequest(),
+            next_request=next_request if path.strip("/") else ListRequest(),
         )
 
 

@@ -15,6 +15,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
+from readroom.contracts.native.search import render_grep
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, read_grep_cursor
 from readroom.engine.grep.beside import Beside
@@ -25,15 +26,15 @@ from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.warnings import BEGINS_AGAIN, NOT_SORTED
 from readroom.engine.scope import Scope
 from readroom.errors import Cancelled, TimedOut
-from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE, Limits
+from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE, SMALL_FILE_BYTES, Limits
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import Reports, pattern_flags
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.values import GrepRequest, GrepSort
-from tests.engine.grep.searching import matches, on_disk, search
+from readroom.values import GrepRequest, GrepSort, ListRequest, ReadRequest
+from tests.engine.grep.searching import CAP, matches, on_disk, search
 from tests.laws.trees import Clock as LateClock
 
 FILES = {
@@ -131,6 +132,20 @@ def test_no_time_at_all_is_a_partial_result_and_offers_more_time(kind: str) -> N
             assert result.next.timeout_s == 3
         # As far as the search came, it does not go again.
         assert matches(search(store, replace(result.next, timeout_s=None))) == NEEDLES
+
+
+@pytest.mark.parametrize("path", [".", "a"])
+def test_where_there_is_no_more_time_to_ask_for_there_is_another_step(path: str) -> None:
+    request = GrepRequest("needle", path, timeout_s=GREP_MAX_TIMEOUT_S)
+    store = MemoryStore({"a": b"hay\n" * SMALL_FILE_BYTES})
+    result = search(store, request, deadline=Deadline(clock=LateClock(1)))
+    while result.next is not None:  # as far as it came
+        result = search(store, result.next, deadline=Deadline(clock=LateClock(1)))
+    assert (result.shown, result.reason, result.next) == (0, "timeout", None)
+    other = ReadRequest("a") if path == "a" else ListRequest(".")
+    assert [item.request for item in result.omitted] == [other]
+    said = render_grep(result, CAP).text
+    assert ("listed by: list_directory {}" if path == "." else 'read_file {"path":"a"}') in said
 
 
 def test_more_time_than_allowed_is_never_offered() -> None:

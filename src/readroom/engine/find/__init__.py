@@ -17,6 +17,7 @@ May be touched: with a run of `benchmarks/find`; what is kept, with the tests of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, final
 
@@ -310,9 +311,9 @@ class _Ranking:
             try:
                 best = files.first(begin + FIND_FILES_APART)[begin:]
                 apart, parts = self._parts(scale, seen, best, cursor.round, is_first=not page.shown)
-            except TimedOut:
+            except TimedOut as error:
                 if not page.shown:
-                    raise
+                    raise self._by_word(error) from None
                 waiting = 0
                 break
             page.begin(apart, scale)
@@ -339,6 +340,13 @@ class _Ranking:
             warnings=page.warnings(),
             next=self._behind(cursor, seen) if waiting or left else None,
         )
+
+    def _by_word(self, error: TimedOut) -> TimedOut:
+        """The failure with a search that goes through everything piece by piece."""
+        request = self._request
+        word = max(re.findall(r"\w+", request.query), key=len)
+        by_word = GrepRequest(word, request.path, request.glob, request.type, fixed=True, ignore_case=True)
+        return TimedOut(error.seconds, "Search for one of its words instead.", next_request=by_word)
 
     def _shown(
         self, page: PageOfPassages, cursor: FindCursor, parts: Sequence[RankedPart]

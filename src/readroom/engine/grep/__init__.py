@@ -27,7 +27,7 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
 from readroom.engine.grep import ripgrep
 from readroom.engine.grep.candidates import PLAIN, WIDE, Finding, Rounds
-from readroom.engine.grep.coverage import ITSELF, Coverage, Left, more_time, patient
+from readroom.engine.grep.coverage import ITSELF, Coverage, Left, instead, more_time, patient
 from readroom.engine.grep.file import FileSearch
 from readroom.engine.grep.lines import Opened, Searcher
 from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, Symbols, by_age
@@ -168,7 +168,7 @@ class _Search:
                     self.files.text(content, path, ITSELF)
             except TimedOut:
                 self.files.leave(file, ITSELF)
-                return self._stopped(self._begun())
+                return self._stopped(self._begun(), alone=True)
             if not self._searcher.binary:
                 return self._result()
             warning, again = not_text(self._request, source)
@@ -191,7 +191,7 @@ class _Search:
             with self._noting(source, path):
                 self.files.document(source, path, ITSELF, within)
         except TimedOut:
-            return self._stopped(self._begun() or Last((), ITSELF, place_in(1, 0)))
+            return self._stopped(self._begun() or Last((), ITSELF, place_in(1, 0)), alone=True)
         return self._result()
 
     def _begun(self) -> Last | None:
@@ -204,8 +204,7 @@ class _Search:
     def folder(self, top: Folder) -> GrepResult:
         """A search of everything below a folder."""
         self._top = top.real
-        globs = ripgrep.globs_of_type(self._request)
-        scope = Scope(self._guard, self._request, top.real, globs)
+        scope = Scope(self._guard, self._request, top.real, ripgrep.globs_of_type(self._request))
         if sort_of(self._request) != "path" and (ranked := self._in_rank_order(top, scope)) is not None:
             return ranked
         with ExitStack() as opened:
@@ -261,10 +260,7 @@ class _Search:
         return None
 
     def _in_rank_order(self, top: Folder, scope: Scope) -> GrepResult | None:
-        """The page in an order that is not by path; None where that could not be known in time.
-
-        Then a search that begins has some of its time left, in which it goes by path.
-        """
+        """The page in an order that is not by path; None where time suffices only to go by path."""
         begins = self._cursor is None
         within = self._deadline.within(self._seconds * GREP_RANK_SHARE) if begins else self._deadline
         with ExitStack() as opened:
@@ -272,7 +268,11 @@ class _Search:
                 rounds = self._rounds_below(top, scope, opened, within)
                 ranked = sorted(self._ranked(rounds, within))
             except TimedOut:
-                return self._by_path() if begins else self._unsorted()
+                if not begins:
+                    return self._unsorted()
+                self._left.begin_again(NOT_SORTED)
+                self._request = replace(self._request, sort="path")
+                return None
             self._take_over(rounds)
             for place, path in ranked:
                 if self._cursor is not None and place < self._cursor.place:
@@ -418,7 +418,9 @@ class _Search:
             ],
         )
 
-    def _stopped(self, at: Last | None, coverage: Coverage | None = None) -> GrepResult:
+    def _stopped(
+        self, at: Last | None, coverage: Coverage | None = None, *, alone: bool = False
+    ) -> GrepResult:
         """The deadline passed: what there is, how far the search came, and how to go on.
 
         `at` is the first file that is not done; None when that is not known, or is the only one.
@@ -430,15 +432,19 @@ class _Search:
             at = last
         at = self._behind_left(at)
         rank = PLAIN if at is None else at.rank
-        if at is None or self._began_at(at):
-            following = self._more_time(at)
-        else:
+        following = self._more_time(at)
+        if at is not None and not self._began_at(at):
             following = replace(patient(self._request), cursor=write_grep_cursor(self._request, *at))
         searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
         if not self._local and self._cursor is None and rank == PLAIN:
             searched = self._examined
-        return replace(
+        result, beside = (
             self._result(),
+            [] if following is not None else [instead(self._request, alone=alone)],
+        )
+        return replace(
+            result,
+            omitted=[*beside, *result.omitted],
             complete=False,
             reason="timeout",
             searched_files=searched,
@@ -477,16 +483,10 @@ class _Search:
         behind = write_grep_cursor(self._request, at.rank, at.path, place_in(part_of(place) + 1, 0))
         return replace(self._request, cursor=behind)
 
-    def _by_path(self) -> None:
-        """The order was not known in time: this page, in what is left of it, and all behind it go by path."""
-        self._left.begin_again(NOT_SORTED)
-        self._request = replace(self._request, sort="path")
-
     def _unsorted(self) -> GrepResult:
         """The deadline of a page that goes on passed before the order was known: nothing is shown."""
-        if self._seconds < GREP_MAX_TIMEOUT_S:
-            following = self._more_time(None)
-        else:
+        following = self._more_time(None)
+        if following is None:
             self._left.begin_again(BEGINS_AGAIN)
             following = replace(self._request, sort="path", cursor=None)
         return replace(self._result(), complete=False, reason="timeout", next=following)

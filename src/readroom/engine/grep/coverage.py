@@ -23,7 +23,7 @@ from readroom.errors import ReadroomError
 from readroom.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
 from readroom.paths import WorkPath
 from readroom.quoting import joined, quote
-from readroom.values import GrepRequest, Omission, Warn
+from readroom.values import GrepRequest, ListRequest, Omission, ReadRequest, Warn
 
 _KEPT_EVERY = 16
 """Of so many names one is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
@@ -114,6 +114,12 @@ ITSELF = "."
 def more_time(seconds: float) -> float:
     """What is suggested after so many seconds that did not suffice."""
     return min(max(seconds * _PATIENCE, _LEAST_S), GREP_MAX_TIMEOUT_S)
+
+
+def instead(request: GrepRequest, *, alone: bool) -> Omission:
+    """What is left where there is no more time to ask for: a file page by page, a folder by its parts."""
+    other = ReadRequest(request.path) if alone else ListRequest(request.path)
+    return Omission("files", 1, 1, "timeout", request=other)
 
 
 def patient(request: GrepRequest) -> GrepRequest:

@@ -190,7 +190,7 @@ class SharedState:
 
     def sweep(self) -> None:
         """Forget what nobody has used for long. Raises StateFailed."""
-        self.database.change(lambda execute: _sweep(execute, self._clock.now_us(execute)))
+        self.database.change(lambda execute: sweep(execute, self._clock.now_us(execute)))
 
     def spent(self) -> list[Spending]:
         """What was paid from every account, the largest first. Raises StateFailed."""
@@ -218,7 +218,8 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _sweep(execute: Execute, steady_us: int) -> None:
+def sweep(execute: Execute, steady_us: int) -> None:
+    """Forget what nobody has used for long; sessions by the time that they age by."""
     before_us = execute.now_us() - int(STATE_KEPT_S * 1_000_000)
     execute("DELETE FROM state_held WHERE until_us < ?", (before_us,))
     conversations = ("session\n", before_us - int(STATE_SPENT_S * 1_000_000))
