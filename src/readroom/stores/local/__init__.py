@@ -254,7 +254,7 @@ class LocalStore:
         except OSError as error:
             raise self._failed(error, path) from None
         folder = LocalFolder(found)
-        if path == "." and self._is_removed():
+        if path == "." and os.fstat(found.fd).st_nlink == 0:
             # It can still be opened, and has no entries: that is not what its readers are to believe.
             folder.close()
             raise _removed(path)
@@ -275,7 +275,7 @@ class LocalStore:
 
         if path == ".":
             raise NotAFile(path, "folder")
-        if self._is_removed():
+        if self._root is not None and os.fstat(self._root.fd).st_nlink == 0:
             raise _removed(path)
         try:
             # Systems without confinement by the kernel have no files without a name either, or unsound ones.
@@ -299,14 +299,11 @@ class LocalStore:
         except OSError as error:
             raise translated(error, path) from None
 
-    def _is_removed(self) -> bool:
-        """Whether the root itself was removed; whoever made it anew made another."""
-        root = self._root
-        return root is not None and os.fstat(root.fd).st_nlink == 0
-
     def _failed(self, error: OSError, path: WorkPath) -> ReadroomError:
-        is_missing = isinstance(error, FileNotFoundError) and not isinstance(error, ReadroomError)
-        return _removed(path) if is_missing and self._is_removed() else translated(error, path)
+        """The failure in our words: what is missing in a root that was removed is missing for that reason."""
+        root = self._root
+        is_removed = root is not None and error.errno == errno.ENOENT and os.fstat(root.fd).st_nlink == 0
+        return _removed(path) if is_removed else translated(error, path)
 
     def close(self) -> None:
         """Release the root, when calls that are still running are done with it."""
