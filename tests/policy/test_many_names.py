@@ -17,7 +17,18 @@ _CROWD = [f"no pattern is about {number}" for number in range(70)]
 _SOME_NAMES = st.lists(
     st.one_of(
         st.sampled_from(
-            [".env", ".ENV", ".env.example", "a.pem", "A.PEM", "id_rsa", "Id_Rsa.pub", "a", "b.log"]
+            [
+                ".env",
+                ".ENV",
+                ".env.example",
+                "a.pem",
+                "A.PEM.Gz",
+                "id_rsa.xz",
+                "Id_Rsa.pub",
+                "a",
+                "b.log",
+                ".gz",
+            ]
         ),
         st.text(st.sampled_from("aAbB.é*_\udcff\u200d"), min_size=1, max_size=5).filter(
             lambda name: name not in (".", "..")
