@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TypeAlias
 
 import pytest
@@ -24,10 +25,21 @@ from readroom.errors import TimedOut
 from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
 from readroom.policy.guard import Guard
 from readroom.stores.base import Store
-from readroom.values import Cap, FindRequest, GrepRequest, GrepResult, ListEntry, ListRequest, ReadRequest
+from readroom.stores.local import LocalStore
+from readroom.values import (
+    Cap,
+    FindRequest,
+    GrepRequest,
+    GrepResult,
+    Include,
+    ListEntry,
+    ListRequest,
+    ReadRequest,
+)
 from readroom.values.find import FindInclude
 from tests.depth import depth
 from tests.engine.serving import job, serving
+from tests.formats.packing import PACK
 from tests.laws.trees import ARCHIVES, DOCUMENTS, LINKS, PLAIN, Clock, Made, held, tree, with_members
 
 MOST_PAGES = 2000
@@ -350,3 +362,52 @@ def test_a_ranked_search_shows_every_passage_once_wherever_time_ends(kind: str, 
                     assert wanted <= finding.lines
     finally:
         documents.close()
+
+
+# --- while files change ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(depth(16, 4)))
+@pytest.mark.parametrize("kind", ["list", "grep", "compressed"])
+def test_what_stays_is_shown_once_while_others_come_and_go(tmp_path: Path, kind: str, seed: int) -> None:
+    """Pages go on by name: what is made and removed between them moves nothing."""
+    rng = random.Random(f"{kind} {seed}")
+
+    def name() -> str:
+        return rng.choice(["", "d/", "d/e/", "b.d/"]) + "".join(rng.choices("aAb.é-!", k=3)) + ".txt"
+
+    def put(path: str) -> None:
+        Path(tmp_path, path).parent.mkdir(parents=True, exist_ok=True)
+        text = b"needle\nhay\nneedle\n"
+        Path(tmp_path, path).write_bytes(PACK["gzip"](text) if kind == "compressed" else text)
+
+    stay, others = {name() for _ in range(25)}, set[str]()
+    for path in stay:
+        put(path)
+    include = frozenset[Include](["compressed"] if kind == "compressed" else [])
+    grepped: GrepRequest | None = GrepRequest("needle", include=include | {"hidden"}, sort="path", limit=3)
+    listed: ListRequest | None = ListRequest(depth=9, limit=3)
+    found: list[tuple[str, int | None]] = []
+    services = serving(Guard(LocalStore(tmp_path)))
+    while (listed if kind == "list" else grepped) is not None:
+        if kind == "list":
+            assert listed is not None
+            listing_page = list_page(services, job(listed, ROOMY))
+            found += [(entry.path, None) for entry in listing_page.entries]
+            listed = listing_page.next
+        else:
+            assert grepped is not None
+            page = grep(services, job(grepped, ROOMY))
+            found += [(path, line) for path, _, line in shown(page)]
+            grepped = page.next
+        for path in [path for path in others if rng.random() < 0.4]:
+            Path(tmp_path, path).unlink()
+            others.discard(path)
+        for path in {name() for _ in range(rng.randint(0, 4))} - stay:
+            put(path)
+            others.add(path)
+    lines = [None] if kind == "list" else [1, 3]
+    assert sorted(place for place in found if place[0] in stay) == sorted(
+        (path, line) for path in stay for line in lines
+    )
+    assert len(found) == len(set(found))
