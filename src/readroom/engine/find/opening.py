@@ -16,7 +16,7 @@ from readroom.errors import TooLarge
 from readroom.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.formats.kinds import classify
 from readroom.limits import HEAD_BYTES
-from readroom.limits.find import FIND_FILE_BYTES
+from readroom.limits.find import FIND_DOCUMENT_S, FIND_FILE_BYTES
 from readroom.paths import WorkPath, may_lead_inside
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
@@ -73,7 +73,12 @@ class Opener:
         from readroom.session.expansions import ExpandedSource
 
         services, request = self._services, GrepRequest("", source.real)
-        with searchable(source, request, services.indexes, services.limits, deadline) as content:
+        if source.size > FIND_FILE_BYTES and is_packed(source):
+            raise TooLarge(quote(source.real), source.size, FIND_FILE_BYTES, "bytes", _ADVICE)
+        with (
+            deadline.share(FIND_DOCUMENT_S) as within,  # a bomb of zeros keeps nobody waiting
+            searchable(source, request, services.indexes, services.limits, within) as content,
+        ):
             if content is source:
                 return None
             if content.size > FIND_FILE_BYTES:
