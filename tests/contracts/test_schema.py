@@ -71,6 +71,16 @@ def test_an_unknown_argument_is_named_with_the_nearest_known() -> None:
     assert caught.value.facts["known"] == ["path", "limit", "share", "flag", "mode", "glob", "include"]
 
 
+def test_the_one_unknown_argument_is_meant_by_the_one_that_is_lacking() -> None:
+    """`filename` for `path`: no spelling says so, the call does."""
+    with pytest.raises(UnknownArgument, match="Did you mean 'path'"):
+        parse(Sample, "sample", {"filename": "x"})
+    for arguments in ({"filename": "x", "zzz": 1}, {"path": "x", "zzz": 1}):
+        with pytest.raises(UnknownArgument) as caught:
+            parse(Sample, "sample", arguments)
+        assert caught.value.facts["near"] is None
+
+
 def test_an_unknown_argument_that_resembles_nothing_gets_the_list() -> None:
     with pytest.raises(UnknownArgument, match=r"takes no argument 'zzz'\. It takes: path, limit"):
         given_to(zzz=3)

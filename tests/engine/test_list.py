@@ -501,8 +501,12 @@ def test_by_size_the_time_limit_gives_what_was_seen_and_the_way_by_name() -> Non
 
 @pytest.mark.parametrize("sort", ["name", "size"])
 def test_nothing_before_the_time_limit_is_a_failure(sort: ListSort) -> None:
-    with pytest.raises(TimedOut):
+    with pytest.raises(TimedOut) as failure:
         under(folders(40), Clock(1), depth=2, sort=sort)
+    assert failure.value.next == ListRequest()  # what stands in the folder itself is known sooner
+    with pytest.raises(TimedOut) as failure:
+        under(folders(40), Clock(1))
+    assert failure.value.next is None
 
 
 def test_a_caller_that_goes_away_ends_the_work() -> None:

@@ -7,6 +7,8 @@ import gzip
 import pytest
 
 from readroom.stores.memory import MemoryStore
+from tests.engine.documents.making import png
+from tests.hostile.containers import tarred, zipped
 from tests.laws.driving import Driver, fact
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
@@ -133,3 +135,73 @@ def test_an_empty_symbol_leads_to_the_outline_where_there_can_be_one(path: str, 
     reply = machine.follow(fact(machine.call("read_file", path=path, symbol=" "), "error")["next"])
     assert not reply.is_error
     assert shown in reply.text
+
+
+def test_no_name_is_suggested_whose_read_is_refused() -> None:
+    """Where it would stand in the way of one that can be read, that comes up."""
+    files = {
+        "logo.bin": bytes(range(256)),
+        "shot.png": png(1, 1),
+        "l.gz": gzip.compress(b"x\n"),
+    }
+    files |= {f"data/part{number}.bin": bytes(range(256)) for number in range(8)} | {"data/party": b"text\n"}
+    machine = Driver(MemoryStore(files))
+    assert fact(machine.call("read_file", path="logo.bni"), "error")["facts"]["near"] == []
+    assert fact(machine.call("read_file", path="data/part.bin"), "error")["facts"]["near"] == []
+    for path, found in (("shto.png", "shot.png"), ("data/prt", "data/party"), ("l.gzz", "l.gz")):
+        near = fact(machine.call("read_file", path=path), "error")
+        assert near["facts"]["near"] == [found]
+        assert not machine.follow(near["next"]).is_error
+    # To look for text in it, or to move it, is something else.
+    near = fact(machine.call("grep_files", pattern="x", path="logo.bni"), "error")["facts"]["near"]
+    assert near == ["logo.bin"]
+
+
+@pytest.mark.parametrize("tool", ["read_file", "grep_files", "list_directory"])
+def test_a_path_that_goes_on_behind_a_file_says_so(tool: str) -> None:
+    machine = driver()
+    rest = {"pattern": "x"} if tool == "grep_files" else {}
+    error = fact(machine.call(tool, path="src/dict.py/__init__/x.c", **rest), "error")
+    assert error["facts"]["file"] == "src/dict.py"
+    assert "src/dict.py is a file" in error["message"]
+    if tool != "list_directory":
+        assert "x = 1" in machine.follow(error["next"]).text
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("src\\dict.py", "src/dict.py"),
+        (".\\src\\dict.py", "src/dict.py"),
+        ("C:\\proj\\src\\dict.py", "src/dict.py"),
+        ("/src/dict.py", "src/dict.py"),
+        ("/workspace/proj/src/dict.py", "src/dict.py"),
+        ("../proj/src/dict.py", "src/dict.py"),
+        ("/src", "src"),
+    ],
+)
+def test_the_end_of_a_path_elsewhere_names_what_is_meant_here(path: str, meant: str) -> None:
+    machine = driver()
+    tools = [("read_file", {}), ("grep_files", {"pattern": "."})]
+    for tool, rest in tools if meant.endswith(".py") else [("list_directory", {})]:
+        error = fact(machine.call(tool, path=path, **rest), "error")
+        assert error["facts"]["near"] == [meant]
+        assert meant in error["message"]
+        assert not machine.follow(error["next"]).is_error
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../..", "C:\\", "/home/.env"])
+def test_nothing_is_meant_by_a_path_whose_end_is_not_here_or_denied(path: str) -> None:
+    machine = Driver(MemoryStore({".env": b"SECRET=1\n", "a": b"x\n"}))
+    assert fact(machine.call("read_file", path=path), "error")["next"] is None
+
+
+@pytest.mark.parametrize("path", ["a.zip/m/x.txt", "a.zip!m/x.txt", "d/b.tar/x.txt"])
+def test_a_path_into_an_archive_by_another_spelling_leads_to_its_listing(path: str) -> None:
+    machine = Driver(
+        MemoryStore({"a.zip": zipped({"m/x.txt": b"x\n"}), "d/b.tar": tarred({"x.txt": b"x\n"})})
+    )
+    error = fact(machine.call("read_file", path=path), "error")
+    listing = machine.follow(error["next"])
+    assert not listing.is_error
+    assert "entries 1-1 of 1" in listing.text

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
 import pytest
 
+from readroom import Workspace
 from readroom.deadline import Deadline
 from readroom.errors import (
     BadConfig,
@@ -27,6 +29,7 @@ from readroom.policy.rules import AllowList, Denials, Rule, Rules
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import EntryKind
+from tests.hostile.containers import zipped
 from tests.stores.worlds import WAYS, LocalWorld, MemoryWorld, Way, World
 
 FILES = frozenset((EntryKind.FILE,))
@@ -443,3 +446,25 @@ def test_a_pipe_or_link_in_place_of_a_file_is_not_opened_from_its_folder(way: Wa
         place.symlink_to("../outside")
         with pytest.raises(NotAFile):
             visible.open("x")
+
+
+@pytest.mark.parametrize(
+    "name", ["id_rsa.gz", "KEY.PEM.GZ", "sub/a.key.xz", ".netrc.zst", "a.zip!/id_rsa.bz2"]
+)
+def test_what_is_denied_is_denied_when_it_is_compressed(name: str) -> None:
+    """Reads and searches show the content of compressed files."""
+    packed = gzip.compress(b"CANARY\n")
+    files = {name: packed} if "!" not in name else {"a.zip": zipped({name.partition("!/")[2]: packed})}
+    with Workspace(MemoryStore({**files, "notes.md.gz": packed})) as workspace:
+        assert "denied" in workspace.call("read_file", {"path": name}).text
+        include = ["compressed", "hidden", "archives"]
+        for tool, rest in (("grep_files", {"pattern": "CANARY"}), ("find_relevant", {"query": "canary"})):
+            reply = workspace.call(tool, {**rest, "include": include})
+            assert name.rpartition("/")[2] not in reply.text
+            assert "notes.md.gz" in reply.text
+
+
+def test_a_list_of_what_is_allowed_says_it_of_compressed_files_themselves() -> None:
+    rules = Rules([AllowList(["*.gz"], "test")])
+    assert rules.decide(WorkPath("notes.gz"), folder=False).allowed
+    assert not rules.decide(WorkPath("notes"), folder=False).allowed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,18 @@ _CROWD = [f"no pattern is about {number}" for number in range(70)]
 _SOME_NAMES = st.lists(
     st.one_of(
         st.sampled_from(
-            [".env", ".ENV", ".env.example", "a.pem", "A.PEM", "id_rsa", "Id_Rsa.pub", "a", "b.log"]
+            [
+                ".env",
+                ".ENV",
+                ".env.example",
+                "a.pem",
+                "A.PEM.Gz",
+                "id_rsa.xz",
+                "Id_Rsa.pub",
+                "a",
+                "b.log",
+                ".gz",
+            ]
         ),
         st.text(st.sampled_from("aAbB.é*_\udcff\u200d"), min_size=1, max_size=5).filter(
             lambda name: name not in (".", "..")
@@ -79,3 +91,12 @@ def test_ignore_files_hide_the_same_of_many_names_as_of_each(
     tree = IgnoreTree(guard)
     each = {name for name in names if tree.ignored(join(folder, name), folder=name in folders)}
     assert IgnoreTree(guard).hidden(folder, names, folders) == each
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name"), [("*.pem", "a.pem.gz"), ("id_rsa", "id_rsa.XZ"), ("cred*", "creds.zst")]
+)
+@pytest.mark.parametrize("crowd", [[], _CROWD])
+def test_compressed_names_are_denied_among_others_too(pattern: str, name: str, crowd: list[str]) -> None:
+    rules = Rules([_layer([pattern], allow=False)])
+    assert rules.denied(WorkPath("."), [*crowd, name, "notes.gz"], frozenset()) == {name}

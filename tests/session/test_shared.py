@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any, final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readroom.database import Execute
+from readroom.database.sqlite import SqliteBackend
 from readroom.errors import StateFailed
-from readroom.limits import HTTP_SESSIONS
+from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
 from readroom.limits.session import BUDGET_ACCOUNTS, SESSION_FILES, STATE_CONVERSATIONS
 from readroom.session.conversation import SeenHere
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import Account, MemoryAccounts
-from readroom.session.shared.state import SharedState
+from readroom.session.shared.clock import SteadyClock
+from readroom.session.shared.database import Database
+from readroom.session.shared.sessions import SharedSessions
+from readroom.session.shared.state import SharedState, sweep
 
 OWNER = ("token", "workspace")
 
@@ -157,6 +163,62 @@ def test_a_session_is_found_by_its_owner_alone_and_ends_for_all(tmp_path: Path) 
         other.sessions.close("id")
         assert one.sessions.find("id", OWNER) is None
         assert one.sessions.cancelled("id", 60) is None
+
+
+class Shifted:
+    """The statements of a transaction on a machine whose clock was set forward."""
+
+    def __init__(self, execute: Execute, us: int) -> None:
+        self._execute = execute
+        self._us = us
+
+    def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        return self._execute(sql, values)
+
+    def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        self._execute.many(sql, rows)
+
+    def now_us(self) -> int:
+        return self._execute.now_us() + self._us
+
+
+@final
+class LateBackend:
+    """A database of such a machine."""
+
+    def __init__(self, path: str, us: int) -> None:
+        self._inner = SqliteBackend(path, failure=StateFailed)
+        self._us = us
+        self.name, self.failure = self._inner.name, self._inner.failure
+        self.migrate, self.close = self._inner.migrate, self._inner.close
+
+    def run(self, work: Callable[[Execute], Any], *, write: bool) -> Any:
+        return self._inner.run(lambda execute: work(Shifted(execute, self._us)), write=write)
+
+
+@pytest.mark.skipif(not Path("/proc/sys/kernel/random/boot_id").exists(), reason="nothing tells starts apart")
+@pytest.mark.parametrize("days", [1, 400, -1])
+def test_sessions_live_on_when_the_clock_is_set(tmp_path: Path, days: int) -> None:
+    """In a process that was there before, in one that begins after it, and through a sweep."""
+    with processes(tmp_path) as (one, other):
+        one.sessions.open("id", OWNER, "{}")
+        assert other.sessions.find("id", OWNER) == "{}"
+        backend = LateBackend(str(tmp_path / "state.sqlite3"), days * 86_400_000_000)
+        late = Database("state", lambda: backend)
+        clock = SteadyClock(one_machine=True)
+        sessions = SharedSessions(late, "server", clock)
+        assert sessions.find("id", OWNER) == "{}"
+        sessions.cancel("id", "7")
+        assert one.sessions.cancelled("id", 60) == {"7"}
+        late.change(lambda execute: sweep(execute, clock.now_us(execute)))
+        sessions.open("second", OWNER, "{}")
+        assert one.sessions.find("id", OWNER) == "{}"
+        assert one.sessions.find("second", OWNER) == "{}"
+        # And what nobody uses ends as ever.
+        idle_us = int(HTTP_SESSION_IDLE_S * 1_000_000) + 1
+        late.change(lambda execute: execute("UPDATE state_sessions SET used_us = used_us - ?", (idle_us,)))
+        assert sessions.find("id", OWNER) is None
+        late.close()
 
 
 def test_the_sessions_of_whoever_has_most_make_way(tmp_path: Path) -> None:

@@ -147,11 +147,13 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
     if not isinstance(sent, Mapping):
         raise WrongType(tool, within.rstrip(".") or "arguments", "an object", _kind(sent))
     fields = _forms(arguments)
-    for name in sent:
-        if name not in fields:
-            raise UnknownArgument(
-                tool, within + str(name), _near(str(name)[:VALUE_CHARS], fields), list(fields)
-            )
+    unknown = [str(name) for name in sent if name not in fields]
+    if unknown:
+        lacking = [name for name, field in fields.items() if field.required and sent.get(name) is None]
+        # Of one that is lacking and one that is not known, the one is meant by the other.
+        only = lacking[0] if len(unknown) == len(lacking) == 1 else None
+        near = _near(unknown[0][:VALUE_CHARS], fields) or only
+        raise UnknownArgument(tool, within + unknown[0], near, list(fields))
     values: dict[str, object] = {}
     for name, field in fields.items():
         value = sent.get(name)

@@ -21,8 +21,17 @@ from readroom.caller import ANONYMOUS, Caller
 from readroom.contracts.base import Contract
 from readroom.deadline import Deadline
 from readroom.engine.services import Job, OwnCommands, Services
-from readroom.engine.suggest import with_near_names
-from readroom.errors import BadValue, Binary, Closed, NotAFolder, NotFound, Protected, ReadroomError
+from readroom.engine.suggest import with_near_names, with_place_inside
+from readroom.errors import (
+    BadValue,
+    Binary,
+    Closed,
+    NotAFolder,
+    NotFound,
+    OutsideRoot,
+    Protected,
+    ReadroomError,
+)
 from readroom.formats.holding import is_archive_name
 from readroom.limits import Limits
 from readroom.paths import WorkPath, may_lead_inside
@@ -119,10 +128,13 @@ class Engine:
         own = guard = services.guard
         for name in verb.paths:
             spelled, there = getattr(request, name), own
-            if services.commands is None:
-                path = own.parse(spelled)
-            else:
-                there, path = _place(services.commands, own, record, request, spelled)
+            try:
+                if services.commands is None:
+                    path = own.parse(spelled)
+                else:
+                    there, path = _place(services.commands, own, record, request, spelled)
+            except OutsideRoot as error:
+                raise with_place_inside(error, own, request, spelled) from None
             if name == verb.paths[0]:
                 guard = there
             # A path is normalized once, so that every reply and hint shows one spelling.
@@ -138,7 +150,9 @@ class Engine:
         try:
             performed = act(services, job)
         except NotFound as error:
-            raise with_near_names(error, services, request, deadline) from None
+            raise with_near_names(
+                error, services, request, deadline, archives=bool(record.archives)
+            ) from None
         except NotAFolder as error:
             if verb.traces == "edit":  # to read what is in the way does not help a change
                 error.advice, error.next = "Choose a path that does not lead through it.", None

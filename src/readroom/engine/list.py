@@ -122,8 +122,14 @@ class _Listing:
             else:
                 self._by_value(runs)
         if not walk.finished and not self._page.entries:
-            raise TimedOut(self._limits.list_timeout_s, "List a subfolder, or use a smaller depth.")
+            advice = "List a subfolder, or use a smaller depth."
+            raise TimedOut(self._limits.list_timeout_s, advice, next_request=self._smaller())
         return self._shown(walk)
+
+    def _smaller(self) -> ListRequest | None:
+        """What is listed sooner: the folder itself, as it comes; None where that was asked for."""
+        smaller = replace(self._request, depth=1, sort="name", cursor=None)
+        return smaller if smaller != self._request else None
 
     def _by_name(self, runs: Iterator[Run]) -> None:
         """The walk is in this order: skip to the cursor, take what fits, count the rest."""

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from functools import partial
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.services import Services
-from readroom.errors import NotFound, ReadroomError
-from readroom.limits import LIST_MAX_DEPTH
-from readroom.paths import OUTPUTS, ROOT, WorkPath, basename, parent
+from readroom.errors import AbsentError, NotFound, OutsideRoot, ReadroomError
+from readroom.formats.compressed import by_magic
+from readroom.formats.holding import is_archive_name
+from readroom.limits import HEAD_BYTES, LIST_MAX_DEPTH
+from readroom.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
 from readroom.policy.guard import Guard
-from readroom.values import FindRequest, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.quoting import quote
+from readroom.values import EntryKind, FindRequest, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = frozenset("*?{")
 """Of which a path has at least one that is meant as a glob; names with brackets are common."""
+
+_SLASHES = re.compile(r"[/\\]")
+
+NEAR_PARTS = 16
+"""Parts at the end of a path elsewhere that are looked for here."""
 
 _WITH_LINES = re.compile(
     r"(?P<path>(?:.*/)?(?!\.{1,2}[:#])[^/]+?)(?::(?P<line>[1-9]\d{0,8})(?:-(?P<last>\d{1,9})|:\d+)?:?|#L(?P<mark>[1-9]\d{0,8})(?:-L?(?P<end>\d{1,9}))?)",
@@ -25,7 +35,9 @@ _WITH_LINES = re.compile(
 """A path with the lines that are meant, as programs print it: `a.c:7`, `a.c:7:2`, `a.c:7-9`, `a.c#L7-L9`."""
 
 
-def with_near_names(error: NotFound, services: Services, request: Request, deadline: Deadline) -> NotFound:
+def with_near_names(
+    error: NotFound, services: Services, request: Request, deadline: Deadline, *, archives: bool = True
+) -> NotFound:
     """The same failure with names that would have worked, if it is about the path that was asked for.
 
     Args:
@@ -33,6 +45,7 @@ def with_near_names(error: NotFound, services: Services, request: Request, deadl
         services: What may be seen, and where outputs of the caller's commands are kept.
         request: What was asked for.
         deadline: Ends the search for names.
+        archives: Whether the contract has paths into archives.
     """
     if error.path != request.path or error.facts.get("near"):
         return error
@@ -45,11 +58,89 @@ def with_near_names(error: NotFound, services: Services, request: Request, deadl
         return NotFound(request.path, next_request=pattern)
     verb = BY_REQUEST[type(request)]
     asked = _without_lines(request)
-    near = services.guard.near(asked.path, verb.near, deadline)
+    inside = _file_above(services.guard, WorkPath(request.path))
+    is_wanted = partial(_can_be_read, services.guard) if isinstance(request, ReadRequest) else _any
+    near = services.guard.near(asked.path, verb.near, deadline, is_wanted)
+    if archives and (archive := _archive_in(services.guard, request.path)) is not None:
+        return NotFound(request.path, next_request=ListRequest(archive + BORDER), inside=inside)
+    if not near and "\\" in asked.path and (meant := _by_its_end(services.guard, asked.path)) is not None:
+        near = [meant]
+    if inside is not None and not near and EntryKind.FILE in verb.near and is_wanted(inside):
+        near = [inside]
     if near and near[0] == asked.path:
         near = near[:1]
     following = _next(verb.suggestion, asked, near[0]) if near else None
-    return NotFound(request.path, near, next_request=following)
+    return NotFound(request.path, near, next_request=following, inside=inside)
+
+
+def with_place_inside(error: OutsideRoot, guard: Guard, request: Request, spelled: str) -> OutsideRoot:
+    """The same failure with the place in the workspace that the end of a path elsewhere names, if it does."""
+    meant = None if error.next is not None else _by_its_end(guard, spelled)
+    if meant is None or spelled != getattr(request, "path", None):
+        return error
+    following = _next(BY_REQUEST[type(request)].suggestion, request, meant)
+    return OutsideRoot(spelled, str(error.facts["how"]), meant=meant, next_request=following)
+
+
+def _by_its_end(guard: Guard, path: str) -> WorkPath | None:
+    """The longest end of a path, with slashes of either kind, that names something that may be seen."""
+    parts = [part for part in _SLASHES.split(path) if part.strip(".")][-NEAR_PARTS:]
+    for at in range(len(parts)):
+        try:
+            end = guard.parse(quote("/".join(parts[at:])))
+            guard.stat(end)
+        except ReadroomError:
+            continue
+        return end
+    return None
+
+
+def _archive_in(guard: Guard, path: str) -> WorkPath | None:
+    """The archive that a path is meant to lead into, spelled in another way than with `!/`."""
+    for above in (*ancestors(WorkPath(path)), *(WorkPath(path[:at]) for at in _borders(path))):
+        if is_archive_name(above):
+            try:
+                _, stat = guard.stat(above)
+            except ReadroomError:
+                continue
+            if stat.kind is EntryKind.FILE:
+                return above
+    return None
+
+
+def _borders(path: str) -> Iterator[int]:
+    return (at for at, char in enumerate(path) if char == BORDER and not path[at + 1 :].startswith("/"))
+
+
+def _file_above(guard: Guard, path: WorkPath) -> WorkPath | None:
+    """The file on the way to a path, where one stands in place of a folder."""
+    for above in reversed(ancestors(path)):
+        try:
+            _, stat = guard.stat(above)
+        except AbsentError:
+            continue
+        except ReadroomError:
+            return None
+        return above if stat.kind is EntryKind.FILE else None
+    return None
+
+
+def _any(name: WorkPath) -> bool:
+    return True
+
+
+def _can_be_read(guard: Guard, name: WorkPath) -> bool:
+    """Whether a read shows anything of a file: what it refuses is no suggestion."""
+    from readroom.engine.read.classify import AsBytes, classify  # few paths are wrong
+
+    try:
+        with guard.open(name) as source:
+            head = source.read_at(0, HEAD_BYTES)
+            if by_magic(head) is not None or is_archive_name(name):
+                return True
+            return not isinstance(classify(source, head, ReadRequest(name), None), AsBytes)
+    except ReadroomError:
+        return False
 
 
 def _by_glob(request: Request, guard: Guard) -> Request | None:

@@ -240,10 +240,15 @@ class StoreFailed(FailedError, OSError):
     code = "store_failed"
     __str__ = ReadroomError.__str__
 
-    def __init__(self, path: str, problem: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        problem: str,
+        advice: str = "Try again; if it stays, tell the user what the system said.",
+    ) -> None:
         super().__init__(
             f"{quote(path)} cannot be used: {problem}",
-            "Try again; if it stays, tell the user what the system said.",
+            advice,
             facts={"path": as_value(path), "problem": problem},
         )
 

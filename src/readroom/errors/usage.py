@@ -220,13 +220,21 @@ class OutsideRoot(RefusedError):
 
     code = "outside_root"
 
-    def __init__(self, path: str, how: str) -> None:
+    def __init__(
+        self, path: str, how: str, *, meant: str | None = None, next_request: Request | None = None
+    ) -> None:
+        """`meant` is a place inside that its end names."""
+        advice = "Only files under the workspace root can be used; give a path relative to it."
         super().__init__(
             f"{quote(path)} is outside the workspace ({how})",
-            "Only files under the workspace root can be used; give a path relative to it.",
-            facts={"path": as_value(path), "how": how},
+            advice if meant is None else f"{advice} Did you mean {quote(meant)}?",
+            facts={
+                "path": as_value(path),
+                "how": how,
+                **({"near": [as_value(meant)]} if meant is not None else {}),
+            },
             # By "/" alone the root of the workspace is meant.
-            next_request=None if path.strip("/") else ListRequest(),
+            next_request=next_request if path.strip("/") else ListRequest(),
         )
 
 
@@ -265,14 +273,27 @@ class NotFound(AbsentError):
         *,
         next_request: Request | None = None,
         advice: str = "Use list_directory or grep_files to find the right path.",
+        inside: str | None = None,
     ) -> None:
-        """`near` are names that exist; the next request reads the first of them unless another is given."""
+        """Say it.
+
+        Args:
+            path: What is not there.
+            near: Names that exist.
+            next_request: Another than to read the first of them.
+            advice: What to do where there are none.
+            inside: A file on the way to it, in place of a folder.
+        """
         if near:
             advice = f"Did you mean {joined(near, ' or ')}?"
         super().__init__(
-            f"There is no file or folder {quote(path)}",
+            f"There is no file or folder {quote(path)}" + (f": {quote(inside)} is a file" if inside else ""),
             advice,
-            facts={"path": as_value(path), "near": [as_value(name) for name in near]},
+            facts={
+                "path": as_value(path),
+                "near": [as_value(name) for name in near],
+                **({"file": as_value(inside)} if inside else {}),
+            },
             next_request=next_request or (ReadRequest(near[0]) if near else None),
         )
         self.path = path

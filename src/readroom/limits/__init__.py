@@ -149,6 +149,10 @@ GREP_SWEEP_SHARE = 0.5
 """With all threads a search has no place to go on from before its end: it gets this part of the time, and
 what is larger is searched in path order."""
 
+GREP_RANK_SHARE = 0.7
+"""A search in an order that is not by path has to know all files first: where this part of its time does not
+suffice, it goes by path in the rest."""
+
 GREP_NAMED_BYTES = 96 * 1024
 """Names of files that a search process is given at once; every Linux takes 128 KiB."""
 

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 from operator import is_not
 from typing import Literal, TypeAlias, final
 
@@ -87,16 +88,21 @@ folder."""
 
 
 def near_names(
-    path: WorkPath, visible: Visible, kinds: frozenset[EntryKind], deadline: Deadline
+    path: WorkPath,
+    visible: Visible,
+    kinds: frozenset[EntryKind],
+    deadline: Deadline,
+    is_usable: Callable[[WorkPath], bool] = lambda name: True,
 ) -> list[WorkPath]:
-    """Names of some kinds that are like `path`, best first, no more than a few."""
+    """Usable names of some kinds that are like `path`, best first, no more than a few."""
     within = deadline.within(NEAR_SCAN_S)
     beside = [name for name, kind in visible(parent(path), Effort(within)) if kind in kinds]
-    near = _ranked(path, beside, NEAR_BESIDE_SCORE)
+    near = list(islice(filter(is_usable, _ranked(path, beside, NEAR_BESIDE_SCORE)), NEAR_NAMES))
     if len(near) < NEAR_NAMES:
-        tree = [name for name, kind in _tree(visible, Effort(within)) if kind in kinds]
-        near += [name for name in _ranked(path, tree, NEAR_TREE_SCORE) if name not in near]
-    return near[:NEAR_NAMES]
+        known = {*near, *beside}
+        tree = [name for name, kind in _tree(visible, Effort(within)) if kind in kinds and name not in known]
+        near += islice(filter(is_usable, _ranked(path, tree, NEAR_TREE_SCORE)), NEAR_NAMES - len(near))
+    return near
 
 
 def _tree(visible: Visible, effort: Effort) -> Iterator[tuple[WorkPath, EntryKind]]:
@@ -295,10 +301,20 @@ class Guard:
         """What the rules say of a name, and which one says no."""
         return self.refresh().decide(path, folder=folder)
 
-    def near(self, path: str, kinds: frozenset[EntryKind], deadline: Deadline) -> list[WorkPath]:
-        """Names of some kinds like one that does not exist, best first, which can be opened."""
-        names = near_names(require_normal(path), partial(self._visible, IgnoreTree(self)), kinds, deadline)
-        return [name for name in names if self._opens(name)]
+    def near(
+        self,
+        path: str,
+        kinds: frozenset[EntryKind],
+        deadline: Deadline,
+        is_wanted: Callable[[WorkPath], bool] = lambda name: True,
+    ) -> list[WorkPath]:
+        """Wanted names of some kinds like one that does not exist, best first, which can be opened."""
+        visible = partial(self._visible, IgnoreTree(self))
+
+        def is_usable(name: WorkPath) -> bool:
+            return self._opens(name) and is_wanted(name)
+
+        return near_names(require_normal(path), visible, kinds, deadline, is_usable)
 
     def irrevocable(self) -> list[str]:
         """Patterns of names that programs need not look at when they walk the folder: some of the denied."""

@@ -11,7 +11,7 @@ from readroom.limits.find import SCORE_SCALE
 from readroom.values.files import Cut
 
 FindOutput: TypeAlias = Literal["passages", "outline", "files"]
-FindInclude: TypeAlias = Literal["hidden", "ignored", "archives"]
+FindInclude: TypeAlias = Literal["hidden", "ignored", "archives", "compressed"]
 
 
 class FindRequest(Struct, frozen=True):

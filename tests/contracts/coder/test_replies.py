@@ -417,3 +417,18 @@ def test_bodies_that_are_no_json_are_refused() -> None:
         for body in (b"", b"{", b"[]", b"\xff"):
             found = fetched(workspace, "edit-files", "POST", body)
             assert (found.status, found.json["message"]) == (400, "Request body must be valid JSON.")
+
+
+def test_a_path_below_a_file_fails_as_the_system_says_it() -> None:
+    """ENOTDIR is not that something does not exist; and a mistake of the client is not one of the server."""
+    path = f"{ROOT}/a/b"
+    with in_memory({"a": "x"}) as workspace:
+        assert read(workspace, path=path).text == f"open file: open {path}: not a directory"
+        raw = fetched(workspace, "read-file", path=path)
+        listed = fetched(workspace, "list-directory", "POST", {}, path=path)
+        edit = {"files": [{"path": path, "edits": [{"search": "x", "replace": "y"}]}]}
+        edited = fetched(workspace, "edit-files", "POST", edit)
+    assert (raw.status, listed.status, edited.status) == (400, 400, 400)
+    assert raw.json["message"] == f"open {path}: not a directory"
+    assert listed.json["message"] == f'failed to open directory "{path}": open {path}: not a directory'
+    assert edited.json["message"].startswith(f"open {path}: not a directory")

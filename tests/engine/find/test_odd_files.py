@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import random
 
@@ -181,3 +183,36 @@ def test_what_waits_of_a_search_that_ran_out_of_time_is_ranked_among_what_was_lo
             patient.workspace.find(
                 **{**more["arguments"], "cursor": cursor[: -len("d1/door.pyd0/door.py") - 1]}
             )
+
+
+def test_compressed_files_are_counted_and_named_with_the_call_that_ranks_them() -> None:
+    log = b"open the door with a key\n"
+    large = gzip.compress(b"".join(b"%d door\n" % number for number in range(FIND_FILE_BYTES // 8)))
+    files = {
+        "a.log.gz": gzip.compress(log),
+        "b.bz2": bz2.compress(log),
+        "large.gz": large,
+        "broken.gz": gzip.compress(NOISE.hex().encode())[:60_000],
+    }
+    driver = Driver(MemoryStore({**PLAIN, **files}))
+    first = driver.call("find_relevant", query="open door key")
+    assert "4 files were not looked at: a.log.gz and 3 more" in first.text
+    (left,) = fact(first, "omitted")
+    both = driver.follow(left["call"])
+    assert {"a.log.gz", "b.bz2"} <= {file["path"] for file in fact(both, "files")}
+    assert "large.gz: too large to be ranked" in both.text
+    assert "broken.gz" in both.text
+    again = driver.call("find_relevant", query="open door key")  # as it was kept
+    assert fact(again, "omitted") == fact(first, "omitted")
+    alone = driver.call("find_relevant", query="open door key", path="a.log.gz")
+    assert "1\topen the door with a key" in alone.text
+    shown = fact(alone, "files")[0]["content_hash"]
+    assert shown == "sha256:" + hashlib.sha256(files["a.log.gz"]).hexdigest()
+    assert driver.call("find_relevant", query="door", path="large.gz").is_error
+
+
+def test_a_text_with_a_nul_in_its_middle_is_a_text() -> None:
+    """As for reads and searches."""
+    data = b"".join(b"line %d of a log\n" % number for number in range(9_000)) + b"a\0b\nopen door key\n"
+    reply = Driver(MemoryStore({"power.log": data})).call("find_relevant", query="open door key")
+    assert "9002\topen door key" in reply.text

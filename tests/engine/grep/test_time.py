@@ -15,6 +15,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
+from readroom.contracts.native.search import render_grep
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, read_grep_cursor
 from readroom.engine.grep.beside import Beside
@@ -22,17 +23,18 @@ from readroom.engine.grep.candidates import WIDE, Late, Swept
 from readroom.engine.grep.coverage import Coverage
 from readroom.engine.grep.process import Child, Watch
 from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.warnings import BEGINS_AGAIN, NOT_SORTED
 from readroom.engine.scope import Scope
 from readroom.errors import Cancelled, TimedOut
-from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, Limits
+from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE, SMALL_FILE_BYTES, Limits
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import Reports, pattern_flags
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
-from readroom.values import GrepRequest, GrepSort
-from tests.engine.grep.searching import matches, on_disk, search
+from readroom.values import GrepRequest, GrepSort, ListRequest, ReadRequest
+from tests.engine.grep.searching import CAP, matches, on_disk, search
 from tests.laws.trees import Clock as LateClock
 
 FILES = {
@@ -88,14 +90,34 @@ def test_following_next_after_each_timeout_shows_everything_once(kind: str, look
 
 @pytest.mark.parametrize("kind", stores())
 @pytest.mark.parametrize("sort", ["mtime", "relevance"])
-def test_an_order_that_was_not_finished_in_time_goes_on_by_path(kind: str, sort: GrepSort) -> None:
+def test_an_order_that_is_not_known_in_time_is_by_path_from_its_first_page(kind: str, sort: GrepSort) -> None:
+    """What is shown is not shown again."""
     with on_disk(FILES) as disk:
         store: Store = disk if kind == "disk" else MemoryStore(FILES)
-        result = search(
-            store, GrepRequest("needle", sort=sort, timeout_s=2), deadline=Deadline(clock=Clock(1.0))
-        )
-        assert (result.complete, result.reason) == (False, "timeout")
-        assert result.next == GrepRequest("needle", sort="path", timeout_s=2)
+        request = GrepRequest("needle", sort=sort, timeout_s=10, limit=3)
+        late = Deadline(clock=LateClock(4, GREP_RANK_SHARE * 10))
+        first = search(store, request, deadline=late)
+        assert NOT_SORTED in first.warnings
+        assert matches(first) == NEEDLES[:3]
+        assert first.next is not None
+        assert first.next.sort == "path"
+        assert matches(search(store, replace(first.next, limit=None))) == NEEDLES[3:]
+
+
+@pytest.mark.parametrize("kind", stores())
+@pytest.mark.parametrize("sort", ["mtime", "relevance"])
+def test_a_page_whose_order_is_not_known_in_time_asks_for_more(kind: str, sort: GrepSort) -> None:
+    with on_disk(FILES) as disk:
+        store: Store = disk if kind == "disk" else MemoryStore(FILES)
+        second = search(store, GrepRequest("needle", sort=sort, timeout_s=10, limit=3)).next
+        assert second is not None
+        result = search(store, second, deadline=Deadline(clock=LateClock(2)))
+        assert (result.shown, result.reason) == (0, "timeout")
+        assert result.next == replace(second, timeout_s=30)
+        last = replace(second, timeout_s=GREP_MAX_TIMEOUT_S)
+        result = search(store, last, deadline=Deadline(clock=LateClock(2)))
+        assert BEGINS_AGAIN in result.warnings
+        assert result.next == replace(last, sort="path", cursor=None)
 
 
 @pytest.mark.parametrize("kind", stores())
@@ -110,6 +132,20 @@ def test_no_time_at_all_is_a_partial_result_and_offers_more_time(kind: str) -> N
             assert result.next.timeout_s == 3
         # As far as the search came, it does not go again.
         assert matches(search(store, replace(result.next, timeout_s=None))) == NEEDLES
+
+
+@pytest.mark.parametrize("path", [".", "a"])
+def test_where_there_is_no_more_time_to_ask_for_there_is_another_step(path: str) -> None:
+    request = GrepRequest("needle", path, timeout_s=GREP_MAX_TIMEOUT_S)
+    store = MemoryStore({"a": b"hay\n" * SMALL_FILE_BYTES})
+    result = search(store, request, deadline=Deadline(clock=LateClock(1)))
+    while result.next is not None:  # as far as it came
+        result = search(store, result.next, deadline=Deadline(clock=LateClock(1)))
+    assert (result.shown, result.reason, result.next) == (0, "timeout", None)
+    other = ReadRequest("a") if path == "a" else ListRequest(".")
+    assert [item.request for item in result.omitted] == [other]
+    said = render_grep(result, CAP).text
+    assert ("listed by: list_directory {}" if path == "." else 'read_file {"path":"a"}') in said
 
 
 def test_more_time_than_allowed_is_never_offered() -> None:

@@ -82,6 +82,8 @@ def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
             return f"file is binary, not text: {name} ({facts['media_type']}, {facts['size_bytes']} bytes)"
         case errors.NotAFile():
             return f"not a file: {name}"
+        case errors.NotFound() if "file" in facts:
+            return f"open file: open {name}: {_missing(error)}"
         case errors.NotFound():
             return f"file does not exist: {name}"
         case _:
@@ -102,7 +104,7 @@ def of_open(error: ReadroomError, path: str) -> str:
         case errors.NotAFile():
             return f"open {name}: not a file"
         case errors.NotFound():
-            return f"open {name}: no such file or directory"
+            return f"open {name}: {_missing(error)}"
         case _:
             return _common(error, path) or str(error)
 
@@ -115,6 +117,11 @@ def of_write(error: ReadroomError, path: str) -> str:
     return _common(error, path) or str(error)
 
 
+def _missing(error: errors.NotFound) -> str:
+    """What the system says of a path that leads nowhere, or through a file."""
+    return "not a directory" if "file" in error.facts else "no such file or directory"
+
+
 def of_list(error: ReadroomError, path: str) -> str:
     """Why a folder is not listed."""
     name = as_given(path)
@@ -122,7 +129,7 @@ def of_list(error: ReadroomError, path: str) -> str:
         case errors.NotAbsolute():
             return f"path must be absolute: {go_quoted(path)}"
         case errors.NotFound():
-            return f"failed to open directory {go_quoted(path)}: open {name}: no such file or directory"
+            return f"failed to open directory {go_quoted(path)}: open {name}: {_missing(error)}"
         case errors.NotAFolder():
             return f"path {go_quoted(path)} is not a directory"
         case errors.NoPermission():
@@ -170,7 +177,7 @@ def of_edit(error: ReadroomError, path: str) -> str:
         case errors.NotAFile():
             return f"open {name}: not a file"
         case errors.NotFound():
-            return f"open {name}: no such file or directory"
+            return f"open {name}: {_missing(error)}"
         case _:
             return _common(error, path) or f"edit {name}: {error}"
 
@@ -240,6 +247,8 @@ def status_of(error: ReadroomError) -> int:
     """The status of a failure at an address of this contract; of several, the highest."""
     if isinstance(error, errors.EditsFailed):
         return max(status_of(failure) for _, failure in error.failures)
+    if isinstance(error, errors.NotFound) and "file" in error.facts:
+        return HTTPStatus.BAD_REQUEST.value
     return next(status for kind, status in _STATUS if isinstance(error, kind)).value
 
 

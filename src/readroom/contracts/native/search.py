@@ -30,6 +30,7 @@ from readroom.values import (
     GrepFile,
     GrepLine,
     GrepResult,
+    ListRequest,
     Omission,
     ReadRequest,
     Reply,
@@ -96,12 +97,20 @@ _BESIDE = {"timeout": "To search just that", "compressed": "To search them too"}
 """What stands before the first call for files that were left, by why they were."""
 
 
+_INSTEAD = {
+    ListRequest: "No search may take longer; search its folders one by one, they are listed by",
+    ReadRequest: "No search may take longer; its lines are read by",
+}
+"""The same where the search itself cannot go on."""
+
+
 def _beside(result: GrepResult) -> list[Aside]:
     """How files are searched that were left out, or left before their end."""
     calls: dict[str, Aside] = {}
     for item in result.omitted:
         if item.reason in _BESIDE and item.request is not None:
-            calls.setdefault(item.reason, Aside(_BESIDE[item.reason], item.request))
+            words = _INSTEAD.get(type(item.request), _BESIDE[item.reason])
+            calls.setdefault(item.reason, Aside(words, item.request))
     return list(calls.values())
 
 
@@ -291,7 +300,9 @@ def _asides(result: FindResult) -> list[str | Aside]:
     if result.left_words:
         parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
     for item in result.omitted:
-        if item.reason == "documents":
+        if item.reason == "compressed":
+            parts.append(Aside("To look at compressed files too", item.request))
+        elif item.reason == "documents":
             parts.append(Aside(f"{_number(item.last, 'document')} not looked at; with them", item.request))
         elif item.what == "passages":
             parts.append(Aside("More of what was looked at", item.request))

@@ -17,6 +17,7 @@ May be touched: with a run of `benchmarks/find`; what is kept, with the tests of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, final
 
@@ -25,9 +26,9 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.cursors import FindCursor, place_of, read_find_cursor, write_find_cursor
 from readroom.engine.find.kept import Apart
-from readroom.engine.find.opening import Opener
+from readroom.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.engine.find.page import PageOfPassages, outlined, take_apart, told
-from readroom.engine.find.survey import Begun, Seen, Survey, encoding_of, look_at, look_at_document
+from readroom.engine.find.survey import Begun, Seen, Survey, look_at, look_at_document
 from readroom.engine.find.windows import LargeText
 from readroom.engine.scope import Scope
 from readroom.engine.services import Job, Services
@@ -94,11 +95,17 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
     query = parse(request.query)
     _require_usable(request, query)
     within = job.deadline.within(limits.grep_timeout_s)
-    opener = Opener(services, job.deadline, archives="archives" in request.include)
     _, stat = guard.stat(request.path)
-    documents = _documents(services, request, alone=stat.kind is not EntryKind.FOLDER)
+    alone = stat.kind is not EntryKind.FOLDER
+    opener = Opener(
+        services,
+        job.deadline,
+        archives="archives" in request.include,
+        compressed=alone or "compressed" in request.include,
+    )
+    documents = _documents(services, request, alone=alone)
     search = _Ranking(services, job, within, query, opener, documents)
-    if stat.kind is not EntryKind.FOLDER:
+    if alone:
         with guard.open(request.path) as source:
             return search.file(source)
     scoped = GrepRequest("", request.path, request.glob, request.type, include=frozenset({*request.include}))
@@ -194,8 +201,8 @@ class _Ranking:
             return self.page(look_at_document(source.real, self._query, document))
         if self._documents is None and suffix(source.real) in SEARCHED:
             self._require_text(source)
-        if source.size <= FIND_FILE_BYTES:
-            return self.page(look_at(source, self._query))
+        if source.size <= FIND_FILE_BYTES or is_packed(source):
+            return self.page(look_at(source, self._query, self._opener, self._deadline))
         return self._windows(LargeText(source, self._query, self._deadline))
 
     def _require_text(self, source: Source) -> None:
@@ -304,9 +311,9 @@ class _Ranking:
             try:
                 best = files.first(begin + FIND_FILES_APART)[begin:]
                 apart, parts = self._parts(scale, seen, best, cursor.round, is_first=not page.shown)
-            except TimedOut:
+            except TimedOut as error:
                 if not page.shown:
-                    raise
+                    raise self._by_word(error) from None
                 waiting = 0
                 break
             page.begin(apart, scale)
@@ -333,6 +340,13 @@ class _Ranking:
             warnings=page.warnings(),
             next=self._behind(cursor, seen) if waiting or left else None,
         )
+
+    def _by_word(self, error: TimedOut) -> TimedOut:
+        """The failure with a search that goes through everything piece by piece."""
+        request = self._request
+        word = max(re.findall(r"\w+", request.query), key=len)
+        by_word = GrepRequest(word, request.path, request.glob, request.type, fixed=True, ignore_case=True)
+        return TimedOut(error.seconds, "Search for one of its words instead.", next_request=by_word)
 
     def _shown(
         self, page: PageOfPassages, cursor: FindCursor, parts: Sequence[RankedPart]
@@ -410,6 +424,8 @@ class _Ranking:
         result = replace(result, searched_files=seen.files, left_words=self._query.left_out)
         omitted = [*result.omitted, *self._not_ranked(seen)]
         warnings = [*_unreadable(seen.unreadable), *_others_begun(seen.begun), *result.warnings]
+        if seen.compressed and not self.cursor.goes_on:
+            warnings.insert(0, _not_expanded(seen.compressed))
         result = replace(result, warnings=warnings[:MAX_WARNINGS])
         if seen.large:
             lookup = replace(self._request, path=seen.large[0], glob=(), type=None, cursor=None)
@@ -423,8 +439,14 @@ class _Ranking:
 
     def _not_ranked(self, seen: Seen) -> Iterator[Omission]:
         """Documents that were left out, or left before their end."""
-        if seen.documents and self._request.cursor is None:
-            again = replace(self._request, documents=True)
+        # Of what pages before have ranked they have said it, too.
+        new = not self.cursor.goes_on
+        if seen.compressed and new:
+            with_them = self._request.include | {"compressed"}
+            again = replace(self._request, include=with_them, cursor=None)
+            yield Omission("files", 1, len(seen.compressed), "compressed", request=again)
+        if seen.documents and new:
+            again = replace(self._request, documents=True, cursor=None)
             yield Omission("files", 1, seen.documents, "documents", request=again)
         for begun in seen.begun[:FIND_LEFT_CALLS]:
             alone: Request = replace(self._request, path=begun.path, glob=(), type=None, cursor=None)
@@ -442,6 +464,13 @@ def _others_begun(documents: Sequence[Begun]) -> list[Warn]:
     more = len(others) - FIND_LEFT_CALLS
     names = joined(others[:FIND_LEFT_CALLS]) + (f" and {more} more" if more > 0 else "")
     return [Warn("unfinished", f"not looked at to their end either: {names}")]
+
+
+def _not_expanded(paths: Sequence[str]) -> Warn:
+    """It stands below every search of such a tree: one name says what they are."""
+    count = "1 file was" if len(paths) == 1 else f"{len(paths):,} files were"
+    more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
+    return Warn("compressed", f"{count} not looked at: {joined(paths[:1])}{more}")
 
 
 def _unreadable(clauses: Sequence[str]) -> list[Warn]:

@@ -97,6 +97,7 @@ class Apart(Struct, frozen=True):
 class KnownText(Struct):
     """One text: the state it was read in, its size in memory, the search that used it last, its document.
 
+    `packed` is whether the file is compressed; its text is then nothing where that was not asked for.
     `glimpse` and `counted` are a question, and what there is of it; one value each, for threads share it.
     """
 
@@ -107,6 +108,7 @@ class KnownText(Struct):
     glimpse: tuple[str, Glimpse | None] = ("", None)
     counted: tuple[str, Counted | None] = ("", None)
     document: DocumentText | None = None
+    packed: bool = False
 
 
 @final
@@ -156,9 +158,18 @@ class KeptTexts:
         known = self._kept.get(path)
         return known if known is not None and known.search == self._search else None
 
-    def put(self, path: str, source: Source, text: str, document: DocumentText | None = None) -> KnownText:
+    def put(
+        self,
+        path: str,
+        source: Source,
+        text: str,
+        document: DocumentText | None = None,
+        *,
+        packed: bool = False,
+    ) -> KnownText:
         """What was read of an opened file; kept if its state says what it holds and there is room."""
-        known = KnownText(source.stat, text, sys.getsizeof(text), self._search, document=document)
+        size = sys.getsizeof(text)
+        known = KnownText(source.stat, text, size, self._search, document=document, packed=packed)
         with self._lock:
             self._read += known.size
             old = self._kept.pop(path, None)

@@ -1,16 +1,31 @@
-"""Where the files of a ranked search are opened: through the guard, members through that of their archive."""
+"""How a ranked search opens files, through the guard or that of an archive, and their text."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from readroom.deadline import Deadline
 from readroom.engine.services import Services
+from readroom.errors import TooLarge
+from readroom.formats.compressed import MAGIC_BYTES, by_magic
+from readroom.formats.kinds import classify
+from readroom.limits import HEAD_BYTES
+from readroom.limits.find import FIND_DOCUMENT_S, FIND_FILE_BYTES
 from readroom.paths import WorkPath, may_lead_inside
 from readroom.policy.guard import Guard
+from readroom.quoting import quote
 from readroom.stores.base import Folder, Source
+from readroom.text import encodings
+from readroom.text.encodings import Encoding
+from readroom.values import GrepRequest, Kind
+
+_ADVICE = "Search it with grep_files, or read a part of it."
 
 
 @final
@@ -20,11 +35,14 @@ class Opener:
     Attributes:
         guard: Of the workspace, or of the archive in which the searched folder is.
         archives: Whether members of archives are looked at.
+        compressed: Whether compressed files are.
     """
 
-    def __init__(self, services: Services, deadline: Deadline, *, archives: bool) -> None:
+    def __init__(self, services: Services, deadline: Deadline, *, archives: bool, compressed: bool) -> None:
         self.guard = services.guard
         self.archives = archives
+        self.compressed = compressed
+        self._services = services
         self._room = services.archives
         self._deadline = deadline
 
@@ -39,6 +57,37 @@ class Opener:
                     opened.callback(inner.close)
                     guard = inner
             yield guard, opened.enter_context(guard.open(path))
+
+    def text(self, source: Source, deadline: Deadline) -> DecodedFile | None:
+        """What an opened file holds; None when that is not text, or compressed and not asked for.
+
+        Raises:
+            TooLarge: It is more than is ranked at once.
+            Binary, BrokenData, TimedOut: Of what is compressed.
+        """
+        read = None if source.size > FIND_FILE_BYTES else read_text(source)
+        return self._content(source, deadline) if read is None and self.compressed else read
+
+    def _content(self, source: Source, deadline: Deadline) -> DecodedFile | None:
+        from readroom.engine.read.compressed import searchable  # few searches need it
+        from readroom.session.expansions import ExpandedSource
+
+        services, request = self._services, GrepRequest("", source.real)
+        if source.size > FIND_FILE_BYTES and is_packed(source):
+            raise TooLarge(quote(source.real), source.size, FIND_FILE_BYTES, "bytes", _ADVICE)
+        with (
+            deadline.share(FIND_DOCUMENT_S) as within,  # a bomb of zeros keeps nobody waiting
+            searchable(source, request, services.indexes, services.limits, within) as content,
+        ):
+            if content is source:
+                return None
+            if content.size > FIND_FILE_BYTES:
+                raise TooLarge(quote(source.real), content.size, FIND_FILE_BYTES, "bytes expanded", _ADVICE)
+            read = read_text(content)
+            if read is None or not isinstance(content, ExpandedSource):
+                return read
+            problem = "" if content.stopped is None else content.stopped.detail
+            return replace(read, digits=content.digits or read.digits, problem=problem)
 
     @contextmanager
     def members(
@@ -59,3 +108,45 @@ class Opener:
             inner, top = inside
             opened.callback(inner.close)
             yield inner, opened.enter_context(inner.open_folder(top))
+
+
+class DecodedFile(Struct, frozen=True):
+    """A file as text, its bytes, and what cannot be read of it; `digits` is its hash where it has others."""
+
+    text: str
+    data: bytes
+    encoding: Encoding
+    digits: str = ""
+    problem: str = ""
+
+    @property
+    def hash(self) -> str:
+        """Of the file: in hex, and of what it is compressed to."""
+        return self.digits or hashlib.sha256(self.data).hexdigest()
+
+
+def read_text(source: Source) -> DecodedFile | None:
+    """The text of an opened file; None when it is not one."""
+    head = source.read_at(0, min(source.size, HEAD_BYTES))
+    encoding = encoding_of(source, head) if by_magic(head) is None else None
+    if encoding is None:
+        return None
+    rest = source.size - len(head)
+    data = head + source.read_at(len(head), rest) if rest > 0 else head
+    text = encodings.decode(data[len(encoding.bom) :], encoding)
+    return DecodedFile(encodings.visible(text), data, encoding)
+
+
+def is_packed(source: Source) -> bool:
+    """Whether an opened file is compressed."""
+    return by_magic(source.read_at(0, MAGIC_BYTES)) is not None
+
+
+def encoding_of(source: Source, head: bytes) -> Encoding | None:
+    """How a file is read that begins so; None when it is not text."""
+    # ASCII that is something else: binary, an encoding with escapes, a document.
+    if head.isascii() and b"\0" not in head and b"\x1b" not in head and b"%PDF" not in head:
+        return encodings.UTF8
+    encoding = encodings.detect(head, complete=source.size <= HEAD_BYTES)
+    binary = encoding is None or classify(source.real, head, encoding) in (Kind.BINARY, Kind.IMAGE)
+    return None if binary else encoding

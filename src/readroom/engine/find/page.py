@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from array import array
 from collections.abc import Iterator, Sequence
@@ -12,8 +11,7 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.find.kept import Apart, KeptTexts, TextLines, as_document
-from readroom.engine.find.opening import Opener
-from readroom.engine.find.survey import DecodedFile, read_text
+from readroom.engine.find.opening import DecodedFile, Opener
 from readroom.engine.services import Services
 from readroom.errors import Cancelled, ReadroomError, TimedOut
 from readroom.formats.kinds import kind_by_name
@@ -77,7 +75,7 @@ def take_apart(
             known = texts.get_apart(path, source.stat)
             if known is not None:
                 return replace(known, candidate=replace(known.candidate, file=file, parts=known.windows))
-            decoded = read_text(source)
+            decoded = opener.text(source, deadline)
             if decoded is None:
                 return None
             apart = _apart(file, decoded, source.stat.links)
@@ -120,13 +118,12 @@ def _lines_of(text: str) -> tuple[list[str], Sequence[int]]:
 
 
 def _apart(file: RankedFile, decoded: DecodedFile, links: int) -> Apart:
-    digits = hashlib.sha256(decoded.data).hexdigest()
     rows, starts = _lines_of(decoded.text)
     rows = [line.removesuffix("\r") for line in rows]
     windows = cut_rows(rows) if kind_by_name(file.path) in _RECORDS else cut(rows, ())
     candidate = Candidate(file, CountedText(decoded.text), windows, starts)
     lines = TextLines(decoded.text, starts)
-    return Apart(candidate, links, lines, digits, windows=windows, encoding=decoded.encoding.name)
+    return Apart(candidate, links, lines, decoded.hash, windows=windows, encoding=decoded.encoding.name)
 
 
 def outlined(services: Services, apart: Apart, deadline: Deadline) -> Apart:

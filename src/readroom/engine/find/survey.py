@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.cursors import end_of_folder, path_key
 from readroom.engine.find.kept import KeptTexts, KnownText, as_document
-from readroom.engine.find.opening import Opener
+from readroom.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.engine.scope import Scope, join_below
 from readroom.errors import (
     BadDocument,
@@ -33,7 +33,7 @@ from readroom.errors import (
     TooLarge,
 )
 from readroom.formats.holding import is_archive_name
-from readroom.formats.kinds import SEARCHED, UNKNOWN, classify, sniff, suffix
+from readroom.formats.kinds import SEARCHED, UNKNOWN, sniff, suffix
 from readroom.limits import HEAD_BYTES
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LEFT_NAMES
 from readroom.paths import BORDER, WorkPath
@@ -45,9 +45,7 @@ from readroom.ranking.order import Examine
 from readroom.ranking.query import Query
 from readroom.ranking.score import Counted, Glimpse, count, glance
 from readroom.stores.base import Folder, Source
-from readroom.text import encodings
-from readroom.text.encodings import Encoding
-from readroom.values import EntryKind, Kind
+from readroom.values import EntryKind
 
 if TYPE_CHECKING:
     from readroom.engine.find.documents import DocumentText, DocumentTexts
@@ -68,6 +66,7 @@ class Seen(Struct):
         large: Paths of files that are too large to be looked at, the first of them.
         large_files: How many there are.
         documents: How many documents were not looked at because they were not asked for.
+        compressed: Compressed files that were not looked at because they were not asked for.
         begun: Documents that were looked at, but not to their end.
         unreadable: What cannot be read of documents and archives, each a clause.
     """
@@ -80,6 +79,7 @@ class Seen(Struct):
     large: list[str] = field(default_factory=list)
     large_files: int = 0
     documents: int = 0
+    compressed: list[str] = field(default_factory=list)
     begun: list[Begun] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
 
@@ -220,6 +220,9 @@ class Survey:
         if document is not None and document.reason == "timeout":
             self._check(relative)  # the next call looks at it, for longer
         self._has_begun = True
+        if known.packed and not self._opener.compressed:
+            self.seen.compressed.append(real)
+            return
         if document is None:
             if not known.text:
                 self.seen.documents += self._documents is None and suffix(name) in SEARCHED
@@ -274,9 +277,11 @@ class Survey:
         if not self._texts.has(key):
             return None
         try:
-            return self._texts.get(key, folder.stat(name))
+            known = self._texts.get(key, folder.stat(name))
         except ReadroomError:
             return None
+        is_content = known is None or bool(known.text) or not known.packed
+        return known if is_content or not self._opener.compressed else None
 
     def _opened(
         self, visible: VisibleNames, name: str, relative: str, real: WorkPath, guard: Guard
@@ -286,8 +291,7 @@ class Survey:
                 if self._documents is not None and self._documents.takes(source):
                     document = self._documents.read(guard, source, self._deadline)
                     return self._texts.put(as_document(real), source, document.text, document)
-                text = self._text(source)
-                return None if text is None else self._texts.put(self._key(real), source, text)
+                return self._text(source, real)
         except Cancelled:
             raise
         except TimedOut:
@@ -304,17 +308,24 @@ class Survey:
                 # A member that is encrypted or damaged; its archive told its name.
                 problem = error.facts.get("problem") or "it is damaged"
                 self.seen.unreadable.append(f"{quote(real)}: {problem}")
-            case NoPermission() | StoreFailed() | BadPath() | TooLarge() | HardLinked(known=False):
+            case TooLarge():
+                self.seen.unreadable.append(f"{quote(real)}: too large to be ranked")
+            case NoPermission() | StoreFailed() | BadPath() | HardLinked(known=False):
                 self.seen.unreadable.append(quote(real))
 
-    def _text(self, source: Source) -> str | None:
+    def _text(self, source: Source, real: WorkPath) -> KnownText | None:
         """What is in a file; None for one that is too large."""
         if source.size > FIND_FILE_BYTES and encoding_of(source, source.read_at(0, HEAD_BYTES)) is not None:
             self._leave(source.real)
             return None
-        decoded = None if source.size > FIND_FILE_BYTES else read_text(source)
+        read, packed = self._opener.text(source, self._deadline), False
+        if read is None or read.digits:
+            packed = is_packed(source)
+        if read is not None and read.problem:
+            self.seen.unreadable.append(f"{quote(real)}: {read.problem}")
         # What is not text is kept as an empty one: it need not be looked at again either.
-        return "" if decoded is None else decoded.text
+        text = "" if read is None else read.text
+        return self._texts.put(self._key(real), source, text, packed=packed)
 
     def _again(self, real: WorkPath) -> str | None:
         try:
@@ -323,7 +334,7 @@ class Survey:
                     return None
                 if self._documents is not None and self._documents.takes(source):
                     return self._documents.read(guard, source, self._patience).text
-                decoded = None if source.size > FIND_FILE_BYTES else read_text(source)
+                decoded = self._opener.text(source, self._patience)
         except (Cancelled, TimedOut):
             raise
         except ReadroomError:
@@ -336,17 +347,18 @@ class Survey:
             self.seen.large.append(path)
 
 
-def look_at(source: Source, query: Query) -> Seen:
+def look_at(source: Source, query: Query, opener: Opener, deadline: Deadline) -> Seen:
     """The first stage for one file that was asked for by name, hidden and ignored or not.
 
     Raises:
-        Binary: It cannot be ranked.
+        Binary, TooLarge, BrokenData, TimedOut: It cannot be ranked.
     """
-    decoded = read_text(source)
+    decoded = opener.text(source, deadline)
     if decoded is None:
         media = sniff(source.read_at(0, HEAD_BYTES)) or UNKNOWN
         raise Binary(source.real, media.name, source.stat.size, media.advice)
-    return look_at_text(source.real, query, decoded.text)
+    seen = look_at_text(source.real, query, decoded.text)
+    return replace(seen, unreadable=[f"{quote(source.real)}: {decoded.problem}"] if decoded.problem else [])
 
 
 def look_at_document(real: WorkPath, query: Query, document: DocumentText) -> Seen:
@@ -373,33 +385,3 @@ def look_at_text(real: WorkPath, query: Query, whole: str) -> Seen:
     glimpse = glance(query, NameHints(query), real, real, text)
     seen = Seen(lambda glimpse: count(query, glimpse, text), files=1, chars=text.size)
     return seen if glimpse is None else replace(seen, glimpses=[glimpse])
-
-
-class DecodedFile(Struct, frozen=True):
-    """A file as text."""
-
-    text: str
-    data: bytes
-    encoding: Encoding
-
-
-def read_text(source: Source) -> DecodedFile | None:
-    """The text of an opened file; None when it is not one."""
-    head = source.read_at(0, min(source.size, HEAD_BYTES))
-    encoding = encoding_of(source, head)
-    if encoding is None:
-        return None
-    rest = source.size - len(head)
-    data = head + source.read_at(len(head), rest) if rest > 0 else head
-    text = encodings.decode(data[len(encoding.bom) :], encoding)
-    return None if "\0" in text else DecodedFile(encodings.visible(text), data, encoding)
-
-
-def encoding_of(source: Source, head: bytes) -> Encoding | None:
-    """How a file is read that begins so; None when it is not text."""
-    # ASCII that is something else: binary, an encoding with escapes, a document.
-    if head.isascii() and b"\0" not in head and b"\x1b" not in head and b"%PDF" not in head:
-        return encodings.UTF8
-    encoding = encodings.detect(head, complete=source.size <= HEAD_BYTES)
-    binary = encoding is None or classify(source.real, head, encoding) in (Kind.BINARY, Kind.IMAGE)
-    return None if binary else encoding

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.find.kept import Apart
-from readroom.engine.find.survey import Seen, encoding_of
+from readroom.engine.find.opening import encoding_of
+from readroom.engine.find.survey import Seen
 from readroom.errors import Binary, TooLarge
 from readroom.formats.kinds import UNKNOWN, sniff
 from readroom.limits import HEAD_BYTES

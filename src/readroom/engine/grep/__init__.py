@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, final
 
 from msgspec.structs import replace
@@ -26,12 +27,14 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
 from readroom.engine.grep import ripgrep
 from readroom.engine.grep.candidates import PLAIN, WIDE, Finding, Rounds
-from readroom.engine.grep.coverage import ITSELF, Coverage, Left, more_time, patient
+from readroom.engine.grep.coverage import ITSELF, Coverage, Left, instead, more_time, patient
 from readroom.engine.grep.file import FileSearch
 from readroom.engine.grep.lines import Opened, Searcher
 from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, Symbols, by_age
 from readroom.engine.grep.page import Last, Page, part_of, place_in, uncounted
 from readroom.engine.grep.warnings import (
+    BEGINS_AGAIN,
+    NOT_SORTED,
     TEXTS_UNKNOWN,
     hidden_in,
     left_out,
@@ -59,7 +62,7 @@ from readroom.errors import (
     TimedOut,
     TooLarge,
 )
-from readroom.limits import GREP_MAX_TIMEOUT_S
+from readroom.limits import GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
 from readroom.paths import ROOT, WorkPath
 from readroom.search.pattern import Pattern
 from readroom.stores.base import Folder, Source
@@ -142,9 +145,8 @@ class _Search:
         shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
         self.files = FileSearch(request, services.indexes, limits, *shared)
         self.archives: ArchiveSearch | None = None
-        self._finding = Finding(
-            guard, request, pattern, deadline, self.files.share, self._page.filled, confined=confined
-        )
+        looking = (self.files.share, self._page.filled)
+        self._finding = partial(Finding, guard, request, pattern, *looking, confined=confined)
         self._examined = 0
         self._counting = False
         self._saw_late = False
@@ -166,7 +168,7 @@ class _Search:
                     self.files.text(content, path, ITSELF)
             except TimedOut:
                 self.files.leave(file, ITSELF)
-                return self._stopped(self._begun())
+                return self._stopped(self._begun(), alone=True)
             if not self._searcher.binary:
                 return self._result()
             warning, again = not_text(self._request, source)
@@ -189,7 +191,7 @@ class _Search:
             with self._noting(source, path):
                 self.files.document(source, path, ITSELF, within)
         except TimedOut:
-            return self._stopped(self._begun() or Last((), ITSELF, place_in(1, 0)))
+            return self._stopped(self._begun() or Last((), ITSELF, place_in(1, 0)), alone=True)
         return self._result()
 
     def _begun(self) -> Last | None:
@@ -202,23 +204,26 @@ class _Search:
     def folder(self, top: Folder) -> GrepResult:
         """A search of everything below a folder."""
         self._top = top.real
-        globs = ripgrep.globs_of_type(self._request)
-        scope = Scope(self._guard, self._request, top.real, globs)
+        scope = Scope(self._guard, self._request, top.real, ripgrep.globs_of_type(self._request))
+        if sort_of(self._request) != "path" and (ranked := self._in_rank_order(top, scope)) is not None:
+            return ranked
         with ExitStack() as opened:
-            rounds = self._finding.rounds(top, scope, opened)
-            if self.files.documents is not None:
-                rounds = self.files.documents.beside(rounds, scope)
-            if self.archives is not None:
-                opened.callback(self.archives.close)
-                rounds = self.archives.beside(rounds, top, scope)
-            if sort_of(self._request) != "path":
-                return self._in_rank_order(rounds)
+            rounds = self._rounds_below(top, scope, opened, self._deadline)
             if self._cursor is None:
                 rounds.begin()
             if rounds.tree is None:
                 return self._in_path_order(rounds, None)
             coverage = Coverage(rounds.tree.listing, self._deadline)
             return self._in_path_order(rounds, opened.enter_context(coverage))
+
+    def _rounds_below(self, top: Folder, scope: Scope, opened: ExitStack, deadline: Deadline) -> Rounds:
+        rounds = self._finding(deadline=deadline).rounds(top, scope, opened)
+        if self.files.documents is not None:
+            rounds = self.files.documents.beside(rounds, scope)
+        if self.archives is not None:
+            opened.callback(self.archives.close)
+            rounds = self.archives.beside(rounds, top, scope)
+        return rounds
 
     def _in_path_order(self, rounds: Rounds, coverage: Coverage | None) -> GrepResult:
         begun = PLAIN if self._cursor is None else self._cursor.place.rank
@@ -254,56 +259,56 @@ class _Search:
         self._take_over(rounds)
         return None
 
-    def _in_rank_order(self, rounds: Rounds) -> GrepResult:
-        ranked: list[Ranked] = []
-        in_time = True
-        try:
-            for item in self._ranked(rounds):
-                ranked.append(item)  # what was found before a TimedOut is kept
-        except TimedOut:
-            in_time = False
-        self._take_over(rounds)
-        for place, path in sorted(ranked):
-            if self._cursor is not None and place < self._cursor.place:
-                continue
-            self._page.rank = place.rank
+    def _in_rank_order(self, top: Folder, scope: Scope) -> GrepResult | None:
+        """The page in an order that is not by path; None where time suffices only to go by path."""
+        begins = self._cursor is None
+        within = self._deadline.within(self._seconds * GREP_RANK_SHARE) if begins else self._deadline
+        with ExitStack() as opened:
             try:
-                if not self._examine(path, patient=not in_time):
-                    break
+                rounds = self._rounds_below(top, scope, opened, within)
+                ranked = sorted(self._ranked(rounds, within))
             except TimedOut:
-                return self._stopped(Last(place.rank, path, 0)) if in_time else self._unsorted()
-        return self._with_hint(self._result()) if in_time else self._unsorted()
+                if not begins:
+                    return self._unsorted()
+                self._left.begin_again(NOT_SORTED)
+                self._request = replace(self._request, sort="path")
+                return None
+            self._take_over(rounds)
+            for place, path in ranked:
+                if self._cursor is not None and place < self._cursor.place:
+                    continue
+                self._page.rank = place.rank
+                try:
+                    if not self._examine(path):
+                        break
+                except TimedOut:
+                    return self._stopped(Last(place.rank, path, 0))
+        return self._with_hint(self._result())
 
-    def _ranked(self, rounds: Rounds) -> Iterator[Ranked]:
+    def _ranked(self, rounds: Rounds, within: Deadline) -> Iterator[Ranked]:
         with closing(rounds.all()) as files:
             if sort_of(self._request) == "mtime":
-                yield from by_age(self._guard, self._top, files)
-                return
-            yield from self._by_relevance(files)
+                yield from by_age(self._guard, self._top, files, within)
+            else:
+                yield from self._by_relevance(files, within)
 
-    def _by_relevance(self, files: Iterator[str]) -> Iterator[Ranked]:
-        relevance, others = Relevance(self._request), list[Ranked]()
-        late: TimedOut | None = None
-        try:
-            for path in files:
-                if not relevance.has_room or self._looked(relevance, path) is False:
-                    others.append((GrepPlace(UNRANKED, path_key(path)), path))
-        except TimedOut as error:
-            late = error
-        yield from (*relevance.places(), *others)
-        if late is not None:
-            raise late
+    def _by_relevance(self, files: Iterator[str], within: Deadline) -> Iterator[Ranked]:
+        relevance = Relevance(self._request)
+        for path in files:
+            within.check()
+            if not relevance.has_room or self._looked(relevance, path, within) is False:
+                yield GrepPlace(UNRANKED, path_key(path)), path
+        yield from relevance.places()
 
-    def _looked(self, relevance: Relevance, relative: str) -> bool | None:
+    def _looked(self, relevance: Relevance, relative: str, within: Deadline) -> bool | None:
         """Whether a file was taken into account; None when it is not a file of ours."""
-        self._deadline.check()
 
         def look(source: Source) -> bool:
-            file = Opened(source, self._deadline)
+            file = Opened(source, within)
             if file.compression is not None and "compressed" not in self._request.include:
                 # It is counted when it would be shown, and left out then.
                 return False
-            with self._deadline.share(self.files.share) as file.deadline:
+            with within.share(self.files.share) as file.deadline:
                 try:
                     with self.files.content(file, join_below(self._top, relative)) as content:
                         searched = self._searcher.search(content)
@@ -311,15 +316,14 @@ class _Search:
                             relevance.look(relative, searched)
                         return True
                 except TimedOut:
-                    if self._deadline.expired:
-                        raise
+                    within.check()
                     return False
                 except (Binary, BrokenData):
                     return False
 
         return self._opened(relative, look)
 
-    def _examine(self, relative: str, *, patient: bool = False, wide: bool | None = None) -> bool:
+    def _examine(self, relative: str, *, wide: bool | None = None) -> bool:
         """Open and search a candidate, and show what is in it; False when the page is full.
 
         With `wide` only files that are, or are not, of the second round.
@@ -327,8 +331,7 @@ class _Search:
         self._examined += 1
         if self._examined % _REPORT_EVERY == 0:
             self._deadline.report(self._examined, None, "files")
-        if not patient:
-            self._deadline.check()
+        self._deadline.check()
         path = join_below(WorkPath(self._request.path), relative)
 
         def shown(source: Source) -> bool:
@@ -415,7 +418,9 @@ class _Search:
             ],
         )
 
-    def _stopped(self, at: Last | None, coverage: Coverage | None = None) -> GrepResult:
+    def _stopped(
+        self, at: Last | None, coverage: Coverage | None = None, *, alone: bool = False
+    ) -> GrepResult:
         """The deadline passed: what there is, how far the search came, and how to go on.
 
         `at` is the first file that is not done; None when that is not known, or is the only one.
@@ -423,19 +428,23 @@ class _Search:
         if self._request.options.count_s is not None:
             return uncounted(self._result())
         last = self._page.last
-        if last is not None and (at is None or _is_reached(at, last)):
+        if last is not None and (at is None or last.reaches(at)):
             at = last
         at = self._behind_left(at)
         rank = PLAIN if at is None else at.rank
-        if at is None or self._began_at(at):
-            following = self._more_time(at)
-        else:
+        following = self._more_time(at)
+        if at is not None and not self._began_at(at):
             following = replace(patient(self._request), cursor=write_grep_cursor(self._request, *at))
         searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
         if not self._local and self._cursor is None and rank == PLAIN:
             searched = self._examined
-        return replace(
+        result, beside = (
             self._result(),
+            [] if following is not None else [instead(self._request, alone=alone)],
+        )
+        return replace(
+            result,
+            omitted=[*beside, *result.omitted],
             complete=False,
             reason="timeout",
             searched_files=searched,
@@ -475,8 +484,11 @@ class _Search:
         return replace(self._request, cursor=behind)
 
     def _unsorted(self) -> GrepResult:
-        """The deadline passed before all candidates were known: the best of those that are."""
-        following = replace(patient(self._request), sort="path", cursor=None)
+        """The deadline of a page that goes on passed before the order was known: nothing is shown."""
+        following = self._more_time(None)
+        if following is None:
+            self._left.begin_again(BEGINS_AGAIN)
+            following = replace(self._request, sort="path", cursor=None)
         return replace(self._result(), complete=False, reason="timeout", next=following)
 
     def _with_hint(self, result: GrepResult) -> GrepResult:
@@ -484,8 +496,3 @@ class _Search:
         if result.shown or self._cursor is not None:
             return result
         return replace(result, warnings=[*result.warnings, *left_out(self._request)])
-
-
-def _is_reached(at: Last, last: Last) -> bool:
-    """Whether what was shown last is `at` or after it: rg may still hold a file open that it is done with."""
-    return at.rank == last.rank and path_key(at.path) <= path_key(last.path)

@@ -113,11 +113,9 @@ class Swept:
         share = GREP_SWEEP_SHARE if at_once else 1.0
         within = self._deadline if left is None else self._deadline.within(left * share)
         names, whole = self._tree.everything(within)
-        out_of_time = self._deadline.expired and not at_once
-        if whole or out_of_time:  # in an order that is not by path, what is known is known
+        if whole:
             yield from (path for path in names if path_key(path) >= least)
-            self._deadline.check()
-        if not whole:
+        else:
             yield from self._tree.files_from(least, at_once=at_once)
 
 
@@ -366,10 +364,10 @@ class Finding:
         guard: Guard,
         request: GrepRequest,
         pattern: Pattern,
-        deadline: Deadline,
         share: float,
         filled: Callable[[], float],
         *,
+        deadline: Deadline,
         confined: bool,
     ) -> None:
         """`share` is how many seconds one file may take, `filled` how much of the page is used by now."""

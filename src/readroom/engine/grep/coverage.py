@@ -23,7 +23,7 @@ from readroom.errors import ReadroomError
 from readroom.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
 from readroom.paths import WorkPath
 from readroom.quoting import joined, quote
-from readroom.values import GrepRequest, Omission, Warn
+from readroom.values import GrepRequest, ListRequest, Omission, ReadRequest, Warn
 
 _KEPT_EVERY = 16
 """Of so many names one is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
@@ -116,6 +116,12 @@ def more_time(seconds: float) -> float:
     return min(max(seconds * _PATIENCE, _LEAST_S), GREP_MAX_TIMEOUT_S)
 
 
+def instead(request: GrepRequest, *, alone: bool) -> Omission:
+    """What is left where there is no more time to ask for: a file page by page, a folder by its parts."""
+    other = ReadRequest(request.path) if alone else ListRequest(request.path)
+    return Omission("files", 1, 1, "timeout", request=other)
+
+
 def patient(request: GrepRequest) -> GrepRequest:
     """The same request, with time to do something."""
     timeout_s = request.timeout_s
@@ -156,6 +162,12 @@ class Left:
         self.beside: list[Warn] = []
 
     # --- taking note --------------------------------------------------------------------------
+
+    def begin_again(self, why: Warn) -> None:
+        """Forget what was met on a way that is given up."""
+        self.unreadable.clear()
+        self.compressed.clear()
+        self.beside[:] = [why]
 
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
         """A file was left after so many bytes, as far as that is known, and behind this line shown."""

@@ -45,8 +45,8 @@ UNRANKED = (1, 0)
 """Behind every file that was looked into."""
 
 
-def by_age(guard: Guard, top: WorkPath, files: Iterable[str]) -> Iterator[Ranked]:
-    """The place of each file when the newest come first; files that are gone have none."""
+def by_age(guard: Guard, top: WorkPath, files: Iterable[str], deadline: Deadline) -> Iterator[Ranked]:
+    """The place of each file when the newest come first; files that are gone have none. Raises TimedOut."""
     for folder, group in groupby(files, key=lambda path: path.rpartition("/")[0]):
         try:
             opened = guard.open_folder(join_below(top, folder))
@@ -57,6 +57,7 @@ def by_age(guard: Guard, top: WorkPath, files: Iterable[str]) -> Iterator[Ranked
             continue
         with opened:
             for path in group:
+                deadline.check()
                 rank = _age(opened, path.rpartition("/")[2])
                 if rank is not None:
                     yield GrepPlace(rank, path_key(path)), path

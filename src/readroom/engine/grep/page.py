@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias, final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from readroom.engine.cursors import path_key
 from readroom.engine.grep.lines import Searched, Text, context_line, preview, starts_after, starts_before
 from readroom.engine.grep.order import Symbols
 from readroom.formats.kinds import reads_as_document
@@ -41,6 +42,10 @@ class Last(NamedTuple):
     rank: tuple[int, ...]
     path: str
     line: int | None
+
+    def reaches(self, at: Last) -> bool:
+        """Whether the file of `at` is done: rg may still hold one open that it is done with."""
+        return at.rank == self.rank and path_key(at.path) <= path_key(self.path)
 
 
 _PART_PLACES = 1 << 32

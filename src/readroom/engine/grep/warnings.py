@@ -90,14 +90,14 @@ def warnings_of(
         stored = "JSON" if cells.lower().endswith(".ipynb") else "source"
         warnings.append(Warn("notebook", f"lines of {quote(cells)} are those of its {stored}: {how}"))
     if searcher.too_wide:
-        names = named(searcher.too_wide)
+        names = named([*dict.fromkeys(searcher.too_wide)])
         warnings.append(
             Warn("too_large", f"{names}: too large to be searched in UTF-16; read_file reads them")
         )
     if searcher.as_bytes:
         detail = (
-            f"{named(searcher.as_bytes)}: too large to be searched in an encoding other than UTF-8, "
-            "so only what is ASCII was found; read_file reads them"
+            f"{named([*dict.fromkeys(searcher.as_bytes)])}: too large to be searched in an encoding other "
+            "than UTF-8, so only what is ASCII was found; read_file reads them"
         )
         warnings.append(Warn("searched_as_bytes", detail))
     if symbols is not None and symbols.gave_up:
@@ -110,6 +110,17 @@ TEXTS_UNKNOWN = Warn(
     "time did not suffice to find texts that hold a NUL; a search of one by its path looks into all of it",
 )
 """Of a search that goes on in a tree that cannot be passed over within its time."""
+
+
+NOT_SORTED = Warn("unsorted", "too many files to know their order in time, so they come by path")
+"""Of a search in another order that begins."""
+
+BEGINS_AGAIN = Warn(
+    "unsorted",
+    "the order is no longer known in time, so the next call begins again, by path: "
+    "it shows again what the pages before showed",
+)
+"""Of a search in another order that goes on, and has no more time to ask for."""
 
 
 def linked(names: Mapping[str, int]) -> list[Warn]:

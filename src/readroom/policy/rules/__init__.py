@@ -22,6 +22,7 @@ from typing import Protocol, final
 
 from msgspec import Struct
 
+from readroom.formats.compressed import SUFFIXES
 from readroom.limits import RULE_CACHE_FOLDERS
 from readroom.paths import BORDER, ROOT, WorkPath, join, parent
 from readroom.policy.rules.gitignore import IgnorePattern, PatternList, UnusablePattern, byte_text, patterns
@@ -154,6 +155,10 @@ class AllowList:
         return range(len(folded))
 
 
+PACKED = tuple(ending for endings in SUFFIXES.values() for ending in endings)
+"""How names of compressed files end, of which reads and searches show the content."""
+
+
 @final
 class Rules:
     """All layers together. Safe to share between threads."""
@@ -205,6 +210,7 @@ class Rules:
             return set(names)
         folded = _folded(names)
         positions = {at for layer in self._layers for at in layer.concerned(folded)}
+        positions |= {at for at, name in enumerate(folded) if name.endswith(PACKED)}
         concerned = (names[at] for at in positions)
         return {
             name for name in concerned if not self.decide(join(folder, name), folder=name in folders).allowed
@@ -217,6 +223,9 @@ class Rules:
         name, folded = byte_text(path), byte_text(foldable(path).lower())
         for layer in self._layers:
             rule = layer.decide(name, folded, folder=folder)
+            if rule is None and not folder and folded.endswith(PACKED) and not isinstance(layer, AllowList):
+                # What is in it is read like any other file, so it is denied like the file of its name.
+                rule = layer.decide(name.rpartition(".")[0], folded.rpartition(".")[0], folder=False)
             if rule is not None:
                 return Verdict(False, rule)
         return ALLOWED

@@ -15,6 +15,7 @@ from readroom.limits.session import SESSION_FILES, SESSIONS
 from readroom.log import log
 from readroom.lru import LruCache
 from readroom.quoting import as_value
+from readroom.session.shared.clock import SteadyClock
 
 Owner: TypeAlias = tuple[str, str]
 """A token and a workspace."""
@@ -29,9 +30,10 @@ _NOTED_US = _IDLE_US // 30
 class SharedSessions:
     """Those of one server, in a database."""
 
-    def __init__(self, database: Database, server: str) -> None:
+    def __init__(self, database: Database, server: str, clock: SteadyClock) -> None:
         self._database = database
         self._server = server
+        self._clock = clock
 
     def open(self, session_id: str, owner: Owner, agreed: str) -> None:
         """Keep a new session; where there are too many, another makes way. Raises StateFailed."""
@@ -48,13 +50,13 @@ class SharedSessions:
         def work(execute: Execute) -> tuple[str, int] | None:
             """What was agreed on, and for how long it was not used."""
             rows = execute(sql, values)
-            return (str(rows[0][0]), execute.now_us() - rows[0][1]) if rows else None
+            return (str(rows[0][0]), self._clock.now_us(execute) - rows[0][1]) if rows else None
 
         found = self._database.look(work)
         if found is None or found[1] > _IDLE_US:
             return None
         if found[1] > _NOTED_US:
-            self._database.change(lambda execute: _used(execute, session_id))
+            self._database.change(lambda execute: self._used(execute, session_id))
         return found[0]
 
     def agree(self, session_id: str, agreed: str) -> None:
@@ -74,7 +76,7 @@ class SharedSessions:
         )
 
         def work(execute: Execute) -> None:
-            now = execute.now_us()
+            now = self._clock.set_us(execute)
             # What runs has been ended by then; a client that cancels what there is not fills no disk.
             old = (session_id, now - _CANCELLED_US)
             execute("DELETE FROM state_cancelled WHERE session = ? AND time_us < ?", old)
@@ -89,13 +91,13 @@ class SharedSessions:
             if not execute("SELECT 1 FROM state_sessions WHERE id = ?", (session_id,)):
                 return None
             sql = "SELECT request FROM state_cancelled WHERE session = ? AND time_us >= ?"
-            since = execute.now_us() - int(within_s * 1_000_000)
+            since = self._clock.now_us(execute) - int(within_s * 1_000_000)
             return {row[0] for row in execute(sql, (session_id, since))}
 
         return self._database.look(work)
 
     def _open(self, execute: Execute, session_id: str, owner: Owner, agreed: str) -> None:
-        now = execute.now_us()
+        now = self._clock.set_us(execute)
         if execute("SELECT 1 FROM state_sessions WHERE id = ?", (session_id,)):
             return  # done, and the answer was lost
         execute("DELETE FROM state_sessions WHERE server = ? AND used_us < ?", (self._server, now - _IDLE_US))
@@ -123,9 +125,9 @@ class SharedSessions:
         execute("DELETE FROM state_sessions WHERE id = ?", (session_id,))
         execute("DELETE FROM state_cancelled WHERE session = ?", (session_id,))
 
-
-def _used(execute: Execute, session_id: str) -> None:
-    execute("UPDATE state_sessions SET used_us = ? WHERE id = ?", (execute.now_us(), session_id))
+    def _used(self, execute: Execute, session_id: str) -> None:
+        now = self._clock.set_us(execute)
+        execute("UPDATE state_sessions SET used_us = ? WHERE id = ?", (now, session_id))
 
 
 @final

@@ -21,6 +21,7 @@ from readroom.limits.session import (
 )
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import SharedAccounts
+from readroom.session.shared.clock import SteadyClock
 from readroom.session.shared.outputs import SharedOutputs
 from readroom.session.shared.sessions import SharedConversations, SharedSessions, SharedVisits
 from readroom.session.shared.windows import SharedWindows
@@ -83,6 +84,10 @@ _TABLES: Sequence[Sequence[str]] = (
         """CREATE TABLE state_visits (
             id TEXT NOT NULL PRIMARY KEY, server TEXT NOT NULL, token {bytes} NOT NULL, ends_us {big} NOT NULL
         )""",
+    ),
+    (
+        # What sessions age by: where the clock that only goes on stood when the machine was started.
+        "CREATE TABLE state_clock (boot TEXT NOT NULL PRIMARY KEY, offset_us {big} NOT NULL)",
     ),
 )
 """Statements of version 1, and so on. A version that was released is never changed."""
@@ -150,7 +155,8 @@ class SharedState:
         self.server = server
         self.accounts = SharedAccounts(database, self.process)
         self.windows = SharedWindows(database, server)
-        self.sessions = SharedSessions(database, server)
+        self._clock = SteadyClock(one_machine=policy.url is None)
+        self.sessions = SharedSessions(database, server, self._clock)
         self.visits = SharedVisits(database, server)
 
     def conversations(self, workspace: str) -> SharedConversations:
@@ -182,7 +188,7 @@ class SharedState:
 
     def sweep(self) -> None:
         """Forget what nobody has used for long. Raises StateFailed."""
-        self.database.change(_sweep)
+        self.database.change(lambda execute: sweep(execute, self._clock.now_us(execute)))
 
     def spent(self) -> list[Spending]:
         """What was paid from every account, the largest first. Raises StateFailed."""
@@ -210,7 +216,8 @@ def _lives(pid: int) -> bool:
     return True
 
 
-def _sweep(execute: Execute) -> None:
+def sweep(execute: Execute, steady_us: int) -> None:
+    """Forget what nobody has used for long; sessions by the time that they age by."""
     before_us = execute.now_us() - int(STATE_KEPT_S * 1_000_000)
     execute("DELETE FROM state_held WHERE until_us < ?", (before_us,))
     conversations = ("session\n", before_us - int(STATE_SPENT_S * 1_000_000))
@@ -226,8 +233,9 @@ def _sweep(execute: Execute) -> None:
     execute(
         f"DELETE FROM state_conversations WHERE epoch = 0 AND id NOT IN ({newest})", (STATE_CONVERSATIONS,)
     )
-    execute("DELETE FROM state_cancelled WHERE time_us < ?", (before_us,))
-    execute("DELETE FROM state_sessions WHERE used_us < ?", (before_us,))
+    idle_us = steady_us - int(STATE_KEPT_S * 1_000_000)
+    execute("DELETE FROM state_cancelled WHERE time_us < ?", (idle_us,))
+    execute("DELETE FROM state_sessions WHERE used_us < ?", (idle_us,))
     execute(
         "DELETE FROM state_shown WHERE conversation IN "
         "(SELECT id FROM state_conversations WHERE used_us < ?)",

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, final
 from msgspec.structs import replace
 
 from readroom.closeable import Closeable
-from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
+from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, ReadroomError, StoreFailed
 from readroom.limits import SMALL_FILE_BYTES
 from readroom.paths import WorkPath, join
 from readroom.stores.local import openat2
@@ -245,21 +245,27 @@ class LocalStore:
         try:
             return LocalSource(self._way.file(path))
         except OSError as error:
-            raise translated(error, path) from None
+            raise self._failed(error, path) from None
 
     def open_folder(self, path: WorkPath) -> LocalFolder:
         """Open a folder."""
         try:
-            return LocalFolder(self._way.folder(path))
+            found = self._way.folder(path)
         except OSError as error:
-            raise translated(error, path) from None
+            raise self._failed(error, path) from None
+        folder = LocalFolder(found)
+        if path == "." and os.fstat(found.fd).st_nlink == 0:
+            # It can still be opened, and has no entries: that is not what its readers are to believe.
+            folder.close()
+            raise _removed(path)
+        return folder
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed inside the root."""
         try:
             real, status = self._way.stat(path)
         except OSError as error:
-            raise translated(error, path) from None
+            raise self._failed(error, path) from None
         return real, to_stat(status)
 
     def place(self, path: WorkPath) -> LocalPlace:
@@ -269,6 +275,8 @@ class LocalStore:
 
         if path == ".":
             raise NotAFile(path, "folder")
+        if self._root is not None and os.fstat(self._root.fd).st_nlink == 0:
+            raise _removed(path)
         try:
             # Systems without confinement by the kernel have no files without a name either, or unsound ones.
             nameless = self.confinement == "kernel"
@@ -291,6 +299,12 @@ class LocalStore:
         except OSError as error:
             raise translated(error, path) from None
 
+    def _failed(self, error: OSError, path: WorkPath) -> ReadroomError:
+        """The failure in our words: what is missing in a root that was removed is missing for that reason."""
+        root = self._root
+        is_removed = root is not None and error.errno == errno.ENOENT and os.fstat(root.fd).st_nlink == 0
+        return _removed(path) if is_removed else translated(error, path)
+
     def close(self) -> None:
         """Release the root, when calls that are still running are done with it."""
         self._way = _Closed()
@@ -311,6 +325,11 @@ class _Closed:
 
 _ROOT = "Give the path of a folder."
 """Advice for who opens one: there is no workspace yet whose tools could be named."""
+
+
+def _removed(path: str) -> StoreFailed:
+    problem = "the folder of this workspace was removed, and perhaps made anew, since it was opened"
+    return StoreFailed(path, problem, "Ask the user to start readroom again.")
 
 
 def _no_root(path: str) -> NotFound:
