@@ -31,7 +31,7 @@ def _modules() -> tuple[Path, ...]:
 
 @cache
 def _tree(path: Path) -> ast.Module:
-    """Kept to the end, and not looked through for garbage while others are made: most of the time went there."""
+    """Kept to the end, and not looked through for garbage while others are made: most time went there."""
     gc.disable()
     try:
         return ast.parse(path.read_text(encoding="utf-8"))
