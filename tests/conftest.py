@@ -32,10 +32,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are processors, as some tests wait for a clock; continuous integration has other
-    work beside the tests.
-    """
-    return (os.cpu_count() or 1) + (not os.environ.get("CI"))
+    """One more than there are processors, as some tests wait for a clock or for a server."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)

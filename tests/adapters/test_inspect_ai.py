@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from base64 import b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import inspect_ai
 import pytest
-from inspect_ai.dataset import Sample
-from inspect_ai.log import EvalSample
-from inspect_ai.model import ChatMessageTool, ModelOutput, get_model
-from inspect_ai.solver import generate, use_tools
 
-from readroom.adapters.inspect_ai import files, read_file
+from tests.adapters.vocabulary import write_vocabulary
+
+if TYPE_CHECKING:
+    # To import Inspect takes a second and a half: only the process that runs these tests does.
+    from inspect_ai.log import EvalSample
+    from inspect_ai.model import ChatMessageTool
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of a framework are not ours
-URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 
 
 @pytest.fixture(scope="session")
 def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file that Inspect would download to count tokens, from a package that has the same words."""
-    import bpe_openai
-
-    encoding = bpe_openai.get_encoding("o200k_base")
-    folder = tmp_path_factory.mktemp("tiktoken")
-    rows = [
-        f"{b64encode(encoding.decode_single_token_bytes(rank)).decode()} {rank}\n" for rank in range(199_998)
-    ]
-    (folder / hashlib.sha1(URL.encode()).hexdigest()).write_text("".join(rows))
-    return folder
+    return write_vocabulary(tmp_path_factory.mktemp("tiktoken"))
 
 
 Call = tuple[str, dict[str, Any]]
@@ -48,6 +36,13 @@ class Evaluation:
         self._files = given
 
     def sample(self, calls: Sequence[Call]) -> EvalSample:
+        import inspect_ai
+        from inspect_ai.dataset import Sample
+        from inspect_ai.model import ModelOutput, get_model
+        from inspect_ai.solver import generate, use_tools
+
+        from readroom.adapters.inspect_ai import files, read_file
+
         outputs = [ModelOutput.for_tool_call("mockllm", name, arguments) for name, arguments in calls]
         model = get_model(
             "mockllm/model", custom_outputs=[*outputs, ModelOutput.from_content("mockllm", ".")]
@@ -65,8 +60,14 @@ class Evaluation:
 
     def answers(self, calls: Sequence[Call]) -> list[str]:
         """What each call was answered; failures as the model sees them."""
-        found = [one for one in self.sample(calls).messages if isinstance(one, ChatMessageTool)]
-        return [one.error.message if one.error else one.text for one in found]
+        return [one.error.message if one.error else one.text for one in shown(self.sample(calls))]
+
+
+def shown(sample: EvalSample) -> list[ChatMessageTool]:
+    """What tools answered in it."""
+    from inspect_ai.model import ChatMessageTool
+
+    return [one for one in sample.messages if isinstance(one, ChatMessageTool)]
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def test_files_of_the_store_are_read_and_changed_and_stand_in_the_log(
             do("ls"),
         ]
     )
-    tools = [one for one in sample.messages if isinstance(one, ChatMessageTool)]
+    tools = shown(sample)
     assert [one.text for one in tools if one.error is None] == [
         "Updated file /etc/passwd",
         "     2\ttwo",

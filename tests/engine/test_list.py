@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -36,6 +35,7 @@ from readroom.values import Cap, ListEntry, ListMeasure, ListRequest, ListResult
 from readroom.workspace import Workspace
 from tests.engine.serving import job, serving
 from tests.laws.driving import Driver, fact
+from tests.vocabulary import tokens_of
 
 
 def names(reply: Reply) -> list[str]:
@@ -374,19 +374,13 @@ def test_names_of_any_length_are_within_the_smallest_cap() -> None:
 
 def test_a_page_of_10_000_entries_costs_a_fortieth_of_all_their_names() -> None:
     """Performance target 7: server-filesystem sends "[FILE] name" for each."""
-    with warnings.catch_warnings():
-        # It opens its vocabulary in a way that Python 3.11 calls old.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from bpe_openai import get_encoding
-
-        count = get_encoding("o200k_base").encode
-    theirs = len(count("\n".join(f"[FILE] file_{number:05d}.txt" for number in range(10_000))))
+    theirs = tokens_of("\n".join(f"[FILE] file_{number:05d}.txt" for number in range(10_000)))
     store = MemoryStore()
     for number in range(10_000):
         # The dearest case: every file has its own date, and a size of millions.
         store.put(f"file_{number:05d}.txt", b"", mtime_ns=number * 86_400 * 10**9)
     text = Workspace(store).list().text.replace("\n0 ", "\n1234567 ")
-    assert len(count(text)) <= theirs / 40
+    assert tokens_of(text) <= theirs / 40
 
 
 # --- failures --------------------------------------------------------------------------------

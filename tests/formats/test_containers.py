@@ -22,7 +22,7 @@ from readroom.formats.containers import open_container
 from readroom.formats.containers.members import BadContainer, Container, Member
 from readroom.formats.containers.names import led_to, normal
 from readroom.limits.documents import CONTAINER_FOLDERS, CONTAINER_MEMBERS
-from tests.depth import depth
+from tests.depth import depth, half
 from tests.hostile import containers as hostile
 from tests.hostile import misleading, sevens
 
@@ -292,9 +292,9 @@ def test_old_tars_are_told_by_their_sum() -> None:
 
 
 def test_every_hostile_archive_is_opened_or_refused() -> None:
-    for name, data in hostile.all_of_them():
+    for name in half(hostile.NAMES):
         try:
-            found = open_container(_Bytes(data), Deadline().check)
+            found = open_container(_Bytes(hostile.archive(name)), Deadline().check)
         except BadContainer:
             continue
         if found is None:

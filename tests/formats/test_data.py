@@ -32,6 +32,7 @@ from readroom.formats.documents.page_ranges import SCHEMA
 from readroom.limits.documents import BRIEF_ROWS, FIELD_CHARS, SAMPLE_ROWS, SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
+from tests.hostile import tables as hostile
 
 
 def _database(path: Path, *statements: str) -> Path:
@@ -211,6 +212,16 @@ def test_damage_in_the_middle_shows_what_is_before(tmp_path: Path) -> None:
     cut = sqlite.open_document(io.BytesIO(data[:40960])).part(1, Area(1, 50))
     assert "It is cut short: it has 40,960 of" in cut.notes[0]
     assert len(cut.lines) == 50
+
+
+def test_what_can_be_read_of_a_damaged_table_is_there_for_the_first_who_asks() -> None:
+    """SQLite refuses a damaged page as a whole to the first question, and not to the next ones."""
+    parts = [
+        sqlite.open_document(io.BytesIO(hostile.noise_sqlite(0))).part(1, Area(1, 300)) for _ in range(2)
+    ]
+    for part in parts:
+        assert len(_rows(part)) == 198
+        assert "Row 199 and what follows cannot be read: it is damaged." in part.notes
 
 
 @settings(max_examples=depth(20), deadline=None)

@@ -21,6 +21,7 @@ from readroom.formats.images import SIGNATURE, to_image
 from readroom.formats.kinds import sniff
 from readroom.limits import IMAGE_LONG_SIDE, IMAGE_MAX_PIXELS, IMAGE_REPLY_BYTES, IMAGE_WORK_BYTES
 from readroom.values import Image
+from tests.depth import half
 from tests.peak import REPO
 
 FORMATS = ["PNG", "JPEG", "GIF", "WEBP"]
@@ -298,15 +299,16 @@ print(own_peak_bytes() - before)
 
 @pytest.mark.parametrize(
     ("form", "size", "options"),
-    [
-        ("JPEG", (8000, 6000), {}),
-        ("JPEG", (4000, 3000), {"progressive": True}),
-        ("PNG", (6016, 3384), {"compress_level": 9}),
-        ("PNG", (3700, 2700), {"compress_level": 1}),
-        ("GIF", (7000, 5000), {}),
-        ("WEBP", (2560, 1440), {"lossless": True, "method": 0}),
-    ],
-    ids=["48 MP JPEG", "12 MP progressive", "20 MP PNG", "10 MP PNG", "35 MP GIF", "3.7 MP WebP"],
+    half(
+        [
+            pytest.param("JPEG", (8000, 6000), {}, id="48 MP JPEG"),
+            pytest.param("JPEG", (4000, 3000), {"progressive": True}, id="12 MP progressive"),
+            pytest.param("PNG", (6016, 3384), {"compress_level": 9}, id="20 MP PNG"),
+            pytest.param("PNG", (3700, 2700), {"compress_level": 1}, id="10 MP PNG"),
+            pytest.param("GIF", (7000, 5000), {}, id="35 MP GIF"),
+            pytest.param("WEBP", (2560, 1440), {"lossless": True, "method": 0}, id="3.7 MP WebP"),
+        ]
+    ),
 )
 def test_the_largest_images_stay_within_what_they_may_take(
     tmp_path_factory: pytest.TempPathFactory, form: str, size: tuple[int, int], options: dict[str, object]

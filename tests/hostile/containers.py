@@ -15,7 +15,7 @@ import sys
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.hostile import misleading, sevens
@@ -382,13 +382,8 @@ def archive(name: str) -> bytes:
     return next(build() for names, build in SEVERAL.items() if name in names)[name]
 
 
-def all_of_them() -> Iterator[tuple[str, bytes]]:
-    """Each with its name."""
-    return ((name, archive(name)) for name in NAMES)
-
-
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     target.mkdir(parents=True, exist_ok=True)
-    for name, data in all_of_them():
-        (target / name).write_bytes(data)
+    for name in NAMES:
+        (target / name).write_bytes(archive(name))

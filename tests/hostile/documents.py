@@ -1,6 +1,6 @@
 """Hostile documents: made to eat memory or time, to end who reads them, or to reach out.
 
-python -m tests.hostile.documents FOLDER   writes them all, some 20 MB
+python -m tests.hostile.documents FOLDER [NAME...]   writes these, or all of them, some 20 MB
 
 Each is small, whatever it claims.  What a reader has to do with each is in `tests/hostile`.
 """
@@ -367,11 +367,11 @@ def _image_bomb() -> bytes:
     return notebook_of([{"cell_type": "code", "source": "x", "outputs": [output]}])
 
 
-def main(folder: str) -> None:
-    """Write them all."""
-    for name, make in FILES.items():
-        Path(folder, name).write_bytes(make())
+def main(folder: str, *names: str) -> None:
+    """Write these, or all of them."""
+    for name in names or FILES:
+        Path(folder, name).write_bytes(FILES[name]())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

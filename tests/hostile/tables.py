@@ -1,6 +1,6 @@
 """Hostile databases and tables; each function returns the bytes of one.
 
-python -m tests.hostile.tables FOLDER   writes them all
+python -m tests.hostile.tables FOLDER [NAME...]   writes these, or all of them
 
 Each is one trick; what it would become is said beside it.
 """
@@ -478,11 +478,11 @@ FILES: Mapping[str, Callable[[], bytes]] = {
 """Each file by its name; some are sound and only large."""
 
 
-def main(folder: str) -> None:
-    """Write them all."""
-    for name, make in FILES.items():
-        Path(folder, name).write_bytes(make())
+def main(folder: str, *names: str) -> None:
+    """Write these, or all of them."""
+    for name in names or FILES:
+        Path(folder, name).write_bytes(FILES[name]())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from readroom.limits import REPLY_BYTES
+from tests.depth import half
 from tests.hostile.documents import FILES
 
 pytestmark = pytest.mark.long
@@ -22,6 +23,8 @@ MOST_BYTES = 256 * 1024 * 1024
 MOST_S = 10.0
 
 REPO = Path(__file__).parents[2]
+
+ASKED = half(FILES)
 
 READABLE = {
     "broken_table.pdf": "words survive",
@@ -64,14 +67,14 @@ READABLE = {
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """How each read went, by name; by "" what all of them took."""
     folder = tmp_path_factory.mktemp("hostile")
-    _run("tests.hostile.documents", folder)
+    _run("tests.hostile.documents", folder, *ASKED)
     (folder / "plain.txt").write_text("still here\n", encoding="utf-8")
     lines = _run("tests.hostile.served", folder).splitlines()
     return {found["name"]: found for found in map(json.loads, lines)}
 
 
-def _run(module: str, folder: Path) -> str:
-    command = [sys.executable, "-m", module, str(folder)]
+def _run(module: str, folder: Path, *names: str) -> str:
+    command = [sys.executable, "-m", module, str(folder), *names]
     done = subprocess.run(command, cwd=REPO, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     return done.stdout.decode()
@@ -82,7 +85,7 @@ def test_there_are_at_least_25() -> None:
 
 
 def test_every_one_is_answered_and_the_server_goes_on(outcomes: dict[str, dict[str, Any]]) -> None:
-    assert set(FILES) <= set(outcomes)
+    assert set(ASKED) <= set(outcomes)
     assert "1\tstill here" in outcomes[""]["plain"]
 
 
@@ -96,7 +99,7 @@ def test_none_takes_more_time_than_it_may(outcomes: dict[str, dict[str, Any]]) -
     } == {}
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", ASKED)
 def test_it_is_a_typed_refusal_or_a_partial_read(outcomes: dict[str, dict[str, Any]], name: str) -> None:
     found = outcomes[name]
     assert found["code"] in (None, "bad_document", "encrypted"), found["text"]
@@ -107,13 +110,13 @@ def test_it_is_a_typed_refusal_or_a_partial_read(outcomes: dict[str, dict[str, A
         assert found["text"].startswith(name)
 
 
-@pytest.mark.parametrize(("name", "text"), READABLE.items())
-def test_what_can_be_read_is_read(outcomes: dict[str, dict[str, Any]], name: str, text: str) -> None:
+@pytest.mark.parametrize("name", [name for name in READABLE if name in ASKED])
+def test_what_can_be_read_is_read(outcomes: dict[str, dict[str, Any]], name: str) -> None:
     assert outcomes[name]["code"] is None, outcomes[name]["text"]
-    assert text in outcomes[name]["text"]
+    assert READABLE[name] in outcomes[name]["text"]
 
 
 def test_an_encrypted_one_says_so(outcomes: dict[str, dict[str, Any]]) -> None:
     letters = (f"letters-encrypted.{ending}" for ending in ("odt", "doc", "ppt"))
-    for name in ("encrypted.pdf", "office-encrypted.docx", *letters):
+    for name in {"encrypted.pdf", "office-encrypted.docx", *letters} & set(ASKED):
         assert (outcomes[name]["code"], "encrypted" in outcomes[name]["text"]) == ("encrypted", True)

@@ -1,4 +1,6 @@
-"""None of the hostile databases and tables takes more than 256 MB or 10 s, and none ends the server."""
+"""None of the hostile databases and tables takes more than 256 MB or hardly more time than it is given, and
+none ends the server.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 
 from readroom.limits import REPLY_BYTES
-from tests.depth import FULL
+from tests.depth import FULL, half
 from tests.hostile.asked import WAYS
 from tests.hostile.tables import FILES
 from tests.peak import REPO
@@ -20,7 +22,12 @@ from tests.peak import REPO
 pytestmark = pytest.mark.long
 
 MOST_BYTES = 256 * 1024 * 1024
-MOST_S = 10.0
+GIVEN_S = 3
+"""What goes on without an end takes all the processor time it is given: less than by default."""
+
+MOST_S = GIVEN_S + 2.0
+
+ASKED = half(FILES)
 
 READABLE = {
     ("cut.sqlite", "first"): "It is cut short: it has 121,514 of 364,544 bytes.",
@@ -65,16 +72,15 @@ READABLE = {
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
     """How each call went, by name and way; by ("", "") what all of them took."""
     folder = tmp_path_factory.mktemp("hostile")
-    _run("tests.hostile.tables", folder)
+    _run("tests.hostile.tables", folder, *ASKED)
     (folder / "plain.txt").write_text("still here\n", encoding="utf-8")
-    if not FULL:  # what goes on without an end takes all the time it is given
-        (folder / "readroom.toml").write_text("[limits]\ndocument_timeout_s = 3\n", encoding="utf-8")
+    (folder / "readroom.toml").write_text(f"[limits]\ndocument_timeout_s = {GIVEN_S}\n", encoding="utf-8")
     lines = _run("tests.hostile.asked", folder).splitlines()
     return {(found["name"], found.get("way", "")): found for found in map(json.loads, lines)}
 
 
-def _run(module: str, folder: Path) -> str:
-    command = [sys.executable, "-m", module, str(folder)]
+def _run(module: str, folder: Path, *names: str) -> str:
+    command = [sys.executable, "-m", module, str(folder), *names]
     done = subprocess.run(command, cwd=REPO, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     return done.stdout.decode()
@@ -84,10 +90,10 @@ def test_hostile_tables_are_bounded(outcomes: dict[tuple[str, str], dict[str, An
     """Every call is answered, with a table or a typed refusal, within its bounds of memory, time and size."""
     whole = outcomes["", ""]
     asked = [way for name, way in outcomes if name in FILES]
-    assert {name for name, _ in outcomes} >= set(FILES)
-    assert Counter(asked)["first"] == len(FILES)
+    assert {name for name, _ in outcomes} >= set(ASKED)
+    assert Counter(asked)["first"] == len(ASKED)
     assert set(asked) == set(WAYS)
-    assert len(asked) == len(FILES) * (len(WAYS) if FULL else 2)
+    assert len(asked) == len(ASKED) * (len(WAYS) if FULL else 2)
     assert max(whole["children_bytes"], whole["own_bytes"]) < MOST_BYTES
     assert "1\tstill here" in whole["plain"]
     for place, found in outcomes.items():
@@ -112,6 +118,7 @@ def test_what_can_be_read_is_read_and_the_rest_is_said(
 
 def test_encrypted_and_damaged_are_told_apart(outcomes: dict[tuple[str, str], dict[str, Any]]) -> None:
     """A key helps with the one, another copy with the other."""
-    codes = {name: outcomes[name, "first"]["code"] for name in FILES}
-    assert [name for name, code in codes.items() if code == "encrypted"] == ["encrypted.parquet"]
-    assert {codes[name] for name in ("cut.parquet", "cut.arrow", "damaged-schema.sqlite")} == {"bad_document"}
+    codes = {name: outcomes[name, "first"]["code"] for name in ASKED}
+    assert {name for name in ASKED if codes[name] == "encrypted"} == {"encrypted.parquet"} & set(ASKED)
+    damaged = {"cut.parquet", "cut.arrow", "damaged-schema.sqlite"} & set(ASKED)
+    assert {name: codes[name] for name in damaged} == dict.fromkeys(damaged, "bad_document")

@@ -17,6 +17,7 @@ from readroom.session.budgets import BudgetPolicy, BudgetPool, Level
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.vocabulary import tokens_of
 
 TEXT = "".join(f"line {number} of a file with words in it\n" for number in range(1, 2001))
 
@@ -188,15 +189,8 @@ def test_levels_follow_what_is_left() -> None:
 
 
 def test_the_exact_counter_is_exact_and_says_so() -> None:
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        from bpe_openai import get_encoding
-
-        exact = get_encoding("o200k_base")
     reply, facts = call(opened(counter="o200k", session=50_000), "read_file", path="a.txt")
-    assert facts["tokens"] == len(exact.encode(reply.text))
+    assert facts["tokens"] == tokens_of(reply.text)
     assert facts["counter"] == "o200k"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sysconfig
-import warnings
 from pathlib import Path
 
 import pytest
@@ -13,13 +12,7 @@ from hypothesis import strategies as st
 
 from readroom.text.tokens import estimate
 from tests.text.encodings.languages import TEXTS
-
-with warnings.catch_warnings():
-    # It opens its vocabulary in a way that Python 3.11 calls old.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    import bpe_openai
-
-    O200K = bpe_openai.get_encoding("o200k_base")
+from tests.vocabulary import tokens_of
 
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 MODULES = [
@@ -48,7 +41,7 @@ MORE = [
 
 
 def ratio(text: str) -> float:
-    return estimate(text) / len(O200K.encode(text))
+    return estimate(text) / tokens_of(text)
 
 
 def source(module: str) -> str:
@@ -62,7 +55,7 @@ def test_code_is_within_a_tenth(module: str) -> None:
 
 def test_code_altogether_is_within_a_twentieth() -> None:
     sources = list(map(source, MODULES + MORE))
-    exact = sum(len(O200K.encode(text)) for text in sources)
+    exact = sum(map(tokens_of, sources))
     assert 0.95 <= sum(map(estimate, sources)) / exact <= 1.05
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -37,6 +36,7 @@ from readroom.values import (
 )
 from readroom.values.files import LineEnds
 from readroom.workspace import Workspace
+from tests.vocabulary import tokens_of
 
 HASH = "sha256:" + "ab" * 32
 RESULT = ReadResult(
@@ -271,10 +271,7 @@ def test_the_list_of_tools_is_short() -> None:
         for tool in NATIVE.tools
     ]
     sent = json.dumps({"tools": listed, "instructions": NATIVE.instructions}, separators=(",", ":"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of importlib.resources, in the package itself
-        from bpe_openai import get_encoding
-    assert len(get_encoding("o200k_base").encode(sent)) < 1500
+    assert tokens_of(sent) < 1500
 
 
 def test_every_tool_says_what_it_does_and_its_arguments_what_they_mean() -> None:

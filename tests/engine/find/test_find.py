@@ -21,7 +21,8 @@ from readroom.stores.memory import MemoryStore
 from readroom.text.tokens import estimate
 from readroom.values import Reply
 from tests.laws.driving import Driver, fact
-from tests.text.test_tokens import LIBRARY, O200K
+from tests.text.test_tokens import LIBRARY
+from tests.vocabulary import tokens_of
 
 STOCK = {
     "shop/cart.py": """\
@@ -338,7 +339,7 @@ def test_a_page_of_code_takes_no_more_tokens_than_asked_for_as_a_model_counts_th
     ]
     with Workspace(LIBRARY / package) as room:
         replies = [room.find(question, budget_tokens=budget) for question in questions]
-    assert max(len(O200K.encode(reply.text)) for reply in replies) <= 1.02 * budget
+    assert max(tokens_of(reply.text) for reply in replies) <= 1.02 * budget
 
 
 @pytest.mark.parametrize("explain", [False, True])

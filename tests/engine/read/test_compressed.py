@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import tarfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,11 @@ from tests.session.logs import Watched, rows
 every = pytest.mark.parametrize("compression", list(PACK))
 LINES = 60_000
 TEXT = rows(1, LINES)
-PACKED = {f"app.log.{SUFFIX[name]}": pack(TEXT) for name, pack in PACK.items()}
+
+
+@cache
+def packed() -> dict[str, bytes]:
+    return {f"app.log.{SUFFIX[name]}": pack(TEXT) for name, pack in PACK.items()}
 
 
 def codes(reply: Reply) -> list[str]:
@@ -46,8 +51,8 @@ def codes(reply: Reply) -> list[str]:
 @pytest.fixture(params=["local", "memory"])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     if request.param == "memory":
-        return MemoryStore(PACKED)
-    for name, data in PACKED.items():
+        return MemoryStore(packed())
+    for name, data in packed().items():
         (tmp_path / name).write_bytes(data)
     return LocalStore(tmp_path)
 
@@ -55,7 +60,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 @every
 def test_a_compressed_log_reads_like_the_log(store: Store, compression: Compression) -> None:
     name = f"app.log.{SUFFIX[compression]}"
-    raw = PACKED[name]
+    raw = packed()[name]
     with Workspace(store) as workspace:
         plain = Workspace(MemoryStore({"app.log": TEXT}))
         for arguments in ({}, {"offset": 30_000, "limit": 3}, {"offset": -2}, {"offset": 7, "column": 5}):
@@ -124,7 +129,7 @@ def test_out_of_time_the_beginning_is_shown_and_the_next_call_goes_on() -> None:
 
 @every
 def test_what_was_before_the_damage_is_shown_and_the_place_is_said(compression: Compression) -> None:
-    raw = PACKED[f"app.log.{SUFFIX[compression]}"] * 2
+    raw = packed()[f"app.log.{SUFFIX[compression]}"] * 2
     cut = raw[: len(raw) * 3 // 4]
     with Workspace(MemoryStore({"a.log.x": cut})) as workspace:
         reply = workspace.read("a.log.x", offset=LINES - 1, limit=2)

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 from readroom.ledger import LedgerPolicy, open_book
 from scripts import demo_ledger
 from tests.browsing import chromium, needs_chromium
+from tests.depth import half
 from tests.faces.http.serving import Agent, agent
 from tests.ledger.events import event
 
@@ -99,7 +100,7 @@ class Visitor:
         self._context.close()
 
 
-@pytest.mark.parametrize(("scheme", "width"), SHAPES)
+@pytest.mark.parametrize(("scheme", "width"), half(SHAPES))
 def test_every_view_is_whole_accessible_and_quiet(
     browser: Browser, running: tuple[Agent, str], scheme: str, width: int
 ) -> None:

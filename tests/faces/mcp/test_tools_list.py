@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,10 @@ import pytest
 from readroom.contracts.native import NATIVE
 from readroom.faces.mcp.server import CLAUDE_CODE
 from tests.faces.mcp.serving import ERAS, STATELESS, Http, Stdio, http_server, request
+from tests.vocabulary import tokens_of
 
 MOST_TOKENS = 1700
 """What the tools of the native contract may cost every conversation, in o200k tokens."""
-
-
-def tokens(text: str) -> int:
-    """Of o200k, by the package itself."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of importlib.resources, in the package
-        from bpe_openai import get_encoding
-    return len(get_encoding("o200k_base").encode(text))
 
 
 @pytest.fixture(scope="module", params=["stdio", "http"])
@@ -68,7 +60,7 @@ def test_commands_are_listed_where_they_are_allowed(
 
 def test_the_whole_list_is_short_with_commands_too(with_commands: dict[str, Any]) -> None:
     text = json.dumps(with_commands, separators=(",", ":"))
-    assert tokens(text) < MOST_TOKENS
+    assert tokens_of(text) < MOST_TOKENS
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -98,7 +90,7 @@ def test_the_tools_are_those_of_the_contract(listed: dict[str, Any], era: str) -
 def test_the_whole_list_is_short(listed: dict[str, Any], era: str) -> None:
     """All of it, annotations and `_meta` as well, though models see neither."""
     text = json.dumps(listed[era], separators=(",", ":"))
-    assert tokens(text) < MOST_TOKENS
+    assert tokens_of(text) < MOST_TOKENS
 
 
 def test_a_stateless_client_may_keep_the_list(listed: dict[str, Any], over: str) -> None:

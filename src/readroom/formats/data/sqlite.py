@@ -50,6 +50,11 @@ _VERSIONS = slice(18, 20)
 _STEPS = 20_000
 """Instructions of SQLite between two looks at the clock."""
 
+_TURNS = 3
+"""Times that rows are asked for where none come: SQLite refuses a damaged page as a whole to the question
+that meets it first, and reads it up to its damage for the next ones.
+"""
+
 _FAILURES = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError)
 """What comes of a damaged database; names in the words of SQLite need not be UTF-8."""
 
@@ -302,17 +307,27 @@ class _SqliteTable(Struct, frozen=True, dict=True):
             f"WHEN 'blob' THEN length({name}) END"
             for name in (_name_of(self.columns[at].name) for at in columns)
         )
-        notes, rows = list[str](), list[list[object]]()
+        asked = f"SELECT {chosen} FROM {_name_of(self.title)} LIMIT ? OFFSET ?"
+        for _ in range(_TURNS):
+            rows, error = self._answered(asked, count + 1, first - 1)
+            if rows or getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_CORRUPT:
+                break
+        if error is None:
+            return Rows(rows[:count], [], len(rows) > count)
+        if not rows:
+            raise Unreadable(_problem(error), _ANOTHER) from None
+        note = f"Row {first + len(rows):,} and what follows cannot be read: {_problem(error)}."
+        return Rows(rows[:count], [note], len(rows) > count)
+
+    def _answered(self, query: str, *values: int) -> tuple[list[list[object]], Exception | None]:
+        """The rows that came, and what ended them if that was a failure."""
+        rows = list[list[object]]()
         try:
-            cursor = self.connection.execute(
-                f"SELECT {chosen} FROM {_name_of(self.title)} LIMIT ? OFFSET ?", (count + 1, first - 1)
-            )
+            cursor = self.connection.execute(query, values)
             rows.extend([_value(row[at], row[at + 1]) for at in range(0, len(row), 2)] for row in cursor)
         except _FAILURES as error:
-            if not rows:
-                raise Unreadable(_problem(error), _ANOTHER) from None
-            notes.append(f"Row {first + len(rows):,} and what follows cannot be read: {_problem(error)}.")
-        return Rows(rows[:count], notes, len(rows) > count)
+            return rows, error
+        return rows, None
 
 
 def _bytes(name: str) -> str:
