@@ -13,6 +13,7 @@ from typing import Any, final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from readroom.session.shared.database import Database
 
 from readroom.database import Execute
 from readroom.database.sqlite import SqliteBackend
@@ -23,7 +24,6 @@ from readroom.session.conversation import SeenHere
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import Account, MemoryAccounts
 from readroom.session.shared.clock import SteadyClock
-from readroom.session.shared.database import Database
 from readroom.session.shared.sessions import SharedSessions
 from readroom.session.shared.state import SharedState, sweep
 
