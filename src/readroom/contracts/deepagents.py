@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool
+from readroom.contracts.native import facts as native_facts
 from readroom.errors import ReadroomError
 from readroom.limits import CLOSING_BYTES, LIST_MAX_DEPTH
 from readroom.text.select import MARK_BYTES
@@ -272,7 +272,7 @@ def render_error(error: ReadroomError, cap: Cap) -> Reply:
     text = error.message if _OTHER_TOOLS.search(error.advice or "") else str(error)
     for ours, theirs in _OUR_WORDS.items():
         text = text.replace(ours, theirs)
-    return Reply(text, partial(json_replies.error_facts, error, _no_call), is_error=True)
+    return Reply(text, partial(native_facts.of_error, error, _no_call), is_error=True)
 
 
 def _no_call(request: Request) -> Call | None:

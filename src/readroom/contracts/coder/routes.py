@@ -22,12 +22,11 @@ from readroom.contracts.coder.read import (
     Bounds,
     Form,
     capped,
-    error_facts,
     read_request,
     read_steps,
     require_absolute,
 )
-from readroom.contracts.coder.words import go_quoted, present, spelled
+from readroom.contracts.coder.words import go_quoted, own_calls, present, spelled
 from readroom.contracts.json_replies import NOTES, encoded
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
@@ -124,6 +123,7 @@ class _Routes:
 
     def __init__(self, root: str) -> None:
         self._root = root
+        self._calls = own_calls(root)
 
     def _tool(
         self,
@@ -149,7 +149,7 @@ class _Routes:
         """A failure as the object that all but read-file-lines send."""
 
         def facts() -> dict[str, Fact]:
-            return {**error_facts(error, self._root), STATUS: words.status_of(error)}
+            return {**native_facts.of_error(error, self._calls), STATUS: words.status_of(error)}
 
         return replace(native_render.reply(encoded({"message": text}), facts), is_error=True)
 

@@ -6,6 +6,7 @@ What its document has no words for begins like the nearest of them, and goes on 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 
 from readroom import errors
@@ -271,6 +272,11 @@ def spelled(path: str, root: str) -> str:
     except UnicodeEncodeError:
         return quote(absolute)
     return absolute
+
+
+def own_calls(root: str) -> Callable[[Request], Call | None]:
+    """What says requests as calls of this contract, for a workspace that callers know by this root."""
+    return partial(to_call, root=root)
 
 
 def to_call(request: Request, root: str) -> Call | None:

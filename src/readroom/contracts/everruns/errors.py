@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from readroom.contracts import json_replies
 from readroom.contracts.everruns.requests import EDIT, GREP, LIST, READ, named, plain, to_call
+from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native.render import reply
 from readroom.errors import ReadroomError
 from readroom.limits.contracts import (
@@ -63,7 +64,7 @@ def render_error(
     room = cap.size
     if byte_size(text) > room:
         text = json_replies.short(text, room)
-    return replace(reply(text, partial(json_replies.error_facts, error, to_call)), is_error=True)
+    return replace(reply(text, partial(native_facts.of_error, error, to_call)), is_error=True)
 
 
 def _plainly(error: ReadroomError) -> str:

@@ -107,7 +107,7 @@ def render(result: ReadResult, cap: Cap, limit: int | None = None) -> Reply:
         fields: dict[str, Fact] = {**_about(result), "media_type": result.image.media_type}
         return json_replies.reply(
             _in_order(result, fields),
-            partial(json_replies.result_facts, result, to_call),
+            partial(native_facts.of_read, result, to_call),
             images=(result.image,),
         )
     if result.raw is not None:
@@ -117,7 +117,7 @@ def render(result: ReadResult, cap: Cap, limit: int | None = None) -> Reply:
 
 def _facts(result: ReadResult) -> dict[str, Fact]:
     following = _following(result)
-    facts = json_replies.result_facts(result, to_call)
+    facts = native_facts.of_read(result, to_call)
     return {**facts, "next": None if following is None else read_call(following).to_fact()}
 
 
@@ -313,7 +313,7 @@ def render_grep(result: GrepResult, cap: Cap) -> Reply:
     cuts = list(_cuts(result))
     fields["truncation"] = _grep_truncation(result, json_replies.size(entries), cut=bool(cuts))
     return json_replies.reply(
-        with_notes(fields, result.warnings, cuts), partial(json_replies.result_facts, result, to_call)
+        with_notes(fields, result.warnings, cuts), partial(native_facts.of_grep, result, to_call)
     )
 
 
@@ -331,7 +331,7 @@ def _render_counts(result: GrepResult) -> Reply:
         "truncation": {"truncated": True, "reason": "exec_budget", "bytes_returned": 0},
     }
     return json_replies.reply(
-        with_notes(fields, result.warnings), partial(json_replies.result_facts, result, to_call)
+        with_notes(fields, result.warnings), partial(native_facts.of_grep, result, to_call)
     )
 
 
@@ -411,7 +411,7 @@ def render_list(result: ListResult, cap: Cap) -> Reply:
     entries_are = "entry is" if result.denied == 1 else "entries are"
     notes = [f"{result.denied} {entries_are} denied by policy."] if result.denied else []
     return json_replies.reply(
-        with_notes(fields, result.warnings, notes), partial(json_replies.result_facts, result, to_call)
+        with_notes(fields, result.warnings, notes), partial(native_facts.of_list, result, to_call)
     )
 
 

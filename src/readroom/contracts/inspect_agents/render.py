@@ -361,7 +361,7 @@ def _read_text(call: CallWords, result: ReadResult) -> str:
 
 
 def _read_facts(call: CallWords, result: ReadResult) -> dict[str, Fact]:
-    return {**json_replies.result_facts(result, call.to_call), "path": call.path}
+    return {**native_facts.of_read(result, call.to_call), "path": call.path}
 
 
 # --- everything else --------------------------------------------------------------------------
@@ -373,15 +373,18 @@ def _listed(call: CallWords, result: ListResult, cap: Cap) -> Reply:
         for entry in result.entries
         if not call.in_store or entry.kind is not EntryKind.FOLDER
     ]
-    low, high = 0, len(files)
-    while low < high:
-        middle = (low + high + 1) // 2
-        cut = middle < len(files) or result.next is not None
-        fits = len(_list_text(call, files[:middle], cut).encode()) <= cap.size
-        low, high = (middle, high) if fits else (low, middle - 1)
-    cut = low < len(files) or result.next is not None
-    facts: dict[str, Fact] = {"total": result.total, "shown": low, "truncated": cut, "next": None}
-    return _reply(call, _list_text(call, files[:low], cut), facts)
+
+    def text(count: int) -> str:
+        return _list_text(call, files[:count], cut=count < len(files) or result.next is not None)
+
+    def fits(count: int) -> bool:
+        return len(text(count).encode()) <= cap.size
+
+    # All of them need no sentence about the rest, so that they may take less than all but one.
+    shown = len(files) if fits(len(files)) else json_replies.most(len(files) - 1, fits)
+    cut = shown < len(files) or result.next is not None
+    facts: dict[str, Fact] = {"total": result.total, "shown": shown, "truncated": cut, "next": None}
+    return _reply(call, text(shown), facts)
 
 
 def _list_text(call: CallWords, files: Sequence[str], cut: bool) -> str:
@@ -427,7 +430,7 @@ def _said(call: CallWords, summary: str, value: dict[str, Fact], facts: dict[str
 
 def _failed(call: CallWords, text: str, error: ReadroomError, cap: Cap) -> Reply:
     data = text.encode("utf-8", "replace")[: cap.size].decode("utf-8", "ignore")
-    reply = _reply(call, data, json_replies.error_facts(error, call.to_call))
+    reply = _reply(call, data, native_facts.of_error(error, call.to_call))
     return replace(reply, is_error=True)
 
 

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
+from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.contracts.setup import NEVER, KiloSetup, Setup
 from readroom.errors import (
@@ -235,11 +236,8 @@ def render(call: KiloRequest, result: Result, cap: Cap) -> Reply:
     """The reply for a result that was selected under `cap`."""
     assert isinstance(result, ReadResult)
     images = (result.image,) if result.image is not None else ()
-    return native_render.reply(_text(call, result, cap), partial(_facts, call, result), images)
-
-
-def _facts(call: KiloRequest, result: ReadResult) -> dict[str, Fact]:
-    return json_replies.result_facts(result, partial(to_call, last=call.end_line))
+    facts = partial(native_facts.of_read, result, partial(to_call, last=call.end_line))
+    return native_render.reply(_text(call, result, cap), facts, images)
 
 
 def _text(call: KiloRequest, result: ReadResult, cap: Cap) -> str:
@@ -326,7 +324,7 @@ def render_error(call: KiloRequest, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure of a call."""
     path = as_given(call.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
     text = json_replies.short(_words(call, path, error), cap.size)
-    facts = partial(json_replies.error_facts, error, partial(to_call, last=call.end_line))
+    facts = partial(native_facts.of_error, error, partial(to_call, last=call.end_line))
     return replace(native_render.reply(text, facts), is_error=True)
 
 

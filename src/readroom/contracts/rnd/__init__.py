@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.front_matter import FrontMatter, published
+from readroom.contracts.native import facts as native_facts
 from readroom.contracts.setup import Setup
 from readroom.errors import (
     BadRange,
@@ -194,7 +195,7 @@ def render(call: RndRequest, result: Result, cap: Cap) -> Reply:
     """A window of a file as an object."""
     assert isinstance(result, ReadResult), "this contract only reads"
     return json_replies.window(
-        result, cap, partial(_object, call), partial(json_replies.result_facts, to_call=to_call)
+        result, cap, partial(_object, call), partial(native_facts.of_read, own_call=to_call)
     )
 
 
