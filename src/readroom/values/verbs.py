@@ -113,7 +113,7 @@ def _of_names(
     return Verb(
         request,
         result,
-        perform=f"{_ENGINE}files:perform_{name}",
+        perform=f"{_ENGINE}files:{name}",
         traces="edit",
         time_limit="change_timeout_s",
         near=_ANY,

@@ -6,7 +6,7 @@ import pytest
 
 from readroom.contracts.inspect_agents import IMPLICIT, FnmatchAllowList, FnmatchDenials
 from readroom.paths import WorkPath
-from readroom.policy.rules import Rules
+from readroom.policy.rules import Layer, Rules
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,5 @@ def test_many_names_are_decided_like_each() -> None:
 def test_layers_of_the_same_patterns_are_the_same_layer() -> None:
     assert FnmatchDenials(("a",), "TEST") == FnmatchDenials(("a",), "TEST")
     assert len({FnmatchAllowList(("a",), "TEST"), FnmatchAllowList(("a",), "TEST")}) == 1
-    assert FnmatchDenials(("a",), "TEST") != FnmatchAllowList(("a",), "TEST")
+    layers: list[Layer] = [FnmatchDenials(("a",), "TEST"), FnmatchAllowList(("a",), "TEST")]
+    assert layers[0] != layers[1]
