@@ -39,7 +39,6 @@ from readroom.errors.changes import AROUND
 from readroom.formats.compressed import by_magic
 from readroom.formats.kinds import reads_as_document
 from readroom.limits import (
-    BLOCK_BYTES,
     CLOSEST_BYTES,
     DIFF_CONTEXT,
     GROWTH_BYTES,
@@ -334,15 +333,10 @@ class _Editing:
     def _is_all_text(self) -> bool:
         """Whether every byte of the file is part of a character in the encoding."""
         decoder = codecs.getincrementaldecoder(self._encoding.name)()
-        at, size = len(self._encoding.bom), self._source.size
         try:
-            while at < size:
-                self._deadline.check()
-                block = self._source.read_at(at, min(BLOCK_BYTES, size - at))
-                at += len(block)
-                decoder.decode(block, final=at >= size or not block)
-                if not block:
-                    break
+            for block in hashes.blocks(self._source, self._deadline, len(self._encoding.bom)):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return False
         return True

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from readroom.deadline import Deadline
-from readroom.limits import BLOCK_BYTES, DIFF_HUNK_BYTES
+from readroom.limits import DIFF_HUNK_BYTES
 from readroom.text.edits.diff import CUT, common_start, hunks, split
 from readroom.text.encodings import LOWEST_TRAIL, MULTIBYTE, Encoding, decode, decode_strict, prefix
-from readroom.text.hashes import Hashing
-from readroom.text.line_index import Shrunk
+from readroom.text.hashes import Hashing, blocks
 from readroom.values import Bytes
 from readroom.values.changes import NATIVE_DIFF, DiffStyle, Hunk
 
@@ -120,14 +119,9 @@ def spliced(data: Bytes, splices: Sequence[Splice], deadline: Deadline, original
 
 
 def _kept(data: Bytes, start: int, end: int, deadline: Deadline, original: Hashing) -> Iterator[bytes]:
-    while start < end:
-        deadline.check()
-        piece = data.read_at(start, min(BLOCK_BYTES, end - start))
-        if not piece:
-            raise Shrunk
+    for piece in blocks(data, deadline, start, end):
         original.add(piece)
         yield piece
-        start += len(piece)
 
 
 def new_size(size: int, splices: Sequence[Splice]) -> int:
