@@ -41,11 +41,10 @@ from readroom.policy.rules import Rules
 from readroom.quoting import joined
 from readroom.sandbox import Private, Sandbox, Start
 from readroom.sandbox.bubblewrap import Shutters, make_devices
-from readroom.stores.base import Store
+from readroom.stores.base import Shelf, Store
 from readroom.stores.mount import OutputsMount
 from readroom.stores.outputs import Kept, OutputKeeper, Outputs, OwnOutputs
 from readroom.stores.private import remove_tree
-from readroom.stores.shelf import Shelf
 from readroom.values import Cap, ReadResult
 from readroom.values.commands import SIGNALLED, RunRequest, RunResult
 from readroom.values.files import Warn
