@@ -49,8 +49,8 @@ from readroom.limits import (
 from readroom.limits.files import CHANGED_TRIES
 from readroom.stores.base import Moved, Source, WriteTarget
 from readroom.text import encodings, hashes
+from readroom.text.edits import Scan, TooManyMatches, prepare, scan, with_lone_cr
 from readroom.text.edits.diff import within
-from readroom.text.edits.exact import Scan, TooManyMatches, prepare, scan, with_lone_cr
 from readroom.text.edits.splice import (
     NotEncodable,
     broken_line,

@@ -14,8 +14,8 @@ from readroom.lens.evidence.wrapping import stated_cut, unwrap
 from readroom.lens.findings.places import KeptFindings, excerpt
 from readroom.lens.normal_form import Finding, FindingKind, counted
 from readroom.lens.sessions import Result
+from readroom.text.output import holds
 from readroom.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
-from readroom.text.output.salience import holds
 from readroom.text.tokens import estimate
 
 _EXCERPTS = 3

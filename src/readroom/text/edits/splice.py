@@ -1,6 +1,6 @@
 """Bytes of a file replaced by others: which text the bytes may be, and the changed file as a stream.
 
-A splice is exact: it was found by `matching` and says nothing of the text around
+A splice is exact: it was found by a scan of the file and says nothing of the text around
 it.  What is checked here is that its bytes mean the text they were made from, also
 beside bytes that are not characters.
 """
