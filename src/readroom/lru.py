@@ -47,17 +47,12 @@ class LruCache(Generic[K, V]):
             self.pop(key)
             self._kept[key] = (value, size)
             self._total += size
-            while self._overflows():
+            least, most = (0, len(self._kept)) if self._count is None else (1, self._count)
+            while len(self._kept) > least and (self._total > self._bound or len(self._kept) > most):
                 _, (old, freed) = self._kept.popitem(last=False)
                 self._total -= freed
                 left.append(old)
         return left
-
-    def _overflows(self) -> bool:
-        if self._count is None:
-            return self._total > self._bound
-        values = len(self._kept)
-        return values > 1 and (values > self._count or self._total > self._bound)
 
     def get_or_put(self, key: K, make: Callable[[], V]) -> V:
         """The value, made if there is none."""

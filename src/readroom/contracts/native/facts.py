@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native.calls import to_call
 from readroom.errors import ReadroomError
@@ -31,6 +33,12 @@ from readroom.values import (
 from readroom.values.changes import EditResult, WriteResult
 from readroom.values.files import Cut, Image, PartView, ShownDocument
 
+
+def named(value: Struct, *names: str) -> dict[str, Fact]:
+    """Fields of a value that are facts as they are, and of the same name."""
+    return {name: getattr(value, name) for name in names}
+
+
 # -----------------------------------------------------------------------------
 # Machine facts of images and documents in a read.
 # -----------------------------------------------------------------------------
@@ -38,21 +46,13 @@ from readroom.values.files import Cut, Image, PartView, ShownDocument
 
 def of_image(image: Image) -> dict[str, Fact]:
     """What an image is, and was before it was shrunk."""
-    return {
-        "media_type": image.media_type,
-        "width": image.width,
-        "height": image.height,
-        "original_width": image.original_width,
-        "original_height": image.original_height,
-    }
+    return named(image, "media_type", "width", "height", "original_width", "original_height")
 
 
 def of_document(document: ShownDocument) -> dict[str, Fact]:
     """What a document is and what of it is shown."""
     return {
-        "format": document.format,
-        "unit": document.unit,
-        "total_parts": document.total_parts,
+        **named(document, "format", "unit", "total_parts"),
         "parts": [_part(part) for part in document.parts],
         "contents": [
             {"level": level, "title": title, "part": part} for level, title, part in document.contents
@@ -76,8 +76,7 @@ def _part(part: PartView) -> dict[str, Fact]:
         "total_lines": part.total_lines,
         "lines_shown": {"start": part.start if part.lines else 0, "end": part.end},
         "columns_shown": columns(part.numbers, part.cuts),
-        "header": part.header,
-        "total_known": part.total_known,
+        **named(part, "header", "total_known"),
         "notes": list(part.notes),
         "images": [of_image(image) for image in part.images],
     }
@@ -258,11 +257,7 @@ def of_grep(result: GrepResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
         "path": as_value(result.request.path),
         "output": result.request.output,
         "files": [_grep_file(file) for file in result.files],
-        "shown": result.shown,
-        "complete": result.complete,
-        "reason": result.reason,
-        "searched_files": result.searched_files,
-        "total_files": result.total_files,
+        **named(result, "shown", "complete", "reason", "searched_files", "total_files"),
         **common(result.omitted, result.next, result.warnings, own_call),
     }
 
@@ -272,28 +267,20 @@ def of_list(result: ListResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
     return {
         "path": as_value(result.request.path),
         "entries": [_list_entry(entry) for entry in result.entries],
-        "first": result.first,
-        "total": result.total,
-        "total_known": result.total_known,
-        "ignored": result.ignored,
-        "denied": result.denied,
-        "reason": result.reason,
+        **named(result, "first", "total", "total_known", "ignored", "denied", "reason"),
         **common(result.omitted, result.next, result.warnings, own_call),
     }
+
+
+_STATE = ("content_hash", "previous_hash", "size_bytes", "total_lines", "encoding", "bom")
+"""What is told of the state that a change made."""
 
 
 def of_edit(result: EditResult) -> dict[str, Fact]:
     """Facts of an edit, without the tokens."""
     return {
         "path": as_value(result.path),
-        "content_hash": result.content_hash,
-        "previous_hash": result.previous_hash,
-        "size_bytes": result.size_bytes,
-        "total_lines": result.total_lines,
-        "encoding": result.encoding,
-        "bom": result.bom,
-        "edits": result.edits,
-        "replacements": result.replacements,
+        **named(result, *_STATE, "edits", "replacements"),
         "lines_changed": {"start": result.first_line, "end": result.last_line},
         "dry_run": result.dry_run,
         "diff": result.diff.text,
@@ -316,12 +303,7 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
     return {
         "path": as_value(result.path),
         "created": result.previous_hash is None,
-        "content_hash": result.content_hash,
-        "previous_hash": result.previous_hash,
-        "size_bytes": result.size_bytes,
-        "total_lines": result.total_lines,
-        "encoding": result.encoding,
-        "bom": result.bom,
+        **named(result, *_STATE),
         "newline": result.ends.form,
         "line_ends": _mixed(result.ends),
         "final_newline": result.ends.final,

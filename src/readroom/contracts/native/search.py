@@ -12,6 +12,7 @@ from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, to_call
+from readroom.contracts.native.facts import named
 from readroom.contracts.native.render import (
     HASH_DIGITS,
     body_within,
@@ -19,6 +20,7 @@ from readroom.contracts.native.render import (
     reply,
     warning_parts,
 )
+from readroom.contracts.schema import into
 from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
@@ -143,17 +145,12 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _to_find(arguments: FindArguments) -> FindRequest:
-    return FindRequest(
-        query=arguments.query,
-        path=arguments.path,
+    return into(
+        FindRequest,
+        arguments,
         glob=() if arguments.glob is None else (arguments.glob,),
-        type=arguments.type,
-        output=arguments.output,
         budget_tokens=None if arguments.budget_tokens == FIND_BUDGET_TOKENS else arguments.budget_tokens,
         include=frozenset(arguments.include),
-        documents=arguments.documents,
-        explain=arguments.explain,
-        cursor=arguments.cursor,
     )
 
 
@@ -352,12 +349,7 @@ def of_find(result: FindResult) -> dict[str, Fact]:
         "path": as_value(result.request.path),
         "output": result.request.output,
         "files": [_file(file) for file in result.files],
-        "shown": result.shown,
-        "more_passages": result.more_passages,
-        "more_files": result.more_files,
-        "searched_files": result.searched_files,
-        "complete": result.complete,
-        "reason": result.reason,
+        **named(result, "shown", "more_passages", "more_files", "searched_files", "complete", "reason"),
         "left_words": result.left_words,
         **native_facts.common(result.omitted, result.next, result.warnings),
     }
@@ -367,10 +359,7 @@ def _file(file: FoundFile) -> dict[str, Fact]:
     return {
         "path": as_value(file.path),
         "score": round(file.score, 3),
-        "content_hash": file.content_hash,
-        "total_lines": file.total_lines,
-        "unit": file.unit,
-        "total_parts": file.total_parts,
+        **named(file, "content_hash", "total_lines", "unit", "total_parts"),
         "passages": [_passage(passage) for passage in file.passages],
         "why": _why(file.why),
     }
@@ -380,9 +369,7 @@ def _passage(passage: Passage) -> dict[str, Fact]:
     return {
         "start": passage.first,
         "end": passage.last,
-        "part": passage.part,
-        "symbol": passage.symbol,
-        "signature": passage.signature,
+        **named(passage, "part", "symbol", "signature"),
         "score": round(passage.score, 3),
         "why": _why(passage.why),
     }

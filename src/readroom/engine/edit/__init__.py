@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from readroom.engine.edit.checks import about_links, require_editable, require_few, require_small, stale
+from readroom.engine.edit.checks import about_links, require_editable, require_few, stale
 from readroom.engine.read.classify import asked_for
 from readroom.engine.services import Job, Services
 from readroom.errors import (
@@ -36,7 +36,6 @@ from readroom.errors import (
     WrongCount,
 )
 from readroom.errors.changes import AROUND
-from readroom.formats.compressed import by_magic
 from readroom.formats.kinds import reads_as_document
 from readroom.limits import (
     CLOSEST_BYTES,
@@ -132,7 +131,6 @@ def _require_usable(request: EditRequest) -> None:
                 "is the same as old_text",
                 "Leave the edit out. Line ends make no difference: they stay those of the file.",
             )
-    require_small(request.edits)
 
 
 class _Editing:
@@ -221,9 +219,8 @@ class _Editing:
         else:
             encoding = asked_for(name, self._path, sample, replace(self._request, encoding=None))
         advice = "Only text can be edited; write_file replaces a whole file by text."
-        if by_magic(sample) is not None:
-            advice = "It is compressed: read_file shows what is in it, only other programs can change that."
-        return require_editable(self._path, source, sample, encoding, advice)
+        packed = "It is compressed: read_file shows what is in it, only other programs can change that."
+        return require_editable(self._path, source, sample, encoding, advice, compressed=packed)
 
     def _require_encodable(self) -> None:
         for number, change in enumerate(self._changes):

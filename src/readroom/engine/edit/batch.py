@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from readroom.engine.edit.checks import require_editable, require_few, require_small
+from readroom.engine.edit.checks import require_editable, require_few
 from readroom.engine.services import Job, Services
 from readroom.errors import (
     BadValue,
@@ -81,7 +81,6 @@ def _require_usable(request: EditFilesRequest) -> None:
         raise TooLarge("files", len(files), EDIT_FILES, "files", "Send them in several calls.")
     edits = [edit for file in files for edit in file.edits]
     require_few(edits)
-    require_small(edits)
 
 
 class _EditedFile(Struct):

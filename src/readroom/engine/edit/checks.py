@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from readroom.engine.services import Job, Services
 from readroom.errors import Binary, BrokenPlace, Stale, TooLarge
+from readroom.formats.compressed import by_magic
 from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import CHANGE_TEXT_BYTES, EDITS
 from readroom.stores.base import Source
@@ -23,13 +24,9 @@ from readroom.values.files import Warn
 
 
 def require_few(edits: Sequence[Edit]) -> None:
-    """Return when one call may have so many edits. Raises TooLarge."""
+    """Return when one call may have so many edits, with texts as long as these. Raises TooLarge."""
     if len(edits) > EDITS:
         raise TooLarge("edits", len(edits), EDITS, "edits", "Send them in several calls.")
-
-
-def require_small(edits: Sequence[Edit]) -> None:
-    """Return when the texts of all edits are no more than one call may bring. Raises TooLarge."""
     texts = (text for edit in edits for text in (edit.old_text, edit.new_text))
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
     if size > CHANGE_TEXT_BYTES:
@@ -47,16 +44,18 @@ def binary_media(source: Source, sample: bytes, encoding: Encoding | None) -> st
 
 
 def require_editable(
-    path: str, source: Source, sample: bytes, encoding: Encoding | None, advice: str
+    path: str, source: Source, sample: bytes, encoding: Encoding | None, advice: str, compressed: str = ""
 ) -> Encoding:
     """The encoding of a text in which single characters can be replaced.
 
     Raises:
-        Binary: It is not a text; with that advice.
+        Binary: It is not a text; with that advice, or the other one where it is compressed.
         BrokenPlace: Its bytes depend on those before them.
     """
     media = binary_media(source, sample, encoding)
     if encoding is None or media is not None:
+        if compressed and by_magic(sample) is not None:
+            advice = compressed
         raise Binary(path, media or UNKNOWN.name, source.size, advice)
     if encoding.name in encodings.STATEFUL:
         raise BrokenPlace(path, 1, encoding.name, stateful=True)

@@ -109,17 +109,15 @@ def spliced(data: Bytes, splices: Sequence[Splice], deadline: Deadline, original
     """
     at = 0
     for splice in splices:
-        yield from _kept(data, at, splice.start, deadline, original)
-        for _ in _kept(data, splice.start, splice.end, deadline, original):
-            pass
+        for piece in blocks(data, deadline, at, splice.start):
+            original.add(piece)
+            yield piece
+        for piece in blocks(data, deadline, splice.start, splice.end):
+            original.add(piece)
         if splice.data:
             yield splice.data
         at = splice.end
-    yield from _kept(data, at, data.size, deadline, original)
-
-
-def _kept(data: Bytes, start: int, end: int, deadline: Deadline, original: Hashing) -> Iterator[bytes]:
-    for piece in blocks(data, deadline, start, end):
+    for piece in blocks(data, deadline, at):
         original.add(piece)
         yield piece
 
