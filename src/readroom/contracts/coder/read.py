@@ -242,10 +242,6 @@ def _json_bytes(text: str) -> int:
     return len(encoded({"": text}).encode()) - len('{"":""}')
 
 
-def _number_bytes(number: int) -> int:
-    return len(str(number)) + len("\t\n")
-
-
 def measure(root: str) -> Measure:
     """Numbers and line feeds of lines, and entries of listings; nothing around them.
 
@@ -261,6 +257,5 @@ def measure(root: str) -> Measure:
         # Its name stands in it twice; the path of its folder is counted with its own.
         return _ENTRY + before + 2 * _json_bytes(entry.path)
 
-    return Measure(
-        frame, ReadMeasure(_number_bytes, native_outline.row_bytes, MARK_BYTES), list=ListMeasure(listed)
-    )
+    read = ReadMeasure(lambda number: len(str(number)) + len("\t\n"), native_outline.row_bytes, MARK_BYTES)
+    return Measure(frame, read, list=ListMeasure(listed))

@@ -50,7 +50,6 @@ from readroom.values import (
     Cap,
     EntryKind,
     Fact,
-    ListEntry,
     ListMeasure,
     ListResult,
     Measure,
@@ -69,7 +68,6 @@ from readroom.values.changes import (
     TrashResult,
     WriteResult,
 )
-from readroom.values.files import Row
 
 # -----------------------------------------------------------------------------
 # What the words of inspect_agents about one call repeat.
@@ -258,24 +256,14 @@ _QUOTES_BYTES = 4
 """What a text in a JSON list costs beside its own bytes: quotes, a comma, one escape."""
 
 
-def _frame_bytes(path: str) -> int:
-    return _FRAME_BYTES + 2 * len(path.encode("utf-8", "replace"))
-
-
-def _number_bytes(number: int) -> int:
-    return max(INSPECT_NUMBER_WIDTH, len(str(number))) + 1 + _QUOTES_BYTES
-
-
-def _row_bytes(row: Row) -> int:
-    return _FRAME_BYTES
-
-
-def _entry_bytes(entry: ListEntry) -> int:
-    return len(entry.path.encode("utf-8", "replace")) + _QUOTES_BYTES
-
-
 MEASURE = Measure(
-    _frame_bytes, ReadMeasure(_number_bytes, _row_bytes, MARK_BYTES), list=ListMeasure(_entry_bytes)
+    frame=lambda path: _FRAME_BYTES + 2 * len(path.encode("utf-8", "replace")),
+    read=ReadMeasure(
+        numbered=lambda number: max(INSPECT_NUMBER_WIDTH, len(str(number))) + 1 + _QUOTES_BYTES,
+        outlined=lambda row: _FRAME_BYTES,
+        mark_bytes=MARK_BYTES,
+    ),
+    list=ListMeasure(lambda entry: len(entry.path.encode("utf-8", "replace")) + _QUOTES_BYTES),
 )
 """What the rendering below adds."""
 

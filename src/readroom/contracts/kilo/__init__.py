@@ -216,19 +216,14 @@ class KiloRequest(Struct, frozen=True):
         return self.start_line is not None or self.end_line is not None
 
 
-def _frame_bytes(path: str) -> int:
-    return KILO_NOTICE_BYTES + KILO_NAME_BYTES
-
-
-def _number_bytes(number: int) -> int:
-    return len(str(number)) + len(" | \n")
-
-
-def _row_bytes(row: Row) -> int:
-    return len(_row(row).encode("utf-8", "replace")) + 1
-
-
-MEASURE = Measure(_frame_bytes, ReadMeasure(_number_bytes, _row_bytes, MARK_BYTES))
+MEASURE = Measure(
+    frame=lambda path: KILO_NOTICE_BYTES + KILO_NAME_BYTES,
+    read=ReadMeasure(
+        numbered=lambda number: len(str(number)) + len(" | \n"),
+        outlined=lambda row: len(_row(row).encode("utf-8", "replace")) + 1,
+        mark_bytes=MARK_BYTES,
+    ),
+)
 """What the rendering below adds."""
 
 

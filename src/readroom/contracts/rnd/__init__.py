@@ -158,19 +158,14 @@ class RndRequest(Struct, frozen=True):
         return as_given(self.path, RND_NAME_BYTES)
 
 
-def _frame_bytes(path: str) -> int:
-    return CLOSING_BYTES + 2 * len(quote(path).encode("utf-8", "replace"))
-
-
-def _number_bytes(number: int) -> int:
-    return len(r"\n")
-
-
-def _row_bytes(row: Row) -> int:
-    return json_replies.size(_outlined(row)) + 1
-
-
-MEASURE = Measure(_frame_bytes, ReadMeasure(_number_bytes, _row_bytes, mark_bytes=0))
+MEASURE = Measure(
+    frame=lambda path: CLOSING_BYTES + 2 * len(quote(path).encode("utf-8", "replace")),
+    read=ReadMeasure(
+        numbered=lambda number: len(r"\n"),
+        outlined=lambda row: json_replies.size(_outlined(row)) + 1,
+        mark_bytes=0,
+    ),
+)
 """What the object adds to its content: escapes of the line ends, and the fields around it."""
 
 
