@@ -247,8 +247,8 @@ _RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
     GrepResult: render_grep,
     FindResult: render_find,
     ListResult: render_list,
-    EditResult: native_changes.render,
-    WriteResult: native_changes.render,
+    EditResult: native_changes.render_edit,
+    WriteResult: native_changes.render_write,
     RunResult: native_command.render,
     **dict.fromkeys(
         (StatResult, DeleteResult, FolderResult, MoveResult, TrashResult), native_changes.render_file_change

@@ -62,7 +62,11 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
         )
         rows.extend(native_outline.with_symbols(file.lines, _found_line))
     asides: list[str | Aside] = [*_coverage(result), *warning_parts(result.warnings)]
-    asides += [*_beside(result), *_document_asides(result)]
+    asides += _beside(result)
+    # How a place in a document is read.
+    asides += in_documents(
+        (file.path, line.part, line.number) for file in result.files for line in file.lines
+    )
     if cuts := [item for item in result.omitted if item.what == "columns"]:
         asides.append(Aside("Long lines are shown around their match (…); the rest", cuts[0].request))
     parts = ending(asides, result.next)
@@ -105,11 +109,6 @@ def _beside(result: GrepResult) -> list[Aside]:
         if item.reason in _BESIDE and item.request is not None:
             calls.setdefault(item.reason, Aside(_BESIDE[item.reason], item.request))
     return list(calls.values())
-
-
-def _document_asides(result: GrepResult) -> list[Aside]:
-    """How a place in a document is read."""
-    return in_documents((file.path, line.part, line.number) for file in result.files for line in file.lines)
 
 
 def _file_line(file: GrepFile) -> str:
@@ -300,7 +299,9 @@ def _asides(result: FindResult) -> list[str | Aside]:
             too_large = f"{_number(item.last, 'file')} too large to rank with the rest"
             parts.append(Aside(f"{too_large}; {alone}", item.request))
     parts += _did_not_fit([item for item in result.omitted if item.what == "lines"])
-    parts += _in_documents(result)
+    parts += in_documents(
+        (file.path, passage.part, passage.first) for file in result.files for passage in file.passages
+    )
     cuts = [item for item in result.omitted if item.what == "columns"]
     if cuts:
         parts.append(Aside(f"{_number(len(cuts), 'long line')} cut; the first goes on", cuts[0].request))
@@ -333,13 +334,6 @@ def _nothing(result: FindResult) -> str:
 
 def _path(item: Omission) -> str:
     return "it" if item.request is None else quote(item.request.path)
-
-
-def _in_documents(result: FindResult) -> list[Aside]:
-    """How a place in a document is read."""
-    return in_documents(
-        (file.path, passage.part, passage.first) for file in result.files for passage in file.passages
-    )
 
 
 def of_find(result: FindResult) -> dict[str, Fact]:
