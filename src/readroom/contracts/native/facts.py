@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native.calls import to_call
 from readroom.errors import ReadroomError
 from readroom.quoting import as_value
@@ -31,7 +30,7 @@ from readroom.values import (
     Warn,
 )
 from readroom.values.changes import EditResult, WriteResult
-from readroom.values.files import Cut, Image, PartView, ShownDocument
+from readroom.values.files import Cut, Image, OutlineView, PartView, Row, ShownDocument
 
 
 def named(value: Struct, *names: str) -> dict[str, Fact]:
@@ -40,7 +39,7 @@ def named(value: Struct, *names: str) -> dict[str, Fact]:
 
 
 # -----------------------------------------------------------------------------
-# Machine facts of images and documents in a read.
+# Machine facts of images, documents and definitions in a read.
 # -----------------------------------------------------------------------------
 
 
@@ -82,6 +81,35 @@ def _part(part: PartView) -> dict[str, Fact]:
     }
 
 
+def of_symbol(row: Row | None) -> Fact:
+    """The fact `symbol`."""
+    if row is None:
+        return None
+    return {"name": row.name, **named(row.item, "kind", "start", "end", "certain")}
+
+
+def of_outline(outline: OutlineView | None) -> Fact:
+    """The fact `outline`."""
+    if outline is None:
+        return None
+    return {
+        "language": outline.language,
+        "items": [
+            {
+                "name": row.name,
+                **named(row.item, "kind", "signature", "start", "end", "line"),
+                "depth": row.depth,
+                "certain": row.item.certain,
+                "folded": dict(row.folded),
+            }
+            for row in outline.rows
+        ],
+        "folded": dict(outline.folded),
+        "left_out": outline.left_out,
+        "partial": outline.partial,
+    }
+
+
 COMMON = {
     "truncated": "Whether something that the call asked for is missing from the reply.",
     "omitted": "What is missing: [{what, from, to, line?, part?, reason, call}], counted from 1, inclusive.",
@@ -113,7 +141,11 @@ FACTS: dict[str, dict[str, str]] = {
         "header_line": "1 when the table's first line is shown above a later window, else null.",
         "read_mode": "offset or tail.",
         "not_modified": "True in a receipt for `known_hash`.",
-        **native_outline.FACTS,
+        "symbol": "{name, kind, start, end, certain} of the definition that is shown, or null; "
+        "certain is false where a syntax error leaves the end in doubt.",
+        "outline": "{language, items: [{name, kind, signature, start, end, line, depth, certain, folded}], "
+        "folded, left_out, partial} or null: of the file, or of what a cut reply does not show; "
+        'folded counts by kind what only view="full_outline" lists.',
         "image": "{media_type, width, height, original_width, original_height} or null.",
         "document": "{format, unit, total_parts, parts, contents, contents_left} of a document, or null. "
         "parts are those shown, "
@@ -242,8 +274,8 @@ def of_read(result: ReadResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
         "header_line": None if result.header is None else 1,
         "read_mode": result.read_mode,
         "not_modified": result.not_modified,
-        "symbol": native_outline.of_symbol(result.symbol),
-        "outline": native_outline.of_outline(result.outline),
+        "symbol": of_symbol(result.symbol),
+        "outline": of_outline(result.outline),
         "image": None if image is None else of_image(image),
         "document": None if result.document is None else of_document(result.document),
         **common(result.omitted, result.next, result.warnings, own_call),
