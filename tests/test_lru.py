@@ -37,6 +37,18 @@ def test_what_is_kept_is_the_longest_run_of_the_last_used_that_fits(
     assert cache.items() == []
 
 
+@given(st.integers(0, 20), st.integers(1, 4), st.lists(st.tuples(_KEYS, st.integers(0, 30))))
+def test_with_a_count_no_more_values_are_kept_and_the_last_one_however_large(
+    bound: int, count: int, puts: list[tuple[str, int]]
+) -> None:
+    cache: LruCache[str, int] = LruCache(bound, lambda size: size, count)
+    for key, size in puts:
+        cache.put(key, size)
+        kept = cache.items()
+        assert kept[0] == (key, size)
+        assert len(kept) == 1 or (len(kept) <= count and sum(value for _, value in kept) <= bound)
+
+
 def test_a_value_is_made_once() -> None:
     cache: LruCache[str, list[int]] = LruCache(1)
     assert cache.get_or_put("a", list) is cache.get_or_put("a", list)

@@ -18,10 +18,14 @@ V = TypeVar("V")
 class LruCache(Generic[K, V]):
     """Values by key, the least recently used leaving first. Safe to share between threads."""
 
-    def __init__(self, bound: int, size: Callable[[V], int] | None = None) -> None:
-        """`bound` is a number of values, or of what `size` says of each when it is put."""
+    def __init__(self, bound: int, size: Callable[[V], int] | None = None, count: int | None = None) -> None:
+        """`bound` is a number of values, or of what `size` says of each when it is put.
+
+        With `count` it holds no more values than that either, and the last one however large it is.
+        """
         self._bound = bound
         self._size = size
+        self._count = count
         self._total = 0
         self._kept: OrderedDict[K, tuple[V, int]] = OrderedDict()
         self._lock = threading.RLock()
@@ -43,7 +47,8 @@ class LruCache(Generic[K, V]):
             self.pop(key)
             self._kept[key] = (value, size)
             self._total += size
-            while self._total > self._bound:
+            least, most = (0, len(self._kept)) if self._count is None else (1, self._count)
+            while len(self._kept) > least and (self._total > self._bound or len(self._kept) > most):
                 _, (old, freed) = self._kept.popitem(last=False)
                 self._total -= freed
                 left.append(old)

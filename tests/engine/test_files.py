@@ -12,6 +12,7 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.engine.files import trash
+from readroom.engine.services import Job
 from readroom.errors import (
     BadValue,
     Denied,
@@ -434,9 +435,11 @@ def test_what_is_thrown_away_can_be_moved_back(room: Room) -> None:
 
 
 def test_the_same_name_is_thrown_away_twice_in_one_moment(room: Room) -> None:
+    cap = room.workspace.cap(room.workspace.contract("native"))
     for data, moment in ((b"1", "5"), (b"2", "6")):
         room.file("f", data)
-        done = trash(room.workspace.targets, TrashRequest("f"), Deadline(), clock=lambda: 5_000_000)
+        job = Job(TrashRequest("f"), cap, Deadline())
+        done = trash(room.workspace.engine.services, job, clock=lambda: 5_000_000)
         assert done.trashed_to == f".trash/{moment}/f"
         assert room.data(done.trashed_to) == data
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
 from readroom.engine.files import delete, make_folder, move
+from readroom.engine.services import Job
 from readroom.errors import BadValue, FolderNotEmpty, NotAFolder, NotFound, ReadroomError, Taken
 from readroom.paths import WorkPath, ancestors
-from readroom.session.caches import TextCache
 from readroom.values import EntryKind
 from readroom.values.changes import DeleteRequest, MakeFolderRequest, MoveRequest
 from tests.depth import depth
@@ -74,14 +74,14 @@ def expected(model: Tree, request: Request) -> Tree:
 
 
 def perform(room: Room, request: Request) -> None:
-    places = room.workspace.targets
+    services = room.workspace.engine.services
     match request:
         case DeleteRequest():
-            delete(places, TextCache(), CAP, request, Deadline())
+            delete(services, Job(request, CAP, Deadline()))
         case MakeFolderRequest():
-            make_folder(places, request, Deadline())
+            make_folder(services, Job(request, CAP, Deadline()))
         case MoveRequest():
-            move(places, request, Deadline())
+            move(services, Job(request, CAP, Deadline()))
 
 
 @settings(max_examples=depth(60))

@@ -29,7 +29,7 @@ def test_what_a_row_names_takes_what_it_gets(verb: Verb) -> None:
     assert list(performs.parameters)[:2] == ["services", "job"]
     assert str(performs.parameters["job"].annotation) == f"Job[{verb.request.__name__}]"
     assert str(performs.return_annotation) == verb.result.__name__
-    named = [(verb.ledger_arguments, 1), (verb.degraded, 2), (verb.shown, 1)]
+    named = [(verb.degraded, 2), (verb.shown, 1)]
     for name, count in named:
         if name is not None:
             assert len(inspect.signature(function(name)).parameters) == count

@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool
+from readroom.contracts.native import facts as native_facts
 from readroom.errors import ReadroomError
 from readroom.limits import CLOSING_BYTES, LIST_MAX_DEPTH
 from readroom.text.select import MARK_BYTES
@@ -27,11 +27,8 @@ from readroom.values import (
     Cap,
     EntryKind,
     Fact,
-    GrepFile,
-    GrepLine,
     GrepRequest,
     GrepResult,
-    ListEntry,
     ListMeasure,
     ListRequest,
     ListResult,
@@ -53,7 +50,7 @@ from readroom.values.changes import (
     WriteRequest,
     WriteResult,
 )
-from readroom.values.files import BytesRequest, BytesResult, Row
+from readroom.values.files import BytesRequest, BytesResult
 from readroom.values.options import ReadOptions
 from readroom.values.steps import Steps, no_documents
 
@@ -155,35 +152,15 @@ _ENTRIES = 10_000
 # --- replies -----------------------------------------------------------------------------------
 
 
-def _frame_bytes(path: str) -> int:
-    return CLOSING_BYTES
-
-
-def _number_bytes(number: int) -> int:
-    return 1
-
-
-def _row_bytes(row: Row) -> int:
-    return 0
-
-
-def _file_bytes(file: GrepFile) -> int:
-    return len(file.path.encode("utf-8", "replace"))
-
-
-def _line_bytes(line: GrepLine) -> int:
-    return len(line.text.encode("utf-8", "replace")) + 1
-
-
-def _entry_bytes(entry: ListEntry) -> int:
-    return len(entry.path.encode("utf-8", "replace")) + 1
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 MEASURE = Measure(
-    frame=_frame_bytes,
-    read=ReadMeasure(_number_bytes, _row_bytes, MARK_BYTES),
-    search=SearchMeasure(_file_bytes, _line_bytes),
-    list=ListMeasure(_entry_bytes),
+    frame=lambda path: CLOSING_BYTES,
+    read=ReadMeasure(numbered=lambda number: 1, outlined=lambda row: 0, mark_bytes=MARK_BYTES),
+    search=SearchMeasure(file=lambda file: _size(file.path), line=lambda line: _size(line.text) + 1),
+    list=ListMeasure(lambda entry: _size(entry.path) + 1),
 )
 """Content alone: what stands around it is made by deepagents."""
 
@@ -272,7 +249,7 @@ def render_error(error: ReadroomError, cap: Cap) -> Reply:
     text = error.message if _OTHER_TOOLS.search(error.advice or "") else str(error)
     for ours, theirs in _OUR_WORDS.items():
         text = text.replace(ours, theirs)
-    return Reply(text, partial(json_replies.error_facts, error, _no_call), is_error=True)
+    return Reply(text, partial(native_facts.of_error, error, _no_call), is_error=True)
 
 
 def _no_call(request: Request) -> Call | None:

@@ -9,34 +9,28 @@ leaves out and its continuation are those of what is left.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from readroom.contracts.base import remarked
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
+from readroom.contracts.native.facts import OwnCall
 from readroom.errors import ReadroomError
 from readroom.text.select import byte_size
 from readroom.values import (
-    Call,
     Cap,
     Cut,
     Fact,
-    GrepResult,
     Image,
-    ListResult,
     Omission,
     ReadRequest,
     ReadResult,
     Reply,
-    Request,
 )
-
-ToCall: TypeAlias = Callable[[Request], Call | None]
-"""A contract's own call for a request; None when it has none."""
 
 NOTES = "notes"
 """The field in which an object carries sentences about the call itself."""
@@ -64,9 +58,9 @@ def reply(
     return replace(native_render.reply(encoded(value), facts, images), is_error=is_error)
 
 
-def failure(value: Fact, error: ReadroomError, to_call: ToCall) -> Reply:
+def failure(value: Fact, error: ReadroomError, to_call: OwnCall) -> Reply:
     """The reply that says so in the contract's own form."""
-    return reply(value, partial(error_facts, error, to_call), is_error=True)
+    return reply(value, partial(native_facts.of_error, error, to_call), is_error=True)
 
 
 def remark(plain: Reply, words: str, *, field: str = NOTES) -> Reply:
@@ -80,28 +74,12 @@ def remark(plain: Reply, words: str, *, field: str = NOTES) -> Reply:
     return replace(plain, text=encoded({**value, field: [*value.get(field, ()), words]}))
 
 
-def error_facts(error: ReadroomError, to_call: ToCall) -> dict[str, Fact]:
-    """Facts of a failure, in which the next call is one of the contract's own."""
-    return native_facts.of_error(error, to_call)
-
-
-def result_facts(result: ReadResult | GrepResult | ListResult, to_call: ToCall) -> dict[str, Fact]:
-    """Facts of a result, in which all calls are the contract's own."""
-    match result:
-        case ReadResult():
-            return native_facts.of_read(result, to_call)
-        case GrepResult():
-            return native_facts.of_grep(result, to_call)
-        case ListResult():
-            return native_facts.of_list(result, to_call)
-
-
-def short(text: str, most: int) -> str:
+def short(text: str, size: int) -> str:
     """The text cut in its middle to so many bytes: what callers send may be of any length."""
     data = text.encode("utf-8", "replace")
-    if len(data) <= most:
+    if len(data) <= size:
         return text
-    half = (most - len("…".encode())) // 2
+    half = (size - len("…".encode())) // 2
     return f"{data[:half].decode('utf-8', 'ignore')}…{data[-half:].decode('utf-8', 'ignore')}"
 
 
@@ -140,21 +118,17 @@ def fitted(result: ReadResult, cap: Cap, sized: Callable[[ReadResult], int]) -> 
     """
     if not result.lines or sized(result) <= cap.size:
         return result
-    most = _most(len(result.lines) - 1, lambda count: sized(_of_lines(result, count)) <= cap.size)
-    if most:
-        return _of_lines(result, most)
+    lines = most(len(result.lines) - 1, lambda count: sized(_of_lines(result, count)) <= cap.size)
+    if lines:
+        return _of_lines(result, lines)
     alone = result if len(result.lines) == 1 else _of_lines(result, 1)
-    chars = _most(len(alone.lines[0]), lambda count: sized(_of_chars(alone, count)) <= cap.size)
+    chars = most(len(alone.lines[0]), lambda count: sized(_of_chars(alone, count)) <= cap.size)
     return _of_chars(alone, max(1, chars))
 
 
-def _most(high: int, fits: Callable[[int], bool]) -> int:
-    """The largest number up to `high` that fits; 0 when none does."""
-    low = 0
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
+def most(high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to `high` that fits, as all smaller ones do then; 0 when none does."""
+    return bisect_left(range(1, high + 1), True, key=lambda count: not fits(count))
 
 
 def _of_lines(result: ReadResult, count: int) -> ReadResult:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_args, get_origin
 
@@ -20,6 +20,7 @@ from readroom.limits import VALUE_CHARS
 from readroom.values import Fact
 
 S = TypeVar("S", bound=msgspec.Struct)
+R = TypeVar("R", bound=msgspec.Struct)
 
 EXPLAINED = {"explained": True}
 """The `extra` of an argument whose description is also said when the argument is missing."""
@@ -177,6 +178,18 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         else:
             values[field.name] = _convert_items(items, arguments, tool, name, value, within)
     return arguments(**values)
+
+
+def into(request: type[R], arguments: msgspec.Struct, **others: object) -> R:
+    """The request that arguments mean: what is called the same is the same, and `others` are given."""
+    shared = _shared(request, type(arguments))
+    return request(**{name: getattr(arguments, name) for name in shared} | others)
+
+
+@cache
+def _shared(request: type[msgspec.Struct], arguments: type[msgspec.Struct]) -> Sequence[str]:
+    names = {field.name for field in msgspec.structs.fields(request)}
+    return [field.name for field in msgspec.structs.fields(arguments) if field.name in names]
 
 
 def _wrong_type(

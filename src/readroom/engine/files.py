@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from readroom.deadline import Deadline
-from readroom.engine.edit.stale import stale
+from readroom.engine.edit.checks import stale
 from readroom.engine.services import Job, Services
 from readroom.errors import (
     BadValue,
@@ -38,12 +38,10 @@ from readroom.limits import MAX_PATH_DEPTH, TRASH_TRIES, TREE_ENTRIES
 from readroom.limits.files import CHANGED_TRIES
 from readroom.paths import ROOT, WorkPath, join, parent, parts
 from readroom.policy.changes import WriteTargets
-from readroom.policy.guard import Guard
-from readroom.session.caches import TextCache
 from readroom.stores.base import Folder, Moved, WriteTarget
 from readroom.text import hashes
 from readroom.text.line_index import Shrunk
-from readroom.values import Cap, EntryKind, ListRequest, Stat, Version
+from readroom.values import EntryKind, ListRequest, Stat, Version
 from readroom.values.changes import (
     DeleteRequest,
     DeleteResult,
@@ -62,59 +60,33 @@ from readroom.values.changes import (
 # -----------------------------------------------------------------------------
 
 
-def survey_deletion(
-    places: WriteTargets, folder: WorkPath, asked_path: str, deadline: Deadline, *, recursive: bool
-) -> int:
-    """The number of names in a folder that may all be deleted; without `recursive` of those at its top.
-
-    Args:
-        places: Where changes may be made.
-        folder: Its real name.
-        asked: As it was asked for, for failures.
-        deadline: Ends the work.
-        recursive: Whether what is in folders in it counts.
-
-    Raises:
-        HoldsDenied: A rule denies some of them.
-        Protected, ReadOnlyFile: One is not to be changed.
-        TooLarge: They are too many, or too deep.
-        Moved: Another program is changing the folder.
-        NoPermission, StoreFailed, TimedOut, Cancelled: It cannot be looked through.
-    """
-    survey = _Survey(places, asked_path, deadline)
-    survey.walk(folder, None, recursive=recursive)
-    return survey.finish()
-
-
-def survey_move(
-    places: WriteTargets, folder: WorkPath, to: WorkPath, asked_path: str, deadline: Deadline
-) -> int:
-    """The number of names in a folder that may all be moved, under their names and those they get.
-
-    Raises as `survey_deletion` does, but nothing of files that are write-protected.
-    """
-    survey = _Survey(places, asked_path, deadline)
-    survey.walk(folder, to, recursive=True)
-    return survey.finish()
-
-
 class _Survey:
     """One walk. Holds what its steps count."""
 
     def __init__(self, places: WriteTargets, asked_path: str, deadline: Deadline) -> None:
+        """`asked_path` is the folder as it was asked for, for failures."""
         self._places = places
         self._asked = asked_path
         self._deadline = deadline
         self._entries = 0
         self._denied = 0
 
-    def finish(self) -> int:
-        if self._denied:
-            raise HoldsDenied(self._asked, self._denied)
-        return self._entries
+    def count(self, folder: WorkPath, to: WorkPath | None = None, *, recursive: bool = True) -> int:
+        """The number of names in a folder that may all be deleted, or moved to the names that they get.
 
-    def walk(self, folder: WorkPath, to: WorkPath | None, *, recursive: bool) -> None:
-        """Look at all names below a folder; `to` is what it is going to be called."""
+        Args:
+            folder: Its real name.
+            to: What it is going to be called; None when it is deleted.
+            recursive: Whether what is in folders in it counts, too.
+
+        Raises:
+            HoldsDenied: A rule denies some of them.
+            Protected: One is not to be changed.
+            ReadOnlyFile: One that is to be deleted is write-protected.
+            TooLarge: They are too many, or too deep.
+            Moved: Another program is changing the folder.
+            NoPermission, StoreFailed, TimedOut, Cancelled: It cannot be looked through.
+        """
         pending = [(folder, to)]
         while pending:
             at, new = pending.pop()
@@ -128,6 +100,9 @@ class _Survey:
                 for name in self._folders(opened, at, new):
                     if recursive:
                         pending.append((join(at, name), None if new is None else join(new, name)))
+        if self._denied:
+            raise HoldsDenied(self._asked, self._denied)
+        return self._entries
 
     def _folders(self, opened: Folder, at: WorkPath, new: WorkPath | None) -> list[str]:
         """The folders in a folder; all that is in it is counted and checked."""
@@ -172,42 +147,17 @@ TRASH = WorkPath(".trash")
 T = TypeVar("T")
 
 
-def perform_stat(services: Services, job: Job[StatRequest]) -> StatResult:
-    """See `stat`."""
-    return stat(services.guard, services.targets, job.request)
-
-
-def perform_delete(services: Services, job: Job[DeleteRequest]) -> DeleteResult:
-    """See `delete`."""
-    return delete(services.targets, services.texts, job.cap, job.request, job.deadline)
-
-
-def perform_make_folder(services: Services, job: Job[MakeFolderRequest]) -> FolderResult:
-    """See `make_folder`."""
-    return make_folder(services.targets, job.request, job.deadline)
-
-
-def perform_move(services: Services, job: Job[MoveRequest]) -> MoveResult:
-    """See `move`."""
-    return move(services.targets, job.request, job.deadline)
-
-
-def perform_trash(services: Services, job: Job[TrashRequest]) -> TrashResult:
-    """See `trash`."""
-    return trash(services.targets, job.request, job.deadline)
-
-
-def stat(guard: Guard, places: WriteTargets, request: StatRequest) -> StatResult:
+def stat(services: Services, job: Job[StatRequest]) -> StatResult:
     """What is known of a name.
 
     Raises:
         Denied: A rule denies it, whether or not it is there.
         OutsideRoot, NoPermission, BadPath, StoreFailed: As the store says.
     """
-    path = request.path
+    path, places = job.request.path, services.targets
     try:
         if path.startswith("/"):  # a kept output, which has no place
-            return _described(path, guard.stat(path)[1], None)
+            return _described(path, services.guard.stat(path)[1], None)
         _, state = places.look(path)
     except NotFound:
         state = None
@@ -238,9 +188,7 @@ def _described(path: str, state: Stat, target: str | None) -> StatResult:
     )
 
 
-def delete(
-    places: WriteTargets, texts: TextCache, cap: Cap, request: DeleteRequest, deadline: Deadline
-) -> DeleteResult:
+def delete(services: Services, job: Job[DeleteRequest]) -> DeleteResult:
     """Remove a file, a link, or a folder.
 
     Raises:
@@ -252,17 +200,18 @@ def delete(
         ReadOnlyPlace, NoPermission, StoreFailed: From removing. Nothing was changed.
         Changed: Another program kept changing it.
     """
+    request, places = job.request, services.targets
     expected = request.expected_hash
     digits = None if expected is None else hashes.parse_hash("expected_hash", expected)
 
     def once() -> DeleteResult:
         with places.entry(request.path) as place:
-            state = _entered(places, place, request.path, deadline)
+            state = _entered(places, place, request.path, job.deadline)
             if state.kind is EntryKind.FOLDER:
-                entries = _delete_folder(places, place, request, deadline)
+                entries = _delete_folder(places, place, request, job.deadline)
             else:
                 entries = 1
-                place.remove(_expected(places, texts, cap, place, state, request.path, digits, deadline))
+                place.remove(None if digits is None else _expected(services, job, place, state, digits))
             return DeleteResult(request.path, state.kind, entries, place.warnings)
 
     return _steadily(once, request.path)
@@ -290,29 +239,21 @@ def _there(places: WriteTargets, place: WriteTarget, path: str) -> Stat:
 
 
 def _expected(
-    places: WriteTargets,
-    texts: TextCache,
-    cap: Cap,
-    place: WriteTarget,
-    state: Stat,
-    path: str,
-    digits: str | None,
-    deadline: Deadline,
-) -> Version | None:
-    """The state of a file that has the expected hash; None when none is expected."""
-    if digits is None:
-        return None
+    services: Services, job: Job[DeleteRequest], place: WriteTarget, state: Stat, digits: str
+) -> Version:
+    """The state of a file that has the expected hash."""
+    path = job.request.path
     if state.kind is not EntryKind.FILE:
         raise _no_hash(path)
     with place.open() as source:
         try:
-            now = hashes.digits_of(source, deadline)
+            now = hashes.digits_of(source, job.deadline)
         except Shrunk:
             raise Moved from None
         if source.current() != source.version:
             raise Moved
         if not now.startswith(digits):
-            raise stale(texts, source, path, digits, now, cap, None)
+            raise stale(services, job, source, digits, now)
         return source.version
 
 
@@ -332,7 +273,7 @@ def _delete_folder(
     path, top = request.path, place.real
     if request.expected_hash is not None:
         raise _no_hash(path)
-    entries = survey_deletion(places, top, path, deadline, recursive=request.recursive)
+    entries = _Survey(places, path, deadline).count(top, recursive=request.recursive)
     if entries and not request.recursive:
         raise FolderNotEmpty(path, entries)
 
@@ -355,7 +296,7 @@ def _delete_folder(
     return place.removed
 
 
-def make_folder(places: WriteTargets, request: MakeFolderRequest, deadline: Deadline) -> FolderResult:
+def make_folder(services: Services, job: Job[MakeFolderRequest]) -> FolderResult:
     """Make a folder and those above it.
 
     Raises:
@@ -364,7 +305,7 @@ def make_folder(places: WriteTargets, request: MakeFolderRequest, deadline: Dead
         NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From making it. Nothing was changed.
         Changed: Another program kept changing the place.
     """
-    path = request.path
+    path, places = job.request.path, services.targets
     if path == ROOT:
         return FolderResult(path, created=False)
 
@@ -375,7 +316,7 @@ def make_folder(places: WriteTargets, request: MakeFolderRequest, deadline: Dead
                 if state.kind is EntryKind.FOLDER or _leads_to_folder(places, path, state):
                     return FolderResult(path, created=False)
                 raise Taken(path, state.kind)
-            place.enter(deadline, make_folders=True)
+            place.enter(job.deadline, make_folders=True)
             place.make()
             return FolderResult(path, folders=place.folders, warnings=place.warnings)
 
@@ -391,7 +332,7 @@ def _leads_to_folder(places: WriteTargets, path: str, state: Stat) -> bool:
         return False
 
 
-def move(places: WriteTargets, request: MoveRequest, deadline: Deadline) -> MoveResult:
+def move(services: Services, job: Job[MoveRequest]) -> MoveResult:
     """Give a file, a link or a folder another name; folders that are missing are made.
 
     Raises:
@@ -402,12 +343,13 @@ def move(places: WriteTargets, request: MoveRequest, deadline: Deadline) -> Move
         NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From moving. Nothing was changed.
         Changed: Another program kept changing it.
     """
+    request, places = job.request, services.targets
     path, destination = request.path, request.destination
 
     def once() -> MoveResult:
         with places.entry(path) as place, places.entry(destination) as to:
             _require_elsewhere(place, to, request)
-            state, over = _both(places, place, to, request, deadline)
+            state, over = _both(places, place, to, request, job.deadline)
             place.move(state, to, over)
             warnings = (*place.warnings, *to.warnings)
             return MoveResult(path, destination, state.kind, over is not None, to.folders, warnings)
@@ -451,13 +393,11 @@ def _both(
             over = source.version
     if state.kind is EntryKind.FOLDER:
         places.require(to, destination, folder=True)
-        survey_move(places, place.real, to.real, path, deadline)
+        _Survey(places, path, deadline).count(place.real, to.real)
     return state, over
 
 
-def trash(
-    places: WriteTargets, request: TrashRequest, deadline: Deadline, clock: Callable[[], int] = time.time_ns
-) -> TrashResult:
+def trash(services: Services, job: Job[TrashRequest], clock: Callable[[], int] = time.time_ns) -> TrashResult:
     """Move a file, a link or a folder into the workspace's trash, under a name that nothing has.
 
     Raises:
@@ -465,7 +405,7 @@ def trash(
         SymbolicLink: The trash is a link.
         All else as `move` does.
     """
-    path = WorkPath(request.path)
+    path, places = WorkPath(job.request.path), services.targets
     if parts(path)[:1] == [TRASH]:
         advice = "Move it out of there, or delete it."
         raise BadValue(
@@ -478,7 +418,7 @@ def trash(
             if to.real != name:
                 raise SymbolicLink(TRASH, None)
         try:
-            done = move(places, MoveRequest(path, name), deadline)
+            done = move(services, Job(MoveRequest(path, name), job.cap, job.deadline))
         except Taken:
             continue
         return TrashResult(path, name, done.kind, done.warnings)

@@ -36,7 +36,7 @@ class OwnCommands(Protocol):
     def guard(self) -> Guard:
         """The guard of the outputs."""
 
-    def run(self, cap: Cap, request: RunRequest, deadline: Deadline) -> RunResult:
+    def run(self, job: Job[RunRequest]) -> RunResult:
         """Run a command."""
 
     def read(self, look: Callable[[], ReadResult]) -> ReadResult:

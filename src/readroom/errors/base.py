@@ -52,16 +52,11 @@ class RefusedError(ReadroomError, PermissionError):
 
     code = "refused"
 
-    # OSError formats itself from errno; the sentence is ours.
-    __str__ = ReadroomError.__str__
-
 
 class AbsentError(ReadroomError, FileNotFoundError):
     """Nothing is at that name."""
 
     code = "absent"
-
-    __str__ = ReadroomError.__str__
 
 
 class FailedError(ReadroomError):

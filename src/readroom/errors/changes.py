@@ -66,7 +66,6 @@ class Exists(ConflictError, FileExistsError):
     """A file that was to be created is already there."""
 
     code = "exists"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -250,7 +249,6 @@ class Unencodable(FailedError, UnicodeError):
     """Text that the encoding of the file cannot hold."""
 
     code = "unencodable"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, where: str, char: str, line: int, encoding: str, advice: str) -> None:
         """`where` names the argument, `line` is the line in it, from 1."""
@@ -350,7 +348,6 @@ class ReadOnlyFile(FailedError, PermissionError):
     """The file's mode lets no user, or not this process, write to it."""
 
     code = "read_only_file"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, mode: int) -> None:
         super().__init__(
@@ -364,7 +361,6 @@ class ReadOnlyPlace(FailedError, OSError):
     """The file system or store takes no changes."""
 
     code = "read_only_place"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -378,7 +374,6 @@ class NoSpace(FailedError, OSError):
     """The disk or the quota is full."""
 
     code = "no_space"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(
@@ -412,7 +407,6 @@ class FolderNotEmpty(ConflictError, OSError):
     """A folder that was to be removed alone has something in it."""
 
     code = "folder_not_empty"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, count: int) -> None:
         super().__init__(
@@ -427,7 +421,6 @@ class Taken(ConflictError, FileExistsError):
     """The name that was to be given to something has another thing."""
 
     code = "taken"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, kind: EntryKind, *, replaceable: bool = False) -> None:
         """`replaceable` says that the call may ask for it to be replaced."""

@@ -68,7 +68,6 @@ class NotStarted(FailedError, OSError):
     """The shell, or what was to confine or watch it, could not be started."""
 
     code = "not_started"
-    __str__ = FailedError.__str__
 
     def __init__(self, what: str, problem: str) -> None:
         super().__init__(

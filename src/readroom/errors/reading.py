@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.base import AbsentError, FailedError, ReadroomError, UsageError, _brief
+from readroom.errors.base import AbsentError, FailedError, UsageError, _brief
 from readroom.quoting import as_value, joined, quote
 from readroom.values import Fact, ListRequest, ReadRequest, Request
 from readroom.values.files import Row
@@ -23,7 +23,6 @@ class NotAFile(FailedError, IsADirectoryError):
     """The path names a folder, a device, a pipe or a socket."""
 
     code = "not_a_file"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, what: str) -> None:
         """`what` is folder, device, pipe or socket."""
@@ -40,7 +39,6 @@ class NotAFolder(FailedError, NotADirectoryError):
     """The path names a file where a folder is needed."""
 
     code = "not_a_folder"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, what: str, *, readable: bool = True, advice: str | None = None) -> None:
         """`what` is file, device, pipe or socket; `readable` is False for a file that no read shows."""
@@ -120,7 +118,6 @@ class BadEncoding(FailedError, UnicodeError):
     """An unknown encoding, or bytes that are not valid in the one asked for."""
 
     code = "bad_encoding"
-    __str__ = ReadroomError.__str__
 
     def __init__(
         self,
@@ -144,7 +141,6 @@ class NoPermission(FailedError, PermissionError):
     """The operating system refuses the access."""
 
     code = "no_permission"
-    __str__ = ReadroomError.__str__
 
     def __init__(self, path: str, action: str = "read") -> None:
         """`action` is read or change."""
@@ -190,7 +186,6 @@ class TimedOut(FailedError, TimeoutError):
     """The time limit passed before there was anything to show."""
 
     code = "timed_out"
-    __str__ = ReadroomError.__str__
 
     def __init__(
         self,
@@ -238,7 +233,6 @@ class StoreFailed(FailedError, OSError):
     """The operating system or the store failed in a way that nothing above explains."""
 
     code = "store_failed"
-    __str__ = ReadroomError.__str__
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.base import AbsentError, FailedError, ReadroomError, RefusedError, UsageError, _brief
+from readroom.errors.base import AbsentError, FailedError, RefusedError, UsageError, _brief
 
 
 class BadRequest(UsageError):
@@ -285,7 +285,6 @@ class DatabaseFailed(FailedError, OSError):
     code = "database_failed"
     noun = "database"
     next_step = "Tell the user; calls need it."
-    __str__ = ReadroomError.__str__
 
     def __init__(self, where: str, problem: str, advice: str = "") -> None:
         super().__init__(

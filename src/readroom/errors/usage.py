@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
+from msgspec.structs import replace
+
 from readroom.errors.base import AbsentError, RefusedError, UsageError, _brief
 from readroom.limits import SHOWN_PATH_CHARS
 from readroom.quoting import as_value, joined, quote
@@ -113,6 +115,19 @@ class BadRange(UsageError):
         if titles:
             facts["titles"] = list(titles)
         super().__init__(message, advice, facts=facts, next_request=next_request)
+
+
+def past_column(
+    request: ReadRequest, line: int, total: int, *, of: str = "", total_lines: int | None = None
+) -> BadRange:
+    """What is said of a column behind the end of a line, which has so many characters."""
+    return BadRange(
+        f"column={request.column} is past the end of line {line}{of}, which has {total} characters",
+        f"Use a column from 1 to {max(total, 1)}.",
+        total_lines=total_lines,
+        total_columns=total,
+        next_request=replace(request, column=1),
+    )
 
 
 class BadPattern(UsageError):

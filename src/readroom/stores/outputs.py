@@ -29,8 +29,8 @@ from readroom.limits import BLOCK_BYTES, RUN_SESSION_OUTPUTS
 from readroom.limits.session import OUTPUT_NAME_CHARS
 from readroom.lru import LruCache
 from readroom.paths import OUTPUTS, WorkPath, join
+from readroom.stores.base import KeptOutput, Shelf
 from readroom.stores.private import PrivateFolder, remove_tree
-from readroom.stores.shelf import KeptOutput, Shelf
 from readroom.values.commands import Lost, StreamName
 
 # -----------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
 
 from readroom.deadline import Deadline
 from readroom.errors import BadValue
@@ -65,18 +66,26 @@ class Hashing:
         return self._digest.hexdigest()
 
 
-def digits_of(data: Bytes, deadline: Deadline) -> str:
-    """The hash of all of a file, in hex.
+def blocks(data: Bytes, deadline: Deadline, start: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file from `start` to `end`, or to its end, block by block.
 
     Raises:
         Shrunk: It is shorter than it was when it was opened.
         TimedOut, Cancelled: From the deadline.
     """
-    hashing = Hashing()
-    while hashing.size < data.size:
+    end = data.size if end is None else end
+    while start < end:
         deadline.check()
-        block = data.read_at(hashing.size, min(BLOCK_BYTES, data.size - hashing.size))
+        block = data.read_at(start, min(BLOCK_BYTES, end - start))
         if not block:
             raise Shrunk
+        yield block
+        start += len(block)
+
+
+def digits_of(data: Bytes, deadline: Deadline) -> str:
+    """The hash of all of a file, in hex. Raises as `blocks` does."""
+    hashing = Hashing()
+    for block in blocks(data, deadline):
         hashing.add(block)
     return hashing.digits

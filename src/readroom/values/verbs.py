@@ -1,4 +1,4 @@
-"""The verbs, one row each: the request, what performs it, and what budgets and the ledger make of it.
+"""The verbs, one row each: the request, what performs it, and what budgets make of it.
 
 A verb is one kind of request with its result.  A row names functions as
 `module:function`, which are imported when they are first used: the table lies
@@ -70,7 +70,6 @@ class Verb(Struct, frozen=True):
         request: Its type.
         result: The type of what it yields.
         perform: `(Services, Job) -> Result`, in the engine.
-        ledger_arguments: `(Request) -> dict`, what a request says in native words.
         degraded: `(Request, Level) -> Request`, what a budget that runs low leaves of it; None for all.
         counted: `(Result, Request) -> Result`, what of it shows counts alone; None where what is left of the
             request does.
@@ -86,7 +85,6 @@ class Verb(Struct, frozen=True):
     request: type[Request]
     result: type[Result]
     perform: str
-    ledger_arguments: str
     degraded: str | None = None
     counted: str | None = None
     shown: str | None = None
@@ -99,7 +97,6 @@ class Verb(Struct, frozen=True):
 
 
 _ENGINE = "readroom.engine."
-_CALLS = "readroom.contracts.native.calls:"
 _BUDGETS = "readroom.session.budgets:"
 _SHOWN = "readroom.session.conversation:"
 _FOLDER = frozenset((EntryKind.FOLDER,))
@@ -110,15 +107,13 @@ def _of_names(
     request: type[Request],
     result: type[Result],
     name: str,
-    arguments: str,
     paths: tuple[str, ...] = ("path",),
 ) -> Verb:
     """The row of a change of names: what is deleted, moved or made."""
     return Verb(
         request,
         result,
-        perform=f"{_ENGINE}files:perform_{name}",
-        ledger_arguments=_CALLS + arguments,
+        perform=f"{_ENGINE}files:{name}",
         traces="edit",
         time_limit="change_timeout_s",
         near=_ANY,
@@ -132,7 +127,6 @@ VERBS = (
         ReadRequest,
         ReadResult,
         perform=_ENGINE + "read:perform",
-        ledger_arguments=_CALLS + "read_arguments",
         degraded=_BUDGETS + "less_of_read",
         counted=_BUDGETS + "counts_of_read",
         shown=_SHOWN + "shown_by_read",
@@ -143,7 +137,6 @@ VERBS = (
         GrepRequest,
         GrepResult,
         perform=_ENGINE + "grep:perform",
-        ledger_arguments=_CALLS + "grep_arguments",
         degraded=_BUDGETS + "less_of_grep",
         shown=_SHOWN + "shown_by_grep",
         in_archives="folder",
@@ -154,7 +147,6 @@ VERBS = (
         FindRequest,
         FindResult,
         perform=_ENGINE + "find:perform",
-        ledger_arguments=_CALLS + "find_arguments",
         degraded=_BUDGETS + "less_of_find",
         shown=_SHOWN + "shown_by_find",
         in_archives="folder",
@@ -165,7 +157,6 @@ VERBS = (
         ListRequest,
         ListResult,
         perform=_ENGINE + "list:perform",
-        ledger_arguments=_CALLS + "list_arguments",
         degraded=_BUDGETS + "less_of_list",
         in_archives="inside",
         time_limit="list_timeout_s",
@@ -176,14 +167,12 @@ VERBS = (
         BytesRequest,
         BytesResult,
         perform=_ENGINE + "read.as_bytes:perform",
-        ledger_arguments=_CALLS + "bytes_arguments",
         shown=_SHOWN + "shown_by_bytes",
     ),
     Verb(
         EditRequest,
         EditResult,
         perform=_ENGINE + "edit:perform",
-        ledger_arguments=_CALLS + "edit_arguments",
         shown=_SHOWN + "shown_by_change",
         traces="edit",
         time_limit="change_timeout_s",
@@ -192,7 +181,6 @@ VERBS = (
         EditFilesRequest,
         EditFilesResult,
         perform=_ENGINE + "edit.batch:perform",
-        ledger_arguments=_CALLS + "edit_files_arguments",
         shown=_SHOWN + "shown_by_edit_files",
         traces="edit",
         time_limit="change_timeout_s",
@@ -201,7 +189,6 @@ VERBS = (
         WriteRequest,
         WriteResult,
         perform=_ENGINE + "edit.write:perform",
-        ledger_arguments=_CALLS + "write_arguments",
         shown=_SHOWN + "shown_by_change",
         traces="edit",
         time_limit="change_timeout_s",
@@ -210,18 +197,17 @@ VERBS = (
         RunRequest,
         RunResult,
         perform=_ENGINE + "command:perform",
-        ledger_arguments=_CALLS + "run_arguments",
         degraded=_BUDGETS + "less_of_run",
         shown=_SHOWN + "shown_by_run",
         traces="command",
         near=_FOLDER,
         suggestion="list",
     ),
-    replace(_of_names(StatRequest, StatResult, "stat", "path_arguments"), traces="none", time_limit=None),
-    _of_names(DeleteRequest, DeleteResult, "delete", "delete_arguments"),
-    _of_names(MakeFolderRequest, FolderResult, "make_folder", "path_arguments"),
-    _of_names(MoveRequest, MoveResult, "move", "move_arguments", paths=("path", "destination")),
-    _of_names(TrashRequest, TrashResult, "trash", "path_arguments"),
+    replace(_of_names(StatRequest, StatResult, "stat"), traces="none", time_limit=None),
+    _of_names(DeleteRequest, DeleteResult, "delete"),
+    _of_names(MakeFolderRequest, FolderResult, "make_folder"),
+    _of_names(MoveRequest, MoveResult, "move", paths=("path", "destination")),
+    _of_names(TrashRequest, TrashResult, "trash"),
 )
 
 BY_REQUEST: Mapping[type[Request], Verb] = MappingProxyType({verb.request: verb for verb in VERBS})

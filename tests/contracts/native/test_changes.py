@@ -97,7 +97,7 @@ def test_a_reply_keeps_to_its_cap_however_long_its_path_is() -> None:
     diff = Diff([Hunk(1, 1, 1, 1, ["-old", "+new"])], 3, 10, 20)
     for path in ("p" * 4000, "\u202e" * 1000):
         result = EditResult(path, "sha256:" + "0" * 64, None, 1, 1, 1, 1, 1, 1, "utf-8", False, diff)
-        assert len(native_changes.render(result, cap(MIN_REPLY_BYTES)).text.encode()) <= MIN_REPLY_BYTES
+        assert len(native_changes.render_edit(result, cap(MIN_REPLY_BYTES)).text.encode()) <= MIN_REPLY_BYTES
 
 
 def test_what_an_error_shows_below_its_sentences_is_cut_to_the_cap() -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool
+from readroom.contracts.native import facts
 from readroom.errors import ReadroomError
 from readroom.quoting import as_value
 from readroom.values import (
@@ -117,17 +118,20 @@ MEASURE = Measure(
 
 def render(result: Result, cap: Cap) -> Reply:
     """One object."""
-    facts = partial(json_replies.result_facts, to_call=to_call)
     if isinstance(result, ReadResult):
-        return json_replies.window(result, cap, _lines, facts)
+        return json_replies.window(result, cap, _lines, partial(facts.of_read, own_call=to_call))
     if isinstance(result, GrepResult):
         found: dict[str, Fact] = {
             as_value(file.path): [[one.number, one.text] for one in file.lines] for file in result.files
         }
-        return json_replies.reply({"found": found, "all": result.complete}, partial(facts, result))
+        return json_replies.reply(
+            {"found": found, "all": result.complete}, partial(facts.of_grep, result, to_call)
+        )
     assert isinstance(result, ListResult), "no tool of this contract has another result"
     names = [as_value(entry.path) for entry in result.entries]
-    return json_replies.reply({"names": names, "all": result.next is None}, partial(facts, result))
+    return json_replies.reply(
+        {"names": names, "all": result.next is None}, partial(facts.of_list, result, to_call)
+    )
 
 
 def _lines(result: ReadResult) -> dict[str, Fact]:

@@ -20,7 +20,7 @@ from readroom.policy.commands import CommandPolicy
 from readroom.stores.local import LocalStore
 from readroom.stores.outputs import OwnOutputs
 from readroom.text.encodings import visible
-from readroom.text.output.salience import folded
+from readroom.text.output import folded
 from readroom.values import Cap, Reply
 from readroom.values.commands import SHOWN_BYTES, Verbosity
 from readroom.workspace import Workspace

@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 from readroom.deadline import Deadline
-from readroom.engine.edit import edit
-from readroom.engine.edit.write import write
 from readroom.errors import ManyMatches, NotFound, Stale, TooLarge, WrongCount
-from readroom.session.caches import TextCache
-from readroom.values import Cap
+from readroom.values import Cap, Request, Result
 from readroom.values.changes import Edit, EditRequest, EditResult, WriteRequest, WriteResult
 from tests.engine.edit.changing import STORES, Room, digest, made
 
@@ -21,21 +18,26 @@ def room(request: pytest.FixtureRequest, tmp_path: Path) -> Room:
     return Room(made(request.param, tmp_path))
 
 
-def cap_of(room: Room) -> Cap:
+def performed(room: Room, request: Request) -> Result:
     record = room.workspace.contract("native")
-    return Cap(record.reply_bytes, record.measure)
+    cap = Cap(record.reply_bytes, record.measure)
+    return room.workspace.engine.perform(record, request, cap, Deadline())
 
 
 def edited(
     room: Room, *edits: Edit, expected: str | None = None, most: int | None = None, path: str = "a"
 ) -> EditResult:
     request = EditRequest(path, expected, edits, most_bytes=most)
-    return edit(room.workspace.targets, TextCache(), cap_of(room), request, Deadline())
+    result = performed(room, request)
+    assert isinstance(result, EditResult)
+    return result
 
 
 def written(room: Room, path: str, content: str) -> WriteResult:
     request = WriteRequest(path, content, None)
-    return write(room.workspace.targets, TextCache(), cap_of(room), request, Deadline())
+    result = performed(room, request)
+    assert isinstance(result, WriteResult)
+    return result
 
 
 def test_an_edit_without_a_hash_changes_the_state_it_finds(room: Room) -> None:

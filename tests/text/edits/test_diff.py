@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
 from readroom.limits import DIFF_CELLS, DIFF_CONTEXT, DIFF_HUNK_BYTES, DIFF_LINE_CHARS
+from readroom.text.edits import prepare, scan
 from readroom.text.edits.diff import (
     NO_NEWLINE,
     DiffBlock,
@@ -25,7 +26,6 @@ from readroom.text.edits.diff import (
     split,
     within,
 )
-from readroom.text.edits.exact import prepare, scan
 from readroom.text.edits.splice import spliced, touched
 from readroom.text.encodings import UTF8, Encoding, decode, named
 from readroom.text.hashes import Hashing

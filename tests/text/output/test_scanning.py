@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from readroom.deadline import Deadline
 from readroom.errors import Cancelled
 from readroom.limits import BLOCK_BYTES
-from readroom.text.output.salience import Shape, lines_with, shapes
+from readroom.text.output import Shape, lines_with, shapes
 from tests.depth import depth
 from tests.text.held import HeldBytes
 

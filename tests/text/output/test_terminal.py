@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.text.output.salience import folded, plain
+from readroom.text.output import folded, plain
 
 
 @pytest.mark.parametrize(

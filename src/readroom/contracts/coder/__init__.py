@@ -20,7 +20,7 @@ from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.coder.read import Bounds, Form, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of
-from readroom.contracts.coder.words import READ, WORKSPACE_READ, to_call
+from readroom.contracts.coder.words import READ, WORKSPACE_READ, own_calls
 from readroom.contracts.setup import Setup
 from readroom.errors import MissingArgument
 from readroom.limits import contracts as contract_limits
@@ -97,7 +97,7 @@ def made(setup: Setup) -> Contract:
         measure=measure(root),
         render=chat.read,
         render_error=chat.plainly,
-        to_call=lambda request: to_call(request, root),
+        to_call=own_calls(root),
         routes=routes_of(root),
         remark=json_replies.remark,
     )

@@ -9,11 +9,11 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
 from readroom.contracts.base import Wording
 from readroom.contracts.coder import words
-from readroom.contracts.coder.words import present, to_call
+from readroom.contracts.coder.words import own_calls, present
 from readroom.contracts.json_replies import encoded
+from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native import render as native_render
 from readroom.errors import NotAbsolute, ReadroomError, TooMuch
@@ -167,7 +167,7 @@ class Form:
     """
 
     def __init__(self, root: str, *, chat: bool) -> None:
-        self._root = root
+        self._calls = own_calls(root)
         self._chat = chat
 
     def read(self, result: Result, cap: Cap) -> Reply:
@@ -181,14 +181,17 @@ class Form:
         size = byte_size(text)
         if size > cap.size:
             raise TooMuch(cap.size, "bytes", fitting=len(result.lines) * cap.size // size)
-        return native_render.reply(text, partial(read_facts, result, self._root))
+        return native_render.reply(text, partial(native_facts.of_read, result, self._calls))
 
     def failed(self, text: str, error: ReadroomError) -> Reply:
         """The reply for a failure in those words."""
         body = text if self._chat else encoded({"success": False, "error": text})
 
         def facts() -> Fields:
-            return {**error_facts(error, self._root), "status": words.lines_status(error)}
+            return {
+                **native_facts.of_error(error, self._calls),
+                "status": words.lines_status(error),
+            }
 
         return replace(native_render.reply(body, facts), is_error=True)
 
@@ -225,19 +228,6 @@ def capped(
     return render
 
 
-# --- facts ------------------------------------------------------------------------------------
-
-
-def read_facts(result: ReadResult, root: str) -> Fields:
-    """Facts of a read, whose calls are those of this contract."""
-    return json_replies.result_facts(result, partial(to_call, root=root))
-
-
-def error_facts(error: ReadroomError, root: str) -> Fields:
-    """Facts of a failure, whose next call is one of this contract."""
-    return json_replies.error_facts(error, partial(to_call, root=root))
-
-
 # -----------------------------------------------------------------------------
 # What the replies of the contract `coder` add to what they carry.
 # -----------------------------------------------------------------------------
@@ -250,10 +240,6 @@ _FIELDS = 400
 
 def _json_bytes(text: str) -> int:
     return len(encoded({"": text}).encode()) - len('{"":""}')
-
-
-def _number_bytes(number: int) -> int:
-    return len(str(number)) + len("\t\n")
 
 
 def measure(root: str) -> Measure:
@@ -271,6 +257,5 @@ def measure(root: str) -> Measure:
         # Its name stands in it twice; the path of its folder is counted with its own.
         return _ENTRY + before + 2 * _json_bytes(entry.path)
 
-    return Measure(
-        frame, ReadMeasure(_number_bytes, native_outline.row_bytes, MARK_BYTES), list=ListMeasure(listed)
-    )
+    read = ReadMeasure(lambda number: len(str(number)) + len("\t\n"), native_outline.row_bytes, MARK_BYTES)
+    return Measure(frame, read, list=ListMeasure(listed))

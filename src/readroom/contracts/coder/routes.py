@@ -22,12 +22,11 @@ from readroom.contracts.coder.read import (
     Bounds,
     Form,
     capped,
-    error_facts,
     read_request,
     read_steps,
     require_absolute,
 )
-from readroom.contracts.coder.words import go_quoted, present, spelled
+from readroom.contracts.coder.words import go_quoted, own_calls, present, spelled
 from readroom.contracts.json_replies import NOTES, encoded
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
@@ -35,7 +34,7 @@ from readroom.errors import BadValue, MissingArgument, ReadroomError
 from readroom.limits import contracts as contract_limits
 from readroom.limits.contracts import MAX_INTEGER, MAX_QUERY_PARAMETERS
 from readroom.quoting import as_given, quote
-from readroom.values import Cap, EntryKind, Fact, ListRequest, ListResult, ReadRequest, Reply, Result
+from readroom.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result
 from readroom.values.changes import (
     Edit,
     EditFilesRequest,
@@ -45,7 +44,6 @@ from readroom.values.changes import (
     WriteResult,
 )
 from readroom.values.files import BytesRequest, BytesResult
-from readroom.values.steps import Steps
 
 READ_LINES, READ_BYTES = "read-file-lines", "read-file"
 WRITE, EDIT, LIST = "write-file", "edit-files", "list-directory"
@@ -124,6 +122,7 @@ class _Routes:
 
     def __init__(self, root: str) -> None:
         self._root = root
+        self._calls = own_calls(root)
 
     def _tool(
         self,
@@ -149,7 +148,7 @@ class _Routes:
         """A failure as the object that all but read-file-lines send."""
 
         def facts() -> dict[str, Fact]:
-            return {**error_facts(error, self._root), STATUS: words.status_of(error)}
+            return {**native_facts.of_error(error, self._calls), STATUS: words.status_of(error)}
 
         return replace(native_render.reply(encoded({"message": text}), facts), is_error=True)
 
@@ -178,23 +177,15 @@ class _Routes:
                 arguments.max_response_bytes,
             )
 
-        def to_request(arguments: LinesQuery) -> ReadRequest:
-            return read_request(
-                self._root, arguments.path, arguments.offset, arguments.limit, bounds(arguments)
-            )
-
-        def steps(arguments: LinesQuery) -> Steps:
-            return read_steps(self._root, arguments.offset, arguments.limit, bounds(arguments))
-
-        def wording(arguments: LinesQuery) -> Wording:
-            return form.wording(arguments.path, arguments.offset)
-
-        title = "Read numbered lines of a file"
-        return replace(
-            self._tool(READ_LINES, title, LinesQuery, to_request, wording),
-            render_error=form.plainly,
-            steps=steps,
+        tool = self._tool(
+            READ_LINES,
+            "Read numbered lines of a file",
+            LinesQuery,
+            lambda query: read_request(self._root, query.path, query.offset, query.limit, bounds(query)),
+            lambda query: form.wording(query.path, query.offset),
+            steps=lambda query: read_steps(self._root, query.offset, query.limit, bounds(query)),
         )
+        return replace(tool, render_error=form.plainly)
 
     def read_bytes(self) -> Tool:
         """GET read-file."""
@@ -203,10 +194,13 @@ class _Routes:
             path = require_absolute(arguments.path, self._root)
             return BytesRequest(path, arguments.offset, arguments.limit or None)
 
-        def wording(arguments: BytesQuery) -> Wording:
-            return Wording(_bytes, capped(self._failed, partial(words.of_open, path=arguments.path)))
-
-        return self._tool(READ_BYTES, "Read the bytes of a file", BytesQuery, to_request, wording)
+        return self._tool(
+            READ_BYTES,
+            "Read the bytes of a file",
+            BytesQuery,
+            to_request,
+            lambda query: Wording(_bytes, capped(self._failed, partial(words.of_open, path=query.path))),
+        )
 
     def list(self) -> Tool:
         """POST list-directory."""

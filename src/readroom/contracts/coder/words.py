@@ -6,7 +6,9 @@ What its document has no words for begins like the nearest of them, and goes on 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
+from typing import TypeAlias
 
 from readroom import errors
 from readroom.errors import ReadroomError
@@ -63,9 +65,75 @@ def absolute(path: str) -> bool:
     return path.startswith(("/", '"/'))
 
 
+# -----------------------------------------------------------------------------
+# Sentences by what failed: templates of the path as it was written (`name`), the same in quotes of Go
+# (`quoted`), what the system says of one that leads nowhere (`missing`), and the error with its facts.
+# The first class that fits decides.
+# -----------------------------------------------------------------------------
+
+_Sentences: TypeAlias = "Mapping[type[ReadroomError], str]"
+
+_READ: _Sentences = {
+    errors.TooMuch: "output would exceed {facts[limit]} {facts[unit]}. " + _LESS,
+    errors.Binary: "file is binary, not text: {name} ({facts[media_type]}, {facts[size_bytes]} bytes)",
+    errors.NotAFile: "not a file: {name}",
+    errors.NotFound: "file does not exist: {name}",
+}
+_OPEN: _Sentences = {
+    errors.NotAFile: "open {name}: not a file",
+    errors.NotFound: "open {name}: {missing}",
+}
+_WRITE: _Sentences = {errors.NotAFile: "open {name}: is a directory"}
+_LIST: _Sentences = {
+    errors.NotAbsolute: "path must be absolute: {quoted}",
+    errors.NotFound: "failed to open directory {quoted}: open {name}: {missing}",
+    errors.NotAFolder: "path {quoted} is not a directory",
+    errors.NoPermission: "failed to open directory {quoted}: open {name}: permission denied",
+}
+_EDIT: _Sentences = {
+    errors.NoMatch: (
+        "edit {name}: search string not found in file. Verify the search string matches the file content "
+        "exactly, including whitespace and indentation"
+    ),
+    errors.ManyMatches: (
+        "edit {name}: search string matches {facts[count]} occurrences (expected exactly 1). Include more "
+        "surrounding context to make the match unique, or set replace_all to true"
+    ),
+    errors.BadValue: "edit {name}: search string must not be empty; include the text you want to match",
+    errors.Binary: "edit {name}: file is binary, not text ({facts[media_type]}, {facts[size_bytes]} bytes)",
+    **_OPEN,
+}
+_ANY: _Sentences = {
+    errors.NotAbsolute: "file path must be absolute: {quoted}",
+    errors.NoPermission: "permission denied: {name}",
+    errors.OutsideRoot: "permission denied: {name}: it is outside the workspace",
+    errors.RefusedError: "permission denied: {name}: {error}",
+    errors.NotAFolder: "open {name}: not a directory",
+    errors.BadPath: "open {name}: the path {facts[problem]}",
+}
+"""Behind those of an address."""
+
+
+def _sentence(sentences: _Sentences, error: ReadroomError, path: str) -> str | None:
+    """What is said of a failure about a path; None where there is no sentence for it."""
+    if isinstance(error, errors.BudgetSpent):
+        return _spent(error)
+    unsaid = isinstance(error, errors.NotGranted | errors.TooManyRequests)
+    for kind, template in (*sentences.items(), *(() if unsaid else _ANY.items())):
+        if isinstance(error, kind):
+            words = {"name": as_given(path), "quoted": go_quoted(path), "missing": _missing(error)}
+            sentence: str = template.format(**words, error=error, facts=error.facts)
+            return sentence
+    return None
+
+
+def _missing(error: ReadroomError) -> str:
+    """What the system says of a path that leads nowhere, or through a file."""
+    return "not a directory" if "file" in error.facts else "no such file or directory"
+
+
 def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
     """Why lines of a file are not read."""
-    name = as_given(path)
     facts = error.facts
     match error:
         case errors.MissingArgument():
@@ -76,18 +144,10 @@ def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
         case errors.BadRange():
             lines = facts.get("total_lines", 0)
             return f"offset {offset} is beyond the file length of {lines} lines"
-        case errors.TooMuch():
-            return f"output would exceed {facts['limit']} {facts['unit']}. {_LESS}"
-        case errors.Binary():
-            return f"file is binary, not text: {name} ({facts['media_type']}, {facts['size_bytes']} bytes)"
-        case errors.NotAFile():
-            return f"not a file: {name}"
         case errors.NotFound() if "file" in facts:
-            return f"open file: open {name}: {_missing(error)}"
-        case errors.NotFound():
-            return f"file does not exist: {name}"
+            return f"open file: open {as_given(path)}: {_missing(error)}"
         case _:
-            return _common(error, path) or f"read file: {error}"
+            return _sentence(_READ, error, path) or f"read file: {error}"
 
 
 def of_chat(error: ReadroomError) -> str:
@@ -99,45 +159,19 @@ def of_chat(error: ReadroomError) -> str:
 
 def of_open(error: ReadroomError, path: str) -> str:
     """Why the bytes of a file are not read."""
-    name = as_given(path)
-    match error:
-        case errors.NotAFile():
-            return f"open {name}: not a file"
-        case errors.NotFound():
-            return f"open {name}: {_missing(error)}"
-        case _:
-            return _common(error, path) or str(error)
+    return _sentence(_OPEN, error, path) or str(error)
 
 
 def of_write(error: ReadroomError, path: str) -> str:
     """Why a file is not written."""
-    name = as_given(path)
-    if isinstance(error, errors.NotAFile):
-        return f"open {name}: is a directory"
-    return _common(error, path) or str(error)
-
-
-def _missing(error: errors.NotFound) -> str:
-    """What the system says of a path that leads nowhere, or through a file."""
-    return "not a directory" if "file" in error.facts else "no such file or directory"
+    return _sentence(_WRITE, error, path) or str(error)
 
 
 def of_list(error: ReadroomError, path: str) -> str:
     """Why a folder is not listed."""
-    name = as_given(path)
-    match error:
-        case errors.NotAbsolute():
-            return f"path must be absolute: {go_quoted(path)}"
-        case errors.NotFound():
-            return f"failed to open directory {go_quoted(path)}: open {name}: {_missing(error)}"
-        case errors.NotAFolder():
-            return f"path {go_quoted(path)} is not a directory"
-        case errors.NoPermission():
-            return f"failed to open directory {go_quoted(path)}: open {name}: permission denied"
-        case errors.BadValue() if error.facts.get("argument") == "relativity":
-            return f"unsupported relativity type {go_quoted(str(error.facts['value']))}"
-        case _:
-            return _common(error, path) or str(error)
+    if isinstance(error, errors.BadValue) and error.facts.get("argument") == "relativity":
+        return f"unsupported relativity type {go_quoted(str(error.facts['value']))}"
+    return _sentence(_LIST, error, path) or str(error)
 
 
 def of_edits(error: ReadroomError) -> str:
@@ -159,65 +193,14 @@ _COMBINE = 'combine edits into a single entry\'s "edits" list'
 
 def of_edit(error: ReadroomError, path: str) -> str:
     """Why one file is not edited."""
-    name = as_given(path)
-    match error:
-        case errors.MissingArgument() if error.facts["argument"] == "path":
-            return '"path" is required'
-        case errors.MissingArgument():
-            return "must specify at least one edit"
-        case errors.NoMatch():
-            return f"edit {name}: {_NO_MATCH}"
-        case errors.ManyMatches():
-            return f"edit {name}: search string matches {error.facts['count']} occurrences {_MANY}"
-        case errors.BadValue():
-            return f"edit {name}: search string must not be empty; include the text you want to match"
-        case errors.Binary():
-            media, size = error.facts["media_type"], error.facts["size_bytes"]
-            return f"edit {name}: file is binary, not text ({media}, {size} bytes)"
-        case errors.NotAFile():
-            return f"open {name}: not a file"
-        case errors.NotFound():
-            return f"open {name}: {_missing(error)}"
-        case _:
-            return _common(error, path) or f"edit {name}: {error}"
-
-
-_NO_MATCH = (
-    "search string not found in file. Verify the search string matches the file content exactly, "
-    "including whitespace and indentation"
-)
-_MANY = (
-    "(expected exactly 1). Include more surrounding context to make the match unique, or set replace_all "
-    "to true"
-)
+    if isinstance(error, errors.MissingArgument):
+        return '"path" is required' if error.facts["argument"] == "path" else "must specify at least one edit"
+    return _sentence(_EDIT, error, path) or f"edit {as_given(path)}: {error}"
 
 
 def _spent(error: errors.BudgetSpent) -> str:
     """Without the tools that still work: they are not those of this contract."""
     return f"{error.message}. Work with what you have seen, or ask the user for a larger budget."
-
-
-def _common(error: ReadroomError, path: str) -> str | None:
-    name = as_given(path)
-    match error:
-        case errors.NotAbsolute():
-            return f"file path must be absolute: {go_quoted(path)}"
-        case errors.NoPermission():
-            return f"permission denied: {name}"
-        case errors.BudgetSpent():
-            return _spent(error)
-        case errors.NotGranted() | errors.TooManyRequests():
-            return None
-        case errors.OutsideRoot():
-            return f"permission denied: {name}: it is outside the workspace"
-        case errors.RefusedError():
-            return f"permission denied: {name}: {error}"
-        case errors.NotAFolder():
-            return f"open {name}: not a directory"
-        case errors.BadPath():
-            return f"open {name}: the path {error.facts['problem']}"
-        case _:
-            return None
 
 
 _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
@@ -247,8 +230,6 @@ def status_of(error: ReadroomError) -> int:
     """The status of a failure at an address of this contract; of several, the highest."""
     if isinstance(error, errors.EditsFailed):
         return max(status_of(failure) for _, failure in error.failures)
-    if isinstance(error, errors.NotFound) and "file" in error.facts:
-        return HTTPStatus.BAD_REQUEST.value
     return next(status for kind, status in _STATUS if isinstance(error, kind)).value
 
 
@@ -280,6 +261,11 @@ def spelled(path: str, root: str) -> str:
     except UnicodeEncodeError:
         return quote(absolute)
     return absolute
+
+
+def own_calls(root: str) -> Callable[[Request], Call | None]:
+    """What says requests as calls of this contract, for a workspace that callers know by this root."""
+    return partial(to_call, root=root)
 
 
 def to_call(request: Request, root: str) -> Call | None:

@@ -101,20 +101,12 @@ class NameArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
-def _to_stat(arguments: NameArguments) -> StatRequest:
-    return StatRequest(required_path(arguments.path, STAT))
-
-
-def _to_delete(arguments: NameArguments) -> DeleteRequest:
-    return DeleteRequest(required_path(arguments.path, DELETE))
-
-
 STAT_FILE = Tool(
     name=STAT,
     title="Facts of a file",
     description="Whether a file or directory exists, its size, times and whether it is read-only.",
     arguments=NameArguments,
-    to_request=_to_stat,
+    to_request=lambda arguments: StatRequest(required_path(arguments.path, STAT)),
     render_error=partial(render_error, tool=STAT),
 )
 
@@ -123,7 +115,7 @@ DELETE_FILE = Tool(
     title="Delete a file",
     description="Delete a file, or a directory that is empty.",
     arguments=NameArguments,
-    to_request=_to_delete,
+    to_request=lambda arguments: DeleteRequest(required_path(arguments.path, DELETE)),
     read_only=False,
     destructive=True,
     idempotent=False,
@@ -337,10 +329,6 @@ def _render(result: Result, cap: Cap, *, limit: int | None = None) -> Reply:
             raise AssertionError(result)
 
 
-def _word_read(arguments: EverrunsRead) -> Wording:
-    return Wording(partial(_render, limit=arguments.limit), render_error)
-
-
 def _word_edit(arguments: EverrunsEdit) -> Wording:
     texts = {f"old_text.{at}": edit.old_text for at, edit in enumerate(arguments.edits)}
     texts.setdefault(f"old_text.{len(texts)}", arguments.old_text or "")
@@ -365,7 +353,7 @@ READ_FILE = Tool(
     arguments=EverrunsRead,
     to_request=_to_read,
     reports_progress=True,
-    wording=_word_read,
+    wording=lambda arguments: Wording(partial(_render, limit=arguments.limit), render_error),
     steps=lambda given: WHOLE if given.offset is None or given.limit is None else LINES,
 )
 

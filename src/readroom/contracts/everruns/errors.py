@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from readroom.contracts import json_replies
 from readroom.contracts.everruns.requests import EDIT, GREP, LIST, READ, named, plain, to_call
+from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native.render import reply
 from readroom.errors import ReadroomError
 from readroom.limits.contracts import (
@@ -55,15 +56,15 @@ def render_error(
     texts: Mapping[str, str] | None = None,
 ) -> Reply:
     """The reply that says what failed; `texts` are those of the call that the words repeat."""
-    own = _WORDS.get(error.code)
-    words = None if own is None else own(_Failure(error.facts, tool, texts or {}))
+    own, failure = _WORDS.get(error.code), _Failure(error.facts, tool, texts or {})
+    words = own.format(failure=failure, **error.facts) if isinstance(own, str) else own and own(failure)
     text = words or _plainly(error)
     if error.detail and words is None:
         text += f"\n{error.detail.rstrip()}"
     room = cap.size
     if byte_size(text) > room:
         text = json_replies.short(text, room)
-    return replace(reply(text, partial(json_replies.error_facts, error, to_call)), is_error=True)
+    return replace(reply(text, partial(native_facts.of_error, error, to_call)), is_error=True)
 
 
 def _plainly(error: ReadroomError) -> str:
@@ -105,6 +106,10 @@ class _Failure(Struct, frozen=True):
     def old_text(self) -> str:
         return self.given.get(f"old_text.{self.facts['edit']}", "")[:EVERRUNS_OLD_TEXT_CHARS]
 
+    @property
+    def expected_hash(self) -> str:
+        return self.given.get("expected_hash") or str(self.facts["expected"])
+
 
 def _absent(failure: _Failure) -> str:
     kind = "Directory" if failure.tool == LIST else "File"
@@ -122,10 +127,6 @@ def _not_a_folder(failure: _Failure) -> str:
     kind = failure.facts["what"]
     advice = " Use read_file instead." if kind == "file" and failure.tool == LIST else ""
     return f"Path '{failure.path}' is a {kind}, not a directory.{advice}"
-
-
-def _not_empty(failure: _Failure) -> str:
-    return f"Path '{failure.path}' is a directory that is not empty. Delete what is in it first."
 
 
 def _missing(failure: _Failure) -> str:
@@ -183,21 +184,9 @@ def _bad_pattern(failure: _Failure) -> str:
     return BAD_GLOB if failure.argument == "glob" else f"Invalid regex pattern: {failure.facts['problem']}"
 
 
-def _stale(failure: _Failure) -> str:
-    expected = failure.given.get("expected_hash") or failure.facts["expected"]
-    return (
-        f"File '{failure.path}' changed since the last read. "
-        f"Expected {expected}, found {failure.facts['found']}. Read the file again before editing."
-    )
-
-
 def _no_match(failure: _Failure) -> str:
     problem = f"Could not find an exact match for old_text: '{failure.old_text}'"
     return f"{problem}\n{failure.facts['hint']}\n{failure.facts['place']}".rstrip()
-
-
-def _many(failure: _Failure) -> str:
-    return f"old_text is ambiguous and matched multiple locations: '{failure.old_text}'"
 
 
 def _binary(failure: _Failure) -> str | None:
@@ -229,28 +218,30 @@ def _broken_place(failure: _Failure) -> str | None:
     )
 
 
-def _read_only(failure: _Failure) -> str:
-    return f"Cannot modify readonly file: {failure.path}"
-
-
-_WORDS: Mapping[str, Callable[[_Failure], str | None]] = {
+_WORDS: Mapping[str, str | Callable[[_Failure], str | None]] = {
     "not_found": _absent,
     "vanished": _absent,
     "not_a_file": _not_a_file,
     "not_a_folder": _not_a_folder,
-    "folder_not_empty": _not_empty,
+    "folder_not_empty": (
+        "Path '{failure.path}' is a directory that is not empty. Delete what is in it first."
+    ),
     "missing_argument": _missing,
     "bad_value": _bad_value,
     "wrong_type": _wrong_type,
     "bad_range": _bad_range,
     "bad_pattern": _bad_pattern,
-    "stale": _stale,
+    "stale": (
+        "File '{failure.path}' changed since the last read. Expected {failure.expected_hash}, found {found}. "
+        "Read the file again before editing."
+    ),
     "no_match": _no_match,
-    "many_matches": _many,
+    "many_matches": "old_text is ambiguous and matched multiple locations: '{failure.old_text}'",
     "binary": _binary,
-    "overlap": lambda _: OVERLAP,
+    "overlap": OVERLAP,
     "broken_place": _broken_place,
     "unencodable": _unencodable,
-    "read_only_file": _read_only,
-    "closed": lambda _: UNAVAILABLE,
+    "read_only_file": "Cannot modify readonly file: {failure.path}",
+    "closed": UNAVAILABLE,
 }
+"""By code: a template of the failure and its facts, or what words it."""

@@ -35,7 +35,6 @@ from readroom.values import (
     Cap,
     EntryKind,
     Fact,
-    GrepFile,
     GrepLine,
     GrepRequest,
     GrepResult,
@@ -52,7 +51,6 @@ from readroom.values import (
     Warn,
 )
 from readroom.values.changes import EditResult, WriteResult
-from readroom.values.files import Row
 
 BINARY_NOTE = "Binary file — use a different tool or download to inspect."
 
@@ -65,38 +63,27 @@ _PATHS = 2
 _ENTRY_BYTES = len('"is_directory":false,"size_bytes":18446744073709551615,"is_readonly":false,')
 
 
-def _frame_bytes(path: str) -> int:
-    return _FRAME_BYTES + _PATHS * json_replies.size(shown(path))
-
-
-def _number_bytes(number: int) -> int:
-    return len(str(number)) + len("|\n")
-
-
-def _row_bytes(row: Row) -> int:
-    return everruns_outline.longest(row) + len("\n")
-
-
-def _file_bytes(file: GrepFile) -> int:
-    return json_replies.size(shown(file.path)) + len('"path":,')
-
-
 def _line_bytes(line: GrepLine) -> int:
     entry: dict[str, Fact] = {"line_number": line.number, "line": line.text}
     return json_replies.size(entry) + len(",")
 
 
-def _listed_bytes(entry: ListEntry) -> int:
-    # Its path stands in it whole, with the folder's; the frame of a page holds that once.
-    return 2 * json_replies.size(shown(entry.path)) + _ENTRY_BYTES
-
-
 MEASURE = Measure(
-    frame=_frame_bytes,
-    # Behind the last line there is no line feed.
-    read=ReadMeasure(_number_bytes, _row_bytes, mark_bytes=0, content_bytes=EVERRUNS_CONTENT_BYTES + 1),
-    search=SearchMeasure(_file_bytes, _line_bytes, names_each=True, content_bytes=EVERRUNS_GREP_BYTES),
-    list=ListMeasure(_listed_bytes),
+    frame=lambda path: _FRAME_BYTES + _PATHS * json_replies.size(shown(path)),
+    read=ReadMeasure(
+        numbered=lambda number: len(str(number)) + len("|\n"),
+        outlined=lambda row: everruns_outline.longest(row) + len("\n"),
+        mark_bytes=0,
+        content_bytes=EVERRUNS_CONTENT_BYTES + 1,  # behind the last line there is no line feed
+    ),
+    search=SearchMeasure(
+        file=lambda file: json_replies.size(shown(file.path)) + len('"path":,'),
+        line=_line_bytes,
+        names_each=True,
+        content_bytes=EVERRUNS_GREP_BYTES,
+    ),
+    # Its path stands in it whole, with the folder's; the frame of a page holds that once.
+    list=ListMeasure(lambda entry: 2 * json_replies.size(shown(entry.path)) + _ENTRY_BYTES),
 )
 """What the rendering adds; kept beside it so that both change together."""
 
@@ -107,7 +94,7 @@ def render(result: ReadResult, cap: Cap, limit: int | None = None) -> Reply:
         fields: dict[str, Fact] = {**_about(result), "media_type": result.image.media_type}
         return json_replies.reply(
             _in_order(result, fields),
-            partial(json_replies.result_facts, result, to_call),
+            partial(native_facts.of_read, result, to_call),
             images=(result.image,),
         )
     if result.raw is not None:
@@ -117,7 +104,7 @@ def render(result: ReadResult, cap: Cap, limit: int | None = None) -> Reply:
 
 def _facts(result: ReadResult) -> dict[str, Fact]:
     following = _following(result)
-    facts = json_replies.result_facts(result, to_call)
+    facts = native_facts.of_read(result, to_call)
     return {**facts, "next": None if following is None else read_call(following).to_fact()}
 
 
@@ -313,7 +300,7 @@ def render_grep(result: GrepResult, cap: Cap) -> Reply:
     cuts = list(_cuts(result))
     fields["truncation"] = _grep_truncation(result, json_replies.size(entries), cut=bool(cuts))
     return json_replies.reply(
-        with_notes(fields, result.warnings, cuts), partial(json_replies.result_facts, result, to_call)
+        with_notes(fields, result.warnings, cuts), partial(native_facts.of_grep, result, to_call)
     )
 
 
@@ -331,7 +318,7 @@ def _render_counts(result: GrepResult) -> Reply:
         "truncation": {"truncated": True, "reason": "exec_budget", "bytes_returned": 0},
     }
     return json_replies.reply(
-        with_notes(fields, result.warnings), partial(json_replies.result_facts, result, to_call)
+        with_notes(fields, result.warnings), partial(native_facts.of_grep, result, to_call)
     )
 
 
@@ -411,7 +398,7 @@ def render_list(result: ListResult, cap: Cap) -> Reply:
     entries_are = "entry is" if result.denied == 1 else "entries are"
     notes = [f"{result.denied} {entries_are} denied by policy."] if result.denied else []
     return json_replies.reply(
-        with_notes(fields, result.warnings, notes), partial(json_replies.result_facts, result, to_call)
+        with_notes(fields, result.warnings, notes), partial(native_facts.of_list, result, to_call)
     )
 
 

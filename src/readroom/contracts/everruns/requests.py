@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -288,16 +289,12 @@ def options_of(path: str) -> ReadOptions:
     return _OUTLINED if path.lower().endswith(OUTLINED) else _NOT_OUTLINED
 
 
-def _by_text_endings(candidate: Candidate) -> Kind:
-    return kind_among(_TEXT_ENDINGS, candidate.real, candidate.plain)
+def _by(endings: Sequence[tuple[str, str]], candidate: Candidate) -> Kind:
+    return kind_among(endings, candidate.real, candidate.plain)
 
 
-def _by_all_endings(candidate: Candidate) -> Kind:
-    return kind_among(_ALL_ENDINGS, candidate.real, candidate.plain)
-
-
-LINES = Steps(_by_text_endings, expands=False)
+LINES = Steps(partial(_by, _TEXT_ENDINGS), expands=False)
 """Of a read that gives its first line and their number: whatever the name says, a text has lines."""
 
-WHOLE = Steps(_by_all_endings, expands=False)
+WHOLE = Steps(partial(_by, _ALL_ENDINGS), expands=False)
 """Of any other read."""

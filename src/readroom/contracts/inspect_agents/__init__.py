@@ -18,11 +18,11 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Sequence
-from functools import partial
-from typing import Annotated, TypeAlias, final
+from functools import cached_property, partial
+from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from readroom import limits
 from readroom.contracts import json_replies
@@ -53,65 +53,47 @@ IMPLICIT = "<implicit-allow>"
 """The rule that is named when a path is in no allow list."""
 
 
-@final
-class FnmatchDenials:
+class FnmatchDenials(Struct, frozen=True, dict=True):
     """A layer that denies what one of its patterns matches, whatever the case."""
 
-    __slots__ = ("_globs", "_patterns", "_source")
+    globs: tuple[str, ...]
+    source: str
 
-    def __init__(self, globs: Sequence[str], source: str) -> None:
-        self._globs, self._source = tuple(globs), source
-        self._patterns = [re.compile(fnmatch.translate(byte_text(foldable(glob).lower()))) for glob in globs]
+    @cached_property
+    def _patterns(self) -> Sequence[re.Pattern[str]]:
+        return [re.compile(fnmatch.translate(byte_text(foldable(glob).lower()))) for glob in self.globs]
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule that denies exactly this name, if any."""
-        for glob, pattern in zip(self._globs, self._patterns, strict=True):
+        for glob, pattern in zip(self.globs, self._patterns, strict=True):
             if pattern.match(folded):
-                return Rule(glob, self._source, "denied by configuration")
+                return Rule(glob, self.source, "denied by configuration")
         return None
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
         """All: a pattern may name the folders above."""
         return range(len(folded))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FnmatchDenials) and other._key() == self._key()
 
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[object, ...]:
-        return (self._globs, self._source)
-
-
-@final
-class FnmatchAllowList:
+class FnmatchAllowList(Struct, frozen=True, dict=True):
     """A layer that denies every file that none of its patterns matches; folders are passed through."""
 
-    __slots__ = ("_globs", "_patterns", "_source")
+    globs: tuple[str, ...]
+    source: str
 
-    def __init__(self, globs: Sequence[str], source: str) -> None:
-        self._globs, self._source = tuple(globs), source
-        self._patterns = [re.compile(fnmatch.translate(byte_text(glob))) for glob in globs]
+    @cached_property
+    def _patterns(self) -> Sequence[re.Pattern[str]]:
+        return [re.compile(fnmatch.translate(byte_text(glob))) for glob in self.globs]
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule, for a name that is not listed."""
         if folder or any(pattern.match(path) for pattern in self._patterns):
             return None
-        return Rule(IMPLICIT, self._source, "not in the list of allowed names")
+        return Rule(IMPLICIT, self.source, "not in the list of allowed names")
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
         """All: it denies what is not listed."""
         return range(len(folded))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FnmatchAllowList) and other._key() == self._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[object, ...]:
-        return (self._globs, self._source)
 
 
 Offset = Annotated[int, Meta(ge=0, description="First line, from 0")]

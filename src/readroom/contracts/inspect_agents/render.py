@@ -50,7 +50,6 @@ from readroom.values import (
     Cap,
     EntryKind,
     Fact,
-    ListEntry,
     ListMeasure,
     ListResult,
     Measure,
@@ -69,7 +68,6 @@ from readroom.values.changes import (
     TrashResult,
     WriteResult,
 )
-from readroom.values.files import Row
 
 # -----------------------------------------------------------------------------
 # What the words of inspect_agents about one call repeat.
@@ -258,24 +256,14 @@ _QUOTES_BYTES = 4
 """What a text in a JSON list costs beside its own bytes: quotes, a comma, one escape."""
 
 
-def _frame_bytes(path: str) -> int:
-    return _FRAME_BYTES + 2 * len(path.encode("utf-8", "replace"))
-
-
-def _number_bytes(number: int) -> int:
-    return max(INSPECT_NUMBER_WIDTH, len(str(number))) + 1 + _QUOTES_BYTES
-
-
-def _row_bytes(row: Row) -> int:
-    return _FRAME_BYTES
-
-
-def _entry_bytes(entry: ListEntry) -> int:
-    return len(entry.path.encode("utf-8", "replace")) + _QUOTES_BYTES
-
-
 MEASURE = Measure(
-    _frame_bytes, ReadMeasure(_number_bytes, _row_bytes, MARK_BYTES), list=ListMeasure(_entry_bytes)
+    frame=lambda path: _FRAME_BYTES + 2 * len(path.encode("utf-8", "replace")),
+    read=ReadMeasure(
+        numbered=lambda number: max(INSPECT_NUMBER_WIDTH, len(str(number))) + 1 + _QUOTES_BYTES,
+        outlined=lambda row: _FRAME_BYTES,
+        mark_bytes=MARK_BYTES,
+    ),
+    list=ListMeasure(lambda entry: len(entry.path.encode("utf-8", "replace")) + _QUOTES_BYTES),
 )
 """What the rendering below adds."""
 
@@ -361,7 +349,7 @@ def _read_text(call: CallWords, result: ReadResult) -> str:
 
 
 def _read_facts(call: CallWords, result: ReadResult) -> dict[str, Fact]:
-    return {**json_replies.result_facts(result, call.to_call), "path": call.path}
+    return {**native_facts.of_read(result, call.to_call), "path": call.path}
 
 
 # --- everything else --------------------------------------------------------------------------
@@ -373,15 +361,18 @@ def _listed(call: CallWords, result: ListResult, cap: Cap) -> Reply:
         for entry in result.entries
         if not call.in_store or entry.kind is not EntryKind.FOLDER
     ]
-    low, high = 0, len(files)
-    while low < high:
-        middle = (low + high + 1) // 2
-        cut = middle < len(files) or result.next is not None
-        fits = len(_list_text(call, files[:middle], cut).encode()) <= cap.size
-        low, high = (middle, high) if fits else (low, middle - 1)
-    cut = low < len(files) or result.next is not None
-    facts: dict[str, Fact] = {"total": result.total, "shown": low, "truncated": cut, "next": None}
-    return _reply(call, _list_text(call, files[:low], cut), facts)
+
+    def text(count: int) -> str:
+        return _list_text(call, files[:count], cut=count < len(files) or result.next is not None)
+
+    def fits(count: int) -> bool:
+        return len(text(count).encode()) <= cap.size
+
+    # All of them need no sentence about the rest, so that they may take less than all but one.
+    shown = len(files) if fits(len(files)) else json_replies.most(len(files) - 1, fits)
+    cut = shown < len(files) or result.next is not None
+    facts: dict[str, Fact] = {"total": result.total, "shown": shown, "truncated": cut, "next": None}
+    return _reply(call, text(shown), facts)
 
 
 def _list_text(call: CallWords, files: Sequence[str], cut: bool) -> str:
@@ -427,7 +418,7 @@ def _said(call: CallWords, summary: str, value: dict[str, Fact], facts: dict[str
 
 def _failed(call: CallWords, text: str, error: ReadroomError, cap: Cap) -> Reply:
     data = text.encode("utf-8", "replace")[: cap.size].decode("utf-8", "ignore")
-    reply = _reply(call, data, json_replies.error_facts(error, call.to_call))
+    reply = _reply(call, data, native_facts.of_error(error, call.to_call))
     return replace(reply, is_error=True)
 
 

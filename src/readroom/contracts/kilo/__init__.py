@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
+from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.contracts.setup import NEVER, KiloSetup, Setup
 from readroom.errors import (
@@ -215,19 +216,14 @@ class KiloRequest(Struct, frozen=True):
         return self.start_line is not None or self.end_line is not None
 
 
-def _frame_bytes(path: str) -> int:
-    return KILO_NOTICE_BYTES + KILO_NAME_BYTES
-
-
-def _number_bytes(number: int) -> int:
-    return len(str(number)) + len(" | \n")
-
-
-def _row_bytes(row: Row) -> int:
-    return len(_row(row).encode("utf-8", "replace")) + 1
-
-
-MEASURE = Measure(_frame_bytes, ReadMeasure(_number_bytes, _row_bytes, MARK_BYTES))
+MEASURE = Measure(
+    frame=lambda path: KILO_NOTICE_BYTES + KILO_NAME_BYTES,
+    read=ReadMeasure(
+        numbered=lambda number: len(str(number)) + len(" | \n"),
+        outlined=lambda row: len(_row(row).encode("utf-8", "replace")) + 1,
+        mark_bytes=MARK_BYTES,
+    ),
+)
 """What the rendering below adds."""
 
 
@@ -235,11 +231,8 @@ def render(call: KiloRequest, result: Result, cap: Cap) -> Reply:
     """The reply for a result that was selected under `cap`."""
     assert isinstance(result, ReadResult)
     images = (result.image,) if result.image is not None else ()
-    return native_render.reply(_text(call, result, cap), partial(_facts, call, result), images)
-
-
-def _facts(call: KiloRequest, result: ReadResult) -> dict[str, Fact]:
-    return json_replies.result_facts(result, partial(to_call, last=call.end_line))
+    facts = partial(native_facts.of_read, result, partial(to_call, last=call.end_line))
+    return native_render.reply(_text(call, result, cap), facts, images)
 
 
 def _text(call: KiloRequest, result: ReadResult, cap: Cap) -> str:
@@ -326,7 +319,7 @@ def render_error(call: KiloRequest, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure of a call."""
     path = as_given(call.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
     text = json_replies.short(_words(call, path, error), cap.size)
-    facts = partial(json_replies.error_facts, error, partial(to_call, last=call.end_line))
+    facts = partial(native_facts.of_error, error, partial(to_call, last=call.end_line))
     return replace(native_render.reply(text, facts), is_error=True)
 
 

@@ -36,6 +36,7 @@ from readroom.contracts.native.search import (
     render_find,
     render_grep,
 )
+from readroom.contracts.schema import into
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines
 from readroom.text.select import MARK_BYTES
@@ -138,7 +139,7 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _to_read(arguments: ReadArguments) -> ReadRequest:
-    request = ReadRequest(
+    request = ReadRequest(  # written out, as every read passes here
         arguments.path,
         arguments.offset,
         arguments.limit,
@@ -172,24 +173,13 @@ def _to_read(arguments: ReadArguments) -> ReadRequest:
 
 def _to_grep(arguments: GrepArguments) -> GrepRequest:
     around = arguments.context or 0
-    request = GrepRequest(
-        pattern=arguments.pattern,
-        path=arguments.path,
+    request = into(
+        GrepRequest,
+        arguments,
         glob=_globs(arguments.glob),
-        type=arguments.type,
-        output=arguments.output,
         before=around if arguments.before is None else arguments.before,
         after=around if arguments.after is None else arguments.after,
-        ignore_case=arguments.ignore_case,
-        multiline=arguments.multiline,
-        fixed=arguments.fixed,
         include=frozenset(arguments.include or ()),
-        sort=arguments.sort,
-        limit=arguments.limit,
-        cursor=arguments.cursor,
-        timeout_s=arguments.timeout_s,
-        documents=arguments.documents,
-        symbols=arguments.symbols,
     )
     within = "documents" if arguments.documents else "archives" if "archives" in request.include else ""
     if within and arguments.sort not in (None, "path"):
@@ -204,15 +194,8 @@ def _to_grep(arguments: GrepArguments) -> GrepRequest:
 
 
 def _to_list(arguments: ListArguments) -> ListRequest:
-    return ListRequest(
-        path=arguments.path,
-        glob=_globs(arguments.glob),
-        depth=arguments.depth,
-        include=frozenset(arguments.include or ()),
-        sort=arguments.sort,
-        limit=arguments.limit,
-        cursor=arguments.cursor,
-    )
+    include = frozenset(arguments.include or ())
+    return into(ListRequest, arguments, glob=_globs(arguments.glob), include=include)
 
 
 def _globs(globs: Globs | None) -> tuple[str, ...]:
@@ -264,8 +247,8 @@ _RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
     GrepResult: render_grep,
     FindResult: render_find,
     ListResult: render_list,
-    EditResult: native_changes.render,
-    WriteResult: native_changes.render,
+    EditResult: native_changes.render_edit,
+    WriteResult: native_changes.render_write,
     RunResult: native_command.render,
     **dict.fromkeys(
         (StatResult, DeleteResult, FolderResult, MoveResult, TrashResult), native_changes.render_file_change

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from functools import cache
+from typing import Any
 
-from msgspec import Struct
+from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
 from readroom.quoting import as_value
@@ -19,65 +20,17 @@ from readroom.text.select import byte_size
 from readroom.values import Call, Fact, FindRequest, GrepRequest, ListRequest, ReadRequest, Request
 from readroom.values.changes import (
     DeleteRequest,
+    Edit,
     EditFilesRequest,
     EditRequest,
+    MakeFolderRequest,
     MoveRequest,
+    StatRequest,
+    TrashRequest,
     WriteRequest,
 )
 from readroom.values.commands import RunRequest
 from readroom.values.files import BytesRequest
-from readroom.values.verbs import BY_REQUEST, function
-
-# -----------------------------------------------------------------------------
-# Requests that other contracts have, in native words: for the ledger, which has one form for all.
-# -----------------------------------------------------------------------------
-
-
-def path_arguments(request: Request) -> dict[str, Fact]:
-    """Its name, which is all that it says."""
-    return {"path": as_value(request.path)}
-
-
-def delete_arguments(request: DeleteRequest) -> dict[str, Fact]:
-    """What is to be deleted, and how."""
-    return {
-        "path": as_value(request.path),
-        "recursive": request.recursive,
-        "expected_hash": request.expected_hash,
-    }
-
-
-def move_arguments(request: MoveRequest) -> dict[str, Fact]:
-    """What is to be moved, and where to."""
-    return {
-        "path": as_value(request.path),
-        "destination": as_value(request.destination),
-        "overwrite": request.overwrite,
-    }
-
-
-def bytes_arguments(request: BytesRequest) -> dict[str, Fact]:
-    """A file and the range of its bytes."""
-    named: dict[str, Fact] = {"path": as_value(request.path), "first_byte": request.first}
-    if request.count is not None:
-        named["bytes"] = request.count
-    return named
-
-
-def edit_files_arguments(request: EditFilesRequest) -> dict[str, Fact]:
-    """The files and what is to be replaced in each."""
-    files: list[Fact] = [
-        {
-            "path": as_value(file.path),
-            "edits": [
-                {"old_text": edit.old_text, "new_text": edit.new_text, "replace_all": edit.replace_all}
-                for edit in file.edits
-            ],
-        }
-        for file in request.files
-    ]
-    return {"path": as_value(request.path), "files": files, "dry_run": request.dry_run}
-
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
@@ -101,14 +54,112 @@ def to_call(request: Request) -> Call:
     tool = _TOOLS.get(type(request))
     if tool is None:
         # No native tool does it; what can be done is to look at the place.
-        return Call(LIST, list_arguments(ListRequest(request.path.rpartition("/")[0] or ".")))
+        return Call(LIST, arguments(ListRequest(request.path.rpartition("/")[0] or ".")))
     return Call(tool, arguments(request))
+
+
+# -----------------------------------------------------------------------------
+# What a request says, by its fields: those without a default always, others where they differ from it.
+# The table has requests of other contracts, too: the ledger has one form for all.
+# -----------------------------------------------------------------------------
+
+_CONTEXT = "context"
+"""Of a search, its lines `before` and `after`: one number where these are the same."""
+
+_WRITTEN_APART = frozenset(("pattern", "path", "glob", "before", "after", "include", "skip", "options"))
+_GREP = [field.name for field in fields(GrepRequest) if field.name not in _WRITTEN_APART]
+"""Arguments of a search that are called what the request calls them."""
+
+SAID: Mapping[type[Request], Sequence[str]] = {
+    ReadRequest: ("path", "pages", "offset", "limit", "symbol", "known_hash", "encoding", "column", "view"),
+    GrepRequest: ("pattern", "path", "glob", _CONTEXT, *_GREP, "include"),
+    FindRequest: (
+        *("query", "path", "glob", "type", "output", "budget_tokens", "explain"),
+        *("documents", "cursor", "include"),
+    ),
+    ListRequest: ("path", "glob", "depth", "sort", "limit", "cursor", "include"),
+    EditRequest: ("path", "expected_hash", "edits", "dry_run", "encoding"),
+    EditFilesRequest: ("path", "files", "dry_run"),
+    WriteRequest: ("path", "content", "expected_hash", "encoding"),
+    RunRequest: ("command", "path", "output", "timeout_s"),
+    BytesRequest: ("path", "first", "count"),
+    StatRequest: ("path",),
+    DeleteRequest: ("path", "recursive", "expected_hash"),
+    MakeFolderRequest: ("path",),
+    MoveRequest: ("path", "destination", "overwrite"),
+    TrashRequest: ("path",),
+}
+"""The fields that are said, in the order of the arguments."""
+
+_ALWAYS: Mapping[type[Request], Sequence[str]] = {
+    EditFilesRequest: ("path", "dry_run"),
+    BytesRequest: ("first",),
+    DeleteRequest: ("recursive", "expected_hash"),
+    MoveRequest: ("overwrite",),
+}
+"""Fields with a default that are said all the same."""
+
+_CALLED = {
+    (RunRequest, "path"): "cwd",
+    (BytesRequest, "first"): "first_byte",
+    (BytesRequest, "count"): "bytes",
+}
+"""Arguments that are called otherwise than the field."""
 
 
 def arguments(request: Request) -> dict[str, Fact]:
     """What a request says, for the ledger; that of `to_call` wherever that means the same."""
-    facts: dict[str, Fact] = function(BY_REQUEST[type(request)].ledger_arguments)(request)
-    return facts
+    kind = type(request)
+    said, defaults = _ALWAYS.get(kind, ()), _defaults(kind)
+    named: dict[str, Fact] = {}
+    for name in SAID[kind]:
+        if name == _CONTEXT:
+            named |= _context(request)
+            continue
+        value = getattr(request, name)
+        if name in said or name not in defaults or value != defaults[name]:
+            named[_CALLED.get((kind, name), name)] = _fact(request, name, value)
+    return named
+
+
+@cache
+def _defaults(kind: type[Request]) -> Mapping[str, object]:
+    return {field.name: field.default for field in fields(kind) if field.default is not NODEFAULT}
+
+
+def _fact(request: Request, name: str, value: Any) -> Fact:
+    """The value of a field as an argument."""
+    match name:
+        case "path" | "destination":
+            return as_value(value)
+        case "glob":
+            return value[0] if len(value) == 1 else list(value)
+        case "include":
+            return sorted(value)
+        case "edits":
+            return [_edit(edit, every=edit.replace_all) for edit in value]
+        case "files":
+            return [
+                {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
+                for file in value
+            ]
+        case "content" if isinstance(request, WriteRequest):
+            return write_text(request)[0]
+    fact: Fact = value
+    return fact
+
+
+def _context(request: Request) -> dict[str, Fact]:
+    assert isinstance(request, GrepRequest)
+    if request.before != request.after:
+        return {"before": request.before, "after": request.after}
+    return {_CONTEXT: request.before} if request.before else {}
+
+
+def _edit(edit: Edit, *, every: bool) -> dict[str, Fact]:
+    """One replacement; with `every` it is said whether all places are meant."""
+    texts: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
+    return {**texts, "replace_all": edit.replace_all} if every else texts
 
 
 def as_tool_call(call: Call) -> str:
@@ -139,101 +190,6 @@ def shown(request: Request) -> str:
     return _SPELLING.get()(to_call(request))
 
 
-def read_arguments(request: ReadRequest) -> dict[str, Fact]:
-    """The window, where it is not the default."""
-    named: dict[str, Fact] = {"path": as_value(request.path)}
-    for name in ("pages", "offset", "limit", "symbol", "known_hash", "encoding"):
-        value = getattr(request, name)
-        if value is not None:
-            named[name] = value
-    if request.column != 1:
-        named["column"] = request.column
-    if request.view != "text":
-        named["view"] = request.view
-    return named
-
-
-_Walk: TypeAlias = GrepRequest | FindRequest | ListRequest
-_PLAIN: Mapping[type[_Walk], _Walk] = {
-    GrepRequest: GrepRequest(""),
-    FindRequest: FindRequest(""),
-    ListRequest: ListRequest(),
-}
-
-_GREP_OWN = frozenset(("pattern", "path", "glob", "before", "after", "include", "skip", "options"))
-_GREP_NAMES = tuple(field.name for field in fields(GrepRequest) if field.name not in _GREP_OWN)
-"""Arguments that are called what the request calls them; others are written below, or are not arguments."""
-
-
-def grep_arguments(request: GrepRequest) -> dict[str, Fact]:
-    """The search, where it is not the default."""
-    named: dict[str, Fact] = {"pattern": request.pattern, **_place(request)}
-    if request.before == request.after:
-        if request.before:
-            named["context"] = request.before
-    else:
-        named["before"], named["after"] = request.before, request.after
-    return {**named, **_differing(request, _GREP_NAMES)}
-
-
-def find_arguments(request: FindRequest) -> dict[str, Fact]:
-    """The ranked search, where it is not the default."""
-    names = ("type", "output", "budget_tokens", "explain", "documents", "cursor")
-    return {"query": request.query, **_place(request), **_differing(request, names)}
-
-
-def list_arguments(request: ListRequest) -> dict[str, Fact]:
-    """The listing, where it is not the default."""
-    return {**_place(request), **_differing(request, ("depth", "sort", "limit", "cursor"))}
-
-
-def _place(request: _Walk) -> dict[str, Fact]:
-    """Where files are looked for."""
-    named: dict[str, Fact] = {}
-    if request.path != _PLAIN[type(request)].path:
-        named["path"] = as_value(request.path)
-    if request.glob:
-        named["glob"] = request.glob[0] if len(request.glob) == 1 else list(request.glob)
-    return named
-
-
-def _differing(request: _Walk, names: Sequence[str]) -> dict[str, Fact]:
-    """Those of its fields that are not the default, and what it includes."""
-    plain = _PLAIN[type(request)]
-    named = {name: value for name in names if (value := getattr(request, name)) != getattr(plain, name)}
-    return {**named, "include": sorted(request.include)} if request.include else named
-
-
-def edit_arguments(request: EditRequest) -> dict[str, Fact]:
-    """The file, its state and the texts."""
-    edits: list[Fact] = []
-    for edit in request.edits:
-        item: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
-        edits.append({**item, "replace_all": True} if edit.replace_all else item)
-    named: dict[str, Fact] = {
-        "path": as_value(request.path),
-        "expected_hash": request.expected_hash,
-        "edits": edits,
-    }
-    if request.dry_run:
-        named["dry_run"] = True
-    if request.encoding is not None:
-        named["encoding"] = request.encoding
-    return named
-
-
-def write_arguments(request: WriteRequest) -> dict[str, Fact]:
-    """The file, its state and the content."""
-    named: dict[str, Fact] = {
-        "path": as_value(request.path),
-        "content": write_text(request)[0],
-        "expected_hash": request.expected_hash,
-    }
-    if request.encoding is not None:
-        named["encoding"] = request.encoding
-    return named
-
-
 def write_text(request: WriteRequest) -> tuple[str, str]:
     """What is to be written as text, and whether that is "text" or "base64"."""
     if request.data is None:
@@ -244,21 +200,6 @@ def write_text(request: WriteRequest) -> tuple[str, str]:
         from base64 import b64encode
 
         return b64encode(request.data).decode("ascii"), "base64"
-
-
-_RUN_PLAIN = RunRequest("")
-
-
-def run_arguments(request: RunRequest) -> dict[str, Fact]:
-    """The command, where it is not the default."""
-    named: dict[str, Fact] = {"command": request.command}
-    if request.path != _RUN_PLAIN.path:
-        named["cwd"] = as_value(request.path)
-    if request.output != _RUN_PLAIN.output:
-        named["output"] = request.output
-    if request.timeout_s is not None:
-        named["timeout_s"] = request.timeout_s
-    return named
 
 
 # -----------------------------------------------------------------------------

@@ -7,7 +7,6 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
@@ -104,16 +103,8 @@ WRITE_FILE = Tool(
 )
 
 
-def render(result: EditResult | WriteResult, cap: Cap) -> Reply:
-    """The reply for a change; a diff was selected under `cap`."""
-    match result:
-        case EditResult():
-            return reply(_edit_text(result, cap), partial(native_facts.of_edit, result))
-        case WriteResult():
-            return reply(_write_text(result, cap), partial(native_facts.of_write, result))
-
-
-def _edit_text(result: EditResult, cap: Cap) -> str:
+def render_edit(result: EditResult, cap: Cap) -> Reply:
+    """The reply for an edit, whose diff was selected under `cap`."""
     header = (
         f"{short(result.path, cap)} | {_what(result)} | {_hash(result.content_hash or result.previous_hash)}"
     )
@@ -121,7 +112,8 @@ def _edit_text(result: EditResult, cap: Cap) -> str:
     parts = [*_left_out(result), *warning_parts(result.warnings)]
     if result.dry_run:
         parts.append("Dry run: nothing was changed.")
-    return body + closing(parts or ["end of diff"], cap.size - byte_size(body))
+    text = body + closing(parts or ["end of diff"], cap.size - byte_size(body))
+    return reply(text, partial(native_facts.of_edit, result))
 
 
 def _what(result: EditResult) -> str:
@@ -141,7 +133,8 @@ def _left_out(result: EditResult) -> list[str]:
     return parts
 
 
-def _write_text(result: WriteResult, cap: Cap) -> str:
+def render_write(result: WriteResult, cap: Cap) -> Reply:
+    """The reply for a file that was written."""
     lines = f"{result.total_lines} line{'' if result.total_lines == 1 else 's'}"
     about = [
         short(result.path, cap),
@@ -154,12 +147,10 @@ def _write_text(result: WriteResult, cap: Cap) -> str:
         about.append("CRLF")
     about += result.ends.unusual
     header = " | ".join(about)
-    parts = [*_folders(result.folders), *warning_parts(result.warnings)]
-    return f"{header}\n{closing(parts, cap.size - byte_size(header) - 1)}" if parts else header
-
-
-def _folders(made: Sequence[str]) -> list[str]:
-    return [f"Folders made: {joined(made)}."] if made else []
+    parts = [f"Folders made: {joined(result.folders)}."] if result.folders else []
+    parts += warning_parts(result.warnings)
+    text = f"{header}\n{closing(parts, cap.size - byte_size(header) - 1)}" if parts else header
+    return reply(text, partial(native_facts.of_write, result))
 
 
 def _hash(content_hash: str) -> str:

@@ -174,9 +174,7 @@ def facts_of(
         "signal": _signal(result.exit_code),
         "timed_out": result.timed_out,
         "duration_s": round(result.duration_s, 3),
-        "ended": result.ended,
-        "confinement": result.confinement,
-        "network": result.network,
+        **native_facts.named(result, "ended", "confinement", "network"),
         "outputs": [_output(output, result.kept) for output in result.outputs],
         **native_facts.common(omitted, _next(result), result.warnings, to_call),
     }
@@ -187,9 +185,7 @@ def _output(output: Output, kept: bool) -> dict[str, Fact]:
     return {
         "stream": output.stream,
         "path": output.path if kept else None,
-        "size_bytes": output.size_bytes,
-        "kept_bytes": output.kept_bytes,
-        "total_lines": output.total_lines,
+        **native_facts.named(output, "size_bytes", "kept_bytes", "total_lines"),
         "shown": _spans(output.lines),
         "lost": None if lost is None else {"from": lost.first, "bytes": lost.bytes, "after_line": lost.after},
         "binary": output.binary,

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from readroom.contracts.native import outline as native_outline
+from msgspec import Struct
+
 from readroom.contracts.native.calls import to_call
 from readroom.errors import ReadroomError
 from readroom.quoting import as_value
@@ -29,30 +30,28 @@ from readroom.values import (
     Warn,
 )
 from readroom.values.changes import EditResult, WriteResult
-from readroom.values.files import Cut, Image, PartView, ShownDocument
+from readroom.values.files import Cut, Image, OutlineView, PartView, Row, ShownDocument
+
+
+def named(value: Struct, *names: str) -> dict[str, Fact]:
+    """Fields of a value that are facts as they are, and of the same name."""
+    return {name: getattr(value, name) for name in names}
+
 
 # -----------------------------------------------------------------------------
-# Machine facts of images and documents in a read.
+# Machine facts of images, documents and definitions in a read.
 # -----------------------------------------------------------------------------
 
 
 def of_image(image: Image) -> dict[str, Fact]:
     """What an image is, and was before it was shrunk."""
-    return {
-        "media_type": image.media_type,
-        "width": image.width,
-        "height": image.height,
-        "original_width": image.original_width,
-        "original_height": image.original_height,
-    }
+    return named(image, "media_type", "width", "height", "original_width", "original_height")
 
 
 def of_document(document: ShownDocument) -> dict[str, Fact]:
     """What a document is and what of it is shown."""
     return {
-        "format": document.format,
-        "unit": document.unit,
-        "total_parts": document.total_parts,
+        **named(document, "format", "unit", "total_parts"),
         "parts": [_part(part) for part in document.parts],
         "contents": [
             {"level": level, "title": title, "part": part} for level, title, part in document.contents
@@ -76,10 +75,38 @@ def _part(part: PartView) -> dict[str, Fact]:
         "total_lines": part.total_lines,
         "lines_shown": {"start": part.start if part.lines else 0, "end": part.end},
         "columns_shown": columns(part.numbers, part.cuts),
-        "header": part.header,
-        "total_known": part.total_known,
+        **named(part, "header", "total_known"),
         "notes": list(part.notes),
         "images": [of_image(image) for image in part.images],
+    }
+
+
+def of_symbol(row: Row | None) -> Fact:
+    """The fact `symbol`."""
+    if row is None:
+        return None
+    return {"name": row.name, **named(row.item, "kind", "start", "end", "certain")}
+
+
+def of_outline(outline: OutlineView | None) -> Fact:
+    """The fact `outline`."""
+    if outline is None:
+        return None
+    return {
+        "language": outline.language,
+        "items": [
+            {
+                "name": row.name,
+                **named(row.item, "kind", "signature", "start", "end", "line"),
+                "depth": row.depth,
+                "certain": row.item.certain,
+                "folded": dict(row.folded),
+            }
+            for row in outline.rows
+        ],
+        "folded": dict(outline.folded),
+        "left_out": outline.left_out,
+        "partial": outline.partial,
     }
 
 
@@ -114,7 +141,12 @@ FACTS: dict[str, dict[str, str]] = {
         "header_line": "1 when the table's first line is shown above a later window, else null.",
         "read_mode": "offset or tail.",
         "not_modified": "True in a receipt for `known_hash`.",
-        **native_outline.FACTS,
+        "symbol": "{name, kind, start, end, certain} of the definition that is shown, or null; "
+        "certain is false where a syntax error leaves the end in doubt.",
+        "outline": "{language, items: [{name, kind, signature, start, end, line, depth, certain, folded}], "
+        "folded, left_out, partial} or null: of the file, or of what a cut reply does not show; "
+        'folded counts by kind what only view="full_outline" lists. '
+        "An item of kind run stands for several functions, which its signature names.",
         "image": "{media_type, width, height, original_width, original_height} or null.",
         "document": "{format, unit, total_parts, parts, contents, contents_left} of a document, or null. "
         "parts are those shown, "
@@ -243,8 +275,8 @@ def of_read(result: ReadResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
         "header_line": None if result.header is None else 1,
         "read_mode": result.read_mode,
         "not_modified": result.not_modified,
-        "symbol": native_outline.of_symbol(result.symbol),
-        "outline": native_outline.of_outline(result.outline),
+        "symbol": of_symbol(result.symbol),
+        "outline": of_outline(result.outline),
         "image": None if image is None else of_image(image),
         "document": None if result.document is None else of_document(result.document),
         **common(result.omitted, result.next, result.warnings, own_call),
@@ -258,11 +290,7 @@ def of_grep(result: GrepResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
         "path": as_value(result.request.path),
         "output": result.request.output,
         "files": [_grep_file(file) for file in result.files],
-        "shown": result.shown,
-        "complete": result.complete,
-        "reason": result.reason,
-        "searched_files": result.searched_files,
-        "total_files": result.total_files,
+        **named(result, "shown", "complete", "reason", "searched_files", "total_files"),
         **common(result.omitted, result.next, result.warnings, own_call),
     }
 
@@ -272,28 +300,20 @@ def of_list(result: ListResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
     return {
         "path": as_value(result.request.path),
         "entries": [_list_entry(entry) for entry in result.entries],
-        "first": result.first,
-        "total": result.total,
-        "total_known": result.total_known,
-        "ignored": result.ignored,
-        "denied": result.denied,
-        "reason": result.reason,
+        **named(result, "first", "total", "total_known", "ignored", "denied", "reason"),
         **common(result.omitted, result.next, result.warnings, own_call),
     }
+
+
+_STATE = ("content_hash", "previous_hash", "size_bytes", "total_lines", "encoding", "bom")
+"""What is told of the state that a change made."""
 
 
 def of_edit(result: EditResult) -> dict[str, Fact]:
     """Facts of an edit, without the tokens."""
     return {
         "path": as_value(result.path),
-        "content_hash": result.content_hash,
-        "previous_hash": result.previous_hash,
-        "size_bytes": result.size_bytes,
-        "total_lines": result.total_lines,
-        "encoding": result.encoding,
-        "bom": result.bom,
-        "edits": result.edits,
-        "replacements": result.replacements,
+        **named(result, *_STATE, "edits", "replacements"),
         "lines_changed": {"start": result.first_line, "end": result.last_line},
         "dry_run": result.dry_run,
         "diff": result.diff.text,
@@ -316,12 +336,7 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
     return {
         "path": as_value(result.path),
         "created": result.previous_hash is None,
-        "content_hash": result.content_hash,
-        "previous_hash": result.previous_hash,
-        "size_bytes": result.size_bytes,
-        "total_lines": result.total_lines,
-        "encoding": result.encoding,
-        "bom": result.bom,
+        **named(result, *_STATE),
         "newline": result.ends.form,
         "line_ends": _mixed(result.ends),
         "final_newline": result.ends.final,

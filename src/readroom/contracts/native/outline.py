@@ -15,7 +15,7 @@ from readroom.errors import BadValue
 from readroom.errors.usage import negative_limit
 from readroom.limits.outline import SYMBOL_CHARS
 from readroom.quoting import quote, shortened
-from readroom.values import Fact, GrepLine, ReadRequest, ReadResult
+from readroom.values import GrepLine, ReadRequest, ReadResult
 from readroom.values.files import OUTLINES, OutlineView, Row
 from readroom.values.listings import named
 
@@ -184,53 +184,3 @@ def end_of(result: ReadResult) -> str:
     if result.numbers and result.total_lines is not None and result.end < result.total_lines:
         return f"end of line {result.end}"
     return "end of file" if result.symbol is None else f"end of {quote(result.symbol.name)}"
-
-
-def of_symbol(row: Row | None) -> Fact:
-    """The fact `symbol`."""
-    if row is None:
-        return None
-    return {
-        "name": row.name,
-        "kind": row.item.kind,
-        "start": row.item.start,
-        "end": row.item.end,
-        "certain": row.item.certain,
-    }
-
-
-def of_outline(outline: OutlineView | None) -> Fact:
-    """The fact `outline`."""
-    if outline is None:
-        return None
-    return {
-        "language": outline.language,
-        "items": [
-            {
-                "name": row.name,
-                "kind": row.item.kind,
-                "signature": row.item.signature,
-                "start": row.item.start,
-                "end": row.item.end,
-                "line": row.item.line,
-                "depth": row.depth,
-                "certain": row.item.certain,
-                "folded": dict(row.folded),
-            }
-            for row in outline.rows
-        ],
-        "folded": dict(outline.folded),
-        "left_out": outline.left_out,
-        "partial": outline.partial,
-    }
-
-
-FACTS = {
-    "symbol": "{name, kind, start, end, certain} of the definition that is shown, or null; "
-    "certain is false where a syntax error leaves the end in doubt.",
-    "outline": "{language, items: [{name, kind, signature, start, end, line, depth, certain, folded}], "
-    "folded, left_out, partial} or null: of the file, or of what a cut reply does not show; folded counts by "
-    'kind what only view="full_outline" lists. An item of kind run stands for several functions, which its '
-    "signature names.",
-}
-"""Their meaning, for the reference."""

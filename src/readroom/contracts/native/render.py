@@ -73,7 +73,7 @@ def render_error(error: ReadroomError, cap: Cap) -> Reply:
         text += f" Next: {shown(error.next)}"
     if error.detail:
         text += "\n" + _cut(error.detail.rstrip("\n"), max(0, cap.size - byte_size(text) - 1))
-    return replace(reply(_fit(text, cap), partial(native_facts.of_error, error)), is_error=True)
+    return replace(reply(_cut(text, cap.size), partial(native_facts.of_error, error)), is_error=True)
 
 
 def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Image] = ()) -> Reply:
@@ -100,12 +100,8 @@ class _Estimate:
         return {"tokens": self._tokens, "counter": "estimate", "budget": []}
 
 
-def _fit(text: str, cap: Cap) -> str:
-    """The text within the cap; only names and patterns of thousands of characters ever reach it."""
-    return _cut(text, cap.size)
-
-
 def _cut(text: str, room: int) -> str:
+    """The text within so many bytes; only names and patterns of thousands of characters reach a whole cap."""
     data = text.encode("utf-8", "replace")
     if len(data) <= room:
         return data.decode() if not text.isascii() else text
@@ -114,12 +110,7 @@ def _cut(text: str, room: int) -> str:
 
 def body_within(body: str, cap: Cap) -> str:
     """A body cut so that the shortest closing line still fits."""
-    return _cut(body, _body_room(cap))
-
-
-def _body_room(cap: Cap) -> int:
-    """What a body may take at most, so that the shortest closing line still fits."""
-    return cap.size - len(f"[{MORE}]") - 1
+    return _cut(body, cap.size - len(f"[{MORE}]") - 1)
 
 
 # --- read_file ---------------------------------------------------------------------------------
@@ -128,13 +119,14 @@ def _body_room(cap: Cap) -> int:
 def _read_text(result: ReadResult, cap: Cap) -> str:
     header = _read_header(result, cap)
     if result.not_modified:
-        return _fit(f"{header}\n[not modified: the file still has the known hash; nothing is shown]", cap)
+        unchanged = "[not modified: the file still has the known hash; nothing is shown]"
+        return _cut(f"{header}\n{unchanged}", cap.size)
     if result.image is not None:
         image = result.image
         size = f"{image.original_width}x{image.original_height}"
         if (image.width, image.height) != (image.original_width, image.original_height):
             size += f", shown at {image.width}x{image.height}"
-        return _fit(f"{header}\n[image {image.media_type}, {size}]", cap)
+        return _cut(f"{header}\n[image {image.media_type}, {size}]", cap.size)
     body = _numbered(result)
     asides = _omissions(result) if result.omitted else []
     if result.outline is not None:

@@ -12,6 +12,7 @@ from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, to_call
+from readroom.contracts.native.facts import named
 from readroom.contracts.native.render import (
     HASH_DIGITS,
     body_within,
@@ -19,6 +20,7 @@ from readroom.contracts.native.render import (
     reply,
     warning_parts,
 )
+from readroom.contracts.schema import into
 from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
@@ -61,7 +63,11 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
         )
         rows.extend(native_outline.with_symbols(file.lines, _found_line))
     asides: list[str | Aside] = [*_coverage(result), *warning_parts(result.warnings)]
-    asides += [*_beside(result), *_document_asides(result)]
+    asides += _beside(result)
+    # How a place in a document is read.
+    asides += in_documents(
+        (file.path, line.part, line.number) for file in result.files for line in file.lines
+    )
     if cuts := [item for item in result.omitted if item.what == "columns"]:
         asides.append(Aside("Long lines are shown around their match (…); the rest", cuts[0].request))
     parts = ending(asides, result.next)
@@ -114,11 +120,6 @@ def _beside(result: GrepResult) -> list[Aside]:
     return list(calls.values())
 
 
-def _document_asides(result: GrepResult) -> list[Aside]:
-    """How a place in a document is read."""
-    return in_documents((file.path, line.part, line.number) for file in result.files for line in file.lines)
-
-
 def _file_line(file: GrepFile) -> str:
     return quote(file.path)
 
@@ -152,17 +153,12 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _to_find(arguments: FindArguments) -> FindRequest:
-    return FindRequest(
-        query=arguments.query,
-        path=arguments.path,
+    return into(
+        FindRequest,
+        arguments,
         glob=() if arguments.glob is None else (arguments.glob,),
-        type=arguments.type,
-        output=arguments.output,
         budget_tokens=None if arguments.budget_tokens == FIND_BUDGET_TOKENS else arguments.budget_tokens,
         include=frozenset(arguments.include),
-        documents=arguments.documents,
-        explain=arguments.explain,
-        cursor=arguments.cursor,
     )
 
 
@@ -314,7 +310,9 @@ def _asides(result: FindResult) -> list[str | Aside]:
             too_large = f"{_number(item.last, 'file')} too large to rank with the rest"
             parts.append(Aside(f"{too_large}; {alone}", item.request))
     parts += _did_not_fit([item for item in result.omitted if item.what == "lines"])
-    parts += _in_documents(result)
+    parts += in_documents(
+        (file.path, passage.part, passage.first) for file in result.files for passage in file.passages
+    )
     cuts = [item for item in result.omitted if item.what == "columns"]
     if cuts:
         parts.append(Aside(f"{_number(len(cuts), 'long line')} cut; the first goes on", cuts[0].request))
@@ -349,13 +347,6 @@ def _path(item: Omission) -> str:
     return "it" if item.request is None else quote(item.request.path)
 
 
-def _in_documents(result: FindResult) -> list[Aside]:
-    """How a place in a document is read."""
-    return in_documents(
-        (file.path, passage.part, passage.first) for file in result.files for passage in file.passages
-    )
-
-
 def of_find(result: FindResult) -> dict[str, Fact]:
     """Facts of a ranked search, without the tokens."""
     return {
@@ -363,12 +354,7 @@ def of_find(result: FindResult) -> dict[str, Fact]:
         "path": as_value(result.request.path),
         "output": result.request.output,
         "files": [_file(file) for file in result.files],
-        "shown": result.shown,
-        "more_passages": result.more_passages,
-        "more_files": result.more_files,
-        "searched_files": result.searched_files,
-        "complete": result.complete,
-        "reason": result.reason,
+        **named(result, "shown", "more_passages", "more_files", "searched_files", "complete", "reason"),
         "left_words": result.left_words,
         **native_facts.common(result.omitted, result.next, result.warnings),
     }
@@ -378,10 +364,7 @@ def _file(file: FoundFile) -> dict[str, Fact]:
     return {
         "path": as_value(file.path),
         "score": round(file.score, 3),
-        "content_hash": file.content_hash,
-        "total_lines": file.total_lines,
-        "unit": file.unit,
-        "total_parts": file.total_parts,
+        **named(file, "content_hash", "total_lines", "unit", "total_parts"),
         "passages": [_passage(passage) for passage in file.passages],
         "why": _why(file.why),
     }
@@ -391,9 +374,7 @@ def _passage(passage: Passage) -> dict[str, Fact]:
     return {
         "start": passage.first,
         "end": passage.last,
-        "part": passage.part,
-        "symbol": passage.symbol,
-        "signature": passage.signature,
+        **named(passage, "part", "symbol", "signature"),
         "score": round(passage.score, 3),
         "why": _why(passage.why),
     }

@@ -20,6 +20,7 @@ from msgspec import Meta, Struct
 from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.front_matter import FrontMatter, published
+from readroom.contracts.native import facts as native_facts
 from readroom.contracts.setup import Setup
 from readroom.errors import (
     BadRange,
@@ -157,19 +158,14 @@ class RndRequest(Struct, frozen=True):
         return as_given(self.path, RND_NAME_BYTES)
 
 
-def _frame_bytes(path: str) -> int:
-    return CLOSING_BYTES + 2 * len(quote(path).encode("utf-8", "replace"))
-
-
-def _number_bytes(number: int) -> int:
-    return len(r"\n")
-
-
-def _row_bytes(row: Row) -> int:
-    return json_replies.size(_outlined(row)) + 1
-
-
-MEASURE = Measure(_frame_bytes, ReadMeasure(_number_bytes, _row_bytes, mark_bytes=0))
+MEASURE = Measure(
+    frame=lambda path: CLOSING_BYTES + 2 * len(quote(path).encode("utf-8", "replace")),
+    read=ReadMeasure(
+        numbered=lambda number: len(r"\n"),
+        outlined=lambda row: json_replies.size(_outlined(row)) + 1,
+        mark_bytes=0,
+    ),
+)
 """What the object adds to its content: escapes of the line ends, and the fields around it."""
 
 
@@ -194,7 +190,7 @@ def render(call: RndRequest, result: Result, cap: Cap) -> Reply:
     """A window of a file as an object."""
     assert isinstance(result, ReadResult), "this contract only reads"
     return json_replies.window(
-        result, cap, partial(_object, call), partial(json_replies.result_facts, to_call=to_call)
+        result, cap, partial(_object, call), partial(native_facts.of_read, own_call=to_call)
     )
 
 

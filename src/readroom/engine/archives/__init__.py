@@ -12,8 +12,7 @@ May be touched: with a security review: policy for members hangs on `Archives` a
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from contextlib import closing
 from typing import TypeAlias, final
 
@@ -44,6 +43,7 @@ from readroom.formats.holding import is_archive_name
 from readroom.limits import HEAD_BYTES as SAMPLE_BYTES
 from readroom.limits import Limits
 from readroom.limits.documents import CONTAINER_NESTING, CONTAINERS_OPEN
+from readroom.lru import LruCache
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
 from readroom.policy.rules import inside
@@ -219,14 +219,12 @@ class Archives:
         self._limits = limits
         self._expansions = expansions
         self._contents = Contents(limits.expanded_bytes)
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[_Key, Container] = OrderedDict()
+        self._kept: LruCache[_Key, Container] = LruCache(CONTAINERS_OPEN)
 
     def close(self) -> None:
         """Let go of everything."""
         self._contents.close()
-        with self._lock:
-            self._kept.clear()
+        self._kept.clear()
 
     def entered(self, guard: Guard, path: WorkPath, deadline: Deadline) -> Guard | None:
         """The guard of the archive that a path leads into; None when it leads into none.
@@ -324,10 +322,7 @@ class Archives:
         if not is_one:
             return None
         key = (source.version, source.real)
-        with self._lock:
-            container = self._kept.get(key)
-            if container is not None:
-                self._kept.move_to_end(key)
+        container = self._kept.get(key)
         if container is not None:
             return replace(container, reader=container.reader.over(content))
         try:
@@ -337,13 +332,9 @@ class Archives:
                 advice = "Ask the user to unpack it."
                 raise EncryptedDocument(path, "archive", error.problem, advice) from None
             raise BrokenData(path, "archive", source.size, error.problem) from None
-        if made is None:
-            return None
-        with self._lock:
+        if made is not None:
             # Without what it was read from, which is closed with the call.
-            self._kept[key] = made
-            while len(self._kept) > CONTAINERS_OPEN:
-                self._kept.popitem(last=False)
+            self._kept.put(key, made)
         return made
 
 

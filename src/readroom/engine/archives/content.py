@@ -7,8 +7,6 @@ more, and the rest is expanded when it is asked for, checked, and kept for the n
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import final
 
@@ -18,6 +16,7 @@ from readroom.deadline import Deadline
 from readroom.formats.containers.members import Container, Member
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import CONTAINER_KEPT, CONTAINER_KEPT_BYTES, CONTAINER_MEMORY_BYTES
+from readroom.lru import LruCache
 from readroom.session.expansions import TempSpool
 from readroom.values import Bytes, Version
 
@@ -102,8 +101,9 @@ class Contents:
     def __init__(self, most: int) -> None:
         """At most `most` bytes of one member are expanded."""
         self._most = most
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Version, TempSpool] = OrderedDict()
+        self._kept: LruCache[Version, TempSpool] = LruCache(
+            CONTAINER_KEPT_BYTES, lambda content: content.size, CONTAINER_KEPT
+        )
 
     def at_once(self, container: Container, base: Bytes, member: Member) -> Bytes | None:
         """The content of a member that needs no expanding, or little; None of others.
@@ -120,8 +120,7 @@ class Contents:
         """The first bytes of a large member. Raises BadContainer or TooMuch."""
         if member.size > self._most:
             raise TooMuch(self._most)
-        with self._lock:
-            content = self._kept.get(key)
+        content = self._kept.get(key)
         if content is not None:
             return content.read_at(0, HEAD_BYTES)
         head = b""
@@ -139,29 +138,17 @@ class Contents:
             OSError: There is no place for it.
             TimedOut, Cancelled: From the deadline.
         """
-        with self._lock:
-            content = self._kept.get(key)
-            if content is not None:
-                self._kept.move_to_end(key)
-                return content
+        content = self._kept.get(key)
+        if content is not None:
+            return content
         spool = TempSpool()
         for piece in container.reader.pieces(member):
             deadline.check()
             spool.append(piece)
             deadline.report(spool.size, member.size, "bytes")
-        self._keep(key, spool)
+        self._kept.put(key, spool)
         return spool
 
     def close(self) -> None:
         """Let go of all; what is still read stays until it is closed."""
-        with self._lock:
-            self._kept.clear()
-
-    def _keep(self, key: Version, spool: TempSpool) -> None:
-        with self._lock:
-            self._kept[key] = spool
-            while len(self._kept) > 1 and (
-                len(self._kept) > CONTAINER_KEPT
-                or sum(content.size for content in self._kept.values()) > CONTAINER_KEPT_BYTES
-            ):
-                self._kept.popitem(last=False)
+        self._kept.clear()

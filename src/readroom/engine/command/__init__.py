@@ -41,12 +41,11 @@ from readroom.policy.rules import Rules
 from readroom.quoting import joined
 from readroom.sandbox import Private, Sandbox, Start
 from readroom.sandbox.bubblewrap import Shutters, make_devices
-from readroom.stores.base import Store
+from readroom.stores.base import Shelf, Store
 from readroom.stores.mount import OutputsMount
 from readroom.stores.outputs import Kept, OutputKeeper, Outputs, OwnOutputs
 from readroom.stores.private import remove_tree
-from readroom.stores.shelf import Shelf
-from readroom.values import Cap, ReadResult
+from readroom.values import ReadResult
 from readroom.values.commands import SIGNALLED, RunRequest, RunResult
 from readroom.values.files import Warn
 
@@ -69,10 +68,10 @@ def perform(services: Services, job: Job[RunRequest]) -> RunResult:
     """See `run`. Raises CommandsOff or NoFolder where commands do not run."""
     if services.commands is None:
         raise services.commands_off()
-    return services.commands.run(job.cap, job.request, job.deadline)
+    return services.commands.run(job)
 
 
-def run(runner: Runner, cap: Cap, request: RunRequest, deadline: Deadline) -> RunResult:
+def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
     """Run a command and keep what it writes.
 
     Raises:
@@ -82,6 +81,7 @@ def run(runner: Runner, cap: Cap, request: RunRequest, deadline: Deadline) -> Ru
         StoreFailed: There is no place for its output.
         Cancelled: The caller went away; the command was ended and its output dropped.
     """
+    request, deadline = job.request, job.deadline
     _require_usable(request)
     seconds = min(request.timeout_s or runner.limits.run_timeout_s, RUN_MAX_TIMEOUT_S)
     name, keepers = runner.outputs.begin(request.name)
@@ -90,7 +90,7 @@ def run(runner: Runner, cap: Cap, request: RunRequest, deadline: Deadline) -> Ru
         if deadline.cancelled:
             raise Cancelled
         kept = runner.outputs.finish(name, keepers)
-        return _result(runner, cap, request, name, ran, kept, deadline)
+        return _result(runner, job, name, ran, kept)
     except BaseException:
         for keeper in keepers:
             keeper.close()
@@ -197,24 +197,16 @@ class _Run:
 # --- the result ----------------------------------------------------------------------------------
 
 
-def _result(
-    runner: Runner,
-    cap: Cap,
-    request: RunRequest,
-    name: str,
-    ran: _Ran,
-    kept: tuple[Kept, Kept],
-    deadline: Deadline,
-) -> RunResult:
+def _result(runner: Runner, job: Job[RunRequest], name: str, ran: _Ran, kept: tuple[Kept, Kept]) -> RunResult:
     status = ran.end.status
     code = status if status >= 0 else SIGNALLED - status
     failed = code != 0 or ran.timed_out
     # A deadline of its own: the progress that is reported is that of the command.
     patience = Deadline(_CHOICE_S)
-    deadline.on_cancel(patience.cancel)
-    outputs = chosen(runner.mount, cap, request, kept, failed, patience)
+    job.deadline.on_cancel(patience.cancel)
+    outputs = chosen(runner.mount, job.cap, job.request, kept, failed, patience)
     return RunResult(
-        request=request,
+        request=job.request,
         call_id=name,
         exit_code=code,
         timed_out=ran.timed_out,
@@ -317,9 +309,9 @@ class OwnRoom:
         """The guard of the outputs. No rule is about them: what a command may read was decided before."""
         return Guard(self._runner.mount, Rules(()))
 
-    def run(self, cap: Cap, request: RunRequest, deadline: Deadline) -> RunResult:
-        """Run a command. Raises as `engine.run.run` does."""
-        return run(self._runner, cap, request, deadline)
+    def run(self, job: Job[RunRequest]) -> RunResult:
+        """Run a command. Raises as the function of that name does."""
+        return run(self._runner, job)
 
     def parse(self, path: str) -> WorkPath | None:
         """The normal form of a path that means a kept output or all of them; None for any other."""

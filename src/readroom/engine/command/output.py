@@ -24,9 +24,8 @@ from readroom.stores.base import Source, Store
 from readroom.stores.outputs import STREAMS, Kept
 from readroom.text import encodings, hidden
 from readroom.text.line_index import build_index
-from readroom.text.output import patterns, salience
+from readroom.text.output import choose, folded, holds, lines_with, patterns, shapes
 from readroom.text.output.patterns import LogPattern
-from readroom.text.output.salience import choose, holds, lines_with, shapes
 from readroom.text.select import IndexedText, LongLine
 from readroom.values import Cap, OutputMeasure
 from readroom.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, StreamName
@@ -139,7 +138,7 @@ def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[Outpu
 
 @final
 class KeptText:
-    """A stream as `salience` takes it. Raises TimedOut and Cancelled from its deadline."""
+    """A stream as `text.output` takes it. Raises TimedOut and Cancelled from its deadline."""
 
     def __init__(self, source: Source, deadline: Deadline) -> None:
         self._source = source
@@ -211,7 +210,7 @@ class KeptText:
                 (at, line if isinstance(line, str) else self._last_state(line))
                 for at, line in enumerate(lines, first)
             ]
-            window = self._windows[first] = dict(salience.folded(rows))
+            window = self._windows[first] = dict(folded(rows))
         return window
 
     def _last_state(self, line: LongLine) -> str:

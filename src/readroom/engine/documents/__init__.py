@@ -28,7 +28,7 @@ from readroom.engine.documents.parts import PartContent, PartLines, Parts
 from readroom.engine.documents.withheld import Denies
 from readroom.engine.read.window import hidden_in_page, rest_from
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
-from readroom.errors.usage import negative_limit
+from readroom.errors.usage import negative_limit, past_column
 from readroom.formats.documents import OTHER_COPY, Area, Encrypted, NoSuchColumn, Unreadable, page_ranges
 from readroom.formats.documents.page_ranges import Pick
 from readroom.formats.kinds import Recognised, default_lines
@@ -322,13 +322,7 @@ class _Shown:
             page, total = along(text, text.first, last, column, frame)
         if column is None or column <= total:
             return page
-        raise BadRange(
-            f"column={request.column} is past the end of line {text.first}, which has {total} characters",
-            f"Use a column from 1 to {max(total, 1)}.",
-            total_lines=text.total_lines,
-            total_columns=total,
-            next_request=replace(request, column=1),
-        )
+        raise past_column(request, text.first, total, total_lines=text.total_lines)
 
     def _take(self, head: PartView, page: Page, frame: Frame, area: Area | None) -> None:
         hidden_there = hidden_in_page(page)

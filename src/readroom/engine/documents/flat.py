@@ -19,6 +19,7 @@ from readroom.engine.documents.parts import PartLines
 from readroom.engine.documents.withheld import everything
 from readroom.engine.read.window import line_chars
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
+from readroom.errors.usage import past_column
 from readroom.formats.documents import FLAT, OTHER_COPY, Encrypted, Unit, Unreadable
 from readroom.formats.kinds import Recognised
 from readroom.limits import MAX_WARNINGS, Limits
@@ -188,13 +189,7 @@ class _Flat:
             return forward(text, self._first, most, self._frame)
         page, total = along(text, self._first, self._first, request.column, self._frame)
         if request.column > total:
-            raise BadRange(
-                f"column={request.column} is past the end of line {self._first}, "
-                f"which has {total} characters",
-                f"Use a column from 1 to {max(total, 1)}.",
-                total_columns=total,
-                next_request=replace(request, column=1),
-            )
+            raise past_column(request, self._first, total)
         # The rest of one line was asked for: it ends with that line.
         return page if page.next_column > 1 else replace(page, next_line=None)
 

@@ -20,13 +20,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from readroom.deadline import Deadline
-from readroom.engine.edit.stale import stale
+from readroom.engine.edit.checks import about_links, require_editable, require_few, stale
 from readroom.engine.read.classify import asked_for
 from readroom.engine.services import Job, Services
 from readroom.errors import (
     BadValue,
-    Binary,
     BrokenPlace,
     Changed,
     ManyMatches,
@@ -38,26 +36,20 @@ from readroom.errors import (
     WrongCount,
 )
 from readroom.errors.changes import AROUND
-from readroom.formats.compressed import by_magic
-from readroom.formats.kinds import UNKNOWN, classify, reads_as_document, sniff
+from readroom.formats.kinds import reads_as_document
 from readroom.limits import (
-    BLOCK_BYTES,
-    CHANGE_TEXT_BYTES,
     CLOSEST_BYTES,
     DIFF_CONTEXT,
-    EDITS,
     GROWTH_BYTES,
     HEAD_BYTES,
     MATCHES,
     VALUE_CHARS,
 )
 from readroom.limits.files import CHANGED_TRIES
-from readroom.policy.changes import WriteTargets
-from readroom.session.caches import TextCache
 from readroom.stores.base import Moved, Source, WriteTarget
 from readroom.text import encodings, hashes
+from readroom.text.edits import Scan, TooManyMatches, prepare, scan, with_lone_cr
 from readroom.text.edits.diff import within
-from readroom.text.edits.exact import Scan, TooManyMatches, prepare, scan, with_lone_cr
 from readroom.text.edits.splice import (
     NotEncodable,
     broken_line,
@@ -71,19 +63,12 @@ from readroom.text.edits.suggest import closest
 from readroom.text.encodings import Encoding
 from readroom.text.hashes import Hashing
 from readroom.text.line_index import Shrunk
-from readroom.values import Cap, Kind, ReadRequest
+from readroom.values import ReadRequest
 from readroom.values.changes import ABSENT, Diff, EditRequest, EditResult
 from readroom.values.files import Warn
 
 
 def perform(services: Services, job: Job[EditRequest]) -> EditResult:
-    """See `edit`."""
-    return edit(services.targets, services.texts, job.cap, job.request, job.deadline)
-
-
-def edit(
-    places: WriteTargets, texts: TextCache, cap: Cap, request: EditRequest, deadline: Deadline
-) -> EditResult:
     """Replace texts in the state of a file that has the expected hash.
 
     Raises:
@@ -96,15 +81,16 @@ def edit(
         NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
         Changed: Another program kept saving the file.
     """
+    request, places = job.request, services.targets
     expected = _expected(request)
     _require_usable(request)
     for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
             try:
                 if not request.dry_run:
-                    place.enter(deadline, make_folders=False)
+                    place.enter(job.deadline, make_folders=False)
                 with places.source(place, request.path) as source:
-                    return _Editing(place, source, texts, cap, request, expected, deadline).result()
+                    return _Editing(services, job, place, source, expected).result()
             except NotFound:
                 raise NotFound(request.path) from None
             except (Moved, Shrunk):
@@ -128,9 +114,7 @@ def _require_usable(request: EditRequest) -> None:
     """Refuse what no file can fit."""
     if not request.edits:
         raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
-    if len(request.edits) > EDITS:
-        raise TooLarge("edits", len(request.edits), EDITS, "edits", "Send them in several calls.")
-    size = 0
+    require_few(request.edits)
     for number, item in enumerate(request.edits):
         if not item.old_text:
             raise BadValue(
@@ -147,9 +131,6 @@ def _require_usable(request: EditRequest) -> None:
                 "is the same as old_text",
                 "Leave the edit out. Line ends make no difference: they stay those of the file.",
             )
-        size += len(item.old_text.encode("utf-8", "replace")) + len(item.new_text.encode("utf-8", "replace"))
-    if size > CHANGE_TEXT_BYTES:
-        raise TooLarge("The texts of all edits", size, CHANGE_TEXT_BYTES, "bytes", "Send smaller edits.")
 
 
 class _Editing:
@@ -157,42 +138,33 @@ class _Editing:
 
     def __init__(
         self,
+        services: Services,
+        job: Job[EditRequest],
         place: WriteTarget,
         source: Source,
-        texts: TextCache,
-        cap: Cap,
-        request: EditRequest,
         expected: str,
-        deadline: Deadline,
     ) -> None:
+        self._services = services
+        self._job = job
         self._place = place
         self._source = source
-        self._texts = texts
-        self._cap = cap
-        self._request = request
-        self._path = request.path
+        self._request = job.request
+        self._path = job.request.path
         self._expected = expected
-        self._deadline = deadline
+        self._deadline = job.deadline
         self._encoding = self._text_encoding()
-        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in request.edits]
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in job.request.edits]
 
     def result(self) -> EditResult:
         self._require_encodable()
         scanned, digits = self._scanned()
         if not digits.startswith(self._expected):
-            raise stale(
-                self._texts,
-                self._source,
-                self._path,
-                self._expected,
-                digits,
-                self._cap,
-                self._read_in,
-            )
+            raise stale(self._services, self._job, self._source, self._expected, digits, self._read_in)
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
             scanned, _ = self._scanned()
         self._require_one_place_each(scanned)
-        room = self._cap.size - self._cap.measure.frame(self._path)
+        cap = self._job.cap
+        room = cap.size - cap.measure.frame(self._path)
         diff = within(touched(self._source, self._encoding, scanned.splices, self._request.diff), room)
         result = self._described(scanned, digits, diff)
         if self._request.dry_run:
@@ -246,17 +218,9 @@ class _Editing:
             encoding = encodings.detect(sample, complete=len(sample) == source.size)
         else:
             encoding = asked_for(name, self._path, sample, replace(self._request, encoding=None))
-        if encoding is None or classify(source.real, sample, encoding) in (Kind.BINARY, Kind.IMAGE):
-            media = (sniff(sample) or UNKNOWN).name
-            advice = "Only text can be edited; write_file replaces a whole file by text."
-            if by_magic(sample) is not None:
-                advice = (
-                    "It is compressed: read_file shows what is in it, only other programs can change that."
-                )
-            raise Binary(self._path, media, source.size, advice)
-        if encoding.name in encodings.STATEFUL:
-            raise BrokenPlace(self._path, 1, encoding.name, stateful=True)
-        return encoding
+        advice = "Only text can be edited; write_file replaces a whole file by text."
+        packed = "It is compressed: read_file shows what is in it, only other programs can change that."
+        return require_editable(self._path, source, sample, encoding, advice, compressed=packed)
 
     def _require_encodable(self) -> None:
         for number, change in enumerate(self._changes):
@@ -366,15 +330,10 @@ class _Editing:
     def _is_all_text(self) -> bool:
         """Whether every byte of the file is part of a character in the encoding."""
         decoder = codecs.getincrementaldecoder(self._encoding.name)()
-        at, size = len(self._encoding.bom), self._source.size
         try:
-            while at < size:
-                self._deadline.check()
-                block = self._source.read_at(at, min(BLOCK_BYTES, size - at))
-                at += len(block)
-                decoder.decode(block, final=at >= size or not block)
-                if not block:
-                    break
+            for block in hashes.blocks(self._source, self._deadline, len(self._encoding.bom)):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
         except UnicodeDecodeError:
             return False
         return True
@@ -402,9 +361,10 @@ class _Editing:
 
     def _written(self, scanned: Scan, digits: str) -> tuple[str, Sequence[Warn]]:
         source, original, changed = self._source, Hashing(), Hashing()
-        keep = self._texts.wants(new_size(source.size, scanned.splices))
+        texts = self._services.texts
+        keep = texts.wants(new_size(source.size, scanned.splices))
         kept: list[bytes] = []
-        before = source.read_at(0, source.size) if self._texts.wants(source.size) else b""
+        before = source.read_at(0, source.size) if texts.wants(source.size) else b""
 
         def pieces() -> Iterator[bytes]:
             for piece in spliced(source, scanned.splices, self._deadline, original):
@@ -420,13 +380,7 @@ class _Editing:
 
         warnings = self._place.put(pieces(), source, ready)
         if before:
-            self._texts.put(source.real, digits, before)
+            texts.put(source.real, digits, before)
         if keep:
-            self._texts.put(source.real, changed.digits, b"".join(kept))
-        return hashes.full(changed.digits), (*self._link_note(), *warnings)
-
-    def _link_note(self) -> tuple[Warn, ...]:
-        links = self._source.stat.links
-        if links <= 1:
-            return ()
-        return (Warn("hard_link", f"the file had {links} names; the others keep the old content"),)
+            texts.put(source.real, changed.digits, b"".join(kept))
+        return hashes.full(changed.digits), (*about_links(source), *warnings)

@@ -20,11 +20,10 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from readroom.deadline import Deadline
+from readroom.engine.edit.checks import require_editable, require_few
 from readroom.engine.services import Job, Services
 from readroom.errors import (
     BadValue,
-    Binary,
     BrokenPlace,
     Cancelled,
     Changed,
@@ -39,20 +38,16 @@ from readroom.errors import (
     TooLarge,
     Unencodable,
 )
-from readroom.formats.kinds import UNKNOWN, classify, sniff
-from readroom.limits import CHANGE_TEXT_BYTES, EDITS, HEAD_BYTES, MATCHES_NAMED
+from readroom.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.limits.contracts import EDIT_FILE_BYTES, EDIT_FILES, EDIT_FILES_BYTES
 from readroom.limits.files import CHANGED_TRIES
-from readroom.policy.changes import WriteTargets
 from readroom.quoting import quote
-from readroom.session.caches import TextCache
 from readroom.stores.base import Moved, Source, WriteTarget
 from readroom.text import encodings, hashes
 from readroom.text.edits.diff import between, common_end, common_start, cost
 from readroom.text.edits.lenient import ManyPlaces, NoPlace, replaced
 from readroom.text.encodings import Encoding
 from readroom.text.line_index import Shrunk
-from readroom.values import Cap, Kind
 from readroom.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
 from readroom.values.files import Warn
 
@@ -60,13 +55,6 @@ _Failures: TypeAlias = dict[int, ReadroomError]
 
 
 def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
-    """See `edit_files`."""
-    return edit_files(services.targets, services.texts, job.cap, job.request, job.deadline)
-
-
-def edit_files(
-    places: WriteTargets, texts: TextCache, cap: Cap, request: EditFilesRequest, deadline: Deadline
-) -> EditFilesResult:
     """Replace texts in several files. Nothing is changed when this raises.
 
     Raises:
@@ -77,14 +65,14 @@ def edit_files(
         TimedOut, Cancelled: On the way.
         Changed: Another program kept saving one of them.
     """
-    _require_usable(request)
+    _require_usable(job.request)
     for _ in range(CHANGED_TRIES):
         with ExitStack() as opened:
             try:
-                return _Batch(places, texts, cap, request, deadline, opened).result()
+                return _Batch(services, job, opened).result()
             except (Moved, Shrunk):
                 continue
-    raise Changed(request.path)
+    raise Changed(job.request.path)
 
 
 def _require_usable(request: EditFilesRequest) -> None:
@@ -92,13 +80,7 @@ def _require_usable(request: EditFilesRequest) -> None:
     if len(files) > EDIT_FILES:
         raise TooLarge("files", len(files), EDIT_FILES, "files", "Send them in several calls.")
     edits = [edit for file in files for edit in file.edits]
-    if len(edits) > EDITS:
-        raise TooLarge("edits", len(edits), EDITS, "edits", "Send them in several calls.")
-    size = sum(
-        len(text.encode("utf-8", "replace")) for edit in edits for text in (edit.old_text, edit.new_text)
-    )
-    if size > CHANGE_TEXT_BYTES:
-        raise TooLarge("The texts of all edits", size, CHANGE_TEXT_BYTES, "bytes", "Send smaller edits.")
+    require_few(edits)
 
 
 class _EditedFile(Struct):
@@ -129,20 +111,12 @@ class _EditedFile(Struct):
 class _Batch:
     """One try. Holds what its steps share."""
 
-    def __init__(
-        self,
-        places: WriteTargets,
-        texts: TextCache,
-        cap: Cap,
-        request: EditFilesRequest,
-        deadline: Deadline,
-        opened: ExitStack,
-    ) -> None:
-        self._places = places
-        self._texts = texts
-        self._room = cap.size
-        self._request = request
-        self._deadline = deadline
+    def __init__(self, services: Services, job: Job[EditFilesRequest], opened: ExitStack) -> None:
+        self._places = services.targets
+        self._texts = services.texts
+        self._room = job.cap.size
+        self._request = job.request
+        self._deadline = job.deadline
         self._held = opened
         self._files: dict[int, _EditedFile] = {}
         self._failures: _Failures = {}
@@ -301,12 +275,7 @@ def _restore(file: _EditedFile) -> None:
 def _encoding(source: Source, file: _EditedFile) -> Encoding:
     sample = file.before[:HEAD_BYTES]
     encoding = encodings.detect(sample, complete=len(sample) == source.size)
-    if encoding is None or classify(source.real, sample, encoding) in (Kind.BINARY, Kind.IMAGE):
-        media = (sniff(sample) or UNKNOWN).name
-        raise Binary(file.path, media, source.size, "Only text can be edited.")
-    if encoding.name in encodings.STATEFUL:
-        raise BrokenPlace(file.path, 1, encoding.name, stateful=True)
-    return encoding
+    return require_editable(file.path, source, sample, encoding, "Only text can be edited.")
 
 
 def _encoded(path: str, old: str, new: str, encoding: Encoding, before: bytes) -> bytes:

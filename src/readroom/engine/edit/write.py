@@ -13,21 +13,17 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from readroom.deadline import Deadline
-from readroom.engine.edit.stale import stale
+from readroom.engine.edit.checks import about_links, binary_media, stale
 from readroom.engine.services import Job, Services
 from readroom.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
-from readroom.formats.kinds import UNKNOWN, classify, sniff
 from readroom.limits import CHANGE_TEXT_BYTES, HEAD_BYTES
 from readroom.limits.files import CHANGED_TRIES
-from readroom.policy.changes import WriteTargets
-from readroom.session.caches import TextCache
 from readroom.stores.base import Moved, Source, WriteTarget
 from readroom.text import encodings, hashes
 from readroom.text.edits.splice import NotEncodable, encode
 from readroom.text.encodings import UTF8, Encoding
 from readroom.text.line_index import Shrunk, build_index
-from readroom.values import Cap, Kind, ReadRequest
+from readroom.values import ReadRequest
 from readroom.values.changes import ABSENT, WriteRequest, WriteResult
 from readroom.values.files import LineEnds, Warn
 
@@ -40,13 +36,6 @@ _LINE_ENDS = {"lf": "LF", "crlf": "CR LF", "mixed": "mixed"}
 
 
 def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
-    """See `write`."""
-    return write(services.targets, services.texts, job.cap, job.request, job.deadline)
-
-
-def write(
-    places: WriteTargets, texts: TextCache, cap: Cap, request: WriteRequest, deadline: Deadline
-) -> WriteResult:
     """Create a file, or replace the state of it that has the expected hash.
 
     Raises:
@@ -57,6 +46,7 @@ def write(
         NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
         Changed: Another program kept saving the file.
     """
+    request, places = job.request, services.targets
     new, either = request.expected_hash == ABSENT, request.expected_hash is None
     expected = ""
     if request.expected_hash is not None and not new:
@@ -66,9 +56,9 @@ def write(
     _require_small(request)
     for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
-            writing = _Writing(place, texts, cap, request, encoding, deadline)
+            writing = _Writing(services, job, place, encoding)
             try:
-                place.enter(deadline, make_folders=new or either)
+                place.enter(job.deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
                     return writing.created()
                 with places.source(place, request.path) as source:
@@ -161,20 +151,15 @@ class _Writing:
     """One try at one write. Holds what its steps share."""
 
     def __init__(
-        self,
-        place: WriteTarget,
-        texts: TextCache,
-        cap: Cap,
-        request: WriteRequest,
-        encoding: Encoding | None,
-        deadline: Deadline,
+        self, services: Services, job: Job[WriteRequest], place: WriteTarget, encoding: Encoding | None
     ) -> None:
+        self._services = services
+        self._job = job
         self._place = place
-        self._texts = texts
-        self._cap = cap
-        self._request = request
+        self._texts = services.texts
+        self._request = job.request
         self._asked = encoding
-        self._deadline = deadline
+        self._deadline = job.deadline
 
     def created(self) -> WriteResult:
         """The file made, with the folders above it."""
@@ -190,12 +175,11 @@ class _Writing:
         detected = encodings.detect(sample, complete=len(sample) == source.size)
         index = build_index(source, detected or UTF8, self._deadline)
         if not index.sha256.startswith(expected):
-            path = self._request.path
-            raise stale(self._texts, source, path, expected, index.sha256, self._cap, None)
+            raise stale(self._services, self._job, source, expected, index.sha256)
         warnings: list[Warn] = []
         ends = index.ends
-        if detected is None or classify(source.real, sample, detected) in (Kind.BINARY, Kind.IMAGE):
-            media = (sniff(sample) or UNKNOWN).name
+        media = binary_media(source, sample, detected)
+        if media is not None:
             warnings.append(Warn("was_binary", f"the file was {media}, {source.size:,} bytes"))
             ends = LineEnds()
         text = self._request.content
@@ -207,7 +191,6 @@ class _Writing:
         return self._described(content, index.sha256, warnings)
 
     def _put(self, source: Source, content: _Bytes) -> Sequence[Warn]:
-        links = source.stat.links
         if self._texts.wants(source.size):
             before = source.read_at(0, source.size)
             if before == content.data:
@@ -219,11 +202,7 @@ class _Writing:
             if source.current() != source.version:
                 raise Moved
 
-        warnings = self._place.put([content.data], source, ready)
-        if links > 1:
-            note = Warn("hard_link", f"the file had {links} names; the others keep the old content")
-            return [note, *warnings]
-        return warnings
+        return (*about_links(source), *self._place.put([content.data], source, ready))
 
     def _as_it_is(self) -> _Bytes | None:
         """The bytes that the request brings, if it brings bytes."""

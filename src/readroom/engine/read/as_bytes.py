@@ -11,10 +11,10 @@ from readroom.engine.services import Job, Services
 from readroom.errors import BadImage, Binary
 from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, media_type, sniff
 from readroom.formats.sending import to_image
-from readroom.limits import BLOCK_BYTES, IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
+from readroom.limits import IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
 from readroom.stores.base import Source
 from readroom.text import hashes
-from readroom.text.hashes import Hashing
+from readroom.text.hashes import Hashing, blocks
 from readroom.text.line_index import Shrunk
 from readroom.values import Image, Kind, ReadRequest, ReadResult
 from readroom.values.files import BytesRequest, BytesResult, Stream
@@ -46,11 +46,7 @@ def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Dead
         advice = _PICTURE if media.name in IMAGE_TYPES else media.advice
         raise Binary(request.path, media.name, source.stat.size, advice)
     hashing, raw = Hashing(), b""
-    while hashing.size < source.size:
-        deadline.check()
-        piece = source.read_at(hashing.size, min(BLOCK_BYTES, source.size - hashing.size))
-        if not piece:
-            raise Shrunk
+    for piece in blocks(source, deadline):
         hashing.add(piece)
         raw += piece[: most - len(raw)]
     return ReadResult(

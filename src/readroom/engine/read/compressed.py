@@ -13,14 +13,13 @@ from readroom.errors import Binary, BrokenData, Changed, StoreFailed
 from readroom.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.formats.holding import recognise_data
 from readroom.formats.kinds import UNKNOWN, sniff
-from readroom.limits import BLOCK_BYTES, Limits
+from readroom.limits import Limits
 from readroom.limits.files import READ_GRACE_S
 from readroom.session.expansions import ExpandedSource, NotText
 from readroom.session.index_cache import IndexCache, Unfinished
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes
 from readroom.text.encodings import Decode, Encoding
-from readroom.text.hashes import Hashing
 from readroom.text.line_index import Shrunk, whole_lines
 from readroom.text.select import IndexedText
 from readroom.values import GrepRequest, Kind, ReadRequest, ReadResult
@@ -135,11 +134,7 @@ def described(result: ReadResult, source: ExpandedSource) -> ReadResult:
 
 def is_as_it_was(source: ExpandedSource, deadline: Deadline) -> bool:
     """Whether the file itself still begins with the bytes that were expanded."""
-    hashing, raw = Hashing(), source.raw
-    while hashing.size < raw.size:
-        deadline.check()
-        piece = raw.read_at(hashing.size, min(BLOCK_BYTES, raw.size - hashing.size))
-        if not piece:
-            return False
-        hashing.add(piece)
-    return hashing.digits == source.digits
+    try:
+        return hashes.digits_of(source.raw, deadline) == source.digits
+    except Shrunk:
+        return False

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.errors import BadRange, TimedOut
+from readroom.errors.usage import past_column
 from readroom.formats.kinds import carries_header, default_lines, starts_at_end
 from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits.files import READ_END_BYTES
@@ -196,14 +197,8 @@ class Windows(Struct, frozen=True):
         if text.total_lines:
             page, total = along(text, first, last, request.column, frame, up=up)
         if request.column > total:
-            raise BadRange(
-                f"column={request.column} is past the end of line {line} of {quote(request.path)}, "
-                f"which has {total} characters",
-                f"Use a column from 1 to {max(total, 1)}.",
-                total_lines=text.total_lines,
-                total_columns=total,
-                next_request=replace(request, column=1),
-            )
+            of = f" of {quote(request.path)}"
+            raise past_column(request, line, total, of=of, total_lines=text.total_lines)
         return self._ending(page)
 
     def _ending(self, page: Page) -> Page:

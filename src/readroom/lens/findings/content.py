@@ -15,7 +15,7 @@ from readroom.lens.sessions import Result
 from readroom.paths import normalize
 from readroom.policy.rules import Rules
 from readroom.text import hidden
-from readroom.text.output.salience import holds
+from readroom.text.output import holds
 from readroom.text.tokens import estimate
 
 _NEVER_READ = frozenset({"list", "agent", "other"})

@@ -19,8 +19,8 @@ from readroom.lens.findings.places import Listing, excerpt, finding_about
 from readroom.lens.normal_form import Finding, FindingKind, counted
 from readroom.lens.sessions import Result
 from readroom.limits.lens import KEPT_FILE_BYTES, KEPT_FOLDERS
+from readroom.text.output import holds
 from readroom.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
-from readroom.text.output.salience import holds
 from readroom.text.tokens import estimate
 
 _EXCERPTS = 3

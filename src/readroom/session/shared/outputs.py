@@ -17,7 +17,7 @@ from readroom.database import Database, Execute
 from readroom.limits import RUN_SESSION_OUTPUTS
 from readroom.limits.session import OUTPUT_PIECE_BYTES
 from readroom.quoting import as_value
-from readroom.stores.shelf import Files, KeptOutput
+from readroom.stores.base import Files, KeptOutput
 from readroom.values.commands import Lost
 
 

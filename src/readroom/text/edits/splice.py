@@ -1,6 +1,6 @@
 """Bytes of a file replaced by others: which text the bytes may be, and the changed file as a stream.
 
-A splice is exact: it was found by `matching` and says nothing of the text around
+A splice is exact: it was found by a scan of the file and says nothing of the text around
 it.  What is checked here is that its bytes mean the text they were made from, also
 beside bytes that are not characters.
 """
@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from readroom.deadline import Deadline
-from readroom.limits import BLOCK_BYTES, DIFF_HUNK_BYTES
+from readroom.limits import DIFF_HUNK_BYTES
 from readroom.text.edits.diff import CUT, common_start, hunks, split
 from readroom.text.encodings import LOWEST_TRAIL, MULTIBYTE, Encoding, decode, decode_strict, prefix
-from readroom.text.hashes import Hashing
-from readroom.text.line_index import Shrunk
+from readroom.text.hashes import Hashing, blocks
 from readroom.values import Bytes
 from readroom.values.changes import NATIVE_DIFF, DiffStyle, Hunk
 
@@ -110,24 +109,17 @@ def spliced(data: Bytes, splices: Sequence[Splice], deadline: Deadline, original
     """
     at = 0
     for splice in splices:
-        yield from _kept(data, at, splice.start, deadline, original)
-        for _ in _kept(data, splice.start, splice.end, deadline, original):
-            pass
+        for piece in blocks(data, deadline, at, splice.start):
+            original.add(piece)
+            yield piece
+        for piece in blocks(data, deadline, splice.start, splice.end):
+            original.add(piece)
         if splice.data:
             yield splice.data
         at = splice.end
-    yield from _kept(data, at, data.size, deadline, original)
-
-
-def _kept(data: Bytes, start: int, end: int, deadline: Deadline, original: Hashing) -> Iterator[bytes]:
-    while start < end:
-        deadline.check()
-        piece = data.read_at(start, min(BLOCK_BYTES, end - start))
-        if not piece:
-            raise Shrunk
+    for piece in blocks(data, deadline, at):
         original.add(piece)
         yield piece
-        start += len(piece)
 
 
 def new_size(size: int, splices: Sequence[Splice]) -> int:

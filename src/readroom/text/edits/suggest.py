@@ -129,11 +129,9 @@ def _other_white_space(text: str, lines: Sequence[str], old: str, new: str) -> C
         folded = "\n".join(map(fold, lines))
         at = folded.find(wanted)
         if at >= 0:
-            first = folded.count("\n", 0, at)
-            similar = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
-            return Closest(
-                f"It differs only in white space: {_first_difference(old, similar)}", first + 1, similar
-            )
+            first, similar = _lines_at(folded, at, wanted, lines)
+            hint = f"It differs only in white space: {_first_difference(old, similar)}"
+            return Closest(hint, first, similar)
     return None
 
 
@@ -150,11 +148,9 @@ def _other_case(text: str, lines: Sequence[str], old: str, new: str) -> Closest 
     at = folded.find(wanted)
     if at < 0:
         return None
-    first = folded.count("\n", 0, at)
-    similar = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
-    return Closest(
-        f"It differs only in upper and lower case: {_first_difference(old, similar)}", first + 1, similar
-    )
+    first, similar = _lines_at(folded, at, wanted, lines)
+    hint = f"It differs only in upper and lower case: {_first_difference(old, similar)}"
+    return Closest(hint, first, similar)
 
 
 def _other_composition(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
@@ -165,15 +161,14 @@ def _other_composition(text: str, lines: Sequence[str], old: str, new: str) -> C
     at = folded.find(wanted)
     if at < 0:
         return None
-    first = folded.count("\n", 0, at)
-    similar = lines[first : first + wanted.removesuffix("\n").count("\n") + 1]
+    first, similar = _lines_at(folded, at, wanted, lines)
     where, apart = ("the file", "\n".join(similar)) if wanted == old else ("old_text", old)
     at = next((at for at, char in enumerate(apart) if at and combining(char)), 0)
     pair = apart[at - 1 : at + 1]
     spelled = "".join(f"\\u{ord(char):04x}" for char in pair)
     which = f": {where} has '{normalize('NFC', pair)}' as two, {spelled}" if pair else ""
     hint = f"It differs only in whether letters with marks are one character or two{which}."
-    return Closest(hint, first + 1, similar)
+    return Closest(hint, first, similar)
 
 
 _Slip = Callable[[str, Sequence[str], str, str], Closest | None]
@@ -189,9 +184,14 @@ _SLIPS: tuple[_Slip, ...] = (
 
 
 def _place(text: str, lines: Sequence[str], at: int, similar: str, hint: str) -> Closest:
+    first, similar_lines = _lines_at(text, at, similar, lines)
+    return Closest(f"{hint}.", first, [visible(line) for line in similar_lines])
+
+
+def _lines_at(text: str, at: int, part: str, lines: Sequence[str]) -> tuple[int, Sequence[str]]:
+    """The number of the line in which a part of a text begins, and all lines that it stands in."""
     first = text.count("\n", 0, at)
-    similar_lines = lines[first : first + similar.removesuffix("\n").count("\n") + 1]
-    return Closest(f"{hint}.", first + 1, [visible(line) for line in similar_lines])
+    return first + 1, lines[first : first + part.removesuffix("\n").count("\n") + 1]
 
 
 # --- the most similar lines --------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
 from readroom.limits import MATCHES, MATCHES_COUNTED, MATCHES_NAMED
-from readroom.text.edits.exact import Scan, TooManyMatches, prepare, scan
+from readroom.text.edits import Scan, TooManyMatches, prepare, scan
 from readroom.text.edits.splice import NotEncodable, broken_line, encode, new_lines, new_size, spliced
 from readroom.text.encodings import UTF8, Encoding, decode, named
 from readroom.text.hashes import Hashing

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readroom.text.output import choose
 from readroom.text.output.patterns import CAUSE, SUMMARY, WORD, LogPattern
-from readroom.text.output.salience import choose
 from readroom.values.commands import OutputLine
 
 

@@ -1,0 +1,33 @@
+"""What a request says is a table: each request is in it, and each of its fields, or left on purpose."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import fields
+
+from readroom.contracts.native.calls import SAID
+from readroom.values import GrepRequest, ListRequest, ReadRequest, Request
+from readroom.values.changes import EditRequest, WriteRequest
+from readroom.values.commands import RunRequest
+from readroom.values.verbs import BY_REQUEST
+
+UNSAID: dict[type[Request], set[str]] = {
+    ReadRequest: {"options"},
+    GrepRequest: {"before", "after", "skip", "options"},
+    ListRequest: {"skip"},
+    EditRequest: {"most_bytes", "diff", "lone_cr"},
+    WriteRequest: {"data"},
+    RunRequest: {"name"},
+}
+"""Fields that contracts set by themselves, and those that `context` and `content` stand for."""
+
+
+def test_every_request_is_in_the_table() -> None:
+    assert set(SAID) == set(BY_REQUEST)
+
+
+@pytest.mark.parametrize("request_type", SAID, ids=lambda kind: kind.__name__)
+def test_every_field_is_said_or_left_on_purpose(request_type: type[Request]) -> None:
+    names = {field.name for field in fields(request_type)}
+    assert names - set(SAID[request_type]) == UNSAID.get(request_type, set())
+    assert set(SAID[request_type]) - names <= {"context"}
