@@ -7,6 +7,7 @@ import io
 import lzma
 import sys
 import tarfile
+import tracemalloc
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -413,6 +414,20 @@ def test_a_member_of_ar_that_is_cut_short_says_so_and_its_neighbours_are_read() 
     assert opened(misleading.ARCHIVES["names.deb"]()).left_out == ("/etc/passwd", "../x")
     with pytest.raises(BadContainer, match="damaged"):
         opened(misleading.ar(b"no header"))
+
+
+@pytest.mark.parametrize("build", [misleading.long_names_a, misleading.long_names_tar])
+def test_names_that_are_too_long_are_counted_and_not_kept(build: Callable[[int], bytes]) -> None:
+    data = build(40)
+    data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    tracemalloc.start()
+    try:
+        found = opened(data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.left_out_count >= 40
+    assert peak < 16 * 1024 * 1024
 
 
 def test_members_without_a_name_are_counted() -> None:

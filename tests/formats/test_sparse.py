@@ -13,6 +13,7 @@ from readroom.formats.containers.members import BadContainer
 from tests.depth import depth
 from tests.formats.test_containers import content, opened
 from tests.hostile import sparse
+from tests.hostile.misleading import member
 
 _gaps = st.lists(st.tuples(st.integers(0, 5_000), st.binary(min_size=1, max_size=900)), max_size=60)
 
@@ -26,7 +27,7 @@ def test_a_sparse_file_is_what_the_standard_library_unpacks(
     for gap, data in gaps:
         pieces.append((at + gap, data))
         at += gap + len(data)
-    data = sparse.sparse(form, pieces, at + rest) + sparse.plain("after.txt", b"after\n") + bytes(1024)
+    data = sparse.sparse(form, pieces, at + rest) + member("after.txt", b"after\n") + bytes(1024)
     found = opened(data)
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
         for name in ("real.img", "after.txt"):
@@ -40,7 +41,7 @@ def test_a_sparse_file_is_what_the_standard_library_unpacks(
 @pytest.mark.parametrize("wrong", sparse.MAPS)
 def test_a_wrong_map_is_damage_and_the_next_member_is_read(form: str, wrong: str) -> None:
     data = sparse.mapped(form, *sparse.MAPS[wrong])
-    found = opened(data + sparse.plain("after.txt", b"after\n") + bytes(1024))
+    found = opened(data + member("after.txt", b"after\n") + bytes(1024))
     with pytest.raises(BadContainer, match="damaged"):
         content(found, "real.img")
     assert content(found, "after.txt") == b"after\n"
@@ -61,6 +62,6 @@ def test_what_is_said_of_all_members_makes_none_of_them_sparse_in_silence() -> N
     for_all = said[:156] + tarfile.XGLTYPE + said[157:]
     blank = for_all[:148] + b" " * 8 + for_all[156:]
     for_all = blank[:148] + b"%06o\0 " % sum(blank[:512]) + blank[156:]
-    found = opened(for_all + sparse.plain("a.txt", b"a line\n") + bytes(1024))
+    found = opened(for_all + member("a.txt", b"a line\n") + bytes(1024))
     with pytest.raises(BadContainer, match="without a map"):
         content(found, "a.txt")

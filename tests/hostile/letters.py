@@ -389,6 +389,7 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "circular-directory.doc": circular_directory_doc,
     "encrypted.doc": encrypted_doc,
     "quick-saved.doc": quick_saved_doc,
+    "length.emlx": lambda: b"9999999999\nFrom: a@x.test\nSubject: words\n\nwords\n",
     "deep.ppt": deep_ppt,
     "circular-saves.ppt": circular_saves_ppt,
     "lying-sizes.ppt": lying_sizes_ppt,

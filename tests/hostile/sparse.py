@@ -5,6 +5,8 @@ from __future__ import annotations
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 
+from tests.hostile.misleading import member, padded
+
 FORMS = ("gnu", "0.0", "0.1", "1.0")
 
 Piece = tuple[int, bytes]
@@ -35,7 +37,7 @@ def mapped(
         said += [("GNU.sparse.size", str(size)), ("GNU.sparse.numblocks", str(len(extents)))]
         for at, length in extents:
             said += [("GNU.sparse.offset", str(at)), ("GNU.sparse.numbytes", str(length))]
-    return extended(said) + plain("GNUSparseFile.0/x", stored)
+    return extended(said) + member("GNUSparseFile.0/x", stored)
 
 
 def extended(said: Sequence[tuple[str, str]]) -> bytes:
@@ -47,24 +49,12 @@ def extended(said: Sequence[tuple[str, str]]) -> bytes:
         while length != len(str(length)) + len(record):
             length = len(str(length)) + len(record)
         records += b"%d%s" % (length, record)
-    return plain("PaxHeaders/x", records, tarfile.XHDTYPE)
-
-
-def padded(data: bytes) -> bytes:
-    """Filled up to a whole block."""
-    return data.ljust(-(-len(data) // 512) * 512, b"\0")
-
-
-def plain(name: str, data: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
-    """A member as it is."""
-    info = tarfile.TarInfo(name)
-    info.size, info.type = len(data), kind
-    return info.tobuf(tarfile.GNU_FORMAT) + padded(data)
+    return member("PaxHeaders/x", records, tarfile.XHDTYPE)
 
 
 def _gnu(extents: Sequence[tuple[int, int]], stored: bytes, size: int, name: str) -> bytes:
     fields = [b"%011o\0%011o\0" % extent for extent in extents]
-    head = plain(name, stored, tarfile.GNUTYPE_SPARSE)[:512]
+    head = member(name, stored, tarfile.GNUTYPE_SPARSE)[:512]
     more = b"\1" if len(fields) > 4 else b"\0"
     head = head[:386] + b"".join(fields[:4]).ljust(96, b"\0") + more + b"%011o\0" % size + head[495:]
     blocks, fields = b"", fields[4:]
@@ -101,7 +91,7 @@ def hostile() -> Mapping[str, Callable[[], bytes]]:
 
     def all_maps(form: str) -> bytes:
         wrong = [mapped(form, *said, name=f"{name}.img") for name, said in MAPS.items()]
-        return b"".join([*wrong, plain("after.txt", _LINE), bytes(1024)])
+        return b"".join([*wrong, member("after.txt", _LINE), bytes(1024)])
 
     def zeros() -> bytes:
         return sparse("1.0", [(0, _LINE)], 1 << 40) + sparse("gnu", [(0, _LINE)], 8**11 - 1, "b.img")
@@ -110,11 +100,11 @@ def hostile() -> Mapping[str, Callable[[], bytes]]:
         numbers = (str(-1), str(1 << 63), str(1 << 64), "1e9", "", "٣")
         said = [[("GNU.sparse.size", number), ("GNU.sparse.map", f"0,{number}")] for number in numbers]
         said += [[("GNU.sparse.major", "1"), ("GNU.sparse.realsize", "7")]]
-        return b"".join(extended(fields) + plain(f"{at}.img", _LINE) for at, fields in enumerate(said))
+        return b"".join(extended(fields) + member(f"{at}.img", _LINE) for at, fields in enumerate(said))
 
     def count() -> bytes:
         said = [("GNU.sparse.major", "1"), ("GNU.sparse.realsize", "7")]
-        return extended(said) + plain("x.img", b"999999999999\n0\n7\n".ljust(512, b"\0") + _LINE)
+        return extended(said) + member("x.img", b"999999999999\n0\n7\n".ljust(512, b"\0") + _LINE)
 
     return {
         **{f"sparse-{form}.tar": lambda form=form: all_maps(form) for form in FORMS},  # type: ignore[misc]

@@ -229,7 +229,11 @@ def test_text_beside_the_parts_of_a_message_is_counted() -> None:
         assert eml.open_document(io.BytesIO(data)).part(1).notes == notes
 
 
-def test_messages_of_apple_mail_end_before_their_list() -> None:
-    text = b"From: a@x.test\nSubject: x\n\nbody\n"
-    data = b"%d      \n%s<?xml version='1.0'?><plist/>\n" % (len(text), text)
-    assert eml.open_document(io.BytesIO(data)).part(1).lines[-1] == "body"
+@pytest.mark.parametrize("said", ["{length}      ", "0", "9999999999"])
+@pytest.mark.parametrize("behind", ["", "<?xml version='1.0'?><plist/>\n"])
+def test_messages_of_apple_mail_end_before_their_list(said: str, behind: str) -> None:
+    text = "From: a@x.test\nSubject: x\n\nbody\n"
+    data = said.format(length=len(text)) + f"\n{text}{behind}"
+    lines = eml.open_document(io.BytesIO(data.encode())).part(1).lines
+    assert lines[3] == "body"
+    assert len(lines) == (4 if "length" in said or not behind else 5)

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from readroom.formats.containers.members import BadContainer, Container, Member, MemberKind, arranged
+from readroom.formats.containers.names import kept
 from readroom.formats.containers.sparse import (
     Form,
     SparseMember,
@@ -23,7 +24,7 @@ from readroom.formats.containers.sparse import (
     real_size,
     records,
 )
-from readroom.limits.documents import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS
+from readroom.limits.documents import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS, CONTAINER_TARGET_BYTES
 from readroom.values import Bytes
 
 _BLOCK = 512
@@ -99,7 +100,7 @@ class _Walk(Struct):
     _at: int = 0
     _read: bytes = b""
     _read_at: int = 0
-    _always: dict[str, str] = field(default_factory=dict)
+    _always: _Said = field(default_factory=_Said)
 
     def members(self) -> Iterator[Member]:
         """The members in their order."""
@@ -158,24 +159,23 @@ class _Walk(Struct):
         self._at += _padded(info.size)
         text = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
         if info.type == tarfile.GNUTYPE_LONGNAME:
-            header.name = text
+            header.name = kept(text)
         elif info.type == tarfile.GNUTYPE_LONGLINK:
-            header.target = text
+            header.target = text[: CONTAINER_TARGET_BYTES + 1]
         else:
             listed, is_whole = records(data)
             fields = dict(listed)
             if not is_whole:
                 self.notes.append(f"what it says of the member behind byte {self._at:,} is damaged")
             if info.type == tarfile.XGLTYPE:
-                self._always |= fields
+                _take(self._always, fields)
             else:
                 _take(header, fields, start)
         return True
 
     def _member(self, info: tarfile.TarInfo, block: bytes, header: _Said) -> Member | None:
         """The member of a header; None when nothing can be found behind it."""
-        always, start = _Said(), self._at - _BLOCK
-        _take(always, self._always)
+        always, start = self._always, self._at - _BLOCK
         name = header.name or always.name or info.name
         kind = _KINDS.get(info.type, "file")
         if info.type == tarfile.AREGTYPE and name.endswith("/"):
@@ -251,8 +251,8 @@ def _in_pieces(member: Member, header: _Said, always: _Said) -> Member:
 
 def _take(header: _Said, fields: dict[str, str], at: int = 0) -> None:
     """The fields that matter here, of a header that begins there; numbers that are none are passed over."""
-    header.name = fields.get("GNU.sparse.name") or fields.get("path") or header.name
-    header.target = fields.get("linkpath") or header.target
+    header.name = kept(fields.get("GNU.sparse.name") or fields.get("path") or "") or header.name
+    header.target = fields.get("linkpath", "")[: CONTAINER_TARGET_BYTES + 1] or header.target
     if any(keyword.startswith("GNU.sparse.") for keyword in fields):
         header.sparse = "lines" if "GNU.sparse.major" in fields else "header"
         real = fields.get("GNU.sparse.realsize", fields.get("GNU.sparse.size", ""))

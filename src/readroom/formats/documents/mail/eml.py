@@ -74,13 +74,18 @@ def open_document(file: BinaryIO) -> Document:
     apple = _APPLE.match(head)
     if apple is not None and _HEADER.match(head, apple.end()):
         file.seek(apple.end())
-        return Mail([letter(file.read(int(apple[1])))])
+        return Mail([letter(_before_list(file.read(), int(apple[1])))])
     if not _HEADER.match(head.lstrip(_BLANK)):
         raise Unreadable(
             "it does not start with the header of a message", "Read it as text, with `encoding`."
         )
     file.seek(len(head) - len(head.lstrip(_BLANK)))
     return Mail([_letter(_parsed(iter(lambda: file.read(_FEED), b"")))])
+
+
+def _before_list(data: bytes, length: int) -> bytes:
+    """The message before the list that Apple Mail puts behind it; all, where none is."""
+    return data[:length] if data[length:].lstrip().startswith(b"<?xml") else data
 
 
 def letter(data: bytes) -> Letter:

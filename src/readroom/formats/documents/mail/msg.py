@@ -34,7 +34,7 @@ _SHOWN = frozenset(
     (SUBJECT, BODY, HTML, RTF, HEADERS, CLASS, SENDER, SENDER_ADDRESS, SENDER_SMTP, TO, CC, BCC)
 )
 _PROPERTIES = "__properties_version1.0"
-_ADDRESS = re.compile(r"[^\s<>\"]+@[^\s<>\"]+")
+_ADDRESS = re.compile(r"[^\s<>\",]{1,320}@[^\s<>\",]{1,255}")
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _PACKED, _PLAIN = 0x75465A4C, 0x414C454D
 _PREFIX = (
@@ -248,9 +248,9 @@ def _together(people: list[str], named: str) -> str:
 
 def _with_names(sent: str, known: str) -> str:
     """A header of bare addresses as Outlook knows them: with the names of these people."""
-    addresses = [address.strip(" <>") for address in sent.split(",")]
+    addresses = {address.strip(" <>").lower() for address in sent.split(",")}
     is_bare = all(_ADDRESS.fullmatch(address) for address in addresses)
-    return known if is_bare and all(address.lower() in known.lower() for address in addresses) else sent
+    return known if is_bare and addresses <= set(_ADDRESS.findall(known.lower())) else sent
 
 
 def _person(name: str, address: str) -> str:
