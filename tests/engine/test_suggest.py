@@ -116,9 +116,10 @@ def test_a_file_that_cannot_be_listed_is_to_be_read_where_it_can_be() -> None:
     for name in ("a.txt", "x.gz"):
         refusal = machine.call("list_directory", path=name)
         assert "text" in machine.follow(fact(refusal, "error")["next"]).text
-    refusal = machine.call("list_directory", path="lib.so")
-    assert refusal.text == "lib.so is a file, not a folder. Only folders can be listed."
-    assert fact(refusal, "error")["next"] is None
+    for path in ("lib.so", "lib.so!", "lib.so!/a.txt"):
+        refusal = machine.call("list_directory", path=path)
+        assert refusal.text == "lib.so is a file, not a folder. Only folders can be listed."
+        assert fact(refusal, "error")["next"] is None
 
 
 def test_pages_of_a_definition_are_left_out_of_code_and_kept_of_a_document() -> None:

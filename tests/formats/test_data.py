@@ -84,6 +84,27 @@ def test_a_database_shows_its_tables_with_types_keys_and_indexes(tmp_path: Path)
     assert found.contents[1].title == "users (3 rows: id INTEGER, name TEXT, photo BLOB, note TEXT)"
 
 
+def test_a_virtual_table_names_the_tables_in_which_its_content_is(tmp_path: Path) -> None:
+    made = sqlite3.connect(tmp_path / "a.db")
+    made.executescript(
+        "CREATE VIRTUAL TABLE f USING fts5(title, body); INSERT INTO f VALUES ('hello', 'world');"
+        "CREATE VIRTUAL TABLE 'alone' -- a comment\n USING fts5vocab('f', 'row');"
+    )
+    made.close()
+    with (tmp_path / "a.db").open("rb") as file:
+        found = sqlite.open_document(file)
+        titles = list(found.titles)
+        for title, module, advice in (
+            ("f", "fts5", "Read what it keeps: f_config, f_content, f_data, f_docsize, f_idx."),
+            ("alone", "fts5vocab", "Read the table that it is made of."),
+        ):
+            with pytest.raises(Unreadable, match=rf"a virtual table \({module}\)") as failure:
+                found.part(titles.index(title) + 1, Area(1, 10))
+            assert failure.value.advice == advice
+        kept = found.part(titles.index("f_content") + 1, Area(1, 10))
+    assert _rows(kept) == [["1", "hello", "world"]]
+
+
 def test_rows_are_aligned_and_values_are_told_apart(tmp_path: Path) -> None:
     with _shop(tmp_path / "shop.db").open("rb") as file:
         part = sqlite.open_document(file).part(2, Area(1, 10))
@@ -395,6 +416,25 @@ def test_csv_has_columns_types_and_rows() -> None:
     assert (plain.part(1, Area(1, 9)).header, plain.part(1).total_rows) == ("column 1 | column 2", 2)
     utf16 = delimited.open_document(io.BytesIO("a\tb\nä\t1\n".encode("utf-16")))
     assert _rows(utf16.part(1, Area(1, 9))) == [["ä", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "rows"),
+    [
+        (",name,at\n0,Ann,1\n", "column 1 | name | at", 1),
+        ("name,at,\nAnn,1,\n", "name | at | column 3", 1),
+        ("name,,at\nAnn,,1\n", "column 1 | column 2 | column 3", 2),
+        (",,\nAnn,,1\n", "column 1 | column 2 | column 3", 2),
+        (",0,1\n2,3,4\n", "column 1 | column 2 | column 3", 2),
+    ],
+)
+def test_a_header_may_name_all_columns_but_the_first_or_the_last(text: str, header: str, rows: int) -> None:
+    found = delimited.open_document(io.BytesIO(text.encode()))
+    part = found.part(1, Area(1, 9))
+    assert (" | ".join(name.strip() for name in str(part.header).split("|")), part.total_rows) == (
+        header,
+        rows,
+    )
 
 
 _FIELD = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_characters="\n")

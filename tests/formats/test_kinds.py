@@ -8,8 +8,10 @@ import gzip
 import io
 import lzma
 import pickle
+import plistlib
 import py_compile
 import sqlite3
+import struct
 import sys
 import tarfile
 import zipfile
@@ -188,6 +190,16 @@ def test_letters_that_are_latin1_are_text_though_magic_bytes_are_the_same() -> N
         (b"RIFF\x24\0\0\0WAVEfmt " + bytes(9), "audio/wav"),
         (b"\0\0\0\x20ftypisom" + bytes(9), "video/mp4"),
         (b"\0\0\0\x20ftypheic" + bytes(9), "image/heic"),
+        (b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a" + bytes(30), "application/x-pcapng"),
+        (plistlib.dumps({"a": [1, "b"]}, fmt=plistlib.FMT_BINARY), "application/x-apple-plist"),
+        (struct.pack("<Q", 21) + b'{"a":{"dtype":"F32"}}' + bytes(9), "application/x-safetensors"),
+        (b"\x78\x9f\x3e\x22\1\0\1" + bytes(30), "application/vnd.ms-tnef"),
+        (b"\xde\x12\4\x95" + bytes(24), "application/x-gettext-translation"),
+        (b"FORM\0\0\0\x50AIFFCOMM" + bytes(20), "audio/aiff"),
+        (b"FOR1\0\0\0\x50BEAMAtU8" + bytes(20), "application/x-erlang-beam"),
+        (b"PGDMP\1\x0e\0\4\x08" + bytes(20), "application/x-postgresql-dump"),
+        (b"QFI\xfb\0\0\0\3" + bytes(90), "application/x-qemu-disk"),
+        (b"Salted__" + bytes(range(256)), "application/x-openssl-encrypted"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

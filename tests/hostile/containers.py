@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.hostile import misleading, sevens
+from tests.hostile import misleading, sevens, sparse
 
 MB = 1024 * 1024
 LINK_MODE = 0o120777 << 16
@@ -361,6 +361,7 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "said-otherwise.tar": said_otherwise,
     "chain.tar": long_chain,
     **sevens.hostile(),
+    **sparse.hostile(),
     **misleading.ARCHIVES,
 }
 

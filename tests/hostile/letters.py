@@ -223,9 +223,12 @@ def encrypted_doc() -> bytes:
 
 
 def quick_saved_doc() -> bytes:
-    """Of Word 6, whose pieces stand elsewhere."""
-    head = struct.pack("<HHHHHH", 0xA5DC, 101, 0, 0x409, 0, 0x0004)
-    return compounds.compound({"WordDocument": head + bytes(5000)})
+    """Of Word 6, with pieces that are the whole file, over and over."""
+    count = 200_000
+    starts = struct.pack(f"<{count + 1}I", *range(0, 500 * (count + 1), 500))
+    listed = starts + struct.pack("<HIH", 0, 0x300, 0) * count
+    table = b"\2" + struct.pack("<I", len(listed)) + listed
+    return compounds.word_6(b"words " * 50, b"more ", table=table)
 
 
 def deep_ppt() -> bytes:
@@ -386,6 +389,7 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "circular-directory.doc": circular_directory_doc,
     "encrypted.doc": encrypted_doc,
     "quick-saved.doc": quick_saved_doc,
+    "length.emlx": lambda: b"9999999999\nFrom: a@x.test\nSubject: words\n\nwords\n",
     "deep.ppt": deep_ppt,
     "circular-saves.ppt": circular_saves_ppt,
     "lying-sizes.ppt": lying_sizes_ppt,

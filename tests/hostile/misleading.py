@@ -157,7 +157,12 @@ def block(name: str, kind: bytes = tarfile.REGTYPE, size: int = 0, target: str =
 
 def member(name: str, data: bytes = LINE, kind: bytes = tarfile.REGTYPE) -> bytes:
     """A header and its content."""
-    return block(name, kind, len(data)) + data.ljust(-(-len(data) // 512) * 512, b"\0")
+    return block(name, kind, len(data)) + padded(data)
+
+
+def padded(data: bytes) -> bytes:
+    """Filled up to a whole block."""
+    return data.ljust(-(-len(data) // 512) * 512, b"\0")
 
 
 def said(field: bytes, value: bytes, kind: bytes = tarfile.XHDTYPE) -> bytes:
@@ -174,6 +179,25 @@ def huge_number_tar() -> bytes:
     data[148:156] = b" " * 8
     data[148:156] = b"%06o\0 " % sum(data)
     return bytes(data) + _END
+
+
+def long_names_a(count: int = 60_000) -> bytes:
+    """Members that all have the same name, of a megabyte."""
+    return ar(ar_member(b"//", b"n" * 2**20), *[ar_member(b"/0", b"")] * count)
+
+
+def long_names_tar(count: int = 120) -> bytes:
+    """Names and links of a megabyte each, which next to nothing stands for."""
+    name = said(b"path", b"n" * 1_048_000) + member("a.txt")
+    link = said(b"linkpath", b"l" * 1_048_000) + block("link", tarfile.SYMTYPE, target="x")
+    return gzip.compress((name + link) * count + _END, compresslevel=1, mtime=0)
+
+
+def said_of_all_tar(count: int = 60_000) -> bytes:
+    """Fifty thousand things that are said of each of so many members."""
+    fields = b"".join(b"%d junk%05d=v\n" % (15, at) for at in range(50_000))
+    every = member("said", fields, tarfile.XGLTYPE)
+    return gzip.compress(every + member("a.txt") * count + _END, compresslevel=1, mtime=0)
 
 
 ARCHIVES: Mapping[str, Callable[[], bytes]] = {
@@ -202,6 +226,9 @@ ARCHIVES: Mapping[str, Callable[[], bytes]] = {
     "cut.a": lambda: ar(ar_member(b"a.txt"), ar_member(b"b.txt", size=b"9999999999")),
     "no-size.a": lambda: ar(ar_member(b"a.txt"), ar_member(b"b.txt", size=b"-1")),
     "many.a": lambda: ar(*[ar_member(b"a", b"")] * 60_000),
+    "long-names.a": long_names_a,
+    "long-names.tar.gz": long_names_tar,
+    "said-of-all.tar.gz": said_of_all_tar,
     "behind-end.tar": lambda: member("a.txt") + _END + member("hidden.txt") + _END,
     "lone-zeros.tar": lambda: member("a.txt") + _ZEROS + member("hidden.txt") + _END,
     "two-tars.tar.gz": lambda: (

@@ -53,6 +53,7 @@ READABLE = {
     "letters-deep.ppt": "words",
     "letters-corners.xlsb": "of 1048576",
     "letters-many-merged.xlsb": "words",
+    "letters-length.emlx": "words",
     "letters-many-parts.eml": "of 5000",
     "letters-encoded-header.eml": "words",
     "letters-attached-bomb.eml": "It cannot be shown: its part",

@@ -7,7 +7,7 @@ from readroom.formats.kinds import Recognised, suffix
 ARCHIVE_SUFFIXES = (
     ".zip", ".jar", ".war", ".ear", ".aar", ".whl", ".egg", ".apk", ".ipa", ".vsix", ".nupkg", ".xpi", ".tar",
     ".tgz", ".tar.gz", ".tbz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".tzst", ".tar.zst", ".tar.zstd",
-    ".crate", ".7z", ".deb", ".gem",
+    ".crate", ".7z", ".deb", ".gem", ".pyz", ".pex", ".crx",
 )  # fmt: skip
 """What archives are called, for those who look for them by name; bytes decide what one is."""
 

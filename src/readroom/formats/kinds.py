@@ -297,7 +297,7 @@ _TEXTS = {
     "ipynb": "ipynb",
     **dict.fromkeys(("html", "htm", "xhtml"), "html"),
     "rtf": "rtf",
-    **dict.fromkeys(("eml", "mbox", "mht", "mhtml"), "eml"),
+    **dict.fromkeys(("eml", "emlx", "mbox", "mht", "mhtml"), "eml"),
     "fodt": "odt",
     "fods": "ods",
     **dict.fromkeys(("fodp", "fodg"), "odp"),

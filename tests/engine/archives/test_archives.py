@@ -24,10 +24,17 @@ from tests.depth import depth, half
 from tests.engine.documents.making import pdf
 from tests.formats.packing import PACK
 from tests.hostile import containers as hostile
+from tests.hostile import sparse
 from tests.hostile.sevens import sevened
 from tests.laws.driving import STORES, Driver, StoreName, fact, shown, stored
 
 CANARY = "canary51e2"
+
+
+def _in_pieces(name: str, data: bytes) -> bytes:
+    half = len(data) // 2
+    return sparse.sparse("1.0", [(0, data[:half]), (half, data[half:])], len(data), name)
+
 
 PACKERS: Mapping[str, Callable[[Mapping[str, bytes]], bytes]] = {
     "a.zip": lambda tree: hostile.zipped(tree),
@@ -38,6 +45,9 @@ PACKERS: Mapping[str, Callable[[Mapping[str, bytes]], bytes]] = {
     "a.tar.xz": lambda tree: PACK["xz"](hostile.tarred(tree)),
     "a.tar.bz2": lambda tree: PACK["bzip2"](hostile.tarred(tree)),
     "a.7z": sevened,
+    "a.pyz": lambda tree: b"#!/usr/bin/env python3\n" + hostile.zipped(tree),
+    "a.pex": lambda tree: b"MZ\x90\0" + bytes(4000) + hostile.zipped(tree) + b"signature" * 50,
+    "sparse.tar": lambda tree: b"".join(_in_pieces(*file) for file in tree.items()) + bytes(1024),
 }
 
 _part = st.text(st.sampled_from("ab é!.'\n\\-"), min_size=1, max_size=5).filter(

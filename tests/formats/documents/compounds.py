@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -280,6 +281,29 @@ def _page(
     return bytes(page), (bounds[0], bounds[-1])
 
 
+def word_6(*pieces: bytes, language: int = 0x409, table: bytes | None = None) -> bytes:
+    """A document of Word 6; of several pieces it was saved in a quick way, the last one stands first.
+
+    `table` is that of the pieces, where it is not to be true.
+    """
+    stored = b""
+    places: list[int] = []
+    for piece in reversed(pieces):
+        places.insert(0, 0x300 + len(stored))
+        stored += piece
+    end = 0x300 + len(stored)
+    head = struct.pack("<HHHHHH", 0xA5DC, 101, 0, language, 0, 0x0004 if len(pieces) > 1 else 0)
+    head = (head + bytes(12) + struct.pack("<II", 0x300, end)).ljust(0x34, b"\0")
+    head = (head + struct.pack("<8I", len(stored), *[0] * 7)).ljust(0x160, b"\0")
+    if table is None:
+        starts = [0, *itertools.accumulate(map(len, pieces))]
+        listed = struct.pack(f"<{len(starts)}I", *starts)
+        listed += b"".join(struct.pack("<HIH", 0, place, 0) for place in places)
+        table = b"\1\2\0\0\0\2" + struct.pack("<I", len(listed)) + listed
+    head = (head + struct.pack("<II", end, len(table))).ljust(0x300, b"\0")
+    return compound({"WordDocument": head + stored + table})
+
+
 # --- PowerPoint ------
 
 
@@ -300,6 +324,13 @@ def shape(text: str, kind: int = 4, place: int = 0) -> bytes:
     box = record(0xF00D, [record(3999, struct.pack("<I", kind)), words(text)])
     held = [record(0xF011, [record(3011, struct.pack("<iBBH", 0, place, 0, 0))])] if place else []
     return record(0xF004, [*held, box])
+
+
+def picture(description: str) -> bytes:
+    """A shape with a picture, and what is said of it."""
+    words = f"{description}\0".encode("utf-16-le")
+    said = struct.pack("<HIHI", 0x4104, 1, 0xC381, len(words)) + words
+    return record(0xF004, [record(0xF00B, said, 2)])
 
 
 def drawing(*shapes: bytes) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import struct
 from email.message import EmailMessage
@@ -145,6 +146,20 @@ def test_an_item_of_outlook_is_laid_out_as_a_message() -> None:
     assert document.part(3).lines == ["Subject: inner", "", "inside"]
 
 
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ("<ANN@x.test>", "Ann Ä. <ann@x.test>"),
+        ("Dr. A <ann@x.test>", "Dr. A <ann@x.test>"),
+        ("list@x.test, ann@x.test", "list@x.test, ann@x.test"),
+    ],
+)
+def test_headers_of_bare_addresses_have_the_names_that_outlook_knows(sent: str, shown: str) -> None:
+    headers = f"From: {sent}\r\nX-Other: 1\r\n\r\n"
+    data = compounds.message({}, p007D=headers, p0C1A="Ann Ä.", p0C1F="ann@x.test", p1000="body")
+    assert msg.open_document(io.BytesIO(data)).part(1).lines[0] == f"From: {shown}"
+
+
 def test_texts_of_old_items_are_in_the_encoding_that_the_message_names() -> None:
     page = struct.pack("<HHI", 3, 0x3FDE, 6) + struct.pack("<II", 1251, 0)
     data = compounds.message(
@@ -161,3 +176,64 @@ def test_a_message_that_is_only_rtf_shows_its_text() -> None:
     assert msg.unpacked(packed) == b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n"
     data = compounds.message({"__substg1.0_10090102": packed}, p0037="x")
     assert msg.open_document(io.BytesIO(data)).part(1).lines[-1] == "hello world"
+
+
+@pytest.mark.parametrize(
+    ("named", "written", "words"),
+    [
+        ("iso-8859-1", "cp1252", "“smart” – 5 €"),
+        ("us-ascii", "cp1252", "it’s"),
+        ("gb2312", "gb18030", "朱镕基"),
+        ("shift_jis", "cp932", "①～髙"),
+        ("ks_c_5601-1987", "cp949", "똠방각하"),
+        ("x-mac-roman", "mac_roman", "café"),
+        ("windows-874", "cp874", "ภาษาไทย"),
+        ("iso-8859-8-i", "iso8859-8", "שלום עולם"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["plain", "html"])
+def test_a_charset_means_the_larger_one_that_programs_write_for_it(
+    named: str, written: str, words: str, kind: str
+) -> None:
+    head = "Subject: =?{named}?b?{words}?=\nContent-Type: text/{kind}; charset={named}\n\n"
+    encoded = base64.b64encode(words.encode(written)).decode()
+    data = head.format(named=named, words=encoded, kind=kind).encode() + words.encode(written)
+    assert eml.open_document(io.BytesIO(data)).part(1).lines == [f"Subject: {words}", "", words]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_words_of_a_subject_on_two_lines_stay_apart(end: str) -> None:
+    subject = f"Subject: =?utf-8?b?R3LD?= =?utf-8?b?vMOfZQ==?= and{end} =?utf-8?q?more?={end}\tplain"
+    document = eml.open_document(io.BytesIO(f"{subject}{end}{end}text{end}".encode()))
+    assert document.titles == ["Grüße and more plain"]
+
+
+def test_a_message_that_is_attached_in_base64_is_read() -> None:
+    inner = base64.encodebytes(b"Subject: inner\n\ninner text\n").decode()
+    data = f"Subject: x\nContent-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n{inner}".encode()
+    document = eml.open_document(io.BytesIO(data))
+    assert document.titles == ["x", "inner"]
+    assert document.part(2).lines == ["Subject: inner", "", "inner text"]
+
+
+def test_text_beside_the_parts_of_a_message_is_counted() -> None:
+    message = (
+        "Subject: x\nContent-Type: multipart/mixed; boundary=b\n\n{before}\n--b\n\nbody\n--b--\n{behind}\n"
+    )
+    for before, behind, notes in (
+        ("This is a multi-part message in MIME format.", "", []),
+        ("", "", []),
+        ("one", "two", ["Not shown: 2 texts outside of its parts."]),
+    ):
+        data = message.format(before=before, behind=behind).encode()
+        assert eml.open_document(io.BytesIO(data)).part(1).notes == notes
+
+
+@pytest.mark.parametrize("said", ["{length}      ", "0", "9999999999"])
+@pytest.mark.parametrize("behind", ["", "<?xml version='1.0'?><plist/>\n"])
+def test_messages_of_apple_mail_end_before_their_list(said: str, behind: str) -> None:
+    text = "From: a@x.test\nSubject: x\n\nbody\n"
+    data = said.format(length=len(text)) + f"\n{text}{behind}"
+    lines = eml.open_document(io.BytesIO(data.encode())).part(1).lines
+    assert lines[3] == "body"
+    assert len(lines) == (4 if "length" in said or not behind else 5)

@@ -87,20 +87,19 @@ def test_boxes_and_lists_of_a_form_of_an_old_document_show_their_state(
 
 def test_text_of_word_6_is_read_in_the_encoding_of_its_language() -> None:
     text = "Привет\r".encode("cp1251")
-    head = (
-        struct.pack("<HHHHHH", 0xA5DC, 101, 0, 0x419, 0, 0)
-        + bytes(12)
-        + struct.pack("<II", 0x300, 0x300 + len(text))
-    )
-    head = head.ljust(0x34, b"\0") + struct.pack("<8I", len(text), *[0] * 7)
-    data = compounds.compound({"WordDocument": head.ljust(0x300, b"\0") + text})
+    data = compounds.word_6(text, language=0x419)
     assert doc.open_document(io.BytesIO(data)).part(1).lines == ["Привет"]
 
 
 def test_old_documents_that_cannot_be_read_say_why() -> None:
     assert isinstance(refused(doc.open_document, io.BytesIO(letters.encrypted_doc())), Encrypted)
     assert isinstance(refused(ppt.open_document, io.BytesIO(letters.encrypted_ppt())), Encrypted)
-    assert "saved in a quick way" in refused(doc.open_document, io.BytesIO(letters.quick_saved_doc())).problem
+    assert "table of its text" in refused(doc.open_document, io.BytesIO(letters.quick_saved_doc())).problem
+
+
+def test_a_document_of_word_6_that_was_saved_in_a_quick_way_is_put_together() -> None:
+    data = compounds.word_6(b"one\rtw", b"o and a half\r", b"three\r")
+    assert doc.open_document(io.BytesIO(data)).part(1).lines == ["one", "two and a half", "three"]
 
 
 def test_files_of_old_office_programs_are_read_as_what_they_are_whatever_their_names_say() -> None:
@@ -148,6 +147,18 @@ def test_a_hidden_slide_says_so() -> None:
     hidden = compounds.record(1017, bytes(10) + b"\x04\0\0\0\0\0")
     document = ppt.open_document(io.BytesIO(compounds.slides([[drawing(shape("x")), hidden]])))
     assert ppt.HIDDEN in document.part(1).notes
+
+
+def test_pictures_of_a_slide_have_their_descriptions() -> None:
+    document = ppt.open_document(io.BytesIO(compounds.slides([[drawing(compounds.picture("A map\rof it"))]])))
+    assert document.part(1).lines == ["[picture: A map of it]"]
+
+
+@pytest.mark.parametrize("has_macros", [0, 1])
+def test_a_presentation_has_macros_where_it_says_so(has_macros: int) -> None:
+    about = compounds.record(1023, [compounds.record(1024, struct.pack("<3I", 0, has_macros, 2))])
+    document = ppt.open_document(io.BytesIO(compounds.slides([[drawing(shape("x"))]], beside=[about])))
+    assert document.part(1).notes == (["Not shown: 1 macro project."] if has_macros else [])
 
 
 def _workbook() -> bytes:

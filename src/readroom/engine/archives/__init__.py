@@ -37,7 +37,7 @@ from readroom.errors import (
     StoreFailed,
 )
 from readroom.formats.compressed import MAGIC_BYTES, by_magic
-from readroom.formats.containers import HEAD_BYTES, open_container, recognise
+from readroom.formats.containers import HEAD_BYTES, form_of, open_container, recognise
 from readroom.formats.containers.members import BadContainer, Container
 from readroom.formats.holding import is_archive_name
 from readroom.limits import HEAD_BYTES as SAMPLE_BYTES
@@ -274,7 +274,7 @@ class Archives:
             if origin is None:
                 source.close()
                 if required:
-                    raise NotAFolder(path, "file")
+                    raise _unlisted(guard, NotAFolder(path, "file"))
                 return None
             if depth >= CONTAINER_NESTING:
                 problem = f"it lies in {depth} other archives, and that is as deep as is looked"
@@ -292,7 +292,7 @@ class Archives:
         head = source.read_at(0, HEAD_BYTES)
         compression = by_magic(head[:MAGIC_BYTES])
         if compression is None:
-            container = self._container(source, source, path, deadline, is_one=recognise(head) is not None)
+            container = self._container(source, source, path, deadline, is_one=form_of(source) is not None)
             return None if container is None else Origin(path, source, source, container)
         try:
             expanded = self._expansions.opened(

@@ -22,6 +22,10 @@ HEAD_BYTES = 512
 """Enough of a file to tell whether it is an archive."""
 
 
+_BEFORE_ZIP = (b"MZ", b"\x7fELF", b"#!", b"Cr24")
+"""How files begin that are a program, or the signature of one, with a ZIP behind it."""
+
+
 def recognise(head: bytes) -> str | None:
     """The form of the archive that begins with these bytes; None when they begin none."""
     if head.startswith((b"PK\3\4", b"PK\5\6", b"PK\7\x08")):  # the last where it was to be cut in parts
@@ -35,6 +39,17 @@ def recognise(head: bytes) -> str | None:
     return None
 
 
+def form_of(file: Bytes) -> str | None:
+    """The form of the archive that a file is: a program that unpacks itself is one, too; None for none."""
+    head = file.read_at(0, HEAD_BYTES)
+    form = recognise(head)
+    if form is None and head.startswith(_BEFORE_ZIP):
+        from readroom.formats.containers import zips
+
+        return "zip" if zips.is_behind(file) else None
+    return form
+
+
 def open_container(file: Bytes, check: Callable[[], object]) -> Container | None:
     """The archive in `file`, nothing of it expanded; None when it is none.
 
@@ -45,7 +60,7 @@ def open_container(file: Bytes, check: Callable[[], object]) -> Container | None
     Raises:
         BadContainer: It is damaged, or its directory is too much.
     """
-    form = recognise(file.read_at(0, HEAD_BYTES))
+    form = form_of(file)
     if form == "zip":
         from readroom.formats.containers import zips
 

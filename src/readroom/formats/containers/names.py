@@ -6,6 +6,19 @@ import os
 
 from readroom.limits.documents import CONTAINER_NAME_BYTES, CONTAINER_NAME_DEPTH
 
+READ_BYTES = CONTAINER_NAME_BYTES + 1
+"""Of a name as stored so much tells whether it can be used."""
+
+_SHOWN_CHARS = 80
+
+
+def kept(name: str) -> str:
+    """A name as it is; of one that is too long the beginning, and a NUL, which no name can have.
+
+    A hundred thousand members with a name of a megabyte would fill the memory, and all are left out.
+    """
+    return name if len(name) <= CONTAINER_NAME_BYTES else f"{name[:_SHOWN_CHARS]}…\0"
+
 
 def normal(name: str) -> str | None:
     """The name as a path inside the archive, "" for its top; None for one that leads out or cannot be used.

@@ -11,16 +11,20 @@ import tarfile
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
-from readroom.formats.containers.members import (
-    BadContainer,
-    Container,
-    Member,
-    MemberKind,
-    StoredReader,
-    arranged,
+from readroom.formats.containers.members import BadContainer, Container, Member, MemberKind, arranged
+from readroom.formats.containers.names import kept
+from readroom.formats.containers.sparse import (
+    Form,
+    SparseMember,
+    TarReader,
+    decimal,
+    more_follows,
+    real_size,
+    records,
 )
-from readroom.limits.documents import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS
+from readroom.limits.documents import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS, CONTAINER_TARGET_BYTES
 from readroom.values import Bytes
 
 _BLOCK = 512
@@ -28,9 +32,6 @@ _READ_BYTES = 64 * 1024
 """Headers of small members lie near each other: so much is read at once."""
 
 _EMPTY = b"\0" * _BLOCK
-_SPARSE_MORE = 482
-"""Where the header of an old sparse file says that more blocks of its map follow; in those it is at 504."""
-
 _KINDS: dict[bytes, MemberKind] = {
     tarfile.REGTYPE: "file",
     tarfile.AREGTYPE: "file",
@@ -48,7 +49,7 @@ _KINDS: dict[bytes, MemberKind] = {
 _WITHOUT_DATA = (
     tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE,
 )  # fmt: skip
-_SPARSE = "it is a sparse file, whose map is not read here"
+_NO_MAP = "it is damaged: it is a sparse file without a map of what is stored"
 _CUT_SHORT = "it is cut short: what follows the last member is missing"
 
 _TOO_LARGE = 1 << 63
@@ -75,7 +76,7 @@ def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
     members = list(walk.members())
     if not members and walk.notes:
         raise BadContainer(walk.notes[0])
-    return arranged("tar", StoredReader(file), members, walk.notes, last_counts=True)
+    return arranged("tar", TarReader(file), members, walk.notes, last_counts=True)
 
 
 class _Said(Struct):
@@ -85,7 +86,9 @@ class _Said(Struct):
     target: str | None = None
     size: int | None = None
     mtime: float | None = None
-    sparse: bool = False
+    sparse: Form = ""
+    real_size: int | None = None
+    map_at: int = 0
 
 
 class _Walk(Struct):
@@ -97,7 +100,7 @@ class _Walk(Struct):
     _at: int = 0
     _read: bytes = b""
     _read_at: int = 0
-    _always: dict[str, str] = field(default_factory=dict)
+    _always: _Said = field(default_factory=_Said)
 
     def members(self) -> Iterator[Member]:
         """The members in their order."""
@@ -152,42 +155,43 @@ class _Walk(Struct):
         if len(data) < info.size:
             self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
             return False
+        start = self._at
         self._at += _padded(info.size)
         text = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
         if info.type == tarfile.GNUTYPE_LONGNAME:
-            header.name = text
+            header.name = kept(text)
         elif info.type == tarfile.GNUTYPE_LONGLINK:
-            header.target = text
+            header.target = text[: CONTAINER_TARGET_BYTES + 1]
         else:
-            fields, is_whole = _records(data)
+            listed, is_whole = records(data)
+            fields = dict(listed)
             if not is_whole:
                 self.notes.append(f"what it says of the member behind byte {self._at:,} is damaged")
             if info.type == tarfile.XGLTYPE:
-                self._always |= fields
+                _take(self._always, fields)
             else:
-                _take(header, fields)
+                _take(header, fields, start)
         return True
 
     def _member(self, info: tarfile.TarInfo, block: bytes, header: _Said) -> Member | None:
         """The member of a header; None when nothing can be found behind it."""
-        always = _Said()
-        _take(always, self._always)
+        always, start = self._always, self._at - _BLOCK
         name = header.name or always.name or info.name
         kind = _KINDS.get(info.type, "file")
         if info.type == tarfile.AREGTYPE and name.endswith("/"):
             kind = "folder"
         size = next((value for value in (header.size, always.size) if value is not None), info.size)
         size = 0 if info.type in _WITHOUT_DATA else size
-        problem = _SPARSE if header.sparse or info.type == tarfile.GNUTYPE_SPARSE else ""
-        if info.type == tarfile.GNUTYPE_SPARSE and not self._pass_map(block):
-            return None
+        if info.type == tarfile.GNUTYPE_SPARSE:
+            header.sparse, header.map_at, header.real_size = "gnu", start, real_size(block)
+            if not self._pass_map(block):
+                return None
         target = header.target or always.target or info.linkname
         mtime = next((value for value in (header.mtime, always.mtime) if value is not None), info.mtime)
         at = self._at
-        if at + size > self.file.size:
-            problem = problem or "it is cut short"
+        problem = "it is cut short" if at + size > self.file.size else ""
         self._at += _padded(size)
-        return Member(
+        member = Member(
             name,
             kind,
             size,
@@ -199,16 +203,18 @@ class _Walk(Struct):
             problem,
             at,
         )
+        return _in_pieces(member, header, always) if kind == "file" else member
 
     def _pass_map(self, block: bytes) -> bool:
         """Go past the blocks of a sparse file's map; false when they have no end."""
-        more = block[_SPARSE_MORE]
+        more = more_follows(block, is_first=True)
         while more:
+            self.check()
             following = self._block(self._at)
             if following is None:
                 self.notes.append(_CUT_SHORT)
                 return False
-            more = following[504]
+            more = more_follows(following, is_first=False)
             self._at += _BLOCK
         return True
 
@@ -232,31 +238,27 @@ def _nanoseconds(seconds: float) -> int:
     return int(seconds * 1_000_000_000) if abs(seconds) < 253_402_300_800 else 0
 
 
-def _records(data: bytes) -> tuple[dict[str, str], bool]:
-    """Fields of an extended header (length, space, keyword=value, line feed), and whether that is all."""
-    fields: dict[str, str] = {}
-    at = 0
-    while at < len(data):
-        length, _, rest = data[at : at + 20].partition(b" ")
-        if not length.isdigit() or not rest or len(length) > 8:
-            return fields, not data[at:].strip(b"\0")
-        end = at + int(length)
-        keyword, mark, value = data[at + len(length) + 1 : end - 1].partition(b"=")
-        if end > len(data) or end <= at or not mark:
-            return fields, False
-        fields[keyword.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
-        at = end
-    return fields, True
+def _in_pieces(member: Member, header: _Said, always: _Said) -> Member:
+    """A file as what its headers say: one of which only a part is stored has the size of all."""
+    if not header.sparse and not always.sparse:
+        return member
+    if header.real_size is None or not header.sparse:  # that of all members is nobody's
+        return replace(member, problem=_NO_MAP)
+    return SparseMember(
+        **asdict(replace(member, size=header.real_size)), form=header.sparse, map_at=header.map_at
+    )
 
 
-def _take(header: _Said, fields: dict[str, str]) -> None:
-    """The fields that matter here; numbers that are none are passed over."""
-    header.name = fields.get("GNU.sparse.name") or fields.get("path") or header.name
-    header.target = fields.get("linkpath") or header.target
-    header.sparse |= any(keyword.startswith("GNU.sparse.") for keyword in fields)
-    size = fields.get("size", "")
-    if size.isascii() and size.isdigit() and len(size) <= 18:
-        header.size = int(size)
+def _take(header: _Said, fields: dict[str, str], at: int = 0) -> None:
+    """The fields that matter here, of a header that begins there; numbers that are none are passed over."""
+    header.name = kept(fields.get("GNU.sparse.name") or fields.get("path") or "") or header.name
+    header.target = fields.get("linkpath", "")[: CONTAINER_TARGET_BYTES + 1] or header.target
+    if any(keyword.startswith("GNU.sparse.") for keyword in fields):
+        header.sparse = "lines" if "GNU.sparse.major" in fields else "header"
+        real = fields.get("GNU.sparse.realsize", fields.get("GNU.sparse.size", ""))
+        header.real_size, header.map_at = decimal(real), at
+    size = decimal(fields.get("size", ""))
+    header.size = header.size if size is None else size
     try:
         header.mtime = float(fields["mtime"]) if "mtime" in fields else header.mtime
     except ValueError:

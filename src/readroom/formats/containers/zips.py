@@ -119,6 +119,15 @@ def open_zip(file: Bytes) -> Container:
     return arranged("zip", _Zip(file), _apart(members, at), notes, last_counts=False)
 
 
+def is_behind(file: Bytes) -> bool:
+    """Whether a file that begins with something else ends as an archive does, its directory in place."""
+    try:
+        at, size, _, _ = _directory(file)
+    except BadContainer:
+        return False
+    return size > 0 and file.read_at(at, 4) == b"PK\1\2"
+
+
 def _directory(file: Bytes) -> tuple[int, int, int, int]:
     """Offset, length and entries of the directory, and how far the archive stands behind what offsets say."""
     start = max(0, file.size - _END.size - _COMMENT_BYTES)

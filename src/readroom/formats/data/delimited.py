@@ -1,6 +1,7 @@
 """CSV and TSV as a table, whatever stands between the fields.
 
-The first row names the columns, if it can: when its fields differ, and none is empty or a number.
+The first row names the columns, if it can: when its fields differ, and none is a number, or empty
+but the first or the last, as programs write that number the rows or end each with a comma.
 Rows are counted without it.
 """
 
@@ -47,7 +48,7 @@ def open_document(file: BinaryIO) -> Database:
     names += [f"column {at}" for at in range(len(names) + 1, width + 1)]
     body = sample[1:] if named else sample
     columns = [
-        Column(name.strip(), type_of(row[at] for row in body if at < len(row)))
+        Column(name.strip() or f"column {at + 1}", type_of(row[at] for row in body if at < len(row)))
         for at, name in enumerate(names)
     ]
 
@@ -100,7 +101,8 @@ class _Records:
 
 def _names(row: Sequence[str]) -> bool:
     fields = [field.strip() for field in row]
-    return len(set(fields)) == len(fields) and all(field and not _NUMBER.match(field) for field in fields)
+    are_names = all(fields[1:-1]) and any(fields) and not any(map(_NUMBER.match, fields))
+    return are_names and len(set(fields)) == len(fields)
 
 
 def _delimiter(sample: str) -> str:

@@ -12,6 +12,7 @@ Values are cut inside of SQL, so that a gigabyte in a cell never leaves the data
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import sys
 import time
@@ -35,7 +36,7 @@ from readroom.limits.documents import (
     SQLITE_COPIED_BYTES,
     SQLITE_VALUE_BYTES,
 )
-from readroom.quoting import quote
+from readroom.quoting import joined, quote
 
 REOPENS = True
 """To the process that reads it: a large database is opened a second time, by SQLite."""
@@ -46,6 +47,10 @@ _WRITTEN_BACK = "Ask the user to have it written back (PRAGMA wal_checkpoint), o
 _HEADER_BYTES = 100
 _VERSIONS = slice(18, 20)
 """Of the format, for writing and reading: 2 is WAL mode, 1 is not."""
+
+_VIRTUAL = re.compile(
+    r"\s*CREATE\s+VIRTUAL\s+TABLE\b.{0,2000}?\bUSING\s+(\w{1,40})", re.IGNORECASE | re.DOTALL
+)
 
 _STEPS = 20_000
 """Instructions of SQLite between two looks at the clock."""
@@ -252,6 +257,10 @@ class _SqliteTable(Struct, frozen=True, dict=True):
 
     @cached_property
     def columns(self) -> Sequence[Column]:
+        if self._module:
+            raise Unreadable(
+                f"it is a virtual table ({self._module}), which is not run here", self._kept_elsewhere
+            )
         with _translated():
             rows = self.connection.execute(f"PRAGMA table_xinfo({_name_of(self.title)})").fetchall()
         if not rows:
@@ -263,6 +272,25 @@ class _SqliteTable(Struct, frozen=True, dict=True):
             for row in rows
             if row[6] != 1  # hidden columns of virtual tables
         ]
+
+    @property
+    def _module(self) -> str:
+        """What runs a virtual table; empty for a table that is stored."""
+        found = _VIRTUAL.match(self.sql)
+        return "" if found is None else found[1]
+
+    @property
+    def _kept_elsewhere(self) -> str:
+        """Which tables hold what a virtual one shows."""
+        start = f"{self.title}_"
+        rows = self.connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? "
+            "ORDER BY name LIMIT 20",
+            (len(start), start),
+        ).fetchall()
+        if not rows:
+            return "Read the table that it is made of."
+        return f"Read what it keeps: {joined([str(name) for (name,) in rows])}."
 
     def _foreign_keys(self) -> dict[str, str]:
         """Where columns lead that refer to another table."""
@@ -291,7 +319,7 @@ class _SqliteTable(Struct, frozen=True, dict=True):
                 details.append(" ".join([f"index {quote(str(row[1]))} ({names})", *marks]))
         except _FAILURES as error:
             details.append(f"[its indexes cannot be read: {_problem(error)}]")
-        if "virtual table" in self.sql[:40].lower():
+        if self._module:
             details.append(" ".join(self.sql[:SQL_CHARS].split()))
         return details[:SCHEMA_COLUMNS]
 

@@ -15,7 +15,7 @@ from typing import BinaryIO
 from lxml import etree
 from msgspec import Struct
 
-from readroom.formats.documents import Part, Unreadable, sections, tables
+from readroom.formats.documents import Part, Unreadable, charsets, sections, tables
 from readroom.formats.documents.formulas import FormulaParts
 from readroom.formats.documents.sections import Sections
 from readroom.formats.documents.unshown import beside_note
@@ -336,8 +336,6 @@ def lines_of(blocks: Sequence[HtmlBlock]) -> Iterator[str]:
 
 _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})""", re.IGNORECASE)
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w:.-]{1,40})""")
-_REALLY = {"iso-8859-1": "cp1252", "latin-1": "cp1252", "ascii": "cp1252", "us-ascii": "cp1252"}
-"""What browsers read where a page says this, as the standard of encodings demands."""
 
 
 def open_document(file: BinaryIO) -> Sections:
@@ -385,7 +383,7 @@ def _said(data: bytes) -> encodings.Encoding | None:
     if name in ("utf-8", "utf8") and not _is_utf8(data):
         return None
     try:
-        return encodings.named(_REALLY.get(name, name))
+        return encodings.named(charsets.meant(name))
     except encodings.UnknownEncoding:
         return None
 

@@ -2,7 +2,7 @@
 
 The text stands in pieces; characters below the space mark fields, notes, pictures,
 cells and rows.  Written as the documents of today are.  Documents of Word 6 and 95
-are read as their bare text; those saved in a quick way there are refused.
+are read as their bare text.
 
 Knows: the streams of Word before 2007.
 Does not know: files and processes; how compound files are read (`compound`).

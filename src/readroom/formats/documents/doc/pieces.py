@@ -46,8 +46,10 @@ _LANGUAGES = {
 
 _NO_CONTROLS = bytes(byte if byte >= 0x20 or byte == 0x0A else 0x20 for byte in range(256))
 
-_OLD = "it is in the format of Word {} and saved in a quick way that only Word can put together"
-_ADVICE = "Ask for it as DOCX or PDF, or look for a copy as text."
+_OLD_PIECES = 0x160
+"""Where the head of Word 6 and 95 says where the table of pieces is."""
+
+_NO_TABLE = "the table of its text is damaged or missing"
 
 
 class TextPiece(Struct, frozen=True):
@@ -104,16 +106,14 @@ def head(document: bytes) -> tuple[int, int]:
 
 
 def old_text(document: bytes) -> OldText:
-    """The text of a document of Word 6 or 95, which stands in one piece. Raises Unreadable."""
-    version, flags = head(document)
-    if flags & 0x0004:
-        raise Unreadable(_OLD.format("95" if version > 101 else "6"), _ADVICE)
+    """The text of a document of Word 6 or 95. Raises Unreadable."""
+    _, flags = head(document)
     language, first, last = struct.unpack_from("<6xH16xII", document)
     if not 0 < first <= last <= len(document):
         raise Unreadable("it is damaged or cut short", ANOTHER_COPY)
     codec = _LANGUAGES.get(language & 0x3FF, "cp1252")
     counts = struct.unpack_from("<8I", document, 0x34)
-    data = document[first:last]
+    data = _put_together(document) if flags & 0x0004 else document[first:last]
     if codec == "cp1252" and not data.isascii():  # many say to be English and are not
         detected = encodings.detect(data.translate(_NO_CONTROLS)[:HEAD_BYTES], complete=False)
         codec = codec if detected is None or detected.unit > 1 or detected.name == "utf-8" else detected.name
@@ -128,6 +128,20 @@ def old_text(document: bytes) -> OldText:
         stories[name] = range(start, start + len(text))
         at += len(piece)
     return OldText("".join(parts), (), stories, {}, "")
+
+
+def _put_together(document: bytes) -> bytes:
+    """The text of a document that was saved in a quick way: what was written since stands behind the rest."""
+    if len(document) < _OLD_PIECES + 8:
+        raise Unreadable(_NO_TABLE, ANOTHER_COPY)
+    start, size = struct.unpack_from("<II", document, _OLD_PIECES)
+    try:
+        pieces = list(_pieces(document[start : start + size], len(document), widths=False))
+    except struct.error:
+        pieces = []
+    if not pieces:
+        raise Unreadable(_NO_TABLE, ANOTHER_COPY)
+    return b"".join(document[piece.place : piece.place + piece.end - piece.start] for piece in pieces)
 
 
 def text(document: bytes, tables: Mapping[str, bytes]) -> OldText:
@@ -153,7 +167,7 @@ def text(document: bytes, tables: Mapping[str, bytes]) -> OldText:
     except (struct.error, IndexError):
         raise Unreadable("it is damaged or cut short", ANOTHER_COPY) from None
     if not pieces:
-        raise Unreadable("the table of its text is damaged or missing", ANOTHER_COPY)
+        raise Unreadable(_NO_TABLE, ANOTHER_COPY)
     return OldText("".join(_joined(document, pieces)), pieces, stories, places, name)
 
 
@@ -168,8 +182,8 @@ def _stories(numbers: Sequence[int]) -> Mapping[str, range]:
     return ranges
 
 
-def _pieces(table: bytes, size: int) -> Iterator[TextPiece]:
-    """The pieces of a text, in its order."""
+def _pieces(table: bytes, size: int, *, widths: bool = True) -> Iterator[TextPiece]:
+    """The pieces of a text, in its order; before Word 97 each character is a byte."""
     at = 0
     while at + 3 <= len(table) and table[at] == 1:
         at += 3 + int.from_bytes(table[at + 1 : at + 3], "little")
@@ -181,11 +195,12 @@ def _pieces(table: bytes, size: int) -> Iterator[TextPiece]:
     for number in range(count):
         start, end = struct.unpack_from("<2I", table, at + 4 * number)
         place = struct.unpack_from("<I", table, at + 4 * (count + 1) + 8 * number + 2)[0]
-        width = 1 if place & 0x4000_0000 else 2
-        place = (place & 0x3FFF_FFFF) // 2 if width == 1 else place & 0x3FFF_FFFF
+        width = 1 if place & 0x4000_0000 or not widths else 2
+        if widths:
+            place = (place & 0x3FFF_FFFF) // 2 if width == 1 else place & 0x3FFF_FFFF
         total += end - start
         if end < start or total > OLD_TEXT_CHARS or place + (end - start) * width > size:
-            raise Unreadable("the table of its text is damaged or missing", ANOTHER_COPY)
+            raise Unreadable(_NO_TABLE, ANOTHER_COPY)
         yield TextPiece(start, end, place, width)
 
 
@@ -193,7 +208,7 @@ def _joined(document: bytes, pieces: Sequence[TextPiece]) -> Iterator[str]:
     at = 0
     for piece in pieces:
         if piece.start != at:
-            raise Unreadable("the table of its text is damaged or missing", ANOTHER_COPY)
+            raise Unreadable(_NO_TABLE, ANOTHER_COPY)
         data = document[piece.place : piece.place + (piece.end - piece.start) * piece.width]
         if piece.width == 1:
             yield data.decode("cp1252", "replace")

@@ -29,6 +29,7 @@ from readroom.formats.documents import (
     Skimmed,
     Unit,
     Unreadable,
+    charsets,
     html,
     sections,
 )
@@ -43,7 +44,7 @@ HEADERS = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
 """Those that are shown, in this order; the others are counted."""
 
 _KNOWN = frozenset(name.lower() for name in HEADERS)
-_NOT_OPENED = frozenset(("eml", "mbox", "msg"))
+_NOT_OPENED = frozenset(("eml", "msg"))
 
 
 class Attachment(Struct, frozen=True):
@@ -196,7 +197,7 @@ def _shown_headers(letter: Letter) -> Iterator[tuple[str, str]]:
 def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
     """The lines of a message that is HTML, and what is not shown of it."""
     try:
-        text = data.decode(charset) if charset else html.decoded(data)
+        text = data.decode(charsets.meant(charset)) if charset else html.decoded(data)
     except (LookupError, ValueError):  # codecs have other failures, too
         text = html.decoded(data)
     page, blocks = html.read(text)
@@ -206,7 +207,7 @@ def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
 def body_of_text(data: bytes, charset: str) -> list[str]:
     """The lines of a text, by its charset where that is true, or by what its bytes are."""
     try:
-        text = data.decode(charset or "utf-8")
+        text = data.decode(charsets.meant(charset or "utf-8"))
     except (LookupError, ValueError):  # codecs have other failures, too
         encoding = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
         text = data.decode("utf-8", "replace") if encoding is None else encodings.decode(data, encoding)

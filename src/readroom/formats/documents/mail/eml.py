@@ -20,7 +20,17 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from readroom.formats.documents import Area, Document, Heading, Part, Unit, Unreadable, mail, sections
+from readroom.formats.documents import (
+    Area,
+    Document,
+    Heading,
+    Part,
+    Unit,
+    Unreadable,
+    charsets,
+    mail,
+    sections,
+)
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.mail import Attachment, Letter, Mail
 from readroom.limits.documents import (
@@ -38,7 +48,14 @@ _PIECE = 4 * 1024 * 1024
 _START = re.compile(rb"(?:\A|\n\r?\n)(From [^\r\n]+\r?\n)")
 _QUOTED = re.compile(rb"^>(>*From )", re.MULTILINE)
 _SUBJECT = re.compile(rb"^Subject:[ \t]*((?:[^\r\n]*)(?:\r?\n[ \t][^\r\n]*)*)", re.IGNORECASE | re.MULTILINE)
+_FOLD = re.compile(r"\r?\n(?=[ \t])[ \t]*")
 _HEADER = re.compile(rb"(?:From [^\n]*\n|>?[!-9;-~]{1,80}:[^\n]*\n)")
+_APPLE = re.compile(rb"(\d{1,10}) *\n")
+"""The first line of a message that Apple Mail keeps (.emlx): its length, and behind it stands a list."""
+
+_USUAL = re.compile(r"multi-?part|MIME", re.IGNORECASE)
+"""What programs write in front of the parts, for readers that know none."""
+
 _ENCRYPTED = frozenset(("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"))
 
 
@@ -54,12 +71,21 @@ def open_document(file: BinaryIO) -> Document:
             f"it is a message of more than {MAIL_BYTES:,} bytes",
             "Read it as the text it is, with `encoding`.",
         )
+    apple = _APPLE.match(head)
+    if apple is not None and _HEADER.match(head, apple.end()):
+        file.seek(apple.end())
+        return Mail([letter(_before_list(file.read(), int(apple[1])))])
     if not _HEADER.match(head.lstrip(_BLANK)):
         raise Unreadable(
             "it does not start with the header of a message", "Read it as text, with `encoding`."
         )
     file.seek(len(head) - len(head.lstrip(_BLANK)))
     return Mail([_letter(_parsed(iter(lambda: file.read(_FEED), b"")))])
+
+
+def _before_list(data: bytes, length: int) -> bytes:
+    """The message before the list that Apple Mail puts behind it; all, where none is."""
+    return data[:length] if data[length:].lstrip().startswith(b"<?xml") else data
 
 
 def letter(data: bytes) -> Letter:
@@ -174,8 +200,7 @@ class _MimeWalk:
         kind = message.get_content_type()
         self.encrypted |= kind in _ENCRYPTED and "signed" not in str(message.get_param("smime-type", ""))
         if kind == "message/rfc822" and message.is_multipart():
-            inner = message.get_payload(0)
-            assert isinstance(inner, Message)
+            inner = _inside(message)
             name = _name(message) or decoded(str(inner.get("Subject", ""))) or "message"
             self.attachments.append(
                 Attachment(name, kind, 0, lambda: bytes(inner), letter=lambda: _letter(inner))
@@ -185,6 +210,7 @@ class _MimeWalk:
         elif kind == "multipart/alternative":
             self._alternative(message)
         elif message.is_multipart():
+            self._unused["text outside of its parts"] += _beside(message)
             for part in message.get_payload():
                 if isinstance(part, Message):
                     self.take(part)
@@ -216,6 +242,7 @@ class _MimeWalk:
 
     def _alternative(self, message: Message) -> None:
         """The plain form, where there is one with words in it; the others are counted."""
+        self._unused["text outside of its parts"] += _beside(message)
         forms = [part for part in message.get_payload() if isinstance(part, Message)]
         plain = [part for part in forms if part.get_content_type() == "text/plain" and _payload(part).strip()]
         chosen = plain[:1] or [part for part in forms if part.get_content_type() != "text/plain"][-1:]
@@ -234,6 +261,26 @@ class _MimeWalk:
         if message.get_content_disposition() == "attachment" or _name(message):
             return True
         return kind not in ("text/plain", "text/html", "text/enriched", "message/delivery-status")
+
+
+def _inside(message: Message) -> Message:
+    """The message that one holds, which some programs encode although they must not."""
+    inner = message.get_payload(0)
+    assert isinstance(inner, Message)
+    how = str(message.get("Content-Transfer-Encoding", "")).strip().lower()
+    if how in ("base64", "quoted-printable") and not inner.keys():
+        inner["Content-Transfer-Encoding"] = how
+        data = _payload(inner).lstrip(_BLANK)
+        if _HEADER.match(data):
+            return _parsed([data])
+        del inner["Content-Transfer-Encoding"]
+    return inner
+
+
+def _beside(message: Message) -> int:
+    """How many texts stand before and behind the parts of a message, where no reader of mail shows them."""
+    texts = (str(message.preamble or "").strip(), str(message.epilogue or "").strip())
+    return sum(bool(text) and not _USUAL.search(text) for text in texts)
 
 
 def _name(message: Message) -> str:
@@ -255,6 +302,7 @@ def _payload(message: Message) -> bytes:
 
 def decoded(words: str) -> str:
     """The words of a header, whose encoded ones are decoded as far as they can be."""
+    words = _FOLD.sub(" ", words)  # the library takes a blank at the start of a line for none
     if len(words) > MAIL_HEADER_CHARS:
         words = words.replace("=?", "= ?")
     try:
@@ -266,7 +314,7 @@ def decoded(words: str) -> str:
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "surrogateescape")
         try:
-            texts.append(piece.decode(charset or "utf-8"))
+            texts.append(piece.decode(charsets.meant(charset or "utf-8")))
         except (LookupError, ValueError):
             texts.append(piece.decode("cp1252", "replace"))
     return "".join(texts).replace("\n", " ").replace("\r", "")

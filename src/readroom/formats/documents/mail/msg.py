@@ -6,6 +6,7 @@ attached to messages are opened, and of a message that is only RTF, that is read
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterator
@@ -33,6 +34,7 @@ _SHOWN = frozenset(
     (SUBJECT, BODY, HTML, RTF, HEADERS, CLASS, SENDER, SENDER_ADDRESS, SENDER_SMTP, TO, CC, BCC)
 )
 _PROPERTIES = "__properties_version1.0"
+_ADDRESS = re.compile(r"[^\s<>\",]{1,320}@[^\s<>\",]{1,255}")
 _EPOCH = datetime(1601, 1, 1, tzinfo=UTC)
 _PACKED, _PLAIN = 0x75465A4C, 0x414C454D
 _PREFIX = (
@@ -109,7 +111,6 @@ class _OutlookItem:
         written = self.text(HEADERS)
         sent = eml.letter(written.encode("utf-8", "replace")).headers if written.strip() else ()
         there = {name.lower() for name, _ in sent}
-        yield from sent
         sender = _person(self.text(SENDER), self.text(SENDER_SMTP) or self.text(SENDER_ADDRESS))
         people = self._recipients()
         own = (
@@ -120,6 +121,8 @@ class _OutlookItem:
             ("Date", self.date(SENT) or self.date(DELIVERED)),
             ("Subject", self.text(SUBJECT)),
         )
+        known = {name.lower(): words for name, words in own}
+        yield from ((name, _with_names(words, known.get(name.lower(), ""))) for name, words in sent)
         yield from ((name, words) for name, words in own if words and name.lower() not in there)
 
     def _recipients(self) -> dict[int, list[str]]:
@@ -241,6 +244,13 @@ def _together(people: list[str], named: str) -> str:
         name for name in (part.strip(" '\"") for part in named.split(";")) if name and name not in known
     ]
     return ", ".join((*people, *others))
+
+
+def _with_names(sent: str, known: str) -> str:
+    """A header of bare addresses as Outlook knows them: with the names of these people."""
+    addresses = {address.strip(" <>").lower() for address in sent.split(",")}
+    is_bare = all(_ADDRESS.fullmatch(address) for address in addresses)
+    return known if is_bare and addresses <= set(_ADDRESS.findall(known.lower())) else sent
 
 
 def _person(name: str, address: str) -> str:

@@ -362,7 +362,7 @@ class _SlideWriter:
         if any(text.text.strip() for text in texts_inside):
             yield [texts_inside]
         elif options is not None and _is_picture(options):
-            yield [[_Text(4, sections.picture(""))]]
+            yield [[_Text(4, sections.picture(_described(options)))]]
 
 
 def _margins(holder: Record | None, instance: int | None = None) -> Iterator[str]:
@@ -397,7 +397,17 @@ def _options(record: Record) -> Iterator[tuple[int, int, bytes]]:
 def _word_art(options: Record) -> Iterator[str]:
     for key, _, long in _options(options):
         if key == 0xC0 and long:
-            yield long[: len(long) // 2 * 2].decode("utf-16-le", "replace").strip("\0")
+            yield _words(long)
+
+
+def _described(options: Record) -> str:
+    """What a picture shows, as its author said."""
+    found = (_words(long) for key, _, long in _options(options) if key == 0x381)
+    return " ".join(" ".join(found).split())
+
+
+def _words(long: bytes) -> str:
+    return long[: len(long) // 2 * 2].decode("utf-16-le", "replace").strip("\0")
 
 
 def _is_picture(options: Record) -> bool:
@@ -422,6 +432,11 @@ def _place(shape: Record) -> tuple[int, int] | None:
     return top, left
 
 
+def _has_macros(record: Record) -> bool:
+    """Whether a record says that the presentation has macros: programs write it for those without, too."""
+    return record.kind == kinds.MACROS and any(len(at.data) >= 8 and any(at.data[4:8]) for at in record)
+
+
 def _beside(compound: Compound, top: Mapping[int, Record]) -> Counter[str]:
     """What belongs to no slide and is not shown."""
     counts = Counter({"document property": compound.properties()})
@@ -438,5 +453,5 @@ def _beside(compound: Compound, top: Mapping[int, Record]) -> Counter[str]:
             counts["link target"] += inside[kinds.LINK]
             counts["film or sound"] += inside[kinds.FILM] + inside[4101]
             counts["embedded object"] += inside[4044]
-            counts["macro project"] += inside[kinds.MACROS]
+            counts["macro project"] += sum(map(_has_macros, record.walk()))
     return counts
