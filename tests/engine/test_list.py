@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from readroom.config import Settings
@@ -15,6 +18,7 @@ from readroom.contracts.native import MEASURE
 from readroom.contracts.native.render import render_list
 from readroom.deadline import Deadline
 from readroom.engine.list import perform
+from readroom.engine.walk import behind, in_order
 from readroom.errors import (
     BadCursor,
     BadPattern,
@@ -84,6 +88,59 @@ def test_undecodable_names_sort_as_their_bytes(tmp_path: Path) -> None:
     reply = Workspace(tmp_path).list()
     assert names(reply) == ["a", "é", "豈", "\U0001f600", r'"\377"']
     assert r'"\377"' in reply.text
+
+
+class Counted(str):
+    """A name that counts how often it is compared with another."""
+
+    compared = 0
+
+    def __lt__(self, other: str) -> bool:
+        Counted.compared += 1
+        return str.__lt__(self, other)
+
+    def __gt__(self, other: str) -> bool:
+        Counted.compared += 1
+        return str.__gt__(self, other)
+
+    def __le__(self, other: str) -> bool:
+        Counted.compared += 1
+        return str.__le__(self, other)
+
+
+def test_the_first_of_many_names_are_known_before_the_others_are_sorted() -> None:
+    found = [Counted(f"{number * 7919 % 20_011:05}") for number in range(20_011)]
+    first = [*islice(in_order(found), 1000)]
+    assert first == [f"{number:05}" for number in range(1000)]
+    assert Counted.compared < 5 * len(found), "all of them sorted take fourteen for each"
+
+
+_NAME = st.text(st.sampled_from("aZ~\x7fé豈\udcff\U0001f600"), min_size=1, max_size=6)
+
+
+@given(st.lists(_NAME, max_size=40, unique=True), _NAME, st.sampled_from([1, 60]))
+def test_names_in_order_are_the_names_sorted_by_their_bytes(
+    found: list[str], border: str, copies: int
+) -> None:
+    many = [name + "b" * number for name in found for number in range(copies)]
+    many = list(dict.fromkeys(many))
+    assert [*in_order(many)] == sorted(many, key=os.fsencode)
+    assert behind(many, border) == [name for name in many if os.fsencode(name) > os.fsencode(border)]
+
+
+def test_a_page_that_goes_on_in_a_large_folder_repeats_and_leaves_out_nothing(tmp_path: Path) -> None:
+    for number in range(2500):
+        (tmp_path / f"{'é' if number % 3 else 'Z'}{number * 977 % 2503}").touch()
+    (tmp_path / "folder" / "inner").mkdir(parents=True)
+    expected = sorted(os.listdir(tmp_path), key=os.fsencode)
+    shown, arguments = list[str](), dict[str, Any](limit=700)
+    with Workspace(tmp_path) as workspace:
+        while arguments:
+            reply = workspace.list(**arguments)
+            shown += names(reply)
+            following = fact(reply, "next")
+            arguments = following["arguments"] if following else {}
+    assert shown == expected
 
 
 def test_largest_and_newest_come_first_and_equals_by_path() -> None:

@@ -13,15 +13,16 @@ or else a glob would be a way to guess them.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import islice
 
 from msgspec.structs import replace
 
 from readroom.engine.cursors import ListPlace, path_key, read_cursor, write_cursor
 from readroom.engine.services import Job, Services
-from readroom.engine.walk import CHECK_EVERY, Run, Walk
+from readroom.engine.walk import CHECK_EVERY, Run, Walk, behind, in_order
 from readroom.errors import (
     BadPath,
     Denied,
@@ -136,17 +137,16 @@ class _Listing:
         taking = True
         for run in runs:
             names = self._asked_for(run)
-            first = self._skipped(run, names)
-            self._before += first
             self._total += len(names)
-            for name in names[first:]:
-                if not taking:
-                    break
+            first, following = self._placed_in(run, names)
+            self._before += first
+            for name in following if taking else ():
                 entry = self._look(run, name)
                 if entry is None:
                     self._total -= 1
-                else:
-                    taking = self._page.add(entry)
+                elif not self._page.add(entry):
+                    taking = False
+                    break
 
     def _asked_for(self, run: Run) -> Sequence[str]:
         """The names that the globs take."""
@@ -155,13 +155,18 @@ class _Listing:
         takes, kinds, folder = self._globs.takes, run.kinds, EntryKind.FOLDER
         return [name for name in run.names if takes(run.prefix + name, folder=kinds.get(name) is folder)]
 
-    def _skipped(self, run: Run, names: Sequence[str]) -> int:
-        """How many of the names come before this page."""
+    def _placed_in(self, run: Run, names: Sequence[str]) -> tuple[int, Iterable[str]]:
+        """How many of the names come before this page, and the others, in order."""
         if self._request.skip:
-            return min(len(names), max(0, self._request.skip - self._before))
+            first = min(len(names), max(0, self._request.skip - self._before))
+            return first, islice(in_order(names), first, None)
         if self._after is None:
-            return 0
-        return bisect_right(names, self._after.key, key=lambda name: path_key(run.prefix + name))
+            return 0, in_order(names)
+        shown, here = self._after.key, path_key(run.prefix)
+        if not shown.startswith(here):
+            return (len(names), ()) if here < shown else (0, in_order(names))
+        rest = behind(names, os.fsdecode(shown[len(here) :]))
+        return len(names) - len(rest), in_order(rest)
 
     def _by_value(self, runs: Iterator[Run]) -> None:
         """Look at everything and keep the first of that order; no more than a reply can hold."""

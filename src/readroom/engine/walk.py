@@ -7,14 +7,16 @@ are never followed.  A folder's names follow directly after it, compared part by
 part as bytes, so a walk that ends early has yielded a true beginning.
 
 Names come in runs, not one by one: of a folder with 100,000 names a page shows a
-few, and the rest need only be counted.  Memory holds the names of one folder for
-each level, nothing else.
+few, and the rest need only be counted.  So runs are in path order, the names of one
+are not: whoever shows some puts the first of them in order.  Memory holds the names
+of one folder for each level, nothing else.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -29,10 +31,60 @@ from readroom.values import EntryKind, Names
 CHECK_EVERY = 4096
 """Names between two looks at the clock: a few milliseconds of work, 40 when each is looked at."""
 
+_SORTED_AT_ONCE = 1024
+_FIRST_PART = 8
+"""Of more names than the first, about one in so many is put in order before the others."""
+_SAMPLES = 64
+"""Names that are looked at to know where that part ends."""
+
+
+def in_order(names: Sequence[str]) -> Iterator[str]:
+    """Names of one folder in the order of their bytes.
+
+    Sorting costs more than anything else that a listing does with a name, and a page shows the first
+    few: the others are sorted when they are asked for.
+    """
+    key = _key(names)
+    rest = names
+    if len(names) > _SORTED_AT_ONCE:
+        samples = sorted(names[:: len(names) // _SAMPLES], key=key)
+        border = samples[len(samples) // _FIRST_PART]
+        rest = _behind(names, border, key)
+        yield from sorted(_up_to(names, border, key), key=key)
+    yield from sorted(rest, key=key)
+
+
+def behind(names: Sequence[str], border: str) -> list[str]:
+    """Those of the names that come behind another, in no order."""
+    return _behind(names, border, _key(names) if border.isascii() else os.fsencode)
+
+
+_Key: TypeAlias = "Callable[[str], bytes] | None"
+
+
+def _key(names: Sequence[str]) -> _Key:
+    """By what names are compared; none where they compare like their bytes as they are."""
+    return None if "".join(names).isascii() else os.fsencode
+
+
+def _behind(names: Sequence[str], border: str, key: _Key) -> list[str]:
+    if key is None:
+        return [name for name in names if name > border]
+    last = key(border)
+    return [name for name in names if key(name) > last]
+
+
+def _up_to(names: Sequence[str], border: str, key: _Key) -> list[str]:
+    if key is None:
+        return [name for name in names if name <= border]
+    last = key(border)
+    return [name for name in names if key(name) <= last]
+
 
 class Run(Struct, frozen=True):
     """Neighbours in one open folder; their paths, relative to where the walk began, start with `prefix`.
 
+    `names` are in no order: see `in_order`.
     `kinds` says what those names of the folder are that are not regular files.
     """
 
@@ -153,7 +205,9 @@ class Walk:
         names, kinds = self._shown(folder, asked_path)
         self._seen += len(names)
         self._deadline.report(self._seen, None, "entries")
-        names.sort(key=None if "".join(names).isascii() else os.fsencode)
+        further = further and EntryKind.FOLDER in kinds.values()
+        if further:
+            names = [*in_order(names)]
         stops = (
             at
             for at, name in enumerate(names if further else ())

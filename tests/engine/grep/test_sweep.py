@@ -7,24 +7,29 @@ import gzip
 import lzma
 import os
 import random
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
+from readroom.engine.grep import process
 from readroom.engine.grep.candidates import Late, Rounds, Swept
+from readroom.engine.grep.process import Child, Watch
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope
 from readroom.limits import GREP_REPORTED_FILES
+from readroom.limits.files import GREP_FIRST_HIT_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
-from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags
+from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags, program
 from readroom.stores.local import LocalStore
 from readroom.values import GrepRequest, GrepSort
-from tests.engine.grep.searching import search
+from tests.engine.grep.searching import pages, search
 from tests.formats.packing import PACK
 
 TEXT = "needle 日本語 の 文書\n"
@@ -71,6 +76,23 @@ def finders(
         yield first, Late(heads, first, tree, reports, scope, deadline or Deadline(60)), tree, heads
 
 
+class Standing:
+    """What a running rg is asked: how long it has worked, and which file it is in."""
+
+    def __init__(self) -> None:
+        self.worked_s = 0.0
+        self.file: str | None = None
+
+    def now(self) -> str | None:
+        return self.file
+
+
+def goes_well(first: Swept, child: Standing, watch: object) -> bool:
+    # By the clock it takes too long where the system does not tell how long it worked.
+    first.began_s = time.monotonic() if child.worked_s else time.monotonic() - 60
+    return first.goes_well(cast("Child", child), cast("Watch", watch))
+
+
 def planted(root: Path, seed: int = 1, copies: int = 3) -> None:
     """Files of every sort, in folders and under names that are hard to pass on."""
     rng = random.Random(seed)
@@ -103,6 +125,73 @@ def test_all_threads_come_through_a_folder_of_very_many_names(tmp_path: Path) ->
     (tmp_path / "many" / "needle").write_text("needle\n", encoding="utf-8")
     with finders(tmp_path) as (_, _, tree, _):
         assert tree.everything(Deadline()) == (["many/needle"], True)
+
+
+def test_the_names_of_a_large_folder_may_be_read_before_a_page_is_given_up(tmp_path: Path) -> None:
+    """rg reads and sorts them all before it looks into the first file."""
+    child, watch = Standing(), Standing()
+    with finders(tmp_path) as (_, _, tree, _):
+        first = Swept(tree, Deadline(60), lambda: 0.0)
+        for child.worked_s in (GREP_FIRST_HIT_S, 0.2, 0.4):
+            assert goes_well(first, child, watch), "it reads names"
+        watch.file = "a"
+        child.worked_s += GREP_FIRST_HIT_S * 1.1
+        assert goes_well(first, child, watch), "it is in the first file"
+        child.worked_s += GREP_FIRST_HIT_S * 1.1
+        assert not goes_well(first, child, watch), "it has found nothing in the first files"
+
+        again = Swept(tree, Deadline(60), lambda: 0.0)
+        child.worked_s = GREP_FIRST_HIT_S * 1.1
+        assert not goes_well(again, child, watch), "no large folder: the first files are searched"
+
+        endless, watch.file = Swept(tree, Deadline(60), lambda: 0.0), None
+        for child.worked_s in (60.0, 0.0):
+            assert not goes_well(endless, child, watch), "there is an end to that, and not every system tells"
+
+
+@pytest.mark.parametrize("globs", [(), ("*.txt",), ("*.log", "*.txt")])
+def test_pages_of_the_second_round_leave_out_no_file_without_a_nul(
+    tmp_path: Path, globs: tuple[str, ...]
+) -> None:
+    """Nothing in a binary log tells of them, and the page before has seen them, not this one."""
+    expected = set()
+    for number in range(4):
+        for name, data in (
+            (f"{number}.txt", TEXT.encode("iso-2022-jp")),
+            (f"k{number}.txt", b"needle\n"),
+            (f"w{number}.txt", TEXT.encode("utf-16-le")),
+            (f"z{number}.txt", b"words " * 2000 + b"\0\nneedle\n"),
+            (f"a{number}.txt", b"needle\n" + b"words " * 2000 + b"\0\nneedle\n"),
+        ):
+            (tmp_path / name).write_bytes(data)
+            expected.add(name)
+        (tmp_path / f"image{number}.txt").write_bytes(OTHERS["image"] + b"\nneedle\n")
+    for limit in (2, 5, 100):
+        request = GrepRequest("needle", glob=globs, limit=limit)
+        shown = [
+            (file.path, line.number)
+            for page in pages(LocalStore(tmp_path), request)
+            for file in page.files
+            for line in file.lines
+        ]
+        assert len(shown) == len(set(shown))
+        assert {path for path, _ in shown} == expected
+
+
+@pytest.mark.parametrize(("globs", "logged"), [((), True), (("*.txt",), False)])
+def test_no_log_is_written_of_every_file_that_is_not_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, globs: tuple[str, ...], logged: bool
+) -> None:
+    said = tmp_path / "said"
+    noting = tmp_path / "rg"
+    noting.write_text(f'#!/bin/sh\necho "$@" >> {said}\nexec {program()} "$@"\n', encoding="ascii")
+    noting.chmod(0o755)
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "a.txt").write_text("thread\n", encoding="ascii")
+    monkeypatch.setattr(process, "program", lambda: str(noting))
+    search(LocalStore(root), GrepRequest("needle", glob=globs), confined=False)
+    assert ("--debug" in said.read_text(encoding="ascii").split()) is logged
 
 
 @pytest.mark.parametrize("pattern", ["needle", "nowhere", r"^\w+$", "日本語"])

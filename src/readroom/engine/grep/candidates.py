@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, closing
 from typing import Protocol, final
 
@@ -30,22 +30,25 @@ from msgspec import Struct
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
-from readroom.engine.grep.process import Child, LeftFile
+from readroom.engine.grep.process import Child, LeftFile, Watch
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.scope import Scope, join_below
 from readroom.errors import BadPath, NoPermission, ReadroomError, StoreFailed, TimedOut
-from readroom.limits import GREP_FILE_LEAST_S, GREP_SWEEP_SHARE
+from readroom.limits import GREP_FILE_LEAST_S, GREP_REPORTED_FILES, GREP_SWEEP_SHARE
 from readroom.limits.files import GREP_FIRST_HIT_S, GREP_HEAD_START_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern
 from readroom.search.prefilter import anywhere, escaped, superset
-from readroom.search.ripgrep import LATE_LITERALS, Reports, late_flags, pattern_flags
+from readroom.search.ripgrep import LATE_LITERALS, Reports, late_flags, nul_flags, pattern_flags
 from readroom.stores.base import Folder
 from readroom.values import EntryKind, GrepRequest
 
 _WORTH_WAITING = 6
 """Head starts in which a page that fills evenly is full: about what all threads need for a large tree."""
+
+_LARGEST_FOLDER = 64
+"""Head starts in which rg may read the names of one folder and sort them: 200,000 take 30."""
 
 _WALL = 40
 """How many times as long a head start may take by the clock, in which a busy machine does other things."""
@@ -56,6 +59,8 @@ class Swept:
     """The first round: nearly all files. Attributes as of `Tree`.
 
     Attributes:
+        began_s: When rg began with the head start, by the clock, or with its first file.
+        found: What was given.
         saw_all: Whether one pass has come through the whole tree, so that the reports are complete.
     """
 
@@ -64,7 +69,10 @@ class Swept:
         self._tree = tree
         self._deadline = deadline
         self._filled = filled
-        self._began_s = 0.0
+        self.began_s = 0.0
+        self._reading_s = 0.0
+        self._in_files = False
+        self.found: set[str] = set()
         self.saw_all = False
 
     @property
@@ -84,6 +92,11 @@ class Swept:
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
+        for path in self._files(after, at_once=at_once):
+            self.found.add(path)
+            yield path
+
+    def _files(self, after: Cursor | None, *, at_once: bool) -> Generator[str]:
         if after is not None:
             yield from self._tree.files(after, at_once=at_once)
             return
@@ -92,21 +105,27 @@ class Swept:
             yield from self._tree.files(None)
             least = None
         elif at_once:
-            self._began_s = time.monotonic()
-            least = yield from self._tree.files_while(self._goes_well)
+            self.began_s = time.monotonic()
+            least = yield from self._tree.files_while(self.goes_well)
         if least is not None:
             yield from self._rest(least, at_once)
         self.saw_all = True
 
-    def _goes_well(self, child: Child) -> bool:
+    def goes_well(self, child: Child, watch: Watch) -> bool:
         """Whether to stay in path order."""
-        worked = child.worked_s
-        waited = time.monotonic() - self._began_s
-        used, filled = max(worked, waited / _WALL), self._filled()
-        if used < (GREP_HEAD_START_S if filled else GREP_FIRST_HIT_S):
-            return True
+        worked, now = child.worked_s, time.monotonic()
+        used, filled = max(worked - self._reading_s, (now - self.began_s) / _WALL), self._filled()
         # What it would take altogether if the page went on to fill like that.
-        return used < filled * _WORTH_WAITING * GREP_HEAD_START_S
+        most = filled * _WORTH_WAITING * GREP_HEAD_START_S
+        if used < max(most, GREP_HEAD_START_S if filled else GREP_FIRST_HIT_S):
+            return True
+        if filled or self._in_files or not 0 < worked <= _LARGEST_FOLDER * GREP_HEAD_START_S:
+            return False
+        # The names of a large folder are all read before its first file is.
+        began = self._reading_s > 0
+        self._in_files = watch.now() is not None
+        self._reading_s, self.began_s = worked, now
+        return began or not self._in_files
 
     def _rest(self, least: bytes, at_once: bool) -> Generator[str]:
         left = self._deadline.remaining
@@ -148,6 +167,7 @@ class Late:
         self._scope = scope
         self._deadline = deadline
         self._seen: set[str] = set()
+        self._unseen: set[str] = set()
         self._waiting: deque[str] = deque()
         self.texts: set[str] = set()
         self.texts_known = True
@@ -192,10 +212,8 @@ class Late:
         # A text is none for which rg says that it begins like a late file, and its turn comes before that
         # of any behind it: so both are given as they come, and time that runs out finds none passed.
         self._waiting.extend(asked(self.texts | self._seen if known else self.texts))
-        binary = asked(self._reports.binary - self._seen) if known else []
-        with closing(
-            self._tree.named(binary) if known else self._tree.files(after, at_once=at_once)
-        ) as heads:
+        named = asked((self._reports.binary | self._unseen) - self._seen) if known else []
+        with closing(self._tree.named(named) if known else self._tree.files(after, at_once=at_once)) as heads:
             for path in heads:
                 while self._waiting and path_key(self._waiting[0]) < path_key(path):
                     yield self._waiting.popleft()
@@ -210,10 +228,25 @@ class Late:
         """Whether a pass over all files has said what there is; a search that goes on makes one for that."""
         if not self._reports.sure or not self._searched.looks_at_all:
             return False
+        found = self._first.found
         if not (begins and self._first.saw_all):
-            _, self.texts_known = self._searched.everything(self._part())
+            names, self.texts_known = self._searched.everything(self._part())
+            # What the round before found is not looked at again on this page: some of it may be for this one.
+            found = self._unseen = set(names)
+        if self.texts_known and not self._reports.logged:
+            self._look_for_nul(found)
         known = self.texts_known and self._reports.sure and self._searched.looks_at_all
-        return known and (self._tree.is_confined or not self._reports.binary)
+        return known and (self._tree.is_confined or not self._reports.binary | self._unseen)
+
+    def _look_for_nul(self, found: Set[str]) -> None:
+        """Note which files are binary; `found` are those in which rg found something, NUL or not."""
+        binary, self.texts_known = self._searched.instead(nul_flags()).everything(self._part())
+        self._reports.sure = len(binary) <= GREP_REPORTED_FILES
+        if self._tree.is_confined and self._reports.sure:
+            self._reports.binary.update(binary)
+            self._reports.texts.update(set(self._searched.as_text().named(binary)).difference(found))
+        elif binary:
+            self._reports.sure = False
 
     def _taken_for_binary(self) -> set[str]:
         """What rg finds only where it takes no file for binary: some are, as opening them shows."""
@@ -387,7 +420,7 @@ class Finding:
         root = opened.enter_context(self._guard.open_folder(ROOT)).fileno() if self._confined else None
         shared = (self._guard, top, scope, self._request, self._deadline)
         sought, spare = self._sought()
-        reports = Reports()
+        reports = Reports(logged=not scope.hints().names)
         tree = Tree(*shared, self._share, root, sought, spare, reports=reports)
         heads = Tree(*shared, GREP_FILE_LEAST_S, root, late_flags(), heads=True)
         opened.callback(heads.close)

@@ -178,7 +178,7 @@ class Tree:
             runs += len(self._passed) == passed
         raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
 
-    def files_while(self, goes_well: Callable[[Child], bool]) -> Generator[str, None, bytes | None]:
+    def files_while(self, goes_well: Callable[[Child, Watch], bool]) -> Generator[str, None, bytes | None]:
         """Candidates in path order as long as that goes well, which is asked often.
 
         Returns:
@@ -231,8 +231,12 @@ class Tree:
 
     def as_text(self) -> Tree:
         """The same search of all files, whatever NUL they hold."""
+        return self.instead([*self._sought, "--text"], self._spare)
+
+    def instead(self, sought: Sequence[str], spare: Sequence[str] | None = None) -> Tree:
+        """A search of the same files for something else; `sought` and `spare` as of this one."""
         tree = copy(self)
-        tree._sought, tree._reports = [*self._sought, "--text"], None
+        tree._sought, tree._spare, tree._reports = sought, spare, None
         return tree
 
     def begin(self) -> None:
@@ -258,7 +262,7 @@ class Tree:
         after: Cursor | None,
         least: bytes,
         at_once: bool,
-        goes_well: Callable[[Child], bool] | None = None,
+        goes_well: Callable[[Child, Watch], bool] | None = None,
     ) -> Generator[str, None, bytes | None]:
         """One process; where to take it up again when it was ended, None when it was not."""
         begun, self._begun = self._begun, None
@@ -268,7 +272,7 @@ class Tree:
         with child:
             records, watch = Records(), Watch(child, self._top, self._share, self._deadline)
             pause_s = CLOCK_S if goes_well is None else GREP_FIRST_HIT_S / 2
-            given_up = Doubt(watch.is_stuck if goes_well is None else lambda: not goes_well(child))
+            given_up = Doubt(watch.is_stuck if goes_well is None else lambda: not goes_well(child, watch))
             try:
                 for data in child.output(given_up, pause_s):
                     watch.begin()
@@ -338,14 +342,12 @@ class Tree:
         self, after: Cursor | None, *, at_once: bool = True, within: Deadline | None = None
     ) -> Child | None:
         """A process, in path order unless all its threads look `within` a time; None for nowhere to look."""
-        in_order = within is None
-        where = self._where(after)
-        if not where:
+        if not (where := self._where(after)):
             return None
         reports = None if after is not None else self._reports
-        said = [] if reports is None else [*reports.flags()]
-        order = "--sort=path" if in_order else "--sort=none"
+        order = "--sort=path" if within is None else "--sort=none"
         buffering = "--line-buffered" if at_once else "--block-buffered"
+        said = [] if reports is None else reports.flags()
         flags = [*self._flags(after), *said, order, buffering, "--", *where]
         return Child(
             flags,
@@ -354,7 +356,7 @@ class Tree:
             root=self._root,
             mapped=self._mapped,
             reports=reports,
-            memory=GREP_CHILD_BYTES if in_order else GREP_SWEEP_BYTES,
+            memory=GREP_CHILD_BYTES if within is None else GREP_SWEEP_BYTES,
         )
 
     def _came_through(self, child: Child) -> bool:
@@ -365,8 +367,7 @@ class Tree:
             # Files with a NUL are found then, too, and passed over when they are opened.
             self._sought = [*self._sought, "--text"]
             return False
-        refused = refusal(child.messages, self._request)
-        if refused is not None:
+        if (refused := refusal(child.messages, self._request)) is not None:
             if self._spare is None:
                 raise refused
             self._sought, self._spare = self._spare, None

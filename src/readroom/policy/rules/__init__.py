@@ -234,7 +234,8 @@ class Rules:
 def _folded(names: Sequence[str]) -> Sequence[str]:
     whole = "/".join(names)
     if whole.isascii():
-        return whole.lower().split("/") if names else []
+        lower = whole.lower()
+        return names if lower == whole else lower.split("/")
     return [byte_text(foldable(name).lower()) for name in names]
 
 
