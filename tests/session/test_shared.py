@@ -13,9 +13,8 @@ from typing import Any, final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from readroom.session.shared.database import Database
 
-from readroom.database import Execute
+from readroom.database import Database, Execute
 from readroom.database.sqlite import SqliteBackend
 from readroom.errors import StateFailed
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS

@@ -230,6 +230,8 @@ def status_of(error: ReadroomError) -> int:
     """The status of a failure at an address of this contract; of several, the highest."""
     if isinstance(error, errors.EditsFailed):
         return max(status_of(failure) for _, failure in error.failures)
+    if isinstance(error, errors.NotFound) and "file" in error.facts:
+        return HTTPStatus.BAD_REQUEST.value
     return next(status for kind, status in _STATUS if isinstance(error, kind)).value
 
 
