@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 
 from readroom.deadline import Deadline
-from readroom.engine.walk import Walk
+from readroom.engine.walk import Walk, in_order
 from readroom.errors import AbsentError, FailedError, RefusedError, TimedOut, TooLarge
 from readroom.limits import BLOCK_BYTES, LIST_MAX_DEPTH
 from readroom.limits.session import STORE_BYTES, STORE_FILES
@@ -37,7 +37,7 @@ def snapshot(guard: Guard, deadline: Deadline) -> MemoryStore:
         walk = Walk(guard, deadline, depth=LIST_MAX_DEPTH, ignores=ignores, enters=lambda path: True)
         with closing(walk.below(top, ROOT)) as runs:
             for run in runs:
-                for name in run.names:
+                for name in in_order(run.names):  # listings show them as they were put
                     if run.kind(name) is not EntryKind.FILE:
                         continue
                     path = WorkPath(run.prefix + name)
