@@ -220,6 +220,11 @@ def test_tables_of_toml_may_have_brackets_in_quotes() -> None:
         ("c", "GL_API void GL_APIENTRY glClear (int mask);\nint last;\n", ["glClear", "last"]),
         ("c", "U_CAPI int32_t U_EXPORT2\nu_count(int a);\nint last;\n", ["u_count", "last"]),
         ("c", "FT_EXPORT( FT_Fixed )\nFT_Sin( FT_Angle  angle );\nint last;\n", ["FT_Sin", "last"]),
+        (
+            "c",
+            "int BZ_API(first) (int a);\nint *BZ_API(second)(void);\nint last;\n",
+            ["first", "second", "last"],
+        ),
         ("c", "static zend_always_inline int first(int a)\n{\n\treturn a;\n}\n", ["first"]),
         ("c", "__owur OSSL_STATE SSL_get_state(const SSL *ssl);\nint last;\n", ["SSL_get_state", "last"]),
         (
@@ -240,6 +245,15 @@ def test_macros_where_projects_put_them_are_no_errors(language: str, text: str, 
     outline = build(text, language, Deadline(60))
     assert outline.partial is None
     assert [row.name for row in rows(outline.items)] == names
+
+
+def test_a_type_that_is_given_to_a_macro_is_shown_as_it_stands_and_its_end_is_certain_beside_errors() -> None:
+    text = "MY_API(void)\nfirst(int a);\n\nMY_API(const char *) second(void);\n\nint third(int a) @;\n"
+    items = [row.item for row in rows(build(text, "c", Deadline(60)).items)][:2]
+    assert [(item.signature, item.start, item.end, item.certain) for item in items] == [
+        ("MY_API(void) first(int a)", 1, 2, True),
+        ("MY_API(const char *) second(void)", 4, 4, True),
+    ]
 
 
 def test_a_macro_before_a_condition_is_no_type() -> None:

@@ -64,9 +64,9 @@ OUTLINE_PERCENT = 12
 """Of a file, in percent of its bytes: an outline with fields, constants and the like that is larger folds
 them. Outlines of the Python library without them have 8."""
 
-OUTLINE_KEYS_BYTES = 2_000
-"""Keys in keys of data are folded only in outlines that are longer: a shorter one is quickly read, and names
-of services, scripts or jobs are what most of them are asked for."""
+OUTLINE_SHORT_BYTES = 2_000
+"""Keys in keys of data, and signatures of headers, are folded only in outlines that are longer: a shorter one
+is quickly read, and names of services, scripts or jobs are what most of them are asked for."""
 
 OUTLINE_RUN = 12
 """Functions of a header that are named in one row where their signatures would flood an outline: the lines of

@@ -42,6 +42,9 @@ _UNBRACED = frozenset({"python", "ruby", "lua"})
 _MOST_LINE = 1_000
 """Characters of a line that are looked at, half of them at its end: each line is for every item in it."""
 
+_MOST_DECLARED = 8
+"""Lines of a declaration that ends with a semicolon, as of a function whose type has a line of its own."""
+
 _BODY = "compound_statement"
 
 _TAB = 8
@@ -192,7 +195,14 @@ class _Judge:
         if not self._ends_behind(item, item.end):
             return False
         # Where both witnesses agree, the end is not in doubt because of an error far inside.
-        return item.line == item.end or self._by_indent(item) == item.end
+        return item.line == item.end or self._by_indent(item) == item.end or self._is_declared(item)
+
+    def _is_declared(self, item: Item) -> bool:
+        """Whether it is a declaration on some lines of its own, which an error does not touch."""
+        if not self._braces or item.end - item.line > _MOST_DECLARED or self._touches(item.line, item.end):
+            return False
+        *before, last = self._texts[item.line : item.end + 1]
+        return last.endswith(";") and not any("{" in text or text.endswith(";") for text in before)
 
     def _touches(self, first: int, last: int) -> bool:
         """Whether an error lies in these lines."""

@@ -38,6 +38,8 @@ _COMMENTED = re.compile(rb"#|//|/\*|--|\{-")
 _MOST_HEAD = 1000
 """Bytes before a body in its line: all of a long line would be looked through for each body."""
 
+_UNOPENED = re.compile(r"[^()]*+\)")
+
 _MOST_WORDS = 200
 """Words of definitions in one body that are looked up one by one: each search begins at the body."""
 
@@ -455,12 +457,20 @@ class Walk:
                 before = self._comments_before(body)
                 end = before[0].start_byte if before else end
         text = self._source[start : min(end, start + _SIGNATURE_BYTES)].decode("utf-8", "ignore")
+        if _UNOPENED.match(text):
+            text = self._head(start) + text
         if not rule.cut:
             return shortened(text)
         cut = pattern(rule.cut).search(text)
         kept = shortened(text if cut is None else text[: cut.start()])
         # The name of a type may stand behind what was cut: typedef struct { ... } name.
         return kept if name in kept or name not in text[len(kept) :] else f"{kept} {name}"
+
+    def _head(self, start: int) -> str:
+        """What was blanked before a type that is given to a macro, as in `EXPORT(int) f(void)`."""
+        line = max(start - _MOST_HEAD, self._source.rfind(b"\n", 0, start) + 1)
+        head = self._source[line:start].decode("utf-8", "ignore").lstrip()
+        return head if head.rstrip().endswith("(") else ""
 
     def _comments_before(self, body: Node) -> list[Node]:
         """Comments before the first thing in a body stand outside it in some grammars."""

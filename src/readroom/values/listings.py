@@ -10,7 +10,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.limits.outline import OUTLINE_KEYS_BYTES, OUTLINE_RUN, OUTLINE_RUN_LINES
+from readroom.limits.outline import OUTLINE_RUN, OUTLINE_RUN_LINES, OUTLINE_SHORT_BYTES
 from readroom.values.files import RUN, Item, Row, folded_in, main_rows, rows
 
 
@@ -41,7 +41,7 @@ def listing(
 ) -> Listing:
     """All rows where they cost at most so much; else those that are not minor, less what a language folds."""
     if folds.nested:
-        most = max(most, OUTLINE_KEYS_BYTES)
+        most = max(most, OUTLINE_SHORT_BYTES)
     whole, left = list[Row](), most
     for row in rows(items):
         whole.append(row)
@@ -57,7 +57,7 @@ def listing(
         items, main = (fewer, kept) if kept else (items, main)
     if folds.nested:
         main = list(main_rows(_emptied(items, most, cost)))
-    if folds.runs and sum(map(cost, main)) > most:
+    if folds.runs and sum(map(cost, main)) > max(most, OUTLINE_SHORT_BYTES):
         main = list(_in_runs(main))
     return Listing(main, folded_in(items))
 

@@ -393,20 +393,19 @@ def test_keys_in_keys_are_folded_where_they_would_flood_an_outline_largest_first
 
 def test_functions_that_a_header_declares_in_a_row_are_named_where_their_signatures_would_flood_it() -> None:
     prototypes = "".join(
-        f"/* Takes {number}. */\nint take_{number}(int first,\n    int second);\n" for number in range(30)
+        f"/* Takes {number}. */\nint take_{number}(int first,\n    int second);\n" for number in range(66)
     )
     whole = "int whole(int a)\n{\n" + "    a += 1;\n" * 6 + "    return a;\n}\n"
-    caller = Driver(MemoryStore({"a.h": f"{prototypes}{whole}".encode()}))
+    short = prototypes[: prototypes.index("/* Takes 12.")]
+    caller = Driver(MemoryStore({"a.h": f"{prototypes}{whole}".encode(), "short.h": short.encode()}))
+    assert " [+" not in caller.call("read_file", path="short.h", view="outline").text
     reply = caller.call("read_file", path="a.h", view="outline")
     listed = rows(reply)
     assert listed[0].startswith("1-36 take_0, take_1, take_2, ")
-    assert [row[row.rindex(" [") :] for row in listed[:3]] == [
-        " [+12 signatures]",
-        " [+12 signatures]",
-        " [+6 signatures]",
-    ]
-    assert listed[3:] == ["91-100 int whole(int a)"]
-    assert "31 of 31 definitions" in reply.text
+    counts = [row[row.rindex(" [") :] for row in listed[:6]]
+    assert counts == [*[" [+12 signatures]"] * 5, " [+6 signatures]"]
+    assert listed[6:] == ["199-208 int whole(int a)"]
+    assert "67 of 67 definitions" in reply.text
     assert (
         'Not listed: signatures counted as [+]. All: read_file {"path":"a.h","view":"full_outline"}'
         in reply.text
@@ -417,4 +416,4 @@ def test_functions_that_a_header_declares_in_a_row_are_named_where_their_signatu
         for name in named:
             assert name in caller.call("read_file", path="a.h", symbol=name).text
     full = caller.call("read_file", path="a.h", view="full_outline")
-    assert "\n88-90 int take_29(int first, int second)\n" in full.text
+    assert "\n196-198 int take_65(int first, int second)\n" in full.text

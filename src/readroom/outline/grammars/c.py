@@ -41,7 +41,17 @@ def _inside(found: Node, kind: str) -> Node | None:
     inner = found.child_by_field_name("declarator")
     if inner is None and kind in ("parenthesized_declarator", "reference_declarator"):
         return found.named_children[-1] if found.named_children else None
-    return inner
+    is_given = inner is not None and kind == inner.type == "function_declarator"
+    return _given_name(inner) if is_given else inner
+
+
+def _given_name(inner: Node | None) -> Node | None:
+    """The name in `int API(name)(int a)`: no function gives another, so what is given to a macro is meant."""
+    given = None if inner is None else inner.child_by_field_name("parameters")
+    if given is None or given.named_child_count != 1:
+        return inner
+    name = given.named_children[0].child_by_field_name("type")
+    return name if name is not None and name.type == "type_identifier" else inner
 
 
 def _name_in(found: Node | None) -> Node | None:

@@ -238,6 +238,8 @@ class LocalStore:
         self.confinement = confinement
         self._notes = notes
         self._root: Root | None = opened
+        # Some file systems count no names of folders.
+        self._is_counted = os.fstat(opened.fd).st_nlink > 0
         self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
 
     def open(self, path: WorkPath) -> LocalSource:
@@ -254,7 +256,7 @@ class LocalStore:
         except OSError as error:
             raise self._failed(error, path) from None
         folder = LocalFolder(found)
-        if path == "." and os.fstat(found.fd).st_nlink == 0:
+        if path == "." and self._is_counted and os.fstat(found.fd).st_nlink == 0:
             # It can still be opened, and has no entries: that is not what its readers are to believe.
             folder.close()
             raise _removed(path)
@@ -275,7 +277,7 @@ class LocalStore:
 
         if path == ".":
             raise NotAFile(path, "folder")
-        if self._root is not None and os.fstat(self._root.fd).st_nlink == 0:
+        if self._is_removed():
             raise _removed(path)
         try:
             # Systems without confinement by the kernel have no files without a name either, or unsound ones.
@@ -301,9 +303,12 @@ class LocalStore:
 
     def _failed(self, error: OSError, path: WorkPath) -> ReadroomError:
         """The failure in our words: what is missing in a root that was removed is missing for that reason."""
-        root = self._root
-        is_removed = root is not None and error.errno == errno.ENOENT and os.fstat(root.fd).st_nlink == 0
+        is_removed = error.errno == errno.ENOENT and self._is_removed()
         return _removed(path) if is_removed else translated(error, path)
+
+    def _is_removed(self) -> bool:
+        root = self._root
+        return root is not None and self._is_counted and os.fstat(root.fd).st_nlink == 0
 
     def close(self) -> None:
         """Release the root, when calls that are still running are done with it."""
