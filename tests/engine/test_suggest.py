@@ -158,11 +158,12 @@ def test_no_name_is_suggested_whose_read_is_refused() -> None:
     assert near == ["logo.bin"]
 
 
+@pytest.mark.parametrize("behind", ["__init__/x.c", "{/*.c"])
 @pytest.mark.parametrize("tool", ["read_file", "grep_files", "list_directory"])
-def test_a_path_that_goes_on_behind_a_file_says_so(tool: str) -> None:
+def test_a_path_that_goes_on_behind_a_file_says_so(tool: str, behind: str) -> None:
     machine = driver()
     rest = {"pattern": "x"} if tool == "grep_files" else {}
-    error = fact(machine.call(tool, path="src/dict.py/__init__/x.c", **rest), "error")
+    error = fact(machine.call(tool, path=f"src/dict.py/{behind}", **rest), "error")
     assert error["facts"]["file"] == "src/dict.py"
     assert "src/dict.py is a file" in error["message"]
     if tool != "list_directory":

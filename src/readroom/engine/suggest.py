@@ -53,12 +53,12 @@ def with_near_names(
     commands = services.commands
     if commands is not None and request.path.startswith(f"{OUTPUTS[1:]}/") and commands.holds(kept):
         return NotFound(request.path, [kept])
-    pattern = _by_glob(request, services.guard)
+    inside = _file_above(services.guard, WorkPath(request.path))
+    pattern = _by_glob(request, services.guard) if inside is None else None
     if pattern is not None:
         return NotFound(request.path, next_request=pattern)
     verb = BY_REQUEST[type(request)]
     asked = _without_lines(request)
-    inside = _file_above(services.guard, WorkPath(request.path))
     is_wanted = partial(_can_be_read, services.guard) if isinstance(request, ReadRequest) else _any
     near = services.guard.near(asked.path, verb.near, deadline, is_wanted)
     if archives and (archive := _archive_in(services.guard, request.path)) is not None:

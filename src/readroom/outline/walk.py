@@ -38,6 +38,7 @@ _COMMENTED = re.compile(rb"#|//|/\*|--|\{-")
 _MOST_HEAD = 1000
 """Bytes before a body in its line: all of a long line would be looked through for each body."""
 
+_GIVEN_TYPES = frozenset({"function", "method"})
 _UNOPENED = re.compile(r"[^()]*+\)")
 
 _MOST_WORDS = 200
@@ -457,7 +458,7 @@ class Walk:
                 before = self._comments_before(body)
                 end = before[0].start_byte if before else end
         text = self._source[start : min(end, start + _SIGNATURE_BYTES)].decode("utf-8", "ignore")
-        if _UNOPENED.match(text):
+        if rule.kind in _GIVEN_TYPES and _UNOPENED.match(text):
             text = self._head(start) + text
         if not rule.cut:
             return shortened(text)
