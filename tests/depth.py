@@ -23,7 +23,7 @@ def depth(full: int, quick: int | None = None) -> int:
 
 
 def half(inputs: Iterable[_T]) -> list[_T]:
-    """Of inputs that each take long every second one, in every other run of a developer the others.
+    """Of inputs that each take long every second one: these or the others, by chance for each run.
 
     All of them in continuous integration, and where one process runs some of the tests: `-n0`.
     """
