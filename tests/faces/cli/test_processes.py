@@ -139,6 +139,16 @@ def test_closed_streams_are_no_failure_of_ours(root: Path) -> None:
     assert shell("readroom read --nonsense 2>&-", root).returncode == 2
 
 
+@pytest.mark.parametrize("settings", ["", "[budget]\ncall = 8000\n"])
+def test_closed_streams_are_a_client_that_is_gone(root: Path, settings: str) -> None:
+    """With settings it is another road that begins the server."""
+    if settings:
+        (root / "readroom.toml").write_text(settings, encoding="utf-8")
+    for streams in ("<&-", "</dev/null >&-", "<&- >&-"):
+        done = shell(f"readroom mcp . {streams}", root)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_full_disk_is_a_failure(root: Path) -> None:
     done = shell("ulimit -f 0; readroom read README.md > copy.txt", root)
     assert done.returncode == 5

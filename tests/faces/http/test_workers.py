@@ -246,6 +246,23 @@ def test_a_unix_socket_is_served_by_all_and_goes_with_them(tmp_path: Path, root:
     assert not path.exists()
 
 
+def test_workers_need_no_standard_streams(tmp_path: Path, root: Path) -> None:
+    """Some service managers and scripts start a server with all three closed."""
+    path = tmp_path / "agent.sock"
+    line = [sys.executable, "-m", "readroom", "serve", "--workers", "2", "--socket", str(path), str(root)]
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    with subprocess.Popen(["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *line], env=environment) as process:
+        answer = b""
+        while process.poll() is None and not answer:
+            with closing(socket.socket(socket.AF_UNIX)) as client, suppress(OSError):
+                client.connect(str(path))
+                client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+                answer = client.recv(100)
+        assert answer.startswith(b"HTTP/1.1 200")
+        process.terminate()
+        assert process.wait(timeout=END_S) == 0
+
+
 def test_a_state_that_is_locked_is_said_and_nothing_is_unlimited(tmp_path: Path, root: Path) -> None:
     settings = "[budget]\nworkspace = 100000\n"
     state = tmp_path / "state"

@@ -158,7 +158,7 @@ class _Shown:
 
     def __init__(self) -> None:
         self._last = 0.0
-        self._visible = sys.stderr is not None and sys.stderr.isatty()
+        self._visible = sys.stderr.isatty()
 
     def tell(self, progress: work.Progress) -> None:
         """Show how far it is, when some time has passed since it was shown."""

@@ -56,7 +56,7 @@ def _decoded(arguments: str) -> object:
 
 
 def _standard_input() -> bytes:
-    return b"" if sys.stdin is None else sys.stdin.buffer.read()
+    return sys.stdin.buffer.read()
 
 
 call = subcommand(

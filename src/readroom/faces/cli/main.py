@@ -17,6 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if refusal is not None:
         print(refusal, file=sys.stderr)
         return 5  # ExitCode.FAILED, before anything is imported
+    _open_closed_streams()
     # What is imported never becomes garbage: to look for it costs 5 ms of 130. `_start` turns it on again.
     gc.disable()
     try:
@@ -41,6 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130  # as shells report a program that SIGINT ended: 128 + 2
     finally:
         gc.enable()
+
+
+def _open_closed_streams() -> None:
+    """Give standard streams that were closed by who started us an end that is nothing.
+
+    A file that is opened later would get the number of one, and be read or written as what it was.
+    """
+    import os
+
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            number = os.open(os.devnull, os.O_RDWR)  # the lowest that is free: that of the stream
+            os.set_inheritable(number, True)
+            stream = os.fdopen(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
+            setattr(sys, name, stream)
 
 
 def _import_msgspec() -> None:

@@ -38,7 +38,7 @@ _EVERY_S = 0.1
 def show(text: str, arguments: Mapping[str, Fact] = MappingProxyType({})) -> None:
     """Print the text of a reply; `arguments` of the call say what is worth a colour on a terminal."""
     out = sys.stdout
-    if out is not None and out.isatty():
+    if out.isatty():
         _paint(text, out, arguments)
     else:
         write((text + "\n").encode("utf-8", "backslashreplace"))
@@ -47,7 +47,7 @@ def show(text: str, arguments: Mapping[str, Fact] = MappingProxyType({})) -> Non
 def show_result(reply: Reply) -> None:
     """Print the reply as one JSON object in the shape of an MCP tool result."""
     result = tool_result(reply)
-    if sys.stdout is not None and sys.stdout.isatty():
+    if sys.stdout.isatty():
         import json  # msgspec indents nothing
 
         write((json.dumps(result, indent=2) + "\n").encode())
@@ -77,8 +77,6 @@ def write(data: bytes) -> None:
         StoreFailed: The system refuses the bytes.
     """
     out = sys.stdout
-    if out is None:
-        return
     try:
         out.buffer.write(data)
         out.flush()
@@ -90,9 +88,7 @@ def write(data: bytes) -> None:
 
 
 def complain(text: str) -> None:
-    """Print a line on standard error, if there is one."""
-    if sys.stderr is None:
-        return
+    """Print a line on standard error."""
     try:
         print(visible(text), file=sys.stderr, flush=True)
     except OSError:
@@ -108,9 +104,9 @@ def notify(record: Contract) -> None:
 class ProgressLine(Closeable):
     """One line on a person's terminal that says how far long work is, and disappears with it."""
 
-    def __init__(self, out: TextIO | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         """`out` is where a person may look; anything but a terminal gets nothing."""
-        self._out = out if out is not None and out.isatty() else None
+        self._out = out if out.isatty() else None
         self._clock = clock
         self._next = clock() + _QUIET_S
         self._shown = False

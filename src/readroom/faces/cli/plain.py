@@ -40,8 +40,6 @@ def show_help() -> int | None:
             text = file.read()
     except FileNotFoundError:
         return None
-    if out is None:
-        return None
     try:
         out.write(text)
         out.flush()

@@ -213,7 +213,7 @@ def _current_hash(where: Where, arguments: Mapping[str, Fact]) -> str:
 
 
 def _standard_input(argument: str) -> str:
-    data = b"" if sys.stdin is None else sys.stdin.buffer.read(CHANGE_TEXT_BYTES + 1)
+    data = sys.stdin.buffer.read(CHANGE_TEXT_BYTES + 1)
     try:
         return data.decode()
     except UnicodeDecodeError as error:
