@@ -124,6 +124,7 @@ class Engine:
         """
         if self._closed:
             raise Closed
+        self.services.guard.store.require_root()
         services, verb = self._services(record, request, caller), BY_REQUEST[type(request)]
         own = guard = services.guard
         for name in verb.paths:

@@ -211,6 +211,9 @@ class Store(Protocol):
     def confinement(self) -> str:
         """What keeps links from leading out: "kernel", "walk", or "none" where there is no outside."""
 
+    def require_root(self) -> None:
+        """Raise StoreFailed when this is not what its name means any more."""
+
     def open(self, path: WorkPath) -> Source:
         """Open a regular file for reading, without ever blocking on a pipe or device."""
 

@@ -41,6 +41,9 @@ class OutputsMount:
         """The local folder that holds the files."""
         return self._outputs.folder
 
+    def require_root(self) -> None:
+        """Nothing else can take its place."""
+
     def open(self, path: WorkPath) -> LocalSource:
         """Open an output for reading. Raises NotAFile, or OutputGone when there is none of that name."""
         if path in (OUTPUTS, ROOT):

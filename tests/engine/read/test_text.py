@@ -523,6 +523,9 @@ class Restless:
         self.name, self.folder, self.roots = store.name, store.folder, store.roots
         self.confinement = store.confinement
 
+    def require_root(self) -> None:
+        self._store.require_root()
+
     def open(self, path: WorkPath) -> Source:
         return _RestlessSource(self._store.open(path), self)
 

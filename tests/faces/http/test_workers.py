@@ -119,6 +119,19 @@ def test_a_worker_that_dies_is_replaced_and_others_answer_meanwhile(tmp_path: Pa
         assert not set(after) & set(before)
 
 
+def test_why_a_worker_cannot_start_is_said(tmp_path: Path, root: Path) -> None:
+    """In one line: it is the disk or the database of the operator, and no defect."""
+    with open_agent(tmp_path / "state", "--workers", "2", str(root)) as found:
+        first, *_ = wait_for(2, found)
+        (tmp_path / "state" / "readroom" / "state.sqlite3").write_bytes(b"no database " * 1000)
+        os.kill(first, signal.SIGKILL)
+        assert found.process.stderr is not None
+        killed, said, ended = (found.process.stderr.readline() for _ in range(3))
+    assert b"was ended by signal 9" in killed
+    assert b"a worker could not go on: The shared state " in said
+    assert b"has ended with code 1" in ended
+
+
 def test_tokens_set_aside_by_a_dead_worker_are_free_again(tmp_path: Path, root: Path) -> None:
     settings = "[budget]\nworkspace = 20000\n"
     with cluster(tmp_path / "state", root, None, settings, "--open", "--allow-commands") as found:

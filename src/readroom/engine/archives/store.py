@@ -103,6 +103,9 @@ class MemberStore(Struct, dict=True):
         """Close a guard together with this store: that of the archive which holds this one."""
         self._outer.append(outer)
 
+    def require_root(self) -> None:
+        """Nothing else can take its place."""
+
     def open(self, path: WorkPath) -> Source:
         """Open a member for reading."""
         inner, member = self._found(path)

@@ -20,7 +20,7 @@ from typing import NoReturn, TypeAlias, final
 
 from msgspec import Struct
 
-from readroom.errors import Internal
+from readroom.errors import Internal, ReadroomError
 from readroom.limits import MCP_EXIT_S, SERVE_EXIT_S
 from readroom.limits.session import WORKER_LEAST_S, WORKER_MOST_S, WORKER_READY_S
 from readroom.log import log
@@ -122,6 +122,8 @@ class Supervisor:
                 if worker.pid:
                     os.close(worker.pipe)
             code = self._work(lambda: _tell(writing), self._lifeline)
+        except ReadroomError as error:
+            log().error("a worker could not go on: %s", error)
         except BaseException:
             log().exception("a worker could not go on")
         finally:

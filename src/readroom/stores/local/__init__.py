@@ -1,7 +1,8 @@
 """A local folder as a store, confined by the kernel or by a walk of our own.
 
 The root is held by one descriptor for the life of the store: what is opened is
-below that folder, wherever it is moved to and whatever takes its name.
+below that folder, wherever it is moved to.  When another folder takes its name,
+`require_root` says so.
 
 Knows: the root, the kernel's ways of staying below it, and changes that are whole or not at all.
 Does not know: policies and contents.
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, final
 from msgspec.structs import replace
 
 from readroom.closeable import Closeable
-from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, ReadroomError, StoreFailed
+from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
 from readroom.limits import SMALL_FILE_BYTES
 from readroom.paths import WorkPath, join
 from readroom.stores.local import openat2
@@ -225,7 +226,7 @@ class LocalStore:
             NotFound, NotAFolder, NoPermission: There is no such folder, or it may not be read.
             StoreFailed: "kernel" was asked for and this system has no such thing.
         """
-        path = os.path.abspath(os.fspath(root))
+        self._path = path = os.path.abspath(os.fspath(root))
         self.name = os.path.realpath(path)
         self.folder = self.name
         self.roots = (path,) if path == self.name else (path, self.name)
@@ -238,36 +239,46 @@ class LocalStore:
         self.confinement = confinement
         self._notes = notes
         self._root: Root | None = opened
+        status = os.fstat(opened.fd)
+        self._identity = (status.st_dev, status.st_ino)
         # Some file systems count no names of folders.
-        self._is_counted = os.fstat(opened.fd).st_nlink > 0
+        self._is_counted = status.st_nlink > 0
         self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
+
+    def require_root(self) -> None:
+        """Raise StoreFailed when the root was removed, or its name means another folder by now.
+
+        One that was moved, and whose name means nothing, is served where it is.
+        """
+        root = self._root
+        try:
+            status = os.stat(self._path)
+            is_there = (status.st_dev, status.st_ino) == self._identity
+        except OSError:
+            is_there = root is None or not self._is_counted or os.fstat(root.fd).st_nlink > 0
+        if not is_there:
+            raise StoreFailed(".", _REPLACED, "Ask the user to start readroom again.")
 
     def open(self, path: WorkPath) -> LocalSource:
         """Open a regular file for reading, without ever blocking on a pipe or device."""
         try:
             return LocalSource(self._way.file(path))
         except OSError as error:
-            raise self._failed(error, path) from None
+            raise translated(error, path) from None
 
     def open_folder(self, path: WorkPath) -> LocalFolder:
         """Open a folder."""
         try:
-            found = self._way.folder(path)
+            return LocalFolder(self._way.folder(path))
         except OSError as error:
-            raise self._failed(error, path) from None
-        folder = LocalFolder(found)
-        if path == "." and self._is_counted and os.fstat(found.fd).st_nlink == 0:
-            # It can still be opened, and has no entries: that is not what its readers are to believe.
-            folder.close()
-            raise _removed(path)
-        return folder
+            raise translated(error, path) from None
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed inside the root."""
         try:
             real, status = self._way.stat(path)
         except OSError as error:
-            raise self._failed(error, path) from None
+            raise translated(error, path) from None
         return real, to_stat(status)
 
     def place(self, path: WorkPath) -> LocalPlace:
@@ -277,8 +288,6 @@ class LocalStore:
 
         if path == ".":
             raise NotAFile(path, "folder")
-        if self._is_removed():
-            raise _removed(path)
         try:
             # Systems without confinement by the kernel have no files without a name either, or unsound ones.
             nameless = self.confinement == "kernel"
@@ -300,15 +309,6 @@ class LocalStore:
             return None
         except OSError as error:
             raise translated(error, path) from None
-
-    def _failed(self, error: OSError, path: WorkPath) -> ReadroomError:
-        """The failure in our words: what is missing in a root that was removed is missing for that reason."""
-        is_removed = error.errno == errno.ENOENT and self._is_removed()
-        return _removed(path) if is_removed else translated(error, path)
-
-    def _is_removed(self) -> bool:
-        root = self._root
-        return root is not None and self._is_counted and os.fstat(root.fd).st_nlink == 0
 
     def close(self) -> None:
         """Release the root, when calls that are still running are done with it."""
@@ -332,9 +332,7 @@ _ROOT = "Give the path of a folder."
 """Advice for who opens one: there is no workspace yet whose tools could be named."""
 
 
-def _removed(path: str) -> StoreFailed:
-    problem = "the folder of this workspace was removed, and perhaps made anew, since it was opened"
-    return StoreFailed(path, problem, "Ask the user to start readroom again.")
+_REPLACED = "the folder of this workspace was removed, or another has taken its place, since it was opened"
 
 
 def _no_root(path: str) -> NotFound:

@@ -338,6 +338,9 @@ class MemoryStore:
                 raise NotFound(path)
             self._bytes -= size_of(folder.names.pop(name))
 
+    def require_root(self) -> None:
+        """Nothing else can take its place."""
+
     def open(self, path: WorkPath) -> MemorySource:
         """Open a file."""
         real, node = self._found(path)
