@@ -18,6 +18,8 @@ import pytest
 from readroom.lens import work
 from readroom.lens.audit import Options
 from readroom.lens.normal_form import FINDINGS, KINDS, SkippedPart
+from readroom.lens.report import Spent, Totals
+from readroom.lens.report.terminal import summary
 from readroom.lens.sessions import Audited
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, numbered, record, returned, said
@@ -52,6 +54,19 @@ def test_the_summary_names_clients_tools_files_and_findings(codex: Path) -> None
         assert word in done.stdout
     assert "2 files passed over" in done.stdout
     assert "correct-horse" not in done.stdout
+
+
+def test_what_the_summary_leaves_out_is_counted() -> None:
+    totals = Totals()
+    totals.clients = {f"client {number}": Spent() for number in range(9)}
+    totals.tools = {f"tool {number}": Spent() for number in range(10)}
+    totals.files = {f"file {number}": Spent() for number in range(1008)}
+    said = summary(totals, 5, secrets=True).split("\n")
+    assert [line for line in said if " more" in line] == [
+        "Clients: client 0, client 1, client 2, client 3, client 4, client 5 and 3 more",
+        "and 2 more",
+        "and 1,000 more",
+    ]
 
 
 @pytest.mark.parametrize(("kinds", "code"), [("secrets", 6), ("hidden,instructions", 0), ("any", 6)])

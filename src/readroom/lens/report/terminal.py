@@ -12,6 +12,7 @@ from readroom.lens.report import Spent, Totals, dearest_of, passed_over, plain, 
 
 _NAME_CHARS = 44
 _TOP = 8
+_CLIENTS = 6
 
 
 def summary(totals: Totals, listed: int, secrets: bool) -> str:
@@ -38,8 +39,9 @@ def _heading(totals: Totals) -> Iterator[str]:
         f"{counted(totals.sessions, 'session')}{agents} in {counted(totals.records, 'record')}; "
         f"{counted(totals.turns, 'request')}, {counted(totals.calls, 'call')}"
     )
-    clients = ", ".join(plain(name, 60) for name, _ in dearest_of(totals.clients, 6))
-    yield f"Clients: {clients}"
+    clients = ", ".join(plain(name, 60) for name, _ in dearest_of(totals.clients, _CLIENTS))
+    more = f" and {len(totals.clients) - _CLIENTS:,} more" if len(totals.clients) > _CLIENTS else ""
+    yield f"Clients: {clients}{more}"
     about = "" if totals.exact else "about "
     yield (
         f"Results of tools: {about}{totals.result_tokens:,} tokens once, "
@@ -64,6 +66,8 @@ def _table(name: str, spent: dict[str, Spent]) -> Iterator[str]:
         label = label if len(label) <= _NAME_CHARS else "…" + label[1 - _NAME_CHARS :]
         figures = f"{cost.calls:>7,} {cost.tokens:>11,} {cost.carried_tokens:>13,} {cost.errors:>7,}"
         yield f"{label:<{_NAME_CHARS}} {figures}"
+    if len(spent) > _TOP:
+        yield f"and {len(spent) - _TOP:,} more"
 
 
 def _findings(totals: Totals, listed: int) -> Iterator[str]:
