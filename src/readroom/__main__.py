@@ -7,8 +7,11 @@ import sys
 
 # `python -m` looks for modules in the current folder first, which may be one that is served: what is imported
 # later would be its content.
-if not sys.flags.safe_path and sys.path[0] == os.getcwd() != os.path.dirname(os.path.dirname(__file__)):
-    del sys.path[0]
+try:
+    if not sys.flags.safe_path and sys.path[0] == os.getcwd() != os.path.dirname(os.path.dirname(__file__)):
+        del sys.path[0]
+except FileNotFoundError:
+    pass  # a folder that was removed, in which nothing is looked for
 
 from readroom.faces.cli.main import main
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from contextlib import closing
 
@@ -47,6 +49,34 @@ def test_work_that_fails_takes_no_thread_with_it(caplog: pytest.LogCaptureFixtur
         pool.submit(done.set, 1)
         assert done.wait(END_S)
     assert "could not be done" in caplog.text
+
+
+_WITHOUT_ROOM = """
+import resource, threading
+from readroom.faces.pool import Pool
+
+begun, over, last = threading.Event(), threading.Event(), threading.Event()
+pool = Pool("small")
+pool.submit(lambda: (begun.set(), over.wait()), 1)
+begun.wait()
+with open("/proc/self/statm") as file:
+    pages = int(file.read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 1_000_000,) * 2)  # no stack fits
+pool.submit(last.set, 2)
+over.set()
+last.wait()
+pool.close()
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="room for threads is bounded in Linux' way")
+def test_work_waits_for_the_threads_that_there_are_when_the_system_gives_no_more() -> None:
+    """As in a container that bounds its processes: a server would end, and what ran in it with it."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_ROOM], capture_output=True, timeout=END_S, check=False
+    )
+    assert (done.stdout, done.stderr) == (b"done\n", b"")
 
 
 def test_the_end_waits_for_what_was_begun_and_begins_nothing_more() -> None:

@@ -61,8 +61,13 @@ class Pool:
             if len(self._threads) < threads and not self._closed:
                 # A daemon: who ends without closing it does not wait for it.
                 thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                thread.start()
-                self._threads.append(thread)
+                try:
+                    thread.start()
+                except RuntimeError:  # the system has no room for one more; those there are go on
+                    if not self._threads:
+                        raise
+                else:
+                    self._threads.append(thread)
 
     def _run(self) -> None:
         self._own.add(threading.get_ident())

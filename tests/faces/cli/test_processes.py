@@ -149,6 +149,15 @@ def test_closed_streams_are_a_client_that_is_gone(root: Path, settings: str) -> 
         assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("command", ["ls", "read a", "explain a", "init", "serve --port 0", "audit --here"])
+def test_a_current_folder_that_was_removed_is_said(tmp_path: Path, command: str) -> None:
+    done = shell(f"mkdir gone && cd gone && rmdir ../gone && readroom {command}", tmp_path)
+    assert (done.returncode, done.stdout) == (4, b"")
+    assert (
+        done.stderr == b"readroom: The current folder was removed. Go to another, or name one with --root.\n"
+    )
+
+
 def test_a_full_disk_is_a_failure(root: Path) -> None:
     done = shell("ulimit -f 0; readroom read README.md > copy.txt", root)
     assert done.returncode == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -41,10 +42,19 @@ def exit_code_of(facts: Mapping[str, Fact]) -> ExitCode:
 def unexpected(error: Exception) -> ExitCode:
     """What a command did not turn into a reply: said on standard error, a defect also in the log."""
     if not isinstance(error, ReadroomError):
-        log().exception("the command failed")
-        error = Internal(type(error).__name__)
+        error = _outer(error)
     output.complain(f"readroom: {error}")
     return exit_code(type(error))
+
+
+def _outer(error: Exception) -> ReadroomError:
+    """What a failure that is none of ours means."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return AbsentError("The current folder was removed", "Go to another, or name one with --root.")
+    log().exception("the command failed")
+    return Internal(type(error).__name__)
 
 
 def worded(facts: Mapping[str, Fact], root: str | None) -> str:
