@@ -150,16 +150,35 @@ def test_tokens_set_aside_by_a_dead_worker_are_free_again(tmp_path: Path, root: 
         assert held == (0,)
 
 
-def test_told_to_end_it_lets_calls_finish(tmp_path: Path, root: Path) -> None:
-    options = ("--workers", "2", "--allow-commands", str(root))
+@pytest.mark.parametrize(
+    ("count", "number"), [(1, signal.SIGHUP), (2, signal.SIGHUP), (2, signal.SIGTERM)], ids=str
+)
+def test_told_to_end_it_lets_calls_finish(
+    tmp_path: Path, root: Path, count: int, number: signal.Signals
+) -> None:
+    """Told by who started it, or by a terminal that is closed."""
+    options = ("--workers", str(count), "--allow-commands", str(root))
     with open_agent(tmp_path / "state", *options) as found, closing(found.connect()) as connection:
         begin(connection, root, "sleep 1; echo done")
         pids = workers(found)
-        found.process.send_signal(signal.SIGTERM)
+        found.process.send_signal(number)
         answer = connection.getresponse()
         assert (answer.status, b"done" in answer.read()) == (200, True)
         assert found.process.wait(END_S) == 0
         assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_a_server_outlives_its_terminal_where_it_was_asked_to(tmp_path: Path, root: Path) -> None:
+    """As `nohup` does: the signal is ignored from the start."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with open_agent(tmp_path / "state", "--workers", "2", str(root)) as found:
+            for pid in (found.process.pid, *wait_for(2, found)):
+                os.kill(pid, signal.SIGHUP)
+            assert found.request("GET", "/healthz").status == 200
+            assert found.process.poll() is None
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def figure(found: Agent, name: str) -> float:

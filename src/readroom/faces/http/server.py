@@ -255,7 +255,7 @@ class Served(Struct):
 def serve_http(
     served: Served, bound: socket.socket, *, on_ready: Callable[[], None], lifeline: int | None = None
 ) -> None:
-    """Serve any number of clients until SIGINT or SIGTERM comes.
+    """Serve any number of clients until SIGINT, SIGTERM or SIGHUP comes.
 
     Args:
         served: What is served.
@@ -356,6 +356,8 @@ class _Web(uvicorn.Server):
         """The user at the keyboard wants it to end: nothing is waited for."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # a terminal that is closed; not under `nohup`
+            signal.signal(signal.SIGHUP, self.handle_exit)
         await super().startup(sockets)
         for socket_ in sockets or ():
             # asyncio takes as many at once as may wait, and both are one number there.

@@ -28,7 +28,8 @@ from readroom.log import log
 Work: TypeAlias = "Callable[[Callable[[], None], int], int]"
 """What a worker does, given what to call when it is ready, and its lifeline; returns its exit code."""
 
-_ENDING = (signal.SIGTERM, signal.SIGINT)
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""The last is that of a terminal which is closed, and is not heard where it was ignored before (`nohup`)."""
 _LATE_S = SERVE_EXIT_S + MCP_EXIT_S + 5.0
 """After that workers that still run are killed."""
 
@@ -68,7 +69,7 @@ class Supervisor:
         self._failed = 0
 
     def run(self) -> None:
-        """Until SIGTERM or SIGINT has come and all workers have ended. Raises Internal if none can start."""
+        """Until a signal to end has come and all workers have ended. Raises Internal if none can start."""
         with self._signals() as wake:
             try:
                 while True:
@@ -110,7 +111,7 @@ class Supervisor:
         code = 1
         try:
             signal.set_wakeup_fd(-1)
-            for number in _ENDING:
+            for number in _heard():
                 signal.signal(number, signal.SIG_DFL)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
@@ -140,7 +141,7 @@ class Supervisor:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
-        before = {number: signal.signal(number, self._end) for number in _ENDING}
+        before = {number: signal.signal(number, self._end) for number in _heard()}
         before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         wakes = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         try:
@@ -221,6 +222,11 @@ class Supervisor:
             if worker.pid:
                 with suppress(ProcessLookupError):
                     os.kill(worker.pid, number)
+
+
+def _heard() -> list[signal.Signals]:
+    """The signals that end it."""
+    return [one for one in _ENDING if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN]
 
 
 def _tell(pipe: int) -> None:
