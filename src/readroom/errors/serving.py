@@ -71,7 +71,7 @@ class WrongMediaType(UsageError):
 
     def __init__(self, given: str) -> None:
         super().__init__(
-            f"The body has the type {_brief(given) or 'of nothing'!r}",
+            f"The body has the type {_brief(given)!r}" if given else "The body has no type",
             "Send JSON, with the header Content-Type: application/json.",
             facts={"given": _brief(given)},
         )

@@ -146,6 +146,7 @@ def test_a_body_that_is_no_json_is_refused(opened: Agent, body: bytes) -> None:
 def test_a_form_is_refused_as_a_page_can_send_it_unasked(opened: Agent) -> None:
     answer = opened.request("POST", "/v1/native/read_file", b'{"path":"a.txt"}')
     assert (answer.status, answer.code) == (415, "wrong_media_type")
+    assert answer.json["error"]["message"].startswith("The body has no type. Send JSON")
 
 
 def test_a_body_too_large_is_refused_before_it_is_sent(opened: Agent) -> None:
