@@ -60,6 +60,8 @@ def allowed(rules: Rules, path: str, *, folder: bool = False) -> bool:
         "client_secret_123.json",
         "infra/terraform.tfstate",
         ".bash_history",
+        "etc/shadow",
+        "rootfs/etc/gshadow-",
     ],
 )
 def test_credentials_keys_and_git_internals_are_denied(path: str) -> None:
@@ -93,6 +95,8 @@ def test_credentials_keys_and_git_internals_are_denied(path: str) -> None:
         "config",
         "credentials.md",
         "main.tf",
+        "css/shadow",
+        "etc/shadow.css",
     ],
 )
 def test_what_only_looks_like_it_is_allowed(path: str) -> None:

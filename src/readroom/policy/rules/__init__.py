@@ -347,6 +347,10 @@ _DENIED: dict[str, Sequence[str]] = {
         "**/.gem/credentials",
         "**/.config/gh/hosts.yml",
         ".vault-token",
+        "**/etc/shadow",
+        "**/etc/shadow-",
+        "**/etc/gshadow",
+        "**/etc/gshadow-",
     ),
     _CLOUD: (
         "**/.aws/credentials",
