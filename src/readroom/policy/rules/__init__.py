@@ -277,6 +277,7 @@ SOURCE = "defaults"
 _ENVIRONMENT = "environment files hold credentials"
 _KEY = "private keys"
 _VAULT = "stores of keys or passwords"
+_AGENTS = "login credentials of agents"
 _LOGIN = "login credentials"
 _CLOUD = "cloud credentials"
 _STATE = "infrastructure state holds secrets in plain text"
@@ -330,6 +331,21 @@ _DENIED: dict[str, Sequence[str]] = {
         "*.keychain",
         "*.keychain-db",
         ".password-store/",
+        "**/keyrings/*.keyring",
+        "**/.mozilla/firefox/",
+        "**/.config/chromium/",
+        "**/.config/google-chrome/",
+        "**/Application Support/Google/Chrome/",
+        "**/sops/age/keys.txt",
+    ),
+    _AGENTS: (
+        "**/.claude/.credentials.json",
+        "**/.codex/auth.json",
+        "**/.gemini/oauth_creds.json",
+        "**/.qwen/oauth_creds.json",
+        "**/share/opencode/auth.json",
+        "**/github-copilot/apps.json",
+        "**/github-copilot/hosts.json",
     ),
     _LOGIN: (
         ".netrc",
@@ -345,7 +361,19 @@ _DENIED: dict[str, Sequence[str]] = {
         "**/.cargo/credentials",
         "**/.cargo/credentials.toml",
         "**/.gem/credentials",
+        "**/.composer/auth.json",
         "**/.config/gh/hosts.yml",
+        "**/.config/glab-cli/config.yml",
+        "**/.config/git/credentials",
+        "**/.subversion/auth/",
+        "**/.m2/settings.xml",
+        "**/.gradle/gradle.properties",
+        "**/.config/containers/auth.json",
+        "**/.cache/huggingface/token",
+        "**/.kaggle/kaggle.json",
+        "**/.pulumi/credentials.json",
+        ".mylogin.cnf",
+        ".authinfo",
         ".vault-token",
         "**/etc/shadow",
         "**/etc/shadow-",
@@ -370,14 +398,7 @@ _DENIED: dict[str, Sequence[str]] = {
         ".databrickscfg",
     ),
     _STATE: ("*.tfstate", "*.tfstate.backup", ".terraformrc", "terraform.rc", "credentials.tfrc.json"),
-    _TYPED: (
-        ".bash_history",
-        ".zsh_history",
-        ".python_history",
-        ".node_repl_history",
-        ".psql_history",
-        ".mysql_history",
-    ),
+    _TYPED: (".*_history", "fish_history"),
 }
 
 RULES: tuple[Rule, ...] = tuple(
