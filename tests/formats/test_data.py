@@ -319,6 +319,26 @@ def test_a_window_of_a_columnar_file_is_what_its_own_reader_has(form: str) -> No
     assert any("list<" in line for line in schema)
 
 
+def test_a_column_of_a_type_that_python_has_nothing_for_costs_no_other() -> None:
+    out = io.BytesIO()
+    table = pa.table({"age": pa.array([pa.MonthDayNano([1, 2, 3])] * 2), "n": [5, 6]})
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    data = bytearray(out.getvalue())
+    changed = [at for at in range(400) if data[at] == 2 and _as_months(data, at)]
+    data[changed[0]] = 0  # intervals of months in place of those of months, days and nanoseconds
+    part = columnar.open_document(io.BytesIO(bytes(data))).part(1)
+    assert _rows(part) == [["<month_interval>", "5"], ["<month_interval>", "6"]]
+
+
+def _as_months(data: bytearray, at: int) -> bool:
+    changed = bytes(data[:at]) + b"\0" + bytes(data[at + 1 :])
+    try:
+        return "month_interval" in str(pa.ipc.open_stream(changed).schema)
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+
+
 _SMALL = {form: _columnar(form, 50) for form in ("parquet", "feather", "stream")}
 
 

@@ -44,6 +44,7 @@ HEADERS = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
 """Those that are shown, in this order; the others are counted."""
 
 _KNOWN = frozenset(name.lower() for name in HEADERS)
+_PACKED = frozenset(("application/ms-tnef", "application/vnd.ms-tnef"))
 _NOT_OPENED = frozenset(("eml", "msg"))
 
 
@@ -131,15 +132,11 @@ class Mail:
             return
         self._entries.append(_Entry(title, level, letter=letter, path=path))
         for attachment in letter.attachments:
-            if attachment.letter is not None and level < MAIL_DEPTH:
-                try:
-                    inner = attachment.letter()
-                except Unreadable:
-                    inner = None
-                if inner is not None:
-                    place = inside(path, attachment.name)
-                    self._lay_out(inner, inner.subject or attachment.name, level + 1, place)
-                    continue
+            inner = _letter_in(attachment) if level < MAIL_DEPTH else None
+            if inner is not None:
+                place = inside(path, attachment.name)
+                self._lay_out(inner, inner.subject or attachment.name, level + 1, place)
+                continue
             if len(self._entries) < MAIL_PARTS:
                 place = inside(path, attachment.name)
                 self._entries.append(_Entry(attachment.name, level + 1, attachment=attachment, path=place))
@@ -156,6 +153,19 @@ class Mail:
             if self._entries[at].level == level + 1:
                 numbers.append(at + 1)
         return numbers
+
+
+def _letter_in(attachment: Attachment) -> Letter | None:
+    """The message that an attachment is, or that Outlook packed into it; None where it can be no part."""
+    try:
+        if attachment.letter is not None:
+            return attachment.letter()
+        if attachment.mime in _PACKED or attachment.name.lower() == "winmail.dat":
+            packed: Letter = importlib.import_module(OPENERS["tnef"]).letter(attachment.data())
+            return packed
+    except Unreadable:
+        pass
+    return None
 
 
 def inside(path: str, name: str) -> str:
