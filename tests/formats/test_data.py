@@ -29,7 +29,13 @@ from readroom.formats.data import (
 from readroom.formats.data.values import aligned, cell
 from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
-from readroom.limits.documents import BRIEF_ROWS, FIELD_CHARS, SAMPLE_ROWS, SQLITE_COPIED_BYTES
+from readroom.limits.documents import (
+    BRIEF_ROWS,
+    FIELD_CHARS,
+    SAMPLE_ROWS,
+    SQLITE_COPIED_BYTES,
+    SQLITE_VALUE_BYTES,
+)
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
 from tests.hostile import tables as hostile
@@ -127,6 +133,19 @@ def test_columns_are_picked_by_name_number_and_range(tmp_path: Path) -> None:
             found.part(2, Area(1, 1, columns="nome"))
     columns = [DataColumn(name, "") for name in ("a", "b, c", "3", "A")]
     assert list(picked_columns("'b, c',3,A,a", columns)) == [1, 2, 3, 0]
+
+
+def test_bytes_larger_than_a_value_may_be_cost_no_row(tmp_path: Path) -> None:
+    path = _database(
+        tmp_path / "a.db",
+        "CREATE TABLE t (name, data)",
+        f"INSERT INTO t VALUES ('large', zeroblob({SQLITE_VALUE_BYTES + 8}))",
+        "INSERT INTO t VALUES ('small', x'01')",
+    )
+    with path.open("rb") as file:
+        rows = _rows(sqlite.open_document(file).part(1))
+    assert [row[0] for row in rows] == ["large", "small"]
+    assert f"{SQLITE_VALUE_BYTES + 8:,} bytes" in rows[0][1]
 
 
 def test_the_file_is_left_alone(tmp_path: Path) -> None:
@@ -446,6 +465,8 @@ def test_csv_has_columns_types_and_rows() -> None:
         ("name,,at\nAnn,,1\n", "column 1 | column 2 | column 3", 2),
         (",,\nAnn,,1\n", "column 1 | column 2 | column 3", 2),
         (",0,1\n2,3,4\n", "column 1 | column 2 | column 3", 2),
+        ("a,b,a,a\nx,y,1,2\n", "a | b | a (2) | a (3)", 1),
+        ("yes,no,yes\nno,no,yes\n", "column 1 | column 2 | column 3", 2),
     ],
 )
 def test_a_header_may_name_all_columns_but_the_first_or_the_last(text: str, header: str, rows: int) -> None:

@@ -197,6 +197,15 @@ def test_compressed_tables_are_tables(tmp_path: Path) -> None:
             assert "key" in space.read(path, view="outline").text
 
 
+def test_a_schema_that_cannot_be_read_is_no_table_of_a_number() -> None:
+    data = _parquet(["v0"])
+    with Workspace(MemoryStore({"d.parquet": data[:-8] + b"\xff\xff\xff\x7fPAR1"})) as space:
+        assert (
+            "cannot be read: it is damaged"
+            in space.call("read_file", {"path": "d.parquet", "pages": "schema"}).text
+        )
+
+
 def test_compressed_documents_are_documents() -> None:
     page = pdf([["first page"], ["second page"]])
     files = {f"d.pdf.{SUFFIX[kind]}": pack(page) for kind, pack in PACK.items()}

@@ -58,6 +58,12 @@ def test_attachments_are_parts_that_show_what_they_are() -> None:
     assert document.part(5).notes == ["It is a binary file (application/x-y, 2 bytes), and is not shown."]
 
 
+def test_names_of_attachments_that_could_be_misread_are_quoted() -> None:
+    message = _message()
+    message.add_attachment(b"x", maintype="text", subtype="plain", filename="\x1b[2Ja.txt]")
+    assert '[attachment: "\\033[2Ja.txt]", text/plain, 1 bytes: part 2]' in _opened(message).part(1).lines
+
+
 def test_a_message_in_a_message_is_a_part_and_so_is_what_it_carries() -> None:
     inner = _message("inner text\n")
     inner.replace_header("Subject", "inner")

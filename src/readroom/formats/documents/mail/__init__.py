@@ -38,6 +38,7 @@ from readroom.formats.kinds import IMAGE_TYPES, recognise, sniff
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_DEPTH, MAIL_PARTS
 from readroom.paths import BORDER
+from readroom.quoting import quote
 from readroom.text import encodings
 
 HEADERS = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
@@ -181,7 +182,7 @@ def written(number: int, letter: Letter, numbers: Sequence[int], path: str = "")
     for at, attachment in enumerate(letter.attachments):
         where = f": part {numbers[at]}" if at < len(numbers) else ""
         size = f", {attachment.size:,} bytes" if attachment.size else ""
-        listed.append(f"[attachment: {attachment.name}, {attachment.mime}{size}{where}]")
+        listed.append(f"[attachment: {quote(attachment.name)}, {quote(attachment.mime)}{size}{where}]")
     lines += ["", *listed] if listed else []
     paths = [inside(path, attachment.name) for attachment in letter.attachments]
     dropped = letter.dropped + Counter(
