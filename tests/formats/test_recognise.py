@@ -47,6 +47,8 @@ def test_an_archive_of_documents_is_an_archive() -> None:
         ("report.xls", b'\xef\xbb\xbf\r\n<TABLE border="1">', "html"),
         ("letter.doc", b"MIME-Version: 1.0\nContent-Type: multipart/related\n", "eml"),
         ("letter.docx", b"{\\rtf1 x}", "rtf"),
+        ("page.html", "<p>words</p>".encode("utf-16"), "html"),
+        ("page.html", b"<p>\0", None),
         ("page.mht", b"From: <Saved by Blink>\n", "eml"),
         ("letter.msg", b"Received: from a.test\r\n by b.test\r\nSubject: x\r\n\r\ntext", "eml"),
         ("letter.msg", b'msgid ""\nmsgstr: x\n', None),

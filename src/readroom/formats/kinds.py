@@ -308,6 +308,9 @@ _RTF = b"{\\rtf"
 _MESSAGE = re.compile(rb"(?:From [^\0\n]*\n|>?[!-9;-~]{1,80}:[^\0\n]*\n)(?:[!-9;-~]{1,80}:|[ \t]|\r?\n)")
 """How a message begins; behind its headers it may hold any bytes."""
 
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+"""How a text begins whose characters have two bytes each."""
+
 TNEF_MARK = b"\x78\x9f\x3e\x22"
 """A message as Outlook packs it for others of its kind, most often named winmail.dat."""
 
@@ -366,7 +369,8 @@ def recognise(path: str, head: bytes) -> Recognised | None:
         return Recognised("eml", is_text=b"\0" not in head)
     if ending in _TEXTS and not head.startswith((_RTF, _OLE)):
         kind = _TEXTS[ending]
-        is_text = head.strip() and b"\0" not in head
+        is_wide = kind == "html" and head.startswith(_WIDE)
+        is_text = head.strip() and (is_wide or b"\0" not in head)
         return Recognised(kind, is_text=True, only_asked=kind == "html") if is_text else None
     if ending in _OFFICE and (kind := next((kind for mark, kind in _AS_OFFICE if mark.match(head)), "")):
         return Recognised(kind, is_text=True)
