@@ -29,7 +29,13 @@ from readroom.formats.data import (
 from readroom.formats.data.values import aligned, cell
 from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
-from readroom.limits.documents import BRIEF_ROWS, FIELD_CHARS, SAMPLE_ROWS, SQLITE_COPIED_BYTES
+from readroom.limits.documents import (
+    BRIEF_ROWS,
+    FIELD_CHARS,
+    SAMPLE_ROWS,
+    SQLITE_COPIED_BYTES,
+    SQLITE_VALUE_BYTES,
+)
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
 from tests.hostile import tables as hostile
@@ -127,6 +133,19 @@ def test_columns_are_picked_by_name_number_and_range(tmp_path: Path) -> None:
             found.part(2, Area(1, 1, columns="nome"))
     columns = [DataColumn(name, "") for name in ("a", "b, c", "3", "A")]
     assert list(picked_columns("'b, c',3,A,a", columns)) == [1, 2, 3, 0]
+
+
+def test_bytes_larger_than_a_value_may_be_cost_no_row(tmp_path: Path) -> None:
+    path = _database(
+        tmp_path / "a.db",
+        "CREATE TABLE t (name, data)",
+        f"INSERT INTO t VALUES ('large', zeroblob({SQLITE_VALUE_BYTES + 8}))",
+        "INSERT INTO t VALUES ('small', x'01')",
+    )
+    with path.open("rb") as file:
+        rows = _rows(sqlite.open_document(file).part(1))
+    assert [row[0] for row in rows] == ["large", "small"]
+    assert f"{SQLITE_VALUE_BYTES + 8:,} bytes" in rows[0][1]
 
 
 def test_the_file_is_left_alone(tmp_path: Path) -> None:
@@ -319,6 +338,26 @@ def test_a_window_of_a_columnar_file_is_what_its_own_reader_has(form: str) -> No
     assert any("list<" in line for line in schema)
 
 
+def test_a_column_of_a_type_that_python_has_nothing_for_costs_no_other() -> None:
+    out = io.BytesIO()
+    table = pa.table({"age": pa.array([pa.MonthDayNano([1, 2, 3])] * 2), "n": [5, 6]})
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table)
+    data = bytearray(out.getvalue())
+    changed = [at for at in range(400) if data[at] == 2 and _as_months(data, at)]
+    data[changed[0]] = 0  # intervals of months in place of those of months, days and nanoseconds
+    part = columnar.open_document(io.BytesIO(bytes(data))).part(1)
+    assert _rows(part) == [["<month_interval>", "5"], ["<month_interval>", "6"]]
+
+
+def _as_months(data: bytearray, at: int) -> bool:
+    changed = bytes(data[:at]) + b"\0" + bytes(data[at + 1 :])
+    try:
+        return "month_interval" in str(pa.ipc.open_stream(changed).schema)
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+
+
 _SMALL = {form: _columnar(form, 50) for form in ("parquet", "feather", "stream")}
 
 
@@ -426,6 +465,8 @@ def test_csv_has_columns_types_and_rows() -> None:
         ("name,,at\nAnn,,1\n", "column 1 | column 2 | column 3", 2),
         (",,\nAnn,,1\n", "column 1 | column 2 | column 3", 2),
         (",0,1\n2,3,4\n", "column 1 | column 2 | column 3", 2),
+        ("a,b,a,a\nx,y,1,2\n", "a | b | a (2) | a (3)", 1),
+        ("yes,no,yes\nno,no,yes\n", "column 1 | column 2 | column 3", 2),
     ],
 )
 def test_a_header_may_name_all_columns_but_the_first_or_the_last(text: str, header: str, rows: int) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 
 from tests.formats.documents import binary_sheets as binary
 from tests.formats.documents import compounds
+from tests.formats.documents import packed_mail as packs
 from tests.formats.documents.packages import zipped
 from tests.hostile.office import LAUGHS
 from tests.laws.planting_flows import OPEN_NAMES
@@ -362,6 +363,43 @@ def packed_msg() -> bytes:
     return compounds.message({"__substg1.0_10090102": packed}, p0037="words")
 
 
+# --- what Outlook packs -------------------------------------------------------------------------------------
+
+
+def deep_tnef() -> bytes:
+    """Messages in messages, three hundred deep."""
+    message = packs.packed(packs.attribute(packs.SUBJECT, b"words\0"))
+    for _ in range(300):
+        inner = packs.attribute(packs.ATTACHED, packs.properties({}, packs.object_of(message)), 2)
+        begin = packs.attribute(packs.BEGIN, b"", 2)
+        message = packs.packed(packs.attribute(packs.SUBJECT, b"words\0"), begin, inner)
+    return message
+
+
+def many_tnef() -> bytes:
+    """A million attachments without anything in them."""
+    return packs.packed(
+        packs.attribute(packs.SUBJECT, b"words\0"), packs.attribute(packs.BEGIN, b"", 2) * 10**6
+    )
+
+
+def lying_tnef() -> bytes:
+    """Four thousand million properties, recipients and values of one property, none of which is there."""
+    subject = packs.attribute(packs.SUBJECT, b"words\0")
+    counts = (b"\xff" * 4, b"\1\0\0\0\x1f\x10\x37\0" + b"\xff" * 4, b"\1\0\0\0\x03\x10\x37\0" + b"\xff" * 4)
+    lies = [packs.attribute(name, value) for value in counts for name in (packs.PROPERTIES, packs.RECIPIENTS)]
+    return packs.packed(subject, *lies, packs.attribute(packs.RECIPIENTS, b"\xff" * 4 + bytes(8 * MB)))
+
+
+def empty_tnef() -> bytes:
+    """A property that is there two million times."""
+    rows = struct.pack("<HH", 1, 0x3001) * (2 * MB)
+    return packs.packed(
+        packs.attribute(packs.SUBJECT, b"words\0"),
+        packs.attribute(packs.PROPERTIES, struct.pack("<I", 2 * MB) + rows),
+    )
+
+
 FILES: Mapping[str, Callable[[], bytes]] = {
     "laughs.fodt": laughs_fodt,
     "repeated.fods": repeated_fods,
@@ -409,4 +447,8 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "starts.mbox": starts_mbox,
     "deep.msg": deep_msg,
     "packed.msg": packed_msg,
+    "deep.tnef": deep_tnef,
+    "many.tnef": many_tnef,
+    "lying.tnef": lying_tnef,
+    "empty.tnef": empty_tnef,
 }

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from readroom.formats.documents.ooxml import OLE_MAGIC
+from readroom.formats.documents.compound import OLE_MAGIC
 from tests.formats.documents import packages
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

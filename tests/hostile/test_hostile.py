@@ -60,6 +60,10 @@ READABLE = {
     "letters-large.eml": "words",
     "letters-starts.mbox": "words",
     "letters-deep.msg": "parts 1-5 of 5",
+    "letters-deep.tnef": "words",
+    "letters-many.tnef": "998,000 attachments",
+    "letters-lying.tnef": "words",
+    "letters-empty.tnef": "words",
 }
 """What is sound in part, or only large, and something that is shown of it."""
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
+import struct
 from collections.abc import Iterable, Mapping
 
-from tests.formats.documents import compounds
+from tests.formats.documents import compounds, packed_mail
 from tests.laws.planting import Format, mark
 
 
@@ -104,6 +105,25 @@ def _mailbox(places: Iterable[str]) -> bytes:
 
 MAILBOX = Format("mail.mbox", dict.fromkeys(("first", "second", "attached"), ""), _mailbox)
 
+
+def _packed(places: Iterable[str]) -> bytes:
+    wanted = set(places)
+    values: dict[int, str | bytes | int] = {
+        int(key[1:], 16): mark(name) for name, key in _TEXTS.items() if name in wanted
+    }
+    if "other property" in wanted:
+        values[0x3A06] = mark("other property")
+    rows = [packed_mail.attribute(packed_mail.PROPERTIES, packed_mail.properties(values))]
+    if "recipient" in wanted:
+        person = struct.pack("<I", 1) + packed_mail.properties({0x3001: mark("recipient")})
+        rows.append(packed_mail.attribute(packed_mail.RECIPIENTS, person))
+    if "attachment" in wanted:
+        rows += packed_mail.attachment("a.txt", mark("attachment").encode())
+    if "name of an attachment" in wanted:
+        rows += packed_mail.attachment(f"{mark('name of an attachment')}.bin", b"\0\1")
+    return packed_mail.packed(*rows)
+
+
 _TEXTS = {"subject": "p0037", "text": "p1000", "sender": "p0C1A", "receiver": "p0E04", "copy": "p0E03"}
 
 
@@ -138,4 +158,14 @@ OUTLOOK = Format(
         "other property": "other property",
     },
     _outlook,
+)
+
+PACKED = Format(
+    "mail.tnef",
+    {
+        **dict.fromkeys(_TEXTS, ""),
+        **dict.fromkeys(("recipient", "attachment", "name of an attachment"), ""),
+        "other property": "other property",
+    },
+    _packed,
 )

@@ -289,7 +289,7 @@ _OLD = {
     **dict.fromkeys(("xls", "xlt", "xlw"), "xls"),
     **dict.fromkeys(("doc", "dot"), "doc"),
     **dict.fromkeys(("ppt", "pps", "pot"), "ppt"),
-    "msg": "msg",
+    **dict.fromkeys(("msg", "oft"), "msg"),
 }
 """Office before 2007, and messages of Outlook."""
 
@@ -305,6 +305,15 @@ _TEXTS = {
 """Texts that mean more than they say."""
 
 _RTF = b"{\\rtf"
+_MESSAGE = re.compile(rb"(?:From [^\0\n]*\n|>?[!-9;-~]{1,80}:[^\0\n]*\n)(?:[!-9;-~]{1,80}:|[ \t]|\r?\n)")
+"""How a message begins; behind its headers it may hold any bytes."""
+
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+"""How a text begins whose characters have two bytes each."""
+
+TNEF_MARK = b"\x78\x9f\x3e\x22"
+"""A message as Outlook packs it for others of its kind, most often named winmail.dat."""
+
 _OFFICE = frozenset({"rtf", *_BY_NAME, *_OLD} - {"epub", "msg"})
 _AS_OFFICE = (
     (re.compile(rb"\{\\rtf"), "rtf"),
@@ -316,7 +325,9 @@ _AS_OFFICE = (
 WITH_FORMULAS = frozenset({"xlsx", "ods"})
 """Kinds of documents whose cells can show their formulas."""
 
-SEARCHED = frozenset({"pdf", *_OLD, *_BY_NAME, *(name for name, kind in _TEXTS.items() if kind != "html")})
+SEARCHED = frozenset(
+    {"pdf", "tnef", *_OLD, *_BY_NAME, *(name for name, kind in _TEXTS.items() if kind != "html")}
+)
 """Endings of the documents that a search of documents looks into; HTML is searched as the text it is."""
 
 
@@ -351,10 +362,15 @@ def recognise(path: str, head: bytes) -> Recognised | None:
         return Recognised("pdf")
     if head.startswith(_ZIP):
         return _archive(path, head)
+    if head.startswith(TNEF_MARK):
+        return Recognised("tnef")
     ending = suffix(path)
+    if (ending == "msg" or _TEXTS.get(ending) == "eml") and _MESSAGE.match(head):
+        return Recognised("eml", is_text=b"\0" not in head)
     if ending in _TEXTS and not head.startswith((_RTF, _OLE)):
         kind = _TEXTS[ending]
-        is_text = head.strip() and b"\0" not in head
+        is_wide = kind == "html" and head.startswith(_WIDE)
+        is_text = head.strip() and (is_wide or b"\0" not in head)
         return Recognised(kind, is_text=True, only_asked=kind == "html") if is_text else None
     if ending in _OFFICE and (kind := next((kind for mark, kind in _AS_OFFICE if mark.match(head)), "")):
         return Recognised(kind, is_text=True)

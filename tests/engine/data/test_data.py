@@ -21,6 +21,7 @@ from readroom.limits.documents import SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.engine.documents.making import pdf
 from tests.formats.packing import PACK, SUFFIX
 from tests.hostile import containers as hostile
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
@@ -194,6 +195,30 @@ def test_compressed_tables_are_tables(tmp_path: Path) -> None:
             reply = space.read(path, offset=2, limit=1)
             assert "2\t  2 | v1" in reply.text, path
             assert "key" in space.read(path, view="outline").text
+
+
+def test_a_schema_that_cannot_be_read_is_no_table_of_a_number() -> None:
+    data = _parquet(["v0"])
+    with Workspace(MemoryStore({"d.parquet": data[:-8] + b"\xff\xff\xff\x7fPAR1"})) as space:
+        assert (
+            "cannot be read: it is damaged"
+            in space.call("read_file", {"path": "d.parquet", "pages": "schema"}).text
+        )
+
+
+def test_compressed_documents_are_documents() -> None:
+    page = pdf([["first page"], ["second page"]])
+    files = {f"d.pdf.{SUFFIX[kind]}": pack(page) for kind, pack in PACK.items()}
+    files |= {
+        "m.eml.gz": gzip.compress(b"Subject: x\n\nwords\n"),
+        "p.html.gz": gzip.compress(b"<p>words</p>"),
+    }
+    with Workspace(MemoryStore(files)) as space:
+        for path in [*files][:-2]:
+            assert "1\tsecond page" in space.read(path, pages="2").text, path
+        assert "part 1 of 1" in space.read("m.eml.gz").text
+        assert "1\tSubject: x" in space.read("m.eml.gz", encoding="utf-8").text
+        assert "1\t<p>words</p>" in space.read("p.html.gz").text
 
 
 def test_a_large_database_is_read_where_it_lies(tmp_path: Path) -> None:

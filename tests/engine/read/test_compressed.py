@@ -148,10 +148,12 @@ def test_data_of_which_nothing_can_be_expanded_are_an_error() -> None:
             workspace.grep("x", path="a.gz")
 
 
-def test_pages_of_a_compressed_file_are_refused() -> None:
-    with Workspace(MemoryStore({"a.html.gz": gzip.compress(b"<h1>One</h1>", mtime=0)})) as workspace:
+def test_pages_of_a_compressed_text_are_refused() -> None:
+    files = {"a.html.gz": gzip.compress(b"<h1>One</h1>", mtime=0), "a.txt.gz": gzip.compress(b"One", mtime=0)}
+    with Workspace(MemoryStore(files)) as workspace:
         with pytest.raises(BadValue, match="pages"):
-            workspace.read("a.html.gz", pages="1")
+            workspace.read("a.txt.gz", pages="1")
+        assert "1\t# One" in workspace.read("a.html.gz", pages="1").text
 
 
 def test_a_tar_inside_is_no_log() -> None:

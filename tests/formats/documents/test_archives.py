@@ -31,6 +31,11 @@ def test_members_are_read_as_the_standard_library_reads_them(compression: int) -
     assert set(archive.members) == {"a.xml", "b/", "b/c.xml"}
 
 
+def test_names_as_windows_writes_them_are_paths() -> None:
+    assert open_archive(zipped({"a\\b.xml": b"x"})).read("a/b.xml") == b"x"
+    assert _problem(zipped({"a\\b.xml": b"x", "a/b.xml": b"y"})) == "its archive has two members of one name"
+
+
 def test_an_archive_behind_other_bytes_is_read() -> None:
     file = io.BytesIO(b"#!/bin/sh\n" + zipped({"a.xml": "text"}).getvalue())
     assert open_archive(file).read("a.xml") == b"text"

@@ -63,6 +63,12 @@ def test_paragraphs_headings_and_tables_come_in_the_order_of_the_document() -> N
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["page", "column", "textWrapping"])
+def test_words_on_two_pages_or_in_two_columns_are_on_two_lines(kind: str) -> None:
+    body = f'<w:p><w:r><w:t>Michigan</w:t><w:br w:type="{kind}"/><w:t>Population</w:t></w:r></w:p>'
+    assert text_of(open_document(word(body))) == ["Michigan", "Population"]
+
+
 def test_a_section_begins_at_every_heading_of_the_top_level() -> None:
     document = docx.Document()
     document.add_paragraph("Before.")

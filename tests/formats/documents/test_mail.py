@@ -10,11 +10,12 @@ from email.message import EmailMessage
 import pytest
 
 from readroom.formats.documents import Document, Unit, Unreadable
-from readroom.formats.documents.mail import eml, msg
+from readroom.formats.documents.mail import eml, msg, outlook, tnef
 from readroom.limits.documents import MAIL_BYTES
 from tests.engine.documents.making import pdf, png
 from tests.formats.documents import compounds
-from tests.formats.documents.packages import refused
+from tests.formats.documents import packed_mail as packs
+from tests.formats.documents.packages import refused, survives
 
 
 def _opened(message: EmailMessage) -> Document:
@@ -55,6 +56,12 @@ def test_attachments_are_parts_that_show_what_they_are() -> None:
     assert document.part(3).lines == ["x = 1"]
     assert [picture.mime for picture in document.part(4).pictures] == ["image/png"]
     assert document.part(5).notes == ["It is a binary file (application/x-y, 2 bytes), and is not shown."]
+
+
+def test_names_of_attachments_that_could_be_misread_are_quoted() -> None:
+    message = _message()
+    message.add_attachment(b"x", maintype="text", subtype="plain", filename="\x1b[2Ja.txt]")
+    assert '[attachment: "\\033[2Ja.txt]", text/plain, 1 bytes: part 2]' in _opened(message).part(1).lines
 
 
 def test_a_message_in_a_message_is_a_part_and_so_is_what_it_carries() -> None:
@@ -168,12 +175,70 @@ def test_texts_of_old_items_are_in_the_encoding_that_the_message_names() -> None
     assert msg.open_document(io.BytesIO(data)).part(1).lines[-1] == "Привет, мир"
 
 
+def _packed() -> bytes:
+    inner = packs.packed(
+        packs.attribute(packs.PROPERTIES, packs.properties({0x37: "inner", 0x1000: "inside"}))
+    )
+    to = packs.properties({0x0C15: 1, 0x3001: "Bob", 0x39FE: "bob@x.test"})
+    own = packs.properties({0x37: "Grüße", 0x3A06: "other"}, packs.named(0x8005, "program", 7))
+    return packs.packed(
+        packs.attribute(packs.PAGE, struct.pack("<II", 1251, 0)),
+        packs.attribute(packs.SUBJECT, b"older\0"),
+        packs.attribute(packs.BODY, "Привет\r\nмир\0".encode("cp1251")),
+        packs.attribute(packs.RECIPIENTS, struct.pack("<I", 1) + to),
+        packs.attribute(packs.PROPERTIES, own),
+        *packs.attachment("A.CSV", b"x,y\n1,2\n", long=packs.properties({0x3707: "a longer name.csv"})),
+        *packs.attachment("empty.txt", b""),
+        packs.attribute(packs.BEGIN, bytes(14), 2),
+        packs.attribute(packs.ATTACHED, packs.properties({0x3001: "letter"}, packs.object_of(inner)), 2),
+    )
+
+
+def test_a_message_that_outlook_packed_is_laid_out_as_one_of_its_own() -> None:
+    document = tnef.open_document(io.BytesIO(_packed()))
+    assert document.titles == ["Grüße", "a longer name.csv", "empty.txt", "inner"]
+    assert document.part(1).lines == [
+        "To: Bob <bob@x.test>",
+        "Subject: Grüße",
+        "",
+        "Привет",
+        "мир",
+        "",
+        "[attachment: a longer name.csv, application/octet-stream, 8 bytes: part 2]",
+        "[attachment: empty.txt, application/octet-stream: part 3]",
+        "[attachment: letter, application/ms-tnef, 69 bytes: part 4]",
+    ]
+    assert document.part(1).notes == ["Not shown: 1 other property."]
+    assert (document.part(2).lines, document.part(3).lines) == (["x,y", "1,2"], [])
+    assert document.part(4).lines == ["Subject: inner", "", "inside"]
+
+
+def test_what_outlook_packed_into_an_attachment_is_opened() -> None:
+    message = _message()
+    message.add_attachment(_packed(), maintype="application", subtype="ms-tnef", filename="winmail.dat")
+    document = _opened(message)
+    assert list(document.titles)[1:] == ["Grüße", "a longer name.csv", "empty.txt", "inner"]
+    assert document.part(3).lines == ["x,y", "1,2"]
+
+
+def test_a_packed_message_cut_or_changed_anywhere_says_so_or_is_refused() -> None:
+    whole = _packed()
+    cut = tnef.open_document(io.BytesIO(whole[: whole.index(b"x,y")]))
+    assert (
+        cut.part(1).notes[0] == "It is damaged or cut short, and what stands behind that place is not shown."
+    )
+    for size in range(0, len(whole), 5):
+        survives(tnef.open_document, whole[:size])
+    for at in range(0, len(whole), 3):
+        survives(tnef.open_document, whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+
+
 def test_a_message_that_is_only_rtf_shows_its_text() -> None:
     # The example of the specification: its second half repeats what was written before.
     packed = bytes.fromhex(
         "2d0000002b0000004c5a4675f1c5c7a703000a007263706731323542320af32068656c090020627705b06c647d0a800fa0"
     )
-    assert msg.unpacked(packed) == b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n"
+    assert outlook.unpacked(packed) == b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n"
     data = compounds.message({"__substg1.0_10090102": packed}, p0037="x")
     assert msg.open_document(io.BytesIO(data)).part(1).lines[-1] == "hello world"
 

@@ -102,6 +102,30 @@ def test_a_document_of_word_6_that_was_saved_in_a_quick_way_is_put_together() ->
     assert doc.open_document(io.BytesIO(data)).part(1).lines == ["one", "two and a half", "three"]
 
 
+def test_a_presentation_that_is_encrypted_from_its_last_save_on_is_no_damaged_one() -> None:
+    """Its slides are bytes without sense, and only the list of the last save leads to what locks them."""
+    locked, table = (
+        compounds.record(0x2F14, bytes(8)),
+        compounds.record(6002, struct.pack("<II", 1 << 20 | 3, 600)),
+    )
+    stream = bytes(range(256)) * 2 + bytes(88) + locked
+    stream += table
+    edit = compounds.record(
+        4085, struct.pack("<IIIIIII", 0, 0, 0, 600 + len(locked), 1, 4, 0) + struct.pack("<I", 3)
+    )
+    user = struct.pack("<HHIIIII", 0, 4086, 20, 20, 0xE391C05F, len(stream), 0)
+    data = compounds.compound({"PowerPoint Document": stream + edit, "Current User": user})
+    assert isinstance(refused(ppt.open_document, io.BytesIO(data)), Encrypted)
+
+
+def test_what_is_embedded_in_a_file_is_not_what_it_is() -> None:
+    data = compounds.compound({"Contents": bytes(64), "Object1/Workbook": bytes(64)})
+    assert (
+        refused(ppt.open_document, io.BytesIO(data)).problem
+        == "it is a binary file of an older office program"
+    )
+
+
 def test_files_of_old_office_programs_are_read_as_what_they_are_whatever_their_names_say() -> None:
     word = Word()
     word.paragraph("a document")

@@ -23,6 +23,7 @@ from readroom.formats.documents.sheets.cells import ESCAPED, FORMULA
 from readroom.formats.kinds import recognise
 from readroom.limits.documents import SHEET_CELLS
 from tests.depth import depth
+from tests.formats.documents import old_workbooks
 from tests.formats.documents.packages import refused, survives, zipped
 from tests.hostile import office
 
@@ -321,6 +322,17 @@ def test_workbooks_of_excel_before_2007_are_read() -> None:
         1, "Old", ["1.5"], header="", first_row=3, total_rows=3, notes=[]
     )
     assert list(opened.part(2).notes) == ["This sheet is hidden."]
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+def test_a_workbook_with_damage_beside_its_cells_shows_them(mark: bytes) -> None:
+    book = xlwt.Workbook()
+    book.add_sheet("Old").write(1, 1, "x")
+    data = bytearray(old_workbooks.saved(book))
+    data[28:30] = mark  # which says in which order bytes stand
+    part = open_document(io.BytesIO(bytes(data))).part(1)
+    assert list(part.lines) == ["", "\tx"]
+    assert any("damaged" in note for note in part.notes) == (mark == b"\xff\xfe")
 
 
 def test_old_and_encrypted_workbooks_are_told_apart() -> None:

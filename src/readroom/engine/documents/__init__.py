@@ -415,14 +415,10 @@ class _Shown:
             )
         if isinstance(error, Encrypted):
             return EncryptedDocument(path, kind, error.problem, error.advice or _LOCKED_ADVICE)
-        return BadDocument(
-            path,
-            kind,
-            error.problem if number is None else f"{self._unit} {number}: {error.problem}",
-            error.advice or OTHER_COPY,
-            part=number,
-            next_request=None if number is None else self._beside(number),
-        )
+        if number is None or number == page_ranges.SCHEMA:
+            return BadDocument(path, kind, error.problem, error.advice or OTHER_COPY)
+        problem, beside = f"{self._unit} {number}: {error.problem}", self._beside(number)
+        return BadDocument(path, kind, problem, error.advice or OTHER_COPY, part=number, next_request=beside)
 
     def _slow(self, number: int, error: TimedOut) -> BadDocument:
         spent = " of processor time" if error.processor else ", on a machine that is busy with other work"

@@ -326,9 +326,9 @@ class _Reading:
         """The content of a compressed file, with the facts of the file itself."""
         from readroom.engine.read.compressed import described, unpacked
 
-        services, tables = self._services, self._steps.accept is None
+        services, documents = self._services, self._steps.accept is None
         arguments = (services.indexes, services.limits, self._job.deadline)
-        content = unpacked(self._file, self._request, *arguments, tables=tables)
+        content = unpacked(self._file, self._request, *arguments, documents=documents)
         assert content is not None
         self._source = content
         self._windows = Windows(content, services.limits, self._job.cap, self._request)

@@ -68,13 +68,13 @@ def asked_document(
         path: The file's own name.
         head: Its first bytes.
         request: What is asked for.
-        packed: Whether it was compressed: then it is a document only if it holds tables.
-        tables: Whether databases and tables are documents.
+        packed: Whether it was compressed.
+        tables: Whether databases and tables are documents, and so is what was compressed.
 
     Raises:
         BadValue: `pages` of what has none, or `encoding` of what is not text.
     """
-    recognised = None if packed else recognise(path, head)
+    recognised = None if packed and not tables else recognise(path, head)
     if recognised is None and tables:
         recognised = recognise_data(path, head)
     outlined = recognised is not None and recognised.format in DATA and request.view in OUTLINES

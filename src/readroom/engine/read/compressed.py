@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.read.window import Content
 from readroom.errors import Binary, BrokenData, Changed, StoreFailed
-from readroom.formats.compressed import MAGIC_BYTES, by_magic
+from readroom.formats.compressed import MAGIC_BYTES, by_magic, plain_name
 from readroom.formats.holding import recognise_data
-from readroom.formats.kinds import UNKNOWN, sniff
+from readroom.formats.kinds import UNKNOWN, recognise, sniff
 from readroom.limits import Limits
 from readroom.limits.files import READ_GRACE_S
 from readroom.session.expansions import ExpandedSource, NotText
@@ -32,11 +32,11 @@ def unpacked(
     limits: Limits,
     deadline: Deadline,
     *,
-    tables: bool = False,
+    documents: bool = False,
 ) -> ExpandedSource | None:
     """The content of an opened file that is compressed; None when it is not.
 
-    With `tables`, what holds tables is expanded, too; else text alone.
+    With `documents`, what is one or holds tables is expanded, too; else text alone.
 
     Raises:
         Binary: The content is not text.
@@ -50,8 +50,9 @@ def unpacked(
     if compression is None:
         return None
     path, most = request.path, limits.expanded_bytes
+    wanted = _wanted(request, plain_name(source.real, compression), documents)
     try:
-        expanded = indexes.expansions.opened(source, compression, most, _wanted(request, tables), deadline)
+        expanded = indexes.expansions.opened(source, compression, most, wanted, deadline)
     except NotText as content:
         media = sniff(content.head) or UNKNOWN
         raise Binary(path, f"{media.name}, {compression}", source.size, media.advice) from None
@@ -64,8 +65,8 @@ def unpacked(
     return expanded
 
 
-def _wanted(request: ReadRequest | GrepRequest, tables: bool) -> Callable[[bytes, bool], bool]:
-    """What is expanded: text, so that a bomb of zeros ends at once; tables; or all, if bytes are wanted."""
+def _wanted(request: ReadRequest | GrepRequest, plain: str, documents: bool) -> Callable[[bytes, bool], bool]:
+    """What is expanded: text, for a bomb of zeros to end at once; documents; or all, if bytes are wanted."""
     if isinstance(request, ReadRequest):
         insists = request.encoding is not None
     else:
@@ -74,7 +75,7 @@ def _wanted(request: ReadRequest | GrepRequest, tables: bool) -> Callable[[bytes
     def wanted(head: bytes, whole: bool) -> bool:
         if insists or encodings.detect(head, complete=whole) is not None:
             return True
-        return tables and recognise_data("", head) is not None
+        return documents and (recognise(plain, head) or recognise_data("", head)) is not None
 
     return wanted
 

@@ -199,7 +199,7 @@ def _window(batches: Iterator[Any], skip: int, count: int, order: Sequence[int])
             skip -= batch.num_rows
             continue
         part = batch.slice(skip, count)
-        values = [_values(part.column(at)) for at in order]
+        values = [_values_of(part, at) for at in order]
         yield from (list(row) for row in zip(*values, strict=True))
         count -= part.num_rows
         skip = 0
@@ -221,6 +221,13 @@ def _in_utc(kind: Any) -> Any:
     if types.is_list(kind):
         return pyarrow.list_(kind.value_field.with_type(_in_utc(kind.value_type)))
     return kind
+
+
+def _values_of(batch: Any, at: int) -> Sequence[object]:
+    try:
+        return _values(batch.column(at))
+    except KeyError:  # a type that pyarrow has nothing for, such as intervals of months
+        return [f"<{batch.schema.field(at).type}>"] * batch.num_rows
 
 
 def _values(column: Any) -> Sequence[object]:

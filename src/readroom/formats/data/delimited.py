@@ -1,8 +1,8 @@
 """CSV and TSV as a table, whatever stands between the fields.
 
-The first row names the columns, if it can: when its fields differ, and none is a number, or empty
-but the first or the last, as programs write that number the rows or end each with a comma.
-Rows are counted without it.
+The first row names the columns, if it can: when none of its fields is a number, or empty but the
+first or the last, as programs write that number the rows or end each with a comma.  Where a field is
+there twice, the rows below have to look otherwise than it.  Rows are counted without it.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def open_document(file: BinaryIO) -> Database:
     hints = 0 if said is None else 1
     records = _Records(text, delimiter)
     sample = list(itertools.islice(records, hints, SAMPLE_ROWS))
-    named = bool(sample) and _names(sample[0])
+    named = bool(sample) and _names(sample[0], sample[1:])
     width = max(map(len, sample), default=0)
-    names = list(sample[0]) if named else []
+    names = _apart(sample[0]) if named else []
     names += [f"column {at}" for at in range(len(names) + 1, width + 1)]
     body = sample[1:] if named else sample
     columns = [
-        Column(name.strip() or f"column {at + 1}", type_of(row[at] for row in body if at < len(row)))
+        Column(name or f"column {at + 1}", type_of(row[at] for row in body if at < len(row)))
         for at, name in enumerate(names)
     ]
 
@@ -99,10 +99,24 @@ class _Records:
         self._is_over = True
 
 
-def _names(row: Sequence[str]) -> bool:
+def _names(row: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
     fields = [field.strip() for field in row]
-    are_names = all(fields[1:-1]) and any(fields) and not any(map(_NUMBER.match, fields))
-    return are_names and len(set(fields)) == len(fields)
+    if not all(fields[1:-1]) or not any(fields) or any(map(_NUMBER.match, fields)):
+        return False
+    if len(set(fields)) == len(fields):
+        return True
+    types = (type_of(other[at] for other in body if at < len(other)) for at in range(len(fields)))
+    return not {"", "text"}.issuperset(types)
+
+
+def _apart(row: Sequence[str]) -> list[str]:
+    """The names of a row; one that is there once more has its number behind it."""
+    names: list[str] = []
+    seen = Counter[str]()
+    for name in map(str.strip, row):
+        seen[name] += 1
+        names.append(f"{name} ({seen[name]})" if name and seen[name] > 1 else name)
+    return names
 
 
 def _delimiter(sample: str) -> str:

@@ -329,7 +329,9 @@ class _SqliteTable(Struct, frozen=True, dict=True):
             # Functions on texts end at a NUL, which a text can have.
             f"WHEN 'text' THEN CASE WHEN instr({name}, char(0)) AND {_bytes(name)} <= {4 * chars} "
             f"THEN {name} ELSE substr({name}, 1, {chars + 1}) END "
-            f"WHEN 'blob' THEN substr({name}, 1, {BLOB_BYTES}) ELSE {name} END, "
+            # The length of bytes is known without them, which may be more than SQLite may build.
+            f"WHEN 'blob' THEN CASE WHEN length({name}) > {SQLITE_VALUE_BYTES} THEN x'' "
+            f"ELSE substr({name}, 1, {BLOB_BYTES}) END ELSE {name} END, "
             f"CASE typeof({name}) "
             f"WHEN 'text' THEN CASE WHEN instr({name}, char(0)) THEN {_bytes(name)} ELSE length({name}) END "
             f"WHEN 'blob' THEN length({name}) END"

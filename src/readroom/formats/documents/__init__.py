@@ -185,6 +185,7 @@ OPENERS: Mapping[str, str] = {
     "ppt": "readroom.formats.documents.ppt",
     "eml": "readroom.formats.documents.mail.eml",
     "msg": "readroom.formats.documents.mail.msg",
+    "tnef": "readroom.formats.documents.mail.tnef",
     "html": "readroom.formats.documents.html",
     "epub": "readroom.formats.documents.epub",
     "sqlite": "readroom.formats.data.sqlite",

@@ -114,6 +114,8 @@ def open_archive(file: BinaryIO) -> Archive:
         directory = zipfile.ZipFile(_Careful(file))
         infos = directory.infolist()
         start = directory.start_dir
+        for info in infos:  # some programs on Windows write names so
+            info.filename = info.filename.replace("\\", "/")
     except BROKEN_DIRECTORY:
         raise Unreadable("its archive is damaged or cut short", ANOTHER_COPY) from None
     _check_count(len(infos))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum
 from importlib import import_module
 from typing import Any, BinaryIO, final
 
 import olefile
 
-from readroom.formats.documents import OPENERS, Document, Unreadable, ooxml
+from readroom.formats.documents import OPENERS, Document, Encrypted, Unreadable
 from readroom.formats.documents.archives import ANOTHER_COPY
-from readroom.formats.documents.ooxml import Ole
-from readroom.limits.documents import OLE_ENTRIES, OLE_PROPERTY_BYTES, OLE_STREAM_BYTES
+from readroom.limits.documents import OLE_ENTRIES, OLE_PROPERTY_BYTES, OLE_SCAN_BYTES, OLE_STREAM_BYTES
 
 _ENTRIES = 1_000
 _PEOPLES = {
@@ -24,6 +24,96 @@ _PEOPLES = {
 
 _TEXTS = {30: 1, 31: 2}
 """Bytes for each character of the kinds of texts."""
+
+
+# -----------------------------------------------------------------------------
+# What an OLE file is: an encrypted document, or one of the binary formats before 2007.
+#
+# The streams in its outermost folder tell: those of what is embedded in it stand deeper.  Where its
+# directory is damaged, the names do that stand somewhere as in one, as UTF-16.
+# -----------------------------------------------------------------------------
+
+OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+class Ole(Enum):
+    """What an OLE file holds, by the stream that says so, in the order in which they are looked for."""
+
+    ENCRYPTED = "EncryptedPackage"
+    SHEETS = "Workbook"
+    OLD_SHEETS = "Book"
+    WORD = "WordDocument"
+    SLIDES = "PowerPoint Document"
+    MAIL = "__properties_version1.0"
+
+
+REFUSALS = {
+    Ole.WORD: (
+        "it is a Word document from before 2007",
+        "Give it a name that ends with .doc, then it is read.",
+    ),
+    Ole.SLIDES: (
+        "it is a presentation from before 2007",
+        "Give it a name that ends with .ppt, then it is read.",
+    ),
+    Ole.MAIL: ("it is a message of Outlook", "Give it a name that ends with .msg, then it is read."),
+}
+"""What is read under another name."""
+
+DAMAGED = ("its streams are damaged or cut short", "Ask for another copy, or for an export as text.")
+UNKNOWN = ("it is a binary file of an older office program", "Ask for it in a current format, or as text.")
+SHEETS = ("it is a workbook of Excel before 2007", "Give it a name that ends with .xls, then it is read.")
+
+
+def is_ole(file: BinaryIO) -> bool:
+    """Whether the magic bytes say so."""
+    file.seek(0)
+    return file.read(len(OLE_MAGIC)) == OLE_MAGIC
+
+
+def kind(file: BinaryIO) -> Ole | None:
+    """What the file holds; where it is damaged, as far as its first OLE_SCAN_BYTES and its last ones tell."""
+    try:
+        streams = Compound(file).streams
+    except Unreadable:
+        return _named(file)
+    return next((candidate for candidate in Ole if candidate.value.lower() in streams), None)
+
+
+def _named(file: BinaryIO) -> Ole | None:
+    size = file.seek(0, 2)
+    file.seek(0)
+    text = file.read(OLE_SCAN_BYTES)
+    if size > OLE_SCAN_BYTES:
+        file.seek(max(OLE_SCAN_BYTES, size - OLE_SCAN_BYTES))
+        text += file.read(OLE_SCAN_BYTES)
+    # Names of streams are the same in any case, says the format; some programs write BOOK.
+    names = text.upper()
+    return next((candidate for candidate in Ole if _entry(candidate.value.upper()) in names), None)
+
+
+def refusal(actual: Ole | None, wanted: Ole | None = None) -> Unreadable:
+    """Why a file that holds this is not read, and what to do; `wanted` is what should have been in it."""
+    if actual is not None and actual is wanted:
+        return Unreadable(*DAMAGED)
+    if actual is Ole.ENCRYPTED:
+        return Encrypted("it is encrypted", "Ask for a copy without a password.")
+    return Unreadable(*UNKNOWN if actual is None else REFUSALS.get(actual, SHEETS))
+
+
+def check_not_ole(file: BinaryIO) -> None:
+    """Refuse an OLE file where a ZIP is expected.
+
+    Raises:
+        Unreadable: It is one.
+    """
+    if is_ole(file):
+        raise refusal(kind(file))
+
+
+def _entry(name: str) -> bytes:
+    """A stream's name as its directory entry starts; the length that follows keeps shorter ones apart."""
+    return name.encode("utf-16-le").ljust(64, b"\0") + (2 * len(name) + 2).to_bytes(2, "little")
 
 
 _FORMATS: Mapping[Ole, str] = {
@@ -41,13 +131,13 @@ def opened(file: BinaryIO, wanted: Ole | None = None) -> Document:
     Raises:
         Unreadable: It is encrypted, damaged, or of another program.
     """
-    actual = ooxml.kind(file)
+    actual = kind(file)
     if actual in (None, Ole.ENCRYPTED):
-        raise ooxml.refusal(actual)
+        raise refusal(actual)
     compound = Compound(file)
-    found = next((kind for kind in _FORMATS if kind is not wanted and compound.has(kind.value)), None)
+    found = next((at for at in _FORMATS if at is not wanted and compound.has(at.value)), None)
     if found is None:
-        raise ooxml.refusal(actual, wanted)
+        raise refusal(actual, wanted)
     file.seek(0)
     document: Document = import_module(OPENERS[_FORMATS[found]]).open_document(file)
     return document

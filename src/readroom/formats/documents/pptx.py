@@ -51,7 +51,7 @@ MAX_DEPTH = 8
 
 def open_document(file: BinaryIO) -> Document:
     """The presentation in `file`. Raises Unreadable."""
-    if ooxml.is_ole(file):
+    if compounds.is_ole(file):
         return compounds.opened(file)
     package = ooxml.open_package(file)
     related = package.relations(package.main)

@@ -19,14 +19,13 @@ from typing import BinaryIO
 
 from msgspec import Struct, field
 
-from readroom.formats.documents import Document, ooxml, running, sections
+from readroom.formats.documents import Document, running, sections
 from readroom.formats.documents import compound as compounds
-from readroom.formats.documents.compound import Compound
+from readroom.formats.documents.compound import Compound, Ole
 from readroom.formats.documents.doc import formats as doc_formats
 from readroom.formats.documents.doc import pieces as doc_pieces
 from readroom.formats.documents.doc.formats import DELETED, HIDDEN, SPECIAL, Formats, FormField, Properties
 from readroom.formats.documents.doc.pieces import WORD_97, OldText
-from readroom.formats.documents.ooxml import Ole
 from readroom.formats.documents.sections import Sections
 from readroom.formats.documents.story import FlowStory, Paragraph
 
@@ -47,9 +46,9 @@ _CHARACTERS = {"\x0b": "\n", "\x1e": "\u2011", "\x1f": "", "\x0e": "\n", "\xad":
 
 def open_document(file: BinaryIO) -> Document:
     """The document in `file`. Raises Unreadable."""
-    kind = ooxml.kind(file)
+    kind = compounds.kind(file)
     if kind is Ole.ENCRYPTED:
-        raise ooxml.refusal(kind)
+        raise compounds.refusal(kind)
     compound = Compound(file)
     if not compound.has(DOCUMENT):
         return compounds.opened(file, Ole.WORD)

@@ -301,15 +301,10 @@ def _symbol(element: Element) -> str:
         return ""
 
 
-def _break(element: Element) -> str:
-    return "" if element.get(f"{W}type") in ("page", "column") else "\n"
-
-
 _CHARACTERS: Mapping[str, Callable[[Element], str]] = {
     "tab": lambda _: "\t",
     "ptab": lambda _: "\t",
-    "br": _break,
-    "cr": lambda _: "\n",
+    **dict.fromkeys(("br", "cr"), lambda _: "\n"),
     "noBreakHyphen": lambda _: "-",
     "sym": _symbol,
 }
@@ -333,7 +328,7 @@ _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
 def open_document(file: BinaryIO) -> Document:
     """The document in `file`. Raises Unreadable."""
-    if ooxml.is_ole(file):
+    if compounds.is_ole(file):
         return compounds.opened(file)
     package = ooxml.open_package(file)
     try:

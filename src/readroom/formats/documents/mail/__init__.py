@@ -38,12 +38,14 @@ from readroom.formats.kinds import IMAGE_TYPES, recognise, sniff
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_DEPTH, MAIL_PARTS
 from readroom.paths import BORDER
+from readroom.quoting import quote
 from readroom.text import encodings
 
 HEADERS = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
 """Those that are shown, in this order; the others are counted."""
 
 _KNOWN = frozenset(name.lower() for name in HEADERS)
+_PACKED = frozenset(("application/ms-tnef", "application/vnd.ms-tnef"))
 _NOT_OPENED = frozenset(("eml", "msg"))
 
 
@@ -131,15 +133,11 @@ class Mail:
             return
         self._entries.append(_Entry(title, level, letter=letter, path=path))
         for attachment in letter.attachments:
-            if attachment.letter is not None and level < MAIL_DEPTH:
-                try:
-                    inner = attachment.letter()
-                except Unreadable:
-                    inner = None
-                if inner is not None:
-                    place = inside(path, attachment.name)
-                    self._lay_out(inner, inner.subject or attachment.name, level + 1, place)
-                    continue
+            inner = _letter_in(attachment) if level < MAIL_DEPTH else None
+            if inner is not None:
+                place = inside(path, attachment.name)
+                self._lay_out(inner, inner.subject or attachment.name, level + 1, place)
+                continue
             if len(self._entries) < MAIL_PARTS:
                 place = inside(path, attachment.name)
                 self._entries.append(_Entry(attachment.name, level + 1, attachment=attachment, path=place))
@@ -158,6 +156,19 @@ class Mail:
         return numbers
 
 
+def _letter_in(attachment: Attachment) -> Letter | None:
+    """The message that an attachment is, or that Outlook packed into it; None where it can be no part."""
+    try:
+        if attachment.letter is not None:
+            return attachment.letter()
+        if attachment.mime in _PACKED or attachment.name.lower() == "winmail.dat":
+            packed: Letter = importlib.import_module(OPENERS["tnef"]).letter(attachment.data())
+            return packed
+    except Unreadable:
+        pass
+    return None
+
+
 def inside(path: str, name: str) -> str:
     """The path of what is attached to a message that has a path itself, or none."""
     return f"{path}{BORDER}/{name}" if path else name
@@ -171,7 +182,7 @@ def written(number: int, letter: Letter, numbers: Sequence[int], path: str = "")
     for at, attachment in enumerate(letter.attachments):
         where = f": part {numbers[at]}" if at < len(numbers) else ""
         size = f", {attachment.size:,} bytes" if attachment.size else ""
-        listed.append(f"[attachment: {attachment.name}, {attachment.mime}{size}{where}]")
+        listed.append(f"[attachment: {quote(attachment.name)}, {quote(attachment.mime)}{size}{where}]")
     lines += ["", *listed] if listed else []
     paths = [inside(path, attachment.name) for attachment in letter.attachments]
     dropped = letter.dropped + Counter(

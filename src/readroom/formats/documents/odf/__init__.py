@@ -19,8 +19,8 @@ from msgspec import Struct, field
 
 from readroom.formats.documents import Encrypted, Unreadable, archives, numbering, xml
 from readroom.formats.documents.archives import Archive
+from readroom.formats.documents.compound import check_not_ole
 from readroom.formats.documents.elements import Element, local
-from readroom.formats.documents.ooxml import check_not_ole
 from readroom.limits.documents import ARCHIVE_MEMBER_BYTES
 
 _HEAD_BYTES = 256

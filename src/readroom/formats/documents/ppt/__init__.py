@@ -26,14 +26,12 @@ from readroom.formats.documents import (
     Part,
     Unit,
     Unreadable,
-    ooxml,
     sections,
     tables,
 )
 from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.archives import ANOTHER_COPY
-from readroom.formats.documents.compound import Compound
-from readroom.formats.documents.ooxml import Ole
+from readroom.formats.documents.compound import Compound, Ole
 from readroom.formats.documents.ppt import records as kinds
 from readroom.formats.documents.ppt import records as ppt_records
 from readroom.formats.documents.ppt.records import Record, records
@@ -64,9 +62,9 @@ _BREAKS = str.maketrans({"\x0b": "\n", "\x1e": "\u2011", "\x1f": None, "\x0d": "
 
 def open_document(file: BinaryIO) -> Document:
     """The presentation in `file`. Raises Unreadable."""
-    kind = ooxml.kind(file)
+    kind = compounds.kind(file)
     if kind is Ole.ENCRYPTED:
-        raise ooxml.refusal(kind)
+        raise compounds.refusal(kind)
     compound = Compound(file)
     if not compound.has(STREAM):
         return compounds.opened(file, Ole.SLIDES)
@@ -77,11 +75,11 @@ def open_document(file: BinaryIO) -> Document:
     saved = struct.unpack_from("<I", user, 16)[0] if len(user) >= 20 else -1
     places = _places(data, saved)
     top = {place: record for place in places.values() for record in _at(data, place)}
+    if any(record.kind == kinds.ENCRYPTED for record in top.values()):
+        raise Encrypted("it is encrypted", "Ask for a copy without a password.")
     if not any(record.kind in (kinds.DOCUMENT, kinds.SLIDE) for record in top.values()):
         places = {}
         top = {record.start: record for record in records(data)}
-    if any(record.kind == kinds.ENCRYPTED for record in top.values()):
-        raise Encrypted("it is encrypted", "Ask for a copy without a password.")
     slides = _slides(places, top)
     if not slides and not any(record.kind == kinds.DOCUMENT for record in top.values()):
         if compound.has(_POWERPOINT_95):

@@ -35,7 +35,8 @@ from readroom.formats.documents import (
     xml,
 )
 from readroom.formats.documents import compound as compounds
-from readroom.formats.documents.ooxml import Ole, Package, R
+from readroom.formats.documents.compound import Ole
+from readroom.formats.documents.ooxml import Package, R
 from readroom.formats.documents.sheets import beside as xlsx_beside
 from readroom.formats.documents.sheets import cells, ods, xls, xlsb
 from readroom.formats.documents.sheets.cells import Comments, Table, Value
@@ -64,7 +65,7 @@ class Workbook(Struct, frozen=True):
 
 def open_document(file: BinaryIO) -> Document:
     """The workbook in `file`. Raises Unreadable."""
-    if ooxml.is_ole(file) and ooxml.kind(file) not in (Ole.SHEETS, Ole.OLD_SHEETS):
+    if compounds.is_ole(file) and compounds.kind(file) not in (Ole.SHEETS, Ole.OLD_SHEETS):
         return compounds.opened(file, Ole.SHEETS)
     if xls.is_one(file):
         old = xls.open_workbook(file)

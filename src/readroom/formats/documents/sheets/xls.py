@@ -12,19 +12,25 @@ from contextlib import contextmanager
 from datetime import datetime, time, timedelta
 from typing import Any, BinaryIO, final
 
+import python_calamine as calamine
 import xlrd
 
-from readroom.formats.documents import Area, Encrypted, Part, Unreadable, ooxml
+from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.archives import ANOTHER_COPY
-from readroom.formats.documents.ooxml import Ole
+from readroom.formats.documents.compound import is_ole
 from readroom.formats.documents.sheets import cells
 from readroom.formats.documents.sheets.cells import Comments, Value
+from readroom.formats.documents.sheets.failures import translated
 from readroom.formats.documents.sheets.xlsx import column_letters
 from readroom.formats.documents.unshown import beside_note
 from readroom.formats.kinds import BIFF
 from readroom.limits.documents import OLD_WORKBOOK_BYTES
 
 _VISIBLE = 0
+_CELLS_ALONE = (
+    "Something in it is damaged: its cells are shown, and not whether rows are hidden, what is merged and "
+    "what comments say."
+)
 
 
 @final
@@ -111,14 +117,29 @@ class OldSheets:
 def is_one(file: BinaryIO) -> bool:
     """Whether a workbook of before 2007 stands here, in a compound file or, of Excel 2 to 4, without one."""
     file.seek(0)
-    return file.read(4).startswith(BIFF) or ooxml.is_ole(file)
+    return file.read(4).startswith(BIFF) or is_ole(file)
 
 
-def open_workbook(file: BinaryIO) -> OldSheets:
+@final
+class CellsAlone:
+    """The cells of a workbook, by another library, where xlrd stops at what is beside them."""
+
+    def __init__(self, data: bytes) -> None:
+        """Raises Unreadable."""
+        with translated():
+            self._book = calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        self.names: Sequence[str] = self._book.sheet_names
+
+    def part(self, number: int, area: Area) -> Part:
+        """The sheet with this number, or an area of it. Raises Unreadable."""
+        with translated():
+            rows = self._book.get_sheet_by_index(number - 1).to_python(skip_empty_area=False)
+        table = cells.table(rows, area, [_CELLS_ALONE], {})
+        return cells.part(number, self.names[number - 1], table, area)
+
+
+def open_workbook(file: BinaryIO) -> OldSheets | CellsAlone:
     """The workbook in `file`. Raises Unreadable."""
-    kind = ooxml.kind(file)
-    if ooxml.is_ole(file) and kind not in (Ole.SHEETS, Ole.OLD_SHEETS):
-        raise ooxml.refusal(kind)
     size = file.seek(0, 2)
     if size > OLD_WORKBOOK_BYTES:
         raise Unreadable(
@@ -127,17 +148,23 @@ def open_workbook(file: BinaryIO) -> OldSheets:
             "Ask for it as XLSX or CSV.",
         )
     file.seek(0)
-    with _translated():
-        return OldSheets(
-            xlrd.open_workbook(
-                file_contents=file.read(),
-                logfile=io.StringIO(),
-                on_demand=True,
-                ragged_rows=True,
-                formatting_info=True,
-                ignore_workbook_corruption=True,
+    data = file.read()
+    try:
+        with _translated():
+            return OldSheets(
+                xlrd.open_workbook(
+                    file_contents=data,
+                    logfile=io.StringIO(),
+                    on_demand=True,
+                    ragged_rows=True,
+                    formatting_info=True,
+                    ignore_workbook_corruption=True,
+                )
             )
-        )
+    except Encrypted:
+        raise
+    except Unreadable:
+        return CellsAlone(data)
 
 
 def _is_filled(kind: int) -> bool:
