@@ -11,6 +11,8 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.depth import half
+
 # A failure prints the blob that reproduces it.  Every run of a developer searches elsewhere; continuous
 # integration judges a change, and judges it the same each time.
 settings.register_profile(
@@ -50,6 +52,18 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long begins first, so that no process is left with it when the others are done."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long begins first, so that no process is left with it when the others are done.
+
+    Of a test that is marked as `halved`, a developer runs every second of its variants.
+    """
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    variants: dict[str, list[str]] = {}
+    for name in sorted(item.nodeid for item in items if item.get_closest_marker("halved")):
+        variants.setdefault(name.partition("[")[0], []).append(name)
+    left_out = {
+        name for names in variants.values() if len(names) > 1 for name in set(names) - set(half(names))
+    }
+    if left_out:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]

@@ -14,6 +14,7 @@ def test_every_framework_stands_there() -> None:
     assert set(known()) == set(PACKAGES)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("adapter", adapters(*PACKAGES))
 def test_what_is_written_down_arrives(adapter: str) -> None:
     """`scripts/frameworks` writes it anew."""

@@ -76,6 +76,7 @@ def test_a_function_shows_its_parameters_types_and_words(tmp_path: Path) -> None
         assert "3\tline 3" in read("long.txt", 3, limit=1, column=None)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("adapter", EXTRAS)
 def test_a_missing_framework_is_one_sentence_with_the_command_that_installs_it(adapter: str) -> None:
     package, extra = EXTRAS[adapter]

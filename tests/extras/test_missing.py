@@ -104,6 +104,7 @@ def _output(words: list[str], folder: Path, variables: dict[str, str]) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("face", [_library, _command_line, _mcp])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.extra)
 def test_a_missing_extra_is_one_sentence_with_the_command_that_installs_it(

@@ -96,6 +96,7 @@ def test_what_follows_and_is_something_else_is_a_problem(compression: Compressio
         assert (found, problem) == (TEXT, "go on with something else")
 
 
+@pytest.mark.halved
 @every
 def test_a_huge_expansion_comes_in_pieces(compression: Compression) -> None:
     data = PACK[compression](bytes(30_000_000))

@@ -72,6 +72,7 @@ def test_an_image_that_is_small_leaves_byte_for_byte(form: str) -> None:
     assert shown(data) == Image(data, f"image/{form.lower()}", 200, 100, 200, 100)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("size", [(2000, 1000), (900, 1800)])
 def test_a_large_image_is_shrunk_and_says_what_it_was(form: str, size: tuple[int, int]) -> None:
@@ -84,6 +85,7 @@ def test_a_large_image_is_shrunk_and_says_what_it_was(form: str, size: tuple[int
     assert difference(opened(image), picture.resize((image.width, image.height))) < 8
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     ("mode", "form"),
     [*((mode, "PNG") for mode in ("1", "L", "LA", "P", "RGBA", "I;16")), ("L", "JPEG"), ("CMYK", "JPEG")],
@@ -297,6 +299,7 @@ print(own_peak_bytes() - before)
 """
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     ("form", "size", "options"),
     half(

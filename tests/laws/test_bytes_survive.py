@@ -116,6 +116,7 @@ def _with_ends(fresh: list[str], before: list[str], own: list[str]) -> list[str]
     return found
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("final", [True, False], ids=["ended", "open"])
 @pytest.mark.parametrize("ends", LINE_ENDS)
 @pytest.mark.parametrize(("encoding", "mark"), ENCODINGS, ids=lambda part: str(part))
@@ -137,6 +138,7 @@ def test_no_byte_outside_an_edit_changes(encoding: str, mark: bytes, ends: str, 
             assert contents(driver) == sheet.stored(expected), name
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("editor", [readroom, readroom_named])
 def test_the_table_that_peers_are_measured_by_has_no_damage(editor: Editor, tmp_path: Path) -> None:
     sheets = integrity.table()
@@ -168,6 +170,7 @@ def contents(driver: Driver) -> bytes:
         return source.read_at(0, source.size)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("store", STORES)
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.data())

@@ -42,6 +42,7 @@ def run(workspace: Workspace, command: str, **more: Any) -> Reply:
     return workspace.call("run_command", {"command": command, "output": "full", **more})
 
 
+@pytest.mark.halved
 @in_each_confinement
 @settings(max_examples=depth(12))
 @given(tree=trees())

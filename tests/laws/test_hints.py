@@ -304,6 +304,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("tool", "arguments", "code"), MISTAKES, ids=[str(m[:2]) for m in MISTAKES])
 def test_a_mistake_is_named_and_its_hint_works(
     store: Store, tool: str, arguments: dict[str, Any], code: str

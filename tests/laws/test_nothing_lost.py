@@ -169,12 +169,13 @@ class Search:
         raise AssertionError("following `next` does not end")
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     ("store", "kind", "seed"),
     [
         (store, kind, seed)
         for store, kind, seeds in (
-            *(("disk", "plain", depth(24, 4)), ("memory", "plain", depth(24, 4))),
+            *(("disk", "plain", depth(16, 4)), ("memory", "plain", depth(16, 4))),
             *(("disk", "archives", depth(8, 2)), ("memory", "archives", depth(24, 4))),
             *(("disk", "documents", depth(6, 1)), ("memory", "documents", depth(6, 1))),
         )
@@ -246,8 +247,9 @@ def listing(store: Store, request: ListRequest, cap: Cap, rng: random.Random | N
     return found
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("store", ["disk", "memory"])
-@pytest.mark.parametrize("seed", range(depth(40, 5)))
+@pytest.mark.parametrize("seed", range(depth(28, 5)))
 def test_a_listing_shows_every_entry_once_wherever_time_ends(store: str, seed: int) -> None:
     rng = random.Random(seed)
     files = tree(rng, ["utf-8"], rng.choice([6, 24, 50]))
@@ -315,8 +317,9 @@ class Finding:
         raise AssertionError("following `next` does not end")
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("kind", ["plain", "archives", "documents"])
-@pytest.mark.parametrize("seed", range(depth(24, 3)))
+@pytest.mark.parametrize("seed", range(depth(16, 3)))
 def test_a_ranked_search_shows_every_passage_once_wherever_time_ends(kind: str, seed: int) -> None:
     rng = random.Random(f"{kind} {seed}")
     sorts = {"archives": ARCHIVES, "documents": DOCUMENTS}.get(kind, PLAIN)
@@ -367,6 +370,7 @@ def test_a_ranked_search_shows_every_passage_once_wherever_time_ends(kind: str, 
 # --- while files change ------------------------------------------------------------------------
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("seed", range(depth(16, 4)))
 @pytest.mark.parametrize("kind", ["list", "grep", "compressed"])
 def test_what_stays_is_shown_once_while_others_come_and_go(tmp_path: Path, kind: str, seed: int) -> None:

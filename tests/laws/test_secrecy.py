@@ -169,8 +169,9 @@ def told(reply: Reply) -> str:
     return reply.text + json.dumps(reply.facts) + "".join(str(image.data) for image in reply.images)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("store", STORES)
-@settings(max_examples=depth(60, 15))
+@settings(max_examples=depth(40, 10))
 @given(tree=trees())
 def test_no_reply_holds_a_byte_of_a_denied_or_outside_file(store: StoreName, tree: Tree) -> None:
     with planted(store, tree) as files:

@@ -40,6 +40,7 @@ def _said(form: Format, places: Sequence[str]) -> tuple[str, str]:
     return "\n".join(lines), "\n".join(note for part in parts for note in part.notes)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("form", "place"), PLACES, ids=[f"{form.name} {place}" for form, place in PLACES])
 def test_what_stands_in_a_place_is_shown_or_counted(form: Format, place: str) -> None:
     text, notes = _said(form, [place])
@@ -51,6 +52,7 @@ def test_what_stands_in_a_place_is_shown_or_counted(form: Format, place: str) ->
     assert counted not in _said(form, [])[1]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_reading_on_shows_or_counts_all_of_it(form: Format) -> None:
     """Through the workspace, page by page: every note reaches its reader."""

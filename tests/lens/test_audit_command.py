@@ -69,11 +69,13 @@ def test_what_the_summary_leaves_out_is_counted() -> None:
     ]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("kinds", "code"), [("secrets", 6), ("hidden,instructions", 0), ("any", 6)])
 def test_the_exit_code_says_whether_what_was_named_was_found(codex: Path, kinds: str, code: int) -> None:
     assert _run(str(codex), "--fail-on", kinds, "--limit", "0").returncode == code
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -325,6 +327,7 @@ def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: 
             process.wait()
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "dask://", "dask://host:port", "dask://h:99999"])
 def test_what_is_not_the_address_of_a_scheduler_is_said(tmp_path: Path, address: str) -> None:
     record(tmp_path / "r.jsonl", [said("x")])

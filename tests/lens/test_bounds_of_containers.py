@@ -72,6 +72,7 @@ def test_a_part_that_is_too_long_costs_itself(tmp_path: Path) -> None:
     assert (skipped.where, skipped.why[:9]) == ("part p1", "more than")
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("all_alike", [False, True])
 def test_a_database_without_indexes_ends_after_so_many_steps(tmp_path: Path, all_alike: bool) -> None:
     """Each session would look at all messages, or each message have all parts."""

@@ -137,6 +137,7 @@ def test_a_line_of_a_hundred_megabytes_costs_its_head_only(tmp_path: Path) -> No
     assert re.search(r"line 2: [\d,]+ bytes of long texts were not read", text)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("piece", ["[],", '{"a":[1,{}]},'])
 def test_a_line_of_millions_of_values_is_not_decoded(tmp_path: Path, piece: str) -> None:
     """Small values weigh many times their bytes in memory: such a line is counted and left out."""
@@ -439,6 +440,7 @@ def _unsent(size: int) -> Iterator[dict[str, Any]]:
         yield {"type": "gemini", "id": f"m{number}", "toolCalls": [call]}
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     ("lines", "size"), [(_unanswered, 3_000_000), (_unsent, 3_000_000), (_wordy, 2_400_000)]
 )

@@ -44,6 +44,7 @@ def _replayed(session: str, folder: Path, project: Path) -> list[Replayed]:
     return [row for part in audited(session, folder, options) for row in part.replayed]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("session", FITS)
 def test_no_line_that_was_used_is_missing(session: str, tmp_path: Path, project: Path) -> None:
     """Every read is made again and shows every line that was shown, but for the file that policy denies."""

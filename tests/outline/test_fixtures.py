@@ -37,6 +37,7 @@ def test_a_sample_with_windows_line_ends_has_the_same_outline(sample: Path) -> N
     assert drawn(outline_of(sample, text.replace("\n", "\r\n"))) == drawn(outline_of(sample, text))
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("sample", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_a_sample_that_is_cut_anywhere_gives_what_parses(sample: Path) -> None:
     """A file with syntax errors: no failure, and spans stay within what there is."""

@@ -51,6 +51,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("language", "text"), HOSTILE)
 def test_a_hostile_text_ends_in_time_and_harms_nobody(language: str, text: str) -> None:
     done = subprocess.run([sys.executable, "-c", _CHILD, language, text], timeout=60, check=False)

@@ -34,6 +34,7 @@ def _files(place: str) -> list[Path]:
     return random.sample(known, min(MOST, len(known)))
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("place", [place for place in PLACES if Path(place).is_dir()])
 def test_outlines_of_real_files_hold(place: str) -> None:
     for path in _files(place):

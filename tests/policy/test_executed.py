@@ -76,6 +76,7 @@ def protected(room: Room, path: str) -> Protected:
     return caught.value
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_every_row_of_the_table_protects_at_any_depth_and_in_any_case(pattern: str) -> None:
     room = Room(made("memory", Path()))
@@ -216,6 +217,7 @@ def test_a_file_in_the_workspace_allows_nothing(tmp_path: Path) -> None:
         Workspace(tmp_path)
 
 
+@pytest.mark.halved
 @in_each_confinement
 def test_commands_read_them_and_change_nothing(tmp_path: Path, confinement: Confinement) -> None:
     kept = {

@@ -36,6 +36,7 @@ def answers(connection: Connection, lines: Lines, data: bytes) -> Iterator[Answe
             yield event
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("kind", STREAMS)
 def test_memory_stays_level(kind: str) -> None:
     connection, lines = Connection(CARD), Lines(CARD.most)

@@ -54,6 +54,7 @@ def _repeated(act: Callable[[], bytes], least: int) -> Counter[str]:
     return seen
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_reads_see_nothing_but_the_root(way: Way, make: Callable[[Path], Scene], tmp_path: Path) -> None:
@@ -71,6 +72,7 @@ def test_reads_see_nothing_but_the_root(way: Way, make: Callable[[Path], Scene],
     assert seen["refused"]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_scans_see_nothing_but_the_root(way: Way, make: Callable[[Path], Scene], tmp_path: Path) -> None:
@@ -98,6 +100,7 @@ def test_scans_see_nothing_but_the_root(way: Way, make: Callable[[Path], Scene],
     assert seen["shown"]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_replies_show_nothing_but_the_root(way: Way, make: Callable[[Path], Scene], tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def kills(root: Path, way: Way, mode: str) -> Counter[str]:
     return Counter(json.loads(done.stdout))
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("way", WAYS)
 def test_a_writer_killed_at_random_moments_leaves_the_old_file_or_the_new(way: Way, tmp_path: Path) -> None:
     seen = kills(tmp_path, way, "random")
@@ -40,6 +41,7 @@ def test_a_writer_killed_at_random_moments_leaves_the_old_file_or_the_new(way: W
     assert seen["died"] > killed.KILLS // 4, "the moments were badly chosen"
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("way", WAYS)
 def test_a_writer_killed_at_any_of_its_lines_leaves_the_old_file_or_the_new(way: Way, tmp_path: Path) -> None:
     seen = kills(tmp_path, way, "lines")

@@ -48,6 +48,7 @@ def swapped(folder: Path, target: Path) -> None:
     os.symlink(target, folder)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("request_", _REQUESTS, ids=repr)
 @pytest.mark.parametrize("victim", ["a", "a/b", "a/b/c"])

@@ -24,8 +24,8 @@ from tests.engine.grep.searching import search
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_out, swapping
 from tests.stores.worlds import WAYS, Way
 
-SEARCHES = depth(60, 8)
-"""For each scene, way and confinement: 1,200 searches of each pattern on a machine with all of them."""
+SEARCHES = depth(30, 8)
+"""For each scene, way and confinement: 600 searches of each pattern on a machine with all of them."""
 
 MOST = 40
 """How many times as many, until the file was found at all: the other process may hold it all the time."""
@@ -61,6 +61,7 @@ def _scenes() -> list[Callable[[Path], Scene]]:
     return [*LEADING_OUT, *LEADING_TO_DENIED]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("make", _scenes(), ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("confined", CONFINED)
@@ -85,6 +86,7 @@ def test_searches_see_nothing_but_the_root(
     assert found
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("make", _scenes(), ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("confined", CONFINED)
@@ -100,6 +102,7 @@ def test_what_is_only_outside_is_never_found(
             assert (result.files, result.shown, result.complete) == ([], 0, True)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("make", _scenes(), ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_swapped_path_that_is_searched_by_name_shows_nothing_else(

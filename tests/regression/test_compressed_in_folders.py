@@ -81,6 +81,7 @@ def test_compressed_files_that_were_left_out_are_counted_and_named(
     assert sorted(places(again)) == (sorted(WANTED) if pattern == "needle" else [])
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("limit", [1, 3, 100])
 def test_their_matches_come_once_and_in_order_over_pages(store: Store, limit: int) -> None:
     replies = list(Driver(store).pages("grep_files", pattern="needle", include=["compressed"], limit=limit))

@@ -99,6 +99,7 @@ def driver() -> Iterator[Driver]:
     found.workspace.close()
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", NAMES)
 def test_an_article_in_a_table_is_readable_to_its_end(driver: Driver, name: str) -> None:
     lines: list[str] = []

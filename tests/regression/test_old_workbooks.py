@@ -16,6 +16,7 @@ def _book() -> xlwt.Workbook:
     return book
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", ["WORKBOOK", "BOOK", "Book", "workbook", "book", "wORKbOOK"])
 def test_the_stream_of_a_workbook_is_found_in_any_case(name: str) -> None:
     with Workspace(MemoryStore({"a.xls": renamed(saved(_book()), name)})) as space:

@@ -61,6 +61,7 @@ def code(reply: Reply) -> str:
     return str(error["code"])
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("contract", "tool"), ANSWERS)
 @pytest.mark.parametrize("who", OTHERS)
 def test_to_others_an_output_is_gone(workspace: Workspace, who: str, contract: str, tool: str) -> None:
@@ -80,6 +81,7 @@ def test_to_others_an_output_is_gone(workspace: Workspace, who: str, contract: s
     assert code(own) == "not_a_folder" if tool == "list_directory" else not own.is_error
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("contract", TOOLS)
 @pytest.mark.parametrize("who", OTHERS)
 def test_listings_and_searches_meet_only_ones_own(workspace: Workspace, who: str, contract: str) -> None:
@@ -230,6 +232,7 @@ def test_a_conversation_of_another_name_has_other_resources(tmp_path: Path, era:
         assert refused["error"]["data"]["code"] == "output_gone"
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("contract", "tool"), ANSWERS)
 def test_an_output_that_an_earlier_process_named_is_gone(tmp_path: Path, contract: str, tool: str) -> None:
     """Some clients start a server for each call; its name of an output is not unknown to the next."""

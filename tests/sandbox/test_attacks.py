@@ -185,6 +185,7 @@ def test_no_attack_escapes(prison: Prison, attack: Attack, confinement: Confinem
     assert escapes(prison, attack, confinement) == []
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("user", ["self"])
 @_attacks(one for one in ATTACKS if one.real)
 def test_without_confinement_the_attack_works(prison: Prison, attack: Attack) -> None:

@@ -37,6 +37,7 @@ def test_fixed_text_of_ascii_stays_as_it_is(pattern: str) -> None:
     assert wanted(pattern, fixed=True) is None
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("codec", LEGACY)
 @pytest.mark.parametrize("char", ["é", "ж", "語", "ソ", "中", "한", "。"])
 def test_a_character_is_found_in_every_encoding_that_has_it(codec: str, char: str) -> None:

@@ -73,6 +73,7 @@ def test_what_will_not_end_when_asked_is_ended(root: Path, confinement: Confinem
     assert processes(f"sleep\0{mark}") == []
 
 
+@pytest.mark.halved
 @in_each_confinement
 @pytest.mark.parametrize(
     "way",
@@ -113,6 +114,7 @@ def test_a_grandchild_that_holds_the_pipe_does_not_keep_anybody_waiting(
     assert not reply.facts["timed_out"]
 
 
+@pytest.mark.halved
 @in_each_confinement
 @pytest.mark.parametrize(
     "bomb",
@@ -200,6 +202,7 @@ Workspace(sys.argv[1], settings=settings).run(sys.argv[3])
 """
 
 
+@pytest.mark.halved
 @in_each_confinement
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_outlives_the_process_that_asked_for_it(

@@ -55,6 +55,7 @@ def test_the_failing_line_is_shown(outputs: OwnOutputs, name: str) -> None:
         assert found.size <= RUN_CONCISE_BYTES
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", NAMES)
 def test_the_failing_line_is_shown_among_noise(outputs: OwnOutputs, name: str) -> None:
     """100 kB before and after it, in either stream, and in the stream that it is not in."""

@@ -66,6 +66,7 @@ _values = st.lists(
 )
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("store", STORES)
 @settings(max_examples=depth(4, 2), deadline=None)
 @given(values=_values, cap=st.sampled_from([1_200, 4_000, None]))
@@ -282,6 +283,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_a_view_that_never_ends_keeps_nobody_from_the_tables(name: str, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / name)

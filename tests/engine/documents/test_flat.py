@@ -91,6 +91,7 @@ def test_pages_joined_are_the_whole_text(reader: Reader) -> None:
     assert not result.omitted
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("first", "count"), [(1, 1), (20, 3), (21, 1), (22, 1), (4198, 1), (4199, 9)])
 def test_a_range_is_what_stands_there(reader: Reader, first: int, count: int) -> None:
     result = reader.read("a.pdf", offset=first, limit=count)

@@ -29,6 +29,7 @@ def _shown(form: Format) -> list[str]:
     return [place for place, counted in form.places.items() if not counted]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("form", KINDS, ids=lambda form: form.name)
 def test_a_search_says_where_a_read_shows_it(form: Format) -> None:
     with Workspace(MemoryStore({form.name: form.make(form.places)})) as space:
@@ -45,6 +46,7 @@ def test_a_search_says_where_a_read_shows_it(form: Format) -> None:
     assert set(missing) <= titles
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("form", KINDS, ids=lambda form: form.name)
 def test_a_read_says_what_the_parts_are_and_shows_those_that_are_asked_for(form: Format) -> None:
     with Workspace(MemoryStore({form.name: form.make(form.places)})) as space:
@@ -55,6 +57,7 @@ def test_a_read_says_what_the_parts_are_and_shows_those_that_are_asked_for(form:
         assert f"names {unit} 4000" in refused.text
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("form", TEXTS, ids=lambda form: form.name)
 def test_one_that_is_a_text_can_be_read_and_edited_as_it_is_stored(form: Format) -> None:
     data = form.make(_shown(form)[:1])

@@ -185,6 +185,7 @@ RULES = {".readroomignore": b"private/\n*.hushed.pdf\n"}
 SECRET = pdf([["needle thread needle thread canary7f3a"]] * 3)
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("path", ["private/b.pdf", "m/b.hushed.pdf", ".env/b.pdf"])
 def test_a_denied_document_changes_no_byte_of_any_reply(path: str, tmp_path: Path) -> None:
     def made(name: str, files: Mapping[str, bytes]) -> Path:

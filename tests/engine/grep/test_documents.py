@@ -57,6 +57,7 @@ WANTED = [
 ]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("limit", [3, 7, 100])
 def test_every_match_is_found_once_with_its_page_and_line(store: Store, limit: int) -> None:
     driver = Driver(store)
@@ -78,6 +79,7 @@ def test_the_place_that_is_said_is_read_as_it_was_found(store: Store) -> None:
     assert "\n7\tpage 7 line 7 needle\n" in shown.text
 
 
+@pytest.mark.halved
 def test_files_and_counts_count_documents(store: Store) -> None:
     driver = Driver(store)
     counted = driver.call("grep_files", pattern="needle", documents=True, output="count")

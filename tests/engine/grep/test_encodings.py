@@ -138,6 +138,7 @@ ACROSS = [
 ]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("pattern", ACROSS)
 def test_a_match_across_lines_is_found_however_they_end(pattern: str) -> None:
     """Line ends are no part of what a reader sees, so a pattern written from it must not miss them."""

@@ -148,6 +148,7 @@ TREE: dict[str, bytes | str] = {
 }
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -387,6 +388,7 @@ def test_fixed_text_of_several_words_is_that_text_and_comes_by_relevance(world: 
 # --- pages -----------------------------------------------------------------------------------
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("sort", ["path", "mtime", "relevance"])
 @pytest.mark.parametrize("output", ["content", "files", "count"])
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
@@ -456,6 +458,7 @@ def test_a_cursor_with_the_right_fingerprint_and_a_wrong_place_does_no_harm(worl
         assert error.next == replace(forged, cursor=None)  # noqa: PT017  # either is fine
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", ["a", "long" * 50, 'q"u\\o\nte' * 20])
 @pytest.mark.parametrize("size", [MIN_REPLY_BYTES, 3000, CAP.size])
 @pytest.mark.parametrize("output", ["content", "count"])

@@ -203,6 +203,7 @@ def test_large_and_small_files_find_borders_of_words_like_rg(pattern: str, root:
     assert rows(found) == [("large", 1, "é needle"), ("small", 1, "é needle")]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize(
     "pattern", ["needle", "^", r"\Aneedle", "é$", "^.needle", r"needle\z", "(?-m)^needle"]

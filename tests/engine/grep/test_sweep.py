@@ -29,6 +29,7 @@ from readroom.policy.guard import Guard
 from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags, program
 from readroom.stores.local import LocalStore
 from readroom.values import GrepRequest, GrepSort
+from tests.depth import depth
 from tests.engine.grep.searching import pages, search
 from tests.formats.packing import PACK
 
@@ -119,7 +120,7 @@ def test_all_threads_come_through_a_folder_of_very_many_names(tmp_path: Path) ->
     """rg lists a folder before it looks into it, and its memory is bounded."""
     (tmp_path / "many").mkdir()
     folder = os.open(tmp_path / "many", os.O_RDONLY)
-    for number in range(110_000):
+    for number in range(depth(110_000, 20_000)):
         os.mknod(f"{number:0240}", dir_fd=folder)
     os.close(folder)
     (tmp_path / "many" / "needle").write_text("needle\n", encoding="utf-8")
@@ -149,6 +150,7 @@ def test_the_names_of_a_large_folder_may_be_read_before_a_page_is_given_up(tmp_p
             assert not goes_well(endless, child, watch), "there is an end to that, and not every system tells"
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("globs", [(), ("*.txt",), ("*.log", "*.txt")])
 def test_pages_of_the_second_round_leave_out_no_file_without_a_nul(
     tmp_path: Path, globs: tuple[str, ...]

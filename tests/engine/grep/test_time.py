@@ -69,6 +69,7 @@ def stores() -> list[str]:
     return ["disk", "memory"]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("kind", stores())
 @pytest.mark.parametrize("looks", [3, 7, 40])
 def test_following_next_after_each_timeout_shows_everything_once(kind: str, looks: int) -> None:
@@ -88,6 +89,7 @@ def test_following_next_after_each_timeout_shows_everything_once(kind: str, look
     assert stopped
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("kind", stores())
 @pytest.mark.parametrize("sort", ["mtime", "relevance"])
 def test_an_order_that_is_not_known_in_time_is_by_path_from_its_first_page(kind: str, sort: GrepSort) -> None:
@@ -104,6 +106,7 @@ def test_an_order_that_is_not_known_in_time_is_by_path_from_its_first_page(kind:
         assert matches(search(store, replace(first.next, limit=None))) == NEEDLES[3:]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("kind", stores())
 @pytest.mark.parametrize("sort", ["mtime", "relevance"])
 def test_a_page_whose_order_is_not_known_in_time_asks_for_more(kind: str, sort: GrepSort) -> None:
@@ -182,6 +185,7 @@ def test_a_search_that_finds_nothing_in_time_knows_how_far_it_came(tmp_path: Pat
     assert left == ["b/x"] or (cursor or "").endswith(".0.b/x")
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("looks", [5, 17])
 def test_a_second_round_that_runs_out_of_time_shows_everything_once_too(looks: int) -> None:
     """UTF-16 without a mark is known by how files begin; wherever time ends meanwhile, nothing is passed."""

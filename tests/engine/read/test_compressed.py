@@ -283,6 +283,7 @@ def test_an_edit_of_a_compressed_file_is_refused(store: Store) -> None:
 # --- searching -------------------------------------------------------------------------------
 
 
+@pytest.mark.halved
 @every
 def test_a_search_of_a_compressed_log_finds_its_lines(store: Store, compression: Compression) -> None:
     name = f"app.log.{SUFFIX[compression]}"

@@ -65,6 +65,7 @@ def test_the_version_is_that_of_the_package() -> None:
     assert version("readroom") == VERSION
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("contract", NAMES)
 @pytest.mark.parametrize("commands", [(), ("--allow-commands",)])
 def test_the_tools_are_the_same_however_the_server_begins(

@@ -26,6 +26,7 @@ def follow(cli: Cli, done: Done) -> Done | None:
     return None if found is None else cli.bare(*shlex.split(found[1])[1:])
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     "line",
     [

@@ -405,6 +405,7 @@ def test_a_running_call_is_answered_when_the_server_is_told_to_end(root: Path, t
     (root / "started").unlink()
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_other_machines_need_a_token(root: Path, tmp_path: Path, host: str) -> None:
     with pytest.raises(AssertionError, match="no token"), agent(tmp_path, "--host", host, str(root)):

@@ -307,6 +307,7 @@ def test_an_export_has_all_rows_of_what_is_chosen(tmp_path: Path, root: Path) ->
         assert len(exported("/ui/session?id=day-2&agent=agent-2", "twice")) == 1
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     ("address", "said"),
     [

@@ -30,7 +30,7 @@ def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> No
                     "run",
                     f"http://127.0.0.1:{found.port}/openapi.json",
                 ),
-                *("--max-examples", str(depth(15)), "--generation-deterministic", "--no-color"),
+                *("--max-examples", str(depth(10)), "--generation-deterministic", "--no-color"),
                 # Whatever a schema can have wrong is tried in continuous integration: 1,800 requests.
                 *("--phases", "examples,coverage,fuzzing,stateful" if FULL else "examples,fuzzing"),
                 *("--exclude-checks", "positive_data_acceptance,negative_data_rejection,ignored_auth"),

@@ -26,7 +26,7 @@ from tests.faces.http.cluster import cluster, wait_for, workers
 from tests.faces.http.serving import Agent, agent, command, open_agent
 from tests.faces.http.test_killed_agent import FILLING, Client, check
 
-KILLS = depth(12, 4)
+KILLS = depth(8, 3)
 """Of workers, one after the other, while clients edit."""
 
 BUDGET = 10**8

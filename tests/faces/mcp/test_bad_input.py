@@ -80,6 +80,7 @@ def _alive(client: Stdio | Http) -> bool:
     return "1\thello" in client.call("read_file", {"path": "a.txt"})["content"][0]["text"]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("tool", "arguments", "code"), BAD_CALLS, ids=range(len(BAD_CALLS)))
 def test_a_bad_call_is_a_typed_error_that_models_can_read(
     client: Stdio | Http, tool: str, arguments: Any, code: str

@@ -89,6 +89,7 @@ def test_a_reply_fills_what_its_client_passes_on_and_no_more(
     assert cap * 0.9 < len(part["text"].encode()) <= cap
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", ["codex-mcp-client", "somebody"])
 @pytest.mark.parametrize("served", ["native", "everruns", "kilo", "inspect_agents"])
 def test_what_arrives_is_the_smaller_of_the_clients_cap_and_the_contracts(
@@ -182,6 +183,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(("tool", "arguments"), MANY)
 def test_a_client_that_counts_lines_gets_the_last_one(
     rows: Path, tool: str, arguments: dict[str, object]
@@ -208,6 +210,7 @@ def test_a_model_that_would_see_the_facts_of_an_error_gets_its_words_alone(folde
         assert client.call("read_file", {"path": "none.txt"})["_meta"]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", ["gemini-cli-mcp-client-readroom", "qwen-cli-mcp-client-readroom"])
 def test_over_http_too_and_the_log_gets_the_code(folder: Path, tmp_path: Path, name: str) -> None:
     with agent(tmp_path, "--open", "--access-log", str(folder)) as served:

@@ -114,6 +114,7 @@ def test_a_cancelled_command_ends_with_all_that_it_started(root: Path, era: str,
         assert "hello" in client.call("read_file", {"path": "a.txt"})["content"][0]["text"]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("era", ERAS)
 def test_a_command_ends_when_the_client_goes_away(root: Path, era: str, mark: str) -> None:
     with Stdio(root, "--allow-commands", version=era) as client:

@@ -299,6 +299,7 @@ def test_any_text_comes_in_order_as_python_docx_reads_it(written: Sequence[tuple
     ]
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", [name for name in office.FILES if name.endswith((".docx", ".doc"))])
 def test_hostile_documents_are_read_or_refused_with_advice(name: str) -> None:
     problem = survives(open_document, office.FILES[name]())

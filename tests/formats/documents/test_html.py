@@ -112,6 +112,7 @@ def test_any_bytes_are_read(data: bytes) -> None:
     assert survives(open_document, data) is None
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", [name for name in office.FILES if name.endswith(".html")])
 def test_hostile_pages_are_read(name: str) -> None:
     assert survives(open_document, office.FILES[name]()) is None

@@ -34,6 +34,7 @@ def words(document: Document, number: int) -> str:
     return letters("\n".join(document.part(number).lines))
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize(
     "path",
     [

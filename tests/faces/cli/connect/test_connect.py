@@ -85,6 +85,7 @@ def test_without_write_it_shows_the_entry_tries_the_server_and_changes_nothing(
     assert sorted(home.rglob("*")) + sorted(root.rglob("*")) == before
 
 
+@pytest.mark.halved
 def test_write_makes_an_entry_that_starts_this_readroom_and_undo_leaves_nothing(
     client: str, home: Path, root: Path, cli: Cli
 ) -> None:
@@ -281,6 +282,7 @@ def test_a_folder_that_is_not_one_is_refused(folder: str, home: Path, root: Path
     assert not (home / ".codex").exists()
 
 
+@pytest.mark.halved
 @pytest.mark.parametrize("name", ["a b", "ü", 'quote\'s "both"', "-dash", "$HOME", "line\nbreak"])
 def test_any_name_of_a_folder_arrives_as_it_is(name: str, home: Path, tmp_path: Path, cli: Cli) -> None:
     folder = tmp_path / name
