@@ -20,8 +20,8 @@ from readroom.errors import BadValue, NotFound, ReadroomError, UsageError
 from readroom.faces.cli import options
 from readroom.faces.cli.answers import Found, Where, always, answer, answer_each, failure, finish
 from readroom.faces.cli.exits import NOT_RUN, OF_RUN, ExitCode
+from readroom.faces.cli.failures import COMMANDS, POSITIONAL
 from readroom.faces.cli.options import commands_option, json_option, place_options, subcommand
-from readroom.faces.cli.spelling import COMMANDS, POSITIONAL
 from readroom.limits import CHANGE_TEXT_BYTES
 from readroom.values import Fact, Reply
 from readroom.values.changes import ABSENT
