@@ -12,8 +12,7 @@ import msgspec
 from readroom.contracts.base import Tool
 from readroom.contracts.native import GREP_FILES, LIST_DIRECTORY, READ_FILE
 from readroom.contracts.native.calls import EDIT, READ, RUN, WRITE
-from readroom.contracts.native.changes import EDIT_FILE, WRITE_FILE
-from readroom.contracts.native.command import RUN_COMMAND
+from readroom.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
 from readroom.contracts.native.render import HASH_DIGITS
 from readroom.contracts.native.search import FIND_RELEVANT
 from readroom.errors import BadValue, NotFound, ReadroomError, UsageError

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from readroom.lens.records.events import Arguments
-from readroom.lens.records.remembered import short_name
+from readroom.lens.records.events import Arguments, short_name
 from readroom.lens.records.values import as_object
 from readroom.limits.lens import FILES_OF_CALL, PATH_CHARS
 
