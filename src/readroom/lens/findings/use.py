@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.evidence import commands, tools
+from readroom.lens.evidence import tools
 from readroom.lens.findings.places import Listing, excerpt, finding_about
 from readroom.lens.normal_form import Finding, FindingKind, Lines, counted
 from readroom.lens.sessions import Result
@@ -233,7 +233,7 @@ def _is_whole(result: Result) -> bool:
         return False
     if seen.kind == "read":
         return seen.cut_by != "arguments"
-    pieces = commands.pieces(tools.command_of(result.called.arguments)) if seen.kind == "command" else []
+    pieces = tools.pieces(tools.command_of(result.called.arguments)) if seen.kind == "command" else []
     return len(pieces) == 1 and pieces[0].count is None and not pieces[0].search
 
 
