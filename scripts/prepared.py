@@ -14,7 +14,7 @@ from readroom.contracts.everruns import EVERRUNS
 from readroom.contracts.native import NATIVE
 from readroom.faces.cli.commands import GROUP
 from readroom.faces.cli.early import PREPARED as PREPARED
-from readroom.faces.cli.plain import HELP, MARGIN
+from readroom.faces.cli.main import HELP, MARGIN
 from readroom.faces.mcp.server import listed
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import fields, replace
 
 from readroom import config
 from readroom.config import serve
-from readroom.config.sections import SECTIONS
+from readroom.config.file import SECTIONS
 from readroom.errors import BadConfig, Denied, HardLinked, NotFound
 from readroom.limits import CONFIG_FILE_BYTES, REPLY_BYTES, Limits
 from readroom.paths import WorkPath

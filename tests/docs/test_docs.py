@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from readroom import errors
-from readroom.config.sections import CommandsSection
+from readroom.config.file import CommandsSection
 from readroom.contracts import NAMES, contract
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native.facts import FACTS

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from readroom.lens.audit import Options, audit
 from readroom.lens.held import KeptNames
 from readroom.lens.normal_form import SkippedPart
-from readroom.lens.records.remembered import Remembered, short_name
+from readroom.lens.records.events import Remembered, short_name
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import BRIEF_NAME_CHARS, NAME_CHARS, NAMES_BYTES, PATH_CHARS
 from tests.lens.hostile_records import FORMS

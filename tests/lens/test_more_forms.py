@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from readroom.lens.audit import Options, audit
-from readroom.lens.discover import of_folder, records
 from readroom.lens.normal_form import SkippedPart
+from readroom.lens.records import of_folder, records
 from readroom.lens.sessions import Audited
 from tests.lens.ground_truth import ranges
 from tests.lens.making import called, numbered, record, returned, said

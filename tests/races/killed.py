@@ -20,7 +20,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from readroom.stores.local import Confinement, LocalStore, locks, place, rename, unfinished
+from readroom.stores.local import Confinement, LocalStore, place, rename, unfinished
 from readroom.text.edits import splice
 from readroom.workspace import Workspace
 from tests.depth import depth
@@ -35,7 +35,7 @@ TURNS = 12
 BYTES = {"random": 3_000_000, "lines": 300_000}
 """Large enough that writing takes most of the time, and that it takes several pieces."""
 
-TRACED = {module.__file__ for module in (place, rename, locks, place, splice, unfinished)}
+TRACED = {module.__file__ for module in (place, rename, splice, unfinished)}
 
 FOREIGN = ".readroom-0123456789abcdef.tmp"
 """A file of somebody else's, called as ours are for a moment."""

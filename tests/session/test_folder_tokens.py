@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from readroom.errors import BadTokenStore, NoFolderToken
-from readroom.session.folder_tokens import FolderTokens, Openings
+from readroom.session.admission import FolderTokens, Openings
 from readroom.session.tokens import Tokens
 
 

@@ -22,8 +22,7 @@ from readroom.limits.session import BUDGET_ACCOUNTS, SESSION_FILES, STATE_CONVER
 from readroom.session.conversation import SeenHere
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import Account, MemoryAccounts
-from readroom.session.shared.clock import SteadyClock
-from readroom.session.shared.sessions import SharedSessions
+from readroom.session.shared.sessions import SharedSessions, SteadyClock
 from readroom.session.shared.state import SharedState, sweep
 
 OWNER = ("token", "workspace")

@@ -19,9 +19,8 @@ from typing import Any, final
 from msgspec.structs import replace
 
 from readroom import config
-from readroom.contracts import contract
+from readroom.contracts import Setup, contract
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
-from readroom.contracts.setup import Setup
 from readroom.errors import NoPermission, NotFound, ReadroomError, SymbolicLink
 from readroom.extras import needs
 from readroom.paths import ROOT, WorkPath, ancestors

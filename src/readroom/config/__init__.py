@@ -88,7 +88,7 @@ from readroom.config.settings import (
 )
 from readroom.config.settings import Settings as Settings
 from readroom.config.settings import folder_tokens as folder_tokens_beside
-from readroom.contracts.setup import Setup
+from readroom.contracts import Setup
 from readroom.engine import Engine
 from readroom.errors import BadConfig, CommandsOff, NoFolder, NotFound, ReadroomError
 from readroom.ledger import FILE as LEDGER_FILE
@@ -109,7 +109,7 @@ from readroom.stores.base import Store
 
 if TYPE_CHECKING:
     from readroom.engine.command import CommandService
-    from readroom.session.folder_tokens import FolderTokens
+    from readroom.session.admission import FolderTokens
     from readroom.session.shared.state import SharedState
 
 
@@ -191,7 +191,7 @@ def has_state() -> bool:
 
 def folder_tokens() -> FolderTokens:
     """The tokens of folders. Raises BadConfig as `token_file`."""
-    from readroom.session.folder_tokens import FolderTokens
+    from readroom.session.admission import FolderTokens
 
     return FolderTokens(folder_tokens_beside(token_file()))
 

@@ -14,10 +14,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.config.file import ConfigFile
-from readroom.config.sections import SECTIONS
+from readroom.config.file import SECTIONS, ConfigFile
 from readroom.config.settings import Settings, with_command
-from readroom.contracts.setup import NEVER, Setup
+from readroom.contracts import NEVER, Setup
 from readroom.errors import BadConfig
 from readroom.ledger import LedgerPolicy
 from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limits

@@ -32,8 +32,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from readroom.config.file import ConfigFile, Section, from_disk
-from readroom.config.sections import PostgresUrl
+from readroom.config.file import ConfigFile, PostgresUrl, Section, from_disk
 from readroom.limits import (
     MAX_REPLY_BYTES,
     MCP_WORKERS,

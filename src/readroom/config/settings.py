@@ -11,8 +11,8 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from readroom.contracts import InspectSetup, Mode, RndSetup, Setup
 from readroom.contracts.front_matter import read_front_matter
-from readroom.contracts.setup import InspectSetup, Mode, RndSetup, Setup
 from readroom.errors import BadConfig
 from readroom.ledger import LedgerPolicy
 from readroom.limits import Limits

@@ -1,6 +1,7 @@
 """Published tool interfaces, each a record over the one engine.
 
-Knows: the records of all contracts by name, each loaded when it is asked for.
+Knows: the records of all contracts by name, each loaded when it is asked for, and what an operator can set
+    for one (`Setup`).
 Does not know: how a file is read or changed.
 May be touched: a contract's own folder freely; `base` and `schema` serve all of them.
 """
@@ -9,10 +10,97 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import import_module
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from readroom.contracts.base import Contract
-from readroom.contracts.setup import Setup
+from readroom.contracts.front_matter import FrontMatter
 from readroom.errors import BadValue
+from readroom.limits.contracts import INSPECT_MAX_BYTES, INSPECT_TIMEOUT_S, KILO_MAX_READ_FILE_LINE
+
+# -----------------------------------------------------------------------------
+# What the environment says about the contract inspect_agents.
+# -----------------------------------------------------------------------------
+
+Mode: TypeAlias = Literal["store", "sandbox"]
+
+
+class InspectSetup(Struct, frozen=True):
+    """The variables of inspect_agents, as values.
+
+    Attributes:
+        mode: `INSPECT_AGENTS_FS_MODE`; None when it is not set.
+        root: `INSPECT_AGENTS_FS_ROOT`: the root as callers write it.
+        max_bytes: `INSPECT_AGENTS_FS_MAX_BYTES`: largest file.
+        read_only: `INSPECT_AGENTS_FS_READ_ONLY`: nothing is changed in the sandbox.
+        typed: `INSPECT_AGENTS_TYPED_RESULTS`: results are objects.
+        seconds: `INSPECT_AGENTS_TOOL_TIMEOUT`: longest time for a call.
+        allow: `INSPECT_FS_ALLOW`: patterns of what may be changed; empty for all.
+        deny: `INSPECT_FS_DENY`: patterns of what may not be used at all.
+        allow_holds_for_reads: `INSPECT_FS_POLICY_ENFORCE_READS`: `allow` holds for reads, too.
+        preflight: `INSPECT_SANDBOX_PREFLIGHT`: "skip" stays in the store, "force" refuses to.
+    """
+
+    mode: Mode | None = None
+    root: str = "/repo"
+    max_bytes: int = INSPECT_MAX_BYTES
+    read_only: bool = False
+    typed: bool = False
+    seconds: float = INSPECT_TIMEOUT_S
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    allow_holds_for_reads: bool = False
+    preflight: Literal["auto", "skip", "force"] = "auto"
+
+
+# -----------------------------------------------------------------------------
+# What an operator set for the contract kilo.
+# -----------------------------------------------------------------------------
+
+NEVER = -1
+"""The threshold that no file exceeds, as Kilo Code writes it."""
+
+
+class KiloSetup(Struct, frozen=True):
+    """Settings of Kilo Code, as values.
+
+    Attributes:
+        max_read_file_line: `maxReadFileLine`: files of more lines are truncated where that is asked for,
+            and so many lines of them are shown; -1 truncates none.
+        auto_truncate: Whether calls that do not say ask for it.
+    """
+
+    max_read_file_line: int = KILO_MAX_READ_FILE_LINE
+    auto_truncate: bool = False
+
+
+# -----------------------------------------------------------------------------
+# What an operator set for the contract rnd.
+# -----------------------------------------------------------------------------
+
+
+class RndSetup(Struct, frozen=True):
+    """The command file in force; None for the published one."""
+
+    command: FrontMatter | None = None
+
+
+class Setup(Struct, frozen=True):
+    """Values that `config` found, for the contracts that need them.
+
+    Attributes:
+        root: The root of the workspace as an absolute path, for contracts that speak in such paths.
+        inspect: What the contract inspect_agents is set to.
+        kilo: What the contract kilo is set to.
+        rnd: What the contract rnd is set to.
+    """
+
+    root: str = "/workspace"
+    inspect: InspectSetup = field(default_factory=InspectSetup)
+    kilo: KiloSetup = field(default_factory=KiloSetup)
+    rnd: RndSetup = field(default_factory=RndSetup)
+
 
 # -----------------------------------------------------------------------------
 # The contracts by name, imported when first asked for.

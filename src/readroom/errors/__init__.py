@@ -106,13 +106,12 @@ May be touched: freely; a code that clients know keeps its name.
 from __future__ import annotations
 
 # Each name stands where its class does, and in the tree above; type checkers and editors follow the stars.
-from readroom.errors.base import *
-from readroom.errors.base import ReadroomError
 from readroom.errors.changes import *
 from readroom.errors.commands import *
 from readroom.errors.reading import *
 from readroom.errors.serving import *
 from readroom.errors.usage import *
+from readroom.errors.usage import ReadroomError
 
 
 def of_code(code: object) -> type[ReadroomError]:

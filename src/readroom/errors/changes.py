@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.base import FailedError, ReadroomError, RefusedError, UsageError
+from readroom.errors.usage import FailedError, ReadroomError, RefusedError, UsageError
 from readroom.quoting import as_value, joined, quote
 from readroom.values import EntryKind, ListRequest, ReadRequest, Request
 

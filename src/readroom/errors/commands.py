@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readroom.errors.base import AbsentError, FailedError, RefusedError
+from readroom.errors.usage import AbsentError, FailedError, RefusedError
 from readroom.quoting import as_value, quote
 from readroom.values import ListRequest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.base import AbsentError, FailedError, UsageError, _brief
+from readroom.errors.usage import AbsentError, FailedError, UsageError, _brief
 from readroom.quoting import as_value, joined, quote
 from readroom.values import Fact, ListRequest, ReadRequest, Request
 from readroom.values.files import Row

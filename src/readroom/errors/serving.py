@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.base import AbsentError, FailedError, RefusedError, UsageError, _brief
+from readroom.errors.usage import AbsentError, FailedError, RefusedError, UsageError, _brief
 
 
 class BadRequest(UsageError):

@@ -37,8 +37,7 @@ from readroom.session.conversation import ShownLines
 from readroom.values import Fact, Request
 
 if TYPE_CHECKING:  # a command that records nothing opens no ledger
-    from readroom.ledger.ledger import Ledger
-    from readroom.ledger.writer import Done
+    from readroom.ledger.ledger import Done, Ledger
 
 # -----------------------------------------------------------------------------
 # What the ledger keeps of a call's arguments: never content, nothing of hostile size.

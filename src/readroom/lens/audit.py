@@ -16,7 +16,7 @@ import msgspec
 
 from readroom.lens import findings
 from readroom.lens.bounds import BOUNDS, Bounds
-from readroom.lens.findings.cuts import kept_beside
+from readroom.lens.findings.content import kept_beside
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read

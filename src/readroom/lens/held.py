@@ -11,8 +11,7 @@ import msgspec
 
 from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.normal_form import Lines, Session, SkippedPart
-from readroom.lens.records.events import Arguments, Called, Skipped
-from readroom.lens.records.remembered import short_name
+from readroom.lens.records.events import Arguments, Called, Skipped, short_name
 from readroom.lens.records.values import text_bytes
 from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS, BRIEF_NAME_CHARS
 

@@ -24,7 +24,7 @@ from readroom.ledger.recorder import of_anything
 from readroom.ledger.rows import Event, encoded_spans
 from readroom.ledger.rows import Row as LedgerRow
 from readroom.ledger.sums import DAY_US
-from readroom.lens import discover, work
+from readroom.lens import records, work
 from readroom.lens.audit import Options
 from readroom.lens.findings.secrets import installed
 from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
@@ -77,7 +77,7 @@ def _parts(source: Path) -> Iterator[Audited]:
         yield from _grouped(rows)
         return
     options = Options(secrets=installed())
-    for part in work.one_by_one(discover.records([source]), options):
+    for part in work.one_by_one(records.records([source]), options):
         if isinstance(part, Audited):
             yield part
 

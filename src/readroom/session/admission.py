@@ -5,18 +5,291 @@ create`, each folder has one of its own, made when it is first served.  Nothing 
 the operator's word (`--open`), or a Unix socket that only one account can connect
 to, makes a server that does not ask; and other machines never come in without a
 token that was made for somebody.
+
+The token of a folder stands in one small file of its own, in a folder of the user's state that nobody else
+can look into.  The secret stands there as it is: who can read the file is the
+account that may read the folder anyway.  A token changes only when it is renewed
+or revoked; a file that is not as it was written is refused, never replaced in silence.
+
+What others could have prepared is refused as well: every name is opened without
+following links, below a folder that is ours, and has to belong to this account.
+Writers hold a lock on that folder and put a whole file in place by a rename, so
+readers need none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import shlex
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Literal, TypeAlias, final
 
 from msgspec import Struct, field
 
-from readroom.errors import BadTokenStore
-from readroom.session.folder_tokens import FolderTokens, Openings
-from readroom.session.tokens import Grant, MadeTokens
+from readroom.errors import BadTokenStore, NoFolderToken
+from readroom.session.tokens import SECRET, Grant, MadeTokens, new_token, ours, token_id
+
+_SUFFIX = ".json"
+_UNFINISHED = ".new"
+_MOST_BYTES = 16_384
+"""Of a file: a path has at most 4,096 bytes, and JSON writes some of them as six."""
+
+_ELSEWHERE = (
+    "Set XDG_STATE_HOME to a folder that this account can write to, or serve with --open, without a token."
+)
+
+
+class FolderToken(Struct, frozen=True):
+    """A folder, and the token that opens it. Its `repr` is without the secret."""
+
+    folder: str
+    token: str
+    created: float
+
+    def __repr__(self) -> str:
+        return f"FolderToken({self.folder!r}, {self.id!r})"
+
+    @property
+    def id(self) -> str:
+        """Its name in lists, logs and the ledger."""
+        return token_id(self.token) or ""
+
+    def grant(self, workspaces: frozenset[str] | None = None) -> Grant:
+        """What it allows: all of its folder, wherever that is served."""
+        return Grant(self.id, "folder", workspaces, created=self.created)
+
+
+@final
+class FolderTokens:
+    """The tokens of folders below one folder of state. Safe to share between threads and processes."""
+
+    def __init__(self, path: str, *, clock: Callable[[], float] = time.time) -> None:
+        """Keep them in the folder `path`, which is made with the first of them."""
+        self._path = path
+        self._clock = clock
+
+    def of(self, folder: str) -> FolderToken | None:
+        """That of a folder, if it has one. Raises BadTokenStore for a file that cannot be trusted."""
+        with self._below() as below:
+            return None if below is None else self._read(below, os.path.realpath(folder))
+
+    def state(self, folder: str) -> tuple[int, ...] | None:
+        """What changes when the file of a folder's token does; None when there is none to look at."""
+        try:
+            status = os.lstat(os.path.join(self._path, _name(folder)))
+        except OSError:
+            return None
+        identity = (status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_size)
+        return (*identity, status.st_mtime_ns, status.st_ctime_ns)
+
+    def shown(self, folder: str) -> FolderToken:
+        """That of a folder. Raises NoFolderToken or BadTokenStore."""
+        token = self.of(folder)
+        if token is None:
+            raise NoFolderToken(os.path.realpath(folder))
+        return token
+
+    def ensured(self, folder: str) -> FolderToken:
+        """That of a folder, made now if it has none. Raises BadTokenStore."""
+        token = self.of(folder)
+        if token is not None:
+            return token
+        real = os.path.realpath(folder)
+        with self._writing() as below:
+            # Another server may have been faster.
+            return self._read(below, real) or self._write(below, real)
+
+    def renewed(self, folder: str) -> FolderToken:
+        """Another one instead of what a folder has, whatever that is. Raises BadTokenStore."""
+        with self._writing() as below:
+            return self._write(below, os.path.realpath(folder))
+
+    def all(self) -> list[FolderToken]:
+        """Those that work, oldest first; a file that does not is left out."""
+        tokens = []
+        with self._below() as below:
+            if below is None:
+                return []
+            for name in os.listdir(below):
+                with suppress(BadTokenStore):
+                    token = self._parsed(below, name) if name.endswith(_SUFFIX) else None
+                    if token is not None and _name(token.folder) == name:
+                        tokens.append(token)
+        return sorted(tokens, key=lambda token: (token.created, token.id))
+
+    def remove(self, identifier: str) -> FolderToken | None:
+        """End the token with this id; None when no folder has it."""
+        for token in self.all():
+            if token.id == identifier:
+                with self._writing() as below:
+                    now = self._read(below, token.folder)
+                    if now is not None and now.id == identifier:
+                        os.unlink(_name(token.folder), dir_fd=below)
+                        return token
+        return None
+
+    @contextmanager
+    def _below(self) -> Iterator[int | None]:
+        """The folder of the files, which is ours alone; None while there is none."""
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            below = os.open(self._path, flags)
+        except FileNotFoundError:
+            yield None
+            return
+        except OSError as error:
+            raise self._bad(_said(error), _ELSEWHERE) from None
+        try:
+            ours(self._path, os.stat(os.path.dirname(self._path)), os.fstat(below))
+            yield below
+        finally:
+            os.close(below)
+
+    @contextmanager
+    def _writing(self) -> Iterator[int]:
+        try:
+            os.makedirs(os.path.dirname(self._path), 0o700, exist_ok=True)
+            with suppress(FileExistsError):
+                os.mkdir(self._path, 0o700)
+        except OSError as error:
+            raise self._bad(_said(error), _ELSEWHERE) from None
+        with self._below() as below:
+            if below is None:
+                raise self._bad("it went away", "Try again.")
+            try:
+                fcntl.flock(below, fcntl.LOCK_EX)
+                os.fchmod(below, 0o700)
+                for name in os.listdir(below):
+                    # Of a process that was killed: under this lock nobody else writes.
+                    if name.endswith(_UNFINISHED):
+                        os.unlink(name, dir_fd=below)
+                yield below
+            except OSError as error:
+                raise self._bad(_said(error), _ELSEWHERE) from None
+
+    def _read(self, below: int, folder: str) -> FolderToken | None:
+        token = self._parsed(below, _name(folder), folder)
+        if token is not None and token.folder != folder:
+            raise self._spoiled(_name(folder), "is that of another folder", folder)
+        return token
+
+    def _parsed(self, below: int, name: str, folder: str = "") -> FolderToken | None:
+        try:
+            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=below)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise self._spoiled(name, f"cannot be opened ({_said(error)})", folder) from None
+        try:
+            self._trusted(name, os.fstat(file), folder)
+            data = os.read(file, _MOST_BYTES + 1)
+        finally:
+            os.close(file)
+        token = _decoded(data)
+        if token is None:
+            raise self._spoiled(name, "is not what readroom wrote", folder)
+        return token
+
+    def _trusted(self, name: str, status: os.stat_result, folder: str) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            raise self._spoiled(name, "is not a regular file", folder)
+        if status.st_uid != os.geteuid():
+            raise self._spoiled(name, "belongs to another account", folder)
+        if status.st_mode & 0o077:
+            problem = "can be read by other accounts, who may know the token by now"
+            raise self._spoiled(name, problem, folder)
+
+    def _write(self, below: int, folder: str) -> FolderToken:
+        made = FolderToken(folder, new_token(), self._clock())
+        data = json.dumps({"folder": folder, "token": made.token, "created": made.created}).encode("ascii")
+        name = _name(folder)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(name + _UNFINISHED, flags, 0o600, dir_fd=below)
+        try:
+            os.fchmod(file, 0o600)  # whatever the umask takes away
+            if os.write(file, data) != len(data):
+                raise OSError("no space")
+            os.fsync(file)
+        finally:
+            os.close(file)
+        os.rename(name + _UNFINISHED, name, src_dir_fd=below, dst_dir_fd=below)
+        return made
+
+    def _spoiled(self, name: str, problem: str, folder: str) -> BadTokenStore:
+        named = shlex.quote(folder) if folder and folder.isprintable() else "DIR"
+        advice = f"`readroom token renew {named}` replaces it; clients then need the new token."
+        return self._bad(f"{name} {problem}", advice)
+
+    def _bad(self, problem: str, advice: str) -> BadTokenStore:
+        return BadTokenStore(self._path, problem, advice)
+
+
+@final
+class Openings:
+    """Which of the served folders a token opens. Used from one thread."""
+
+    def __init__(self, tokens: FolderTokens, served: Mapping[str, str]) -> None:
+        """`served` are the folders by the names of their workspaces."""
+        self._tokens = tokens
+        self._names: dict[str, set[str]] = {}
+        for name, folder in served.items():
+            self._names.setdefault(os.path.realpath(folder), set()).add(name)
+        self._known: dict[str, str] = {}
+        self._read: dict[str, tuple[tuple[int, ...], FolderToken | None]] = {}
+        """By folder, what was read of its file, and the state of that file before."""
+
+    def find(self, token: str) -> Grant | None:
+        """What a presented token allows; None for one that no served folder has. Raises BadTokenStore."""
+        identifier = token_id(token)
+        if identifier is None:
+            return None
+        known = self._known.get(identifier)
+        for folder in self._names if known is None else (known,):
+            folder_token = self._of(folder)
+            if folder_token is not None and hmac.compare_digest(folder_token.token.encode(), token.encode()):
+                self._known[identifier] = folder
+                return folder_token.grant(frozenset(self._names[folder]))
+        return None
+
+    def _of(self, folder: str) -> FolderToken | None:
+        """The token of a folder now: one that is renewed or revoked ends at once, with its file."""
+        state = self._tokens.state(folder)
+        before = self._read.get(folder)
+        if before is not None and before[0] == state:
+            return before[1]
+        token = self._tokens.of(folder)
+        if state is not None:
+            self._read[folder] = (state, token)
+        return token
+
+
+def _name(folder: str) -> str:
+    return hashlib.sha256(os.fsencode(folder)).hexdigest()[:32] + _SUFFIX
+
+
+def _decoded(data: bytes) -> FolderToken | None:
+    try:
+        value = json.loads(data) if len(data) <= _MOST_BYTES else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    folder, token, created = value.get("folder"), value.get("token"), value.get("created")
+    if not isinstance(folder, str) or not isinstance(token, str) or not isinstance(created, float):
+        return None
+    return FolderToken(folder, token, created) if SECRET.fullmatch(token) else None
+
+
+def _said(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__
+
 
 Auth: TypeAlias = Literal["auto", "required", "open"]
 """Tokens made by name or those of the folders, only tokens made by name, or none."""

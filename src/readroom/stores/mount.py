@@ -16,8 +16,14 @@ from readroom.errors.changes import ReadOnlyPlace
 from readroom.paths import OUTPUTS, ROOT, WorkPath
 from readroom.stores.base import WriteTarget
 from readroom.stores.local import LocalFolder, LocalSource
-from readroom.stores.local.failures import translated
-from readroom.stores.local.resolve import FOLDER_FLAGS, READ_FLAGS, Found, require_regular, to_stat
+from readroom.stores.local.resolve import (
+    FOLDER_FLAGS,
+    READ_FLAGS,
+    Found,
+    require_regular,
+    to_stat,
+    translated,
+)
 from readroom.stores.outputs import OwnOutputs
 from readroom.values import Stat, Version
 

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from readroom.config import Settings
-from readroom.contracts.setup import KiloSetup
+from readroom.contracts import KiloSetup
 from readroom.errors import ReadroomError, RefusedError
 from readroom.policy.guard import Guard
 from tests.contracts.cases import Adapter, Answer, Case, Room

@@ -19,9 +19,8 @@ from readroom import config
 from readroom.caller import Caller
 from readroom.config import Settings
 from readroom.config.settings import with_environment
-from readroom.contracts import contract
+from readroom.contracts import Setup, contract
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
-from readroom.contracts.setup import Setup
 from readroom.deadline import Deadline
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.limits.contracts import INSPECT_LINE_CHARS, INSPECT_REPLY_BYTES, INSPECT_TIMEOUT_S

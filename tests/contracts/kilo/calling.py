@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from readroom import config
-from readroom.contracts.setup import KiloSetup, Setup
+from readroom.contracts import KiloSetup, Setup
 from readroom.policy.rules import denials
 from readroom.stores.base import Store
 from readroom.stores.memory import MemoryStore

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom import config
-from readroom.contracts.setup import KiloSetup
+from readroom.contracts import KiloSetup
 from readroom.errors import BadConfig
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.policy.rules import denials

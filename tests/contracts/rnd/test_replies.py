@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from readroom import config
 from readroom.caller import Caller
-from readroom.contracts import contract
+from readroom.contracts import RndSetup, Setup, contract
 from readroom.contracts.front_matter import read_front_matter
-from readroom.contracts.setup import RndSetup, Setup
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.queries import most_read
 from readroom.limits import MIN_REPLY_BYTES

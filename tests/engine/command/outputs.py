@@ -9,7 +9,7 @@ from functools import cache
 
 from readroom.caller import ANONYMOUS
 from readroom.contracts.native import MEASURE
-from readroom.contracts.native import command as native_command
+from readroom.contracts.native import changes as native_command
 from readroom.deadline import Deadline
 from readroom.engine.command.output import chosen
 from readroom.limits import REPLY_BYTES, RUN_KEPT_BYTES, RUN_SESSION_BYTES

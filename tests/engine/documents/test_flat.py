@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from readroom.contracts import Setup
 from readroom.contracts.base import Contract
 from readroom.contracts.kilo import made
-from readroom.contracts.setup import Setup
 from readroom.deadline import Deadline
 from readroom.engine.documents.cache import DocumentCache
 from readroom.engine.documents.flat import read_flat

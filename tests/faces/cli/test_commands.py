@@ -13,9 +13,8 @@ from readroom.contracts.base import tool_result
 from readroom.contracts.native.calls import as_tool_call
 from readroom.errors import ReadroomError
 from readroom.faces.cli.exits import MEANING, ExitCode
-from readroom.faces.cli.failures import exit_code, exit_code_of
+from readroom.faces.cli.failures import command, exit_code, exit_code_of
 from readroom.faces.cli.main import main, unsupported
-from readroom.faces.cli.spelling import command
 from readroom.values import Call
 from readroom.workspace import Workspace
 from tests.faces.cli.running import Cli

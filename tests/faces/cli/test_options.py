@@ -16,8 +16,8 @@ from readroom.contracts.schema import properties
 from readroom.faces.cli import commands, servers
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import MEANING, OF_RUN
+from readroom.faces.cli.failures import COMMANDS, command
 from readroom.faces.cli.options import given_for_each_path
-from readroom.faces.cli.spelling import COMMANDS, command
 from readroom.values import Fact
 from tests.faces.cli.running import Cli
 
@@ -156,6 +156,7 @@ def test_the_entry_imports_nothing_before_it_runs() -> None:
     assert names == [
         "from __future__ import annotations",
         "import gc",
+        "import os",  # which every start of Python imports
         "import sys",
         "from collections.abc import Sequence",
     ]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.cli import commands, options, plain
+from readroom.faces.cli import commands, main, options
 from scripts import prepared
 from tests.faces.mcp.serving import END_S
 
@@ -79,7 +79,7 @@ def _parsed(words: list[str]) -> tuple[object, list[dict[str, object]]]:
 
 @given(st.lists(_WORDS, max_size=6))
 def test_what_is_understood_is_what_the_parser_understands(words: list[str]) -> None:
-    meaning = plain.understood(words)
+    meaning = main.understood(words)
     if meaning is not None:
         assert meaning == _parsed(words)
 
@@ -94,12 +94,12 @@ def test_what_is_understood_is_what_the_parser_understands(words: list[str]) -> 
     ],
 )
 def test_the_plain_forms_are_understood(words: list[str]) -> None:
-    assert plain.understood(words) == _parsed(words)
+    assert main.understood(words) == _parsed(words)
 
 
 @pytest.mark.parametrize("words", [["--json", "a.txt"], [], ["--", "-a"], ["a\udcff.txt"], ["a\nb"], ["-h"]])
 def test_what_is_unusual_is_left_to_the_command(words: list[str]) -> None:
-    assert plain.understood(words) is None
+    assert main.understood(words) is None
 
 
 PROPER = "import sys; from readroom.faces.cli.commands import run; sys.exit(run(sys.argv[1:]))"

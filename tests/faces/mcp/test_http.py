@@ -14,8 +14,7 @@ import pytest
 from readroom.config.serve import Serving
 from readroom.errors import BadValue
 from readroom.faces.http.server import Address, Served, admitted, listening, serve_http
-from readroom.session.admission import Keys
-from readroom.session.folder_tokens import FolderTokens
+from readroom.session.admission import FolderTokens, Keys
 from readroom.session.tokens import Tokens
 from readroom.workspace import Workspace
 from tests.faces.mcp.serving import (

@@ -20,7 +20,7 @@ from readroom.deadline import Deadline
 from readroom.errors import NoSpace, ReadOnlyPlace
 from readroom.paths import WorkPath
 from readroom.stores.base import Moved
-from readroom.stores.local import LocalStore, locks, rename
+from readroom.stores.local import LocalStore, rename, unfinished
 from readroom.values import Version
 from tests.stores import write_cases
 from tests.stores.worlds import WAYS, LocalWorld
@@ -435,10 +435,10 @@ class TestExchanging:
 
 def test_a_lock_ends_though_a_forked_process_has_the_folder_open(tmp_path: Path) -> None:
     first, second = (os.open(tmp_path, os.O_RDONLY) for _ in range(2))
-    assert locks.try_lock(first)
+    assert unfinished.try_lock(first)
     copy = os.dup(first)  # what a fork does
-    locks.unlock(first)
+    unfinished.unlock(first)
     os.close(first)
-    assert locks.try_lock(second)
+    assert unfinished.try_lock(second)
     os.close(copy)
     os.close(second)

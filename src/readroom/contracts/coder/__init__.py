@@ -16,12 +16,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from readroom.contracts import json_replies
+from readroom.contracts import Setup, json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.coder.read import Bounds, Form, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of
 from readroom.contracts.coder.words import READ, WORKSPACE_READ, own_calls
-from readroom.contracts.setup import Setup
 from readroom.errors import MissingArgument
 from readroom.limits import contracts as contract_limits
 from readroom.values import ReadRequest

@@ -18,7 +18,7 @@ from readroom.contracts.base import Tool
 from readroom.contracts.everruns.errors import render_error
 from readroom.contracts.everruns.outline import notes_of
 from readroom.contracts.everruns.requests import READ, RUN, to_call
-from readroom.contracts.native import command as native_command
+from readroom.contracts.native import changes as native_command
 from readroom.limits import RUN_MAX_TIMEOUT_S
 from readroom.values import Cap, Fact, OutputMeasure, Reply
 from readroom.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, RunResult, Verbosity

@@ -25,12 +25,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from readroom import limits
-from readroom.contracts import json_replies
+from readroom.contracts import Setup, json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.inspect_agents import render as inspect_render
 from readroom.contracts.inspect_agents.calls import FILES, READ, path_of, to_call
 from readroom.contracts.inspect_agents.render import CallWords
-from readroom.contracts.setup import Setup
 from readroom.errors import Protected, TooLarge
 from readroom.limits.contracts import INSPECT_LINE_CHARS, INSPECT_LINES, INSPECT_REPLY_BYTES
 from readroom.policy.rules import Layer, Rule, foldable

@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
+from readroom.contracts import InspectSetup, json_replies
 from readroom.contracts.inspect_agents.calls import (
     key_meant,
     key_of_path,
@@ -19,7 +19,6 @@ from readroom.contracts.inspect_agents.calls import (
 )
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
-from readroom.contracts.setup import InspectSetup
 from readroom.errors import (
     BadRange,
     Binary,

@@ -18,11 +18,10 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
+from readroom.contracts import NEVER, KiloSetup, Setup, json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
-from readroom.contracts.setup import NEVER, KiloSetup, Setup
 from readroom.errors import (
     BadPath,
     BadRange,

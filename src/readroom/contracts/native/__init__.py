@@ -20,13 +20,12 @@ from msgspec.structs import replace
 from readroom import limits
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native import changes as native_changes
-from readroom.contracts.native import command as native_command
+from readroom.contracts.native import changes as native_command
 from readroom.contracts.native import documents as native_documents
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native import render as native_render
 from readroom.contracts.native.calls import GREP, LIST, READ, to_call
-from readroom.contracts.native.changes import EDIT_FILE, WRITE_FILE
-from readroom.contracts.native.command import RUN_COMMAND
+from readroom.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
 from readroom.contracts.native.render import entry_bytes, render_list
 from readroom.contracts.native.search import (
     FIND_RELEVANT,

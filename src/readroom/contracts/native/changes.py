@@ -1,13 +1,19 @@
-"""The two tools of the native contract that change files, and how their results are worded.
+"""The tools of the native contract that change something, by an edit or a command, and their results.
 
-Both are destructive, for hosts that ask before such calls, and idempotent: a
+Those that change files are destructive, for hosts that ask before such calls, and idempotent: a
 call that is repeated finds the file in another state than it names, and changes
 nothing.
+
+Of a command every line of output stands behind its number, so none can pass for the header or
+the closing line.  The numbers are those of the kept output: what is missing
+between two of them is read there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Annotated
 
 import msgspec
@@ -15,13 +21,16 @@ from msgspec import Meta
 from msgspec.structs import fields
 
 from readroom.contracts.base import Tool
+from readroom.contracts.native import calls as native_calls
 from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native.calls import EDIT, WRITE, closing, shown
+from readroom.contracts.native.calls import EDIT, RUN, WRITE, closing, shown
 from readroom.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
 from readroom.contracts.schema import EXPLAINED
+from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
+from readroom.paths import OUTPUTS
 from readroom.quoting import as_value, joined
 from readroom.text.select import byte_size
-from readroom.values import Cap, Fact, Reply
+from readroom.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request
 from readroom.values.changes import (
     ABSENT,
     DeleteResult,
@@ -36,6 +45,7 @@ from readroom.values.changes import (
     WriteRequest,
     WriteResult,
 )
+from readroom.values.commands import SIGNALLED, Output, OutputLine, RunRequest, RunResult, Verbosity
 
 Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EXPLAINED)]
 
@@ -211,3 +221,198 @@ def _facts(result: NameResult) -> dict[str, Fact]:
 
 
 _PATHS = ("path", "destination", "trashed_to", "target")
+
+
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+"""What shells return for a program that cannot be started, and one that is not there."""
+
+
+class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of run_command."""
+
+    command: str
+    output: Annotated[Verbosity, Meta(description="How much to show")] = "concise"
+    timeout_s: (
+        Annotated[
+            float,
+            Meta(gt=0, le=RUN_MAX_TIMEOUT_S, description=f"Seconds, {Limits().run_timeout_s:g} if left out"),
+        ]
+        | None
+    ) = None
+    cwd: str = "."
+
+
+def _to_run(arguments: RunArguments) -> RunRequest:
+    return RunRequest(arguments.command, arguments.cwd, arguments.output, arguments.timeout_s)
+
+
+RUN_COMMAND = Tool(
+    name=RUN,
+    title="Run a command",
+    description=(
+        "Run a shell command; what it starts ends with it. Shows errors first; all output can be read "
+        f"and searched in {OUTPUTS}."
+    ),
+    arguments=RunArguments,
+    to_request=_to_run,
+    read_only=False,
+    destructive=True,
+    idempotent=False,
+    reports_progress=True,
+)
+
+
+def render(result: RunResult, cap: Cap) -> Reply:
+    """The reply for a command; its lines were selected under `cap`."""
+    return reply(_text(result, cap), partial(facts_of, result))
+
+
+def _text(result: RunResult, cap: Cap) -> str:
+    rows = [_header(result)]
+    out, err = result.outputs
+    rows += map(_row, out.lines)
+    if err.lines:
+        rows += ["stderr:", *map(_row, err.lines)]
+    body = "\n".join(rows)
+    return f"{body}\n{closing(_closing(result), cap.size - byte_size(body) - 1)}"
+
+
+def _header(result: RunResult) -> str:
+    parts = [_status(result), f"{result.duration_s:.1f} s"]
+    parts += [_size(output) for output in result.outputs if output.size_bytes] or ["no output"]
+    network = "network" if result.network else "no network"
+    parts.append("not confined" if result.confinement == "none" else f"{result.confinement}, {network}")
+    return " | ".join(parts)
+
+
+def _status(result: RunResult) -> str:
+    if result.timed_out:
+        return f"time limit, ended (exit {result.exit_code})"
+    name = _signal(result.exit_code)
+    return f"exit {result.exit_code}{f' ({name})' if name else ''}"
+
+
+def _signal(code: int) -> str | None:
+    try:
+        import signal
+
+        return signal.Signals(code - SIGNALLED).name
+    except ValueError:
+        return None
+
+
+def _size(output: Output) -> str:
+    if output.binary:
+        return f"{output.stream} {output.size_bytes:,} bytes, binary (not shown)"
+    lines = f"{output.total_lines:,} line{'' if output.total_lines == 1 else 's'}"
+    return f"{output.stream} {lines}{' (cut)' if output.cut else ''}"
+
+
+def _row(line: OutputLine) -> str:
+    return f"{line.number}\t{line.text}" + (f" [+{line.left} chars]" if line.left else "")
+
+
+def _closing(result: RunResult) -> list[str]:
+    parts = [part for output in result.outputs for part in _missing(output)]
+    if result.ended:
+        left = "process" if result.ended == 1 else "processes"
+        parts.append(f"{result.ended} {left} left behind and ended.")
+    if result.exit_code == _NOT_FOUND and not result.timed_out:
+        parts.append("127: no program of that name can be found or read by the command.")
+    if result.exit_code == _NOT_EXECUTABLE and not result.timed_out:
+        parts.append("126: that file is not a program or may not be run.")
+    if result.timed_out:
+        parts.append("timeout_s gives it more time.")
+    parts += warning_parts(result.warnings)
+    following = _next(result)
+    if following is not None:
+        parts.append(f"Next: {shown(following)}")
+    elif any(output.cut for output in result.outputs):
+        parts.append('Nothing is kept here; output="full" shows more.')
+    return parts or ["end of output"]
+
+
+def _missing(output: Output) -> Iterator[str]:
+    if output.binary and output.size_bytes:
+        yield f"{output.stream}: to use it, write it into a file."
+    left = sum(last - first + 1 for first, last in output.gaps)
+    if left:
+        yield f"{output.stream}: {left:,} line{'' if left == 1 else 's'} not shown."
+    if output.lost is not None:
+        yield f"{output.stream}: {output.lost.bytes:,} bytes after line {output.lost.after} were not kept."
+
+
+def _next(result: RunResult) -> ReadRequest | None:
+    """The kept output from the first line on that is not shown whole."""
+    if not result.kept:
+        return None
+    for output in result.outputs:
+        first = [first for first, _ in output.gaps[:1]]
+        first += [line.number for line in output.lines if line.left][:1]
+        if first:
+            return ReadRequest(output.path, offset=min(first))
+    return None
+
+
+# --- facts ---------------------------------------------------------------------------------------
+
+
+def facts_of(
+    result: RunResult, to_call: Callable[[Request], Call | None] = native_calls.to_call
+) -> dict[str, Fact]:
+    """The facts of a command, with the calls of a contract."""
+    omitted = list(islice(_omitted(result), MAX_OMITTED))
+    return {
+        "command": result.request.command,
+        "cwd": as_value(result.request.path),
+        "call_id": result.call_id,
+        "exit_code": result.exit_code,
+        "signal": _signal(result.exit_code),
+        "timed_out": result.timed_out,
+        "duration_s": round(result.duration_s, 3),
+        **native_facts.named(result, "ended", "confinement", "network"),
+        "outputs": [_output(output, result.kept) for output in result.outputs],
+        **native_facts.common(omitted, _next(result), result.warnings, to_call),
+    }
+
+
+def _output(output: Output, kept: bool) -> dict[str, Fact]:
+    lost = output.lost
+    return {
+        "stream": output.stream,
+        "path": output.path if kept else None,
+        **native_facts.named(output, "size_bytes", "kept_bytes", "total_lines"),
+        "shown": _spans(output.lines),
+        "lost": None if lost is None else {"from": lost.first, "bytes": lost.bytes, "after_line": lost.after},
+        "binary": output.binary,
+    }
+
+
+def _spans(lines: Sequence[OutputLine]) -> list[Fact]:
+    spans: list[list[int]] = []
+    for line in lines:
+        if spans and spans[-1][1] == line.number - 1:
+            spans[-1][1] = line.number
+        else:
+            spans.append([line.number, line.number])
+    return [{"start": start, "end": end} for start, end in spans]
+
+
+def _omitted(result: RunResult) -> Iterator[Omission]:
+    for output in result.outputs:
+
+        def read(first: int, last: int, path: str = output.path) -> ReadRequest | None:
+            return ReadRequest(path, offset=first, limit=last - first + 1) if result.kept else None
+
+        if output.binary:
+            yield Omission("bytes", 1, output.size_bytes, "binary")
+        for first, last in output.gaps:
+            yield Omission("lines", first, last, "output", request=read(first, last))
+        for line in output.lines:
+            if line.left:
+                last = line.first + len(line.text) - 1
+                request = read(line.number, line.number)
+                yield Omission("columns", last + 1, line.total, "line_cap", line.number, request)
+        if output.lost is not None:
+            lost = output.lost
+            yield Omission("bytes", lost.first, lost.first + lost.bytes - 1, "not_kept")

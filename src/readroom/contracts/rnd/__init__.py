@@ -17,11 +17,10 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from readroom.contracts import json_replies
+from readroom.contracts import Setup, json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.front_matter import FrontMatter, published
 from readroom.contracts.native import facts as native_facts
-from readroom.contracts.setup import Setup
 from readroom.errors import (
     BadRange,
     Binary,

@@ -17,7 +17,7 @@ from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.spelling import command
+from readroom.faces.cli.failures import command
 from readroom.quoting import quote
 from readroom.values import Cap, Fact, Reply
 from readroom.workspace import Workspace

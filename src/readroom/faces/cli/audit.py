@@ -18,7 +18,7 @@ from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import json_option, subcommand
-from readroom.lens import discover, work
+from readroom.lens import records, work
 from readroom.lens.audit import Options
 from readroom.lens.findings import secrets
 from readroom.lens.normal_form import FINDINGS, FORM, JsonLines, Parquet, Sink, SkippedPart
@@ -61,17 +61,17 @@ def _audit(
     with_secrets = not no_secrets and (secrets.installed() or "secrets" in wanted)
     if commit is not None and replay is None:
         raise UsageError("--commit says at which commit to replay", "Name the folder with --replay")
-    clients = config.variables(*discover.VARIABLES)
-    folders = discover.names_of(Path("."), clients) if here else ()
-    found = discover.of_folder(folders, Path.home(), clients) if here else []
-    records = list(discover.records([*_named(paths, here), *found]))
+    clients = config.variables(*records.VARIABLES)
+    folders = records.names_of(Path("."), clients) if here else ()
+    found = records.of_folder(folders, Path.home(), clients) if here else []
+    files = list(records.records([*_named(paths, here), *found]))
     totals = Totals()
     with ExitStack() as stack:
         again = _replayed_in(stack, replay, commit)
         options = Options(tokens, root, with_secrets, folders, again)
         sinks = _sinks(stack, rows, parquet, force)
         out = _JsonObject() if as_json else None
-        for part in _parts(records, options, _engine(engine, workers, resume), resume):
+        for part in _parts(files, options, _engine(engine, workers, resume), resume):
             totals.add(part)
             for sink in sinks:
                 for row in part.rows() if isinstance(part, Audited) else (part,):
@@ -142,13 +142,13 @@ def _engine(engine: str | None, workers: int, resume: str | None) -> work.Engine
 
 
 def _parts(
-    records: list[Path], options: Options, engine: work.Engine | None, resume: str | None
+    files: list[Path], options: Options, engine: work.Engine | None, resume: str | None
 ) -> Iterator[Audited | SkippedPart]:
     if engine is None:
-        yield from work.one_by_one(records, options)
+        yield from work.one_by_one(files, options)
         return
     # Workers elsewhere have another current folder.
-    absolute = [record.absolute() for record in records]
+    absolute = [file.absolute() for file in files]
     folder = Path(resume).absolute() if resume else None
     yield from work.side_by_side(absolute, options, engine, folder, _Shown().tell)
 

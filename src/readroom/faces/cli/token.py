@@ -17,7 +17,7 @@ from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import database_option, folder_argument, json_option, subcommand
 
 if TYPE_CHECKING:
-    from readroom.session.folder_tokens import FolderToken
+    from readroom.session.admission import FolderToken
     from readroom.session.tokens import Grant, MadeTokens
 
 _WHOLE = "all tools; no end"

@@ -12,16 +12,15 @@ import msgspec
 from readroom.contracts.base import Tool
 from readroom.contracts.native import GREP_FILES, LIST_DIRECTORY, READ_FILE
 from readroom.contracts.native.calls import EDIT, READ, RUN, WRITE
-from readroom.contracts.native.changes import EDIT_FILE, WRITE_FILE
-from readroom.contracts.native.command import RUN_COMMAND
+from readroom.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
 from readroom.contracts.native.render import HASH_DIGITS
 from readroom.contracts.native.search import FIND_RELEVANT
 from readroom.errors import BadValue, NotFound, ReadroomError, UsageError
 from readroom.faces.cli import options
 from readroom.faces.cli.answers import Found, Where, always, answer, answer_each, failure, finish
 from readroom.faces.cli.exits import NOT_RUN, OF_RUN, ExitCode
+from readroom.faces.cli.failures import COMMANDS, POSITIONAL
 from readroom.faces.cli.options import commands_option, json_option, place_options, subcommand
-from readroom.faces.cli.spelling import COMMANDS, POSITIONAL
 from readroom.limits import CHANGE_TEXT_BYTES
 from readroom.values import Fact, Reply
 from readroom.values.changes import ABSENT

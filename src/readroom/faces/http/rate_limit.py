@@ -22,7 +22,7 @@ from readroom.faces.http.asking import Ask
 from readroom.limits import SERVE_FAILED_RATE
 from readroom.limits.session import RATE_LEASE, RATE_LEASE_S
 from readroom.lru import LruCache
-from readroom.session.shared.windows import MINUTE_S, Lease, SharedWindows, left, wait_s
+from readroom.session.shared.accounts import MINUTE_S, Lease, SharedWindows, left, wait_s
 
 _REMEMBERED = 10_000
 """Addresses and tokens for which requests are counted ahead, or that are known to have too many."""

@@ -15,7 +15,7 @@ from itertools import islice
 import msgspec
 
 from readroom.lens.bounds import BOUNDS, Bounds
-from readroom.lens.evidence import commands, numbering, tools, wrapping
+from readroom.lens.evidence import numbering, tools, wrapping
 from readroom.lens.evidence.numbering import WIDE_CHARS, Run, Stated
 from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
@@ -153,15 +153,15 @@ def _paths(kind: Kind, arguments: Arguments, body: str) -> list[str]:
     command = tools.command_of(arguments)
     if kind != "command" or not command:
         return []
-    files = [piece.file for piece in commands.pieces(command) if piece.file][-FILES_OF_CALL:]
+    files = [piece.file for piece in tools.pieces(command) if piece.file][-FILES_OF_CALL:]
     # The last one is what a command line comes to; it may only have gone there before.
-    return _patched(command) or files[-1:] + files[:-1] or [commands.script(command)]
+    return _patched(command) or files[-1:] + files[:-1] or [tools.script(command)]
 
 
 def _total(kind: Kind, result: Returned, unwrapped: Unwrapped, arguments: Arguments) -> int | None:
     if kind == "read":
         return numbering.total_lines(result.text)
-    pieces = commands.pieces(tools.command_of(arguments)) if kind == "command" and unwrapped.lines else []
+    pieces = tools.pieces(tools.command_of(arguments)) if kind == "command" and unwrapped.lines else []
     whole = len(pieces) == 1 and pieces[0].file and pieces[0].first == 1 and pieces[0].count is None
     return unwrapped.lines if whole and not pieces[0].search else None
 
@@ -306,7 +306,7 @@ def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
 
 
 def _command(command: str, unwrapped: Unwrapped, known: Known) -> list[Run]:
-    pieces = commands.pieces(command)
+    pieces = tools.pieces(command)
     if not pieces:
         return []
     if len(pieces) == 1:
@@ -319,7 +319,7 @@ def _command(command: str, unwrapped: Unwrapped, known: Known) -> list[Run]:
 _BLANKS = re.compile(r"^( {0,5}\d{1,6})  ", re.MULTILINE)
 
 
-def _of_one(piece: commands.Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
+def _of_one(piece: tools.Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
     if piece.search:
         single = piece.file if piece.numbered else ""
         return list(_matches(unwrapped, "", single)) if piece.numbered or not piece.file else []
@@ -348,14 +348,14 @@ def _of_one(piece: commands.Piece, unwrapped: Unwrapped, known: Known) -> list[R
     return runs
 
 
-def _first(piece: commands.Piece, known: Known) -> int | None:
+def _first(piece: tools.Piece, known: Known) -> int | None:
     if not piece.from_end:
         return piece.first
     total = known.total(tools.name_of_file(piece.file, known.root))
     return max(1, total - (piece.count or 0) + 1) if total is not None else None
 
 
-def _of_several(pieces: list[commands.Piece], rows: list[str], known: Known) -> list[Run]:
+def _of_several(pieces: list[tools.Piece], rows: list[str], known: Known) -> list[Run]:
     """The lines of several commands in one output, while each says how many it prints; one of them may
     not.
     """

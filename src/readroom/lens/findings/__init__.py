@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from readroom.lens.bounds import BOUNDS, Bounds
-from readroom.lens.findings.content import Denied, Hidden, Instructions, Secrets
-from readroom.lens.findings.cuts import Cuts, KeptText
+from readroom.lens.findings.content import Cuts, Denied, Hidden, Instructions, KeptText, Secrets
 from readroom.lens.findings.secrets import SecretScanner
-from readroom.lens.findings.use import Use
-from readroom.lens.findings.waste import FailedEdits, Floods, Repeats
+from readroom.lens.findings.use import FailedEdits, Floods, Repeats, Use
 from readroom.lens.sessions import Detector
 from readroom.policy.rules import Rules
 

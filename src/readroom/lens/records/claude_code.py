@@ -17,12 +17,13 @@ from readroom.lens.records.events import (
     Compacted,
     Event,
     Opened,
+    Remembered,
     Returned,
     Rewound,
     Skipped,
+    short_name,
 )
 from readroom.lens.records.messages import answer_events
-from readroom.lens.records.remembered import Remembered, short_name
 from readroom.lens.records.stream import Element, Line, each
 from readroom.lens.records.values import (
     Object,

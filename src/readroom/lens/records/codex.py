@@ -18,13 +18,13 @@ from readroom.lens.records.events import (
     Compacted,
     Event,
     Opened,
+    Remembered,
     Returned,
     Rewound,
     Said,
     Skipped,
     Whole,
 )
-from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,

@@ -23,12 +23,14 @@ from readroom.lens.records.events import (
     Compacted,
     Event,
     Opened,
+    Remembered,
     Returned,
     Rewound,
     Said,
     Skipped,
+    forgotten,
+    short_name,
 )
-from readroom.lens.records.remembered import Remembered, forgotten, short_name
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,

@@ -17,9 +17,8 @@ from msgspec import Struct
 from readroom.formats.containers.members import BadContainer, Container, Member
 from readroom.formats.containers.zips import open_zip
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.events import Answered, Event, Opened, Skipped
+from readroom.lens.records.events import Answered, Event, Opened, Remembered, Skipped
 from readroom.lens.records.messages import message_events
-from readroom.lens.records.remembered import Remembered
 from readroom.lens.records.stream import Element, elements
 from readroom.lens.records.values import (
     NotReadable,

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from readroom.lens.bounds import Bounds
 from readroom.lens.records.codex import item_events
-from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Skipped
-from readroom.lens.records.remembered import Remembered
+from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Skipped
 from readroom.lens.records.sqlite import opened
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (

@@ -27,8 +27,8 @@ from readroom.lens.records.events import (
     Returned,
     Said,
     Skipped,
+    short_name,
 )
-from readroom.lens.records.remembered import short_name
 from readroom.lens.records.sqlite import columns, opened, row_of
 from readroom.lens.records.values import (
     NotReadable,

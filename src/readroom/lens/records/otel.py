@@ -13,8 +13,17 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
-from readroom.lens.records.remembered import Remembered, forgotten
+from readroom.lens.records.events import (
+    Answered,
+    Called,
+    Event,
+    Opened,
+    Remembered,
+    Returned,
+    Said,
+    Skipped,
+    forgotten,
+)
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (
     NotReadable,

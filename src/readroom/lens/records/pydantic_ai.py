@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
-from readroom.lens.records.remembered import Remembered
+from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
     Object,

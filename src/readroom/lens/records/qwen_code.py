@@ -17,11 +17,12 @@ from readroom.lens.records.events import (
     Compacted,
     Event,
     Opened,
+    Remembered,
     Returned,
     Said,
     Skipped,
+    short_name,
 )
-from readroom.lens.records.remembered import Remembered, short_name
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,

@@ -10,8 +10,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from readroom.lens.bounds import Bounds
-from readroom.lens.records.events import Answered, Called, Compacted, Event, Opened, Recorded, Skipped
-from readroom.lens.records.remembered import Remembered
+from readroom.lens.records.events import (
+    Answered,
+    Called,
+    Compacted,
+    Event,
+    Opened,
+    Recorded,
+    Remembered,
+    Skipped,
+)
 from readroom.lens.records.sqlite import columns, opened
 from readroom.lens.records.stream import Line
 from readroom.lens.records.values import (

@@ -31,7 +31,7 @@ from readroom.contracts import NAMES
 from readroom.contracts.base import Contract
 from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
-from readroom.lens.evidence import Known, Run, commands, evidence, tools
+from readroom.lens.evidence import Known, Run, evidence, tools
 from readroom.lens.normal_form import Replayed, ReplayState
 from readroom.lens.records.events import Called, Returned
 from readroom.lens.records.values import as_count, as_list, as_object, as_text, decode
@@ -80,7 +80,7 @@ def _reads(file: str, runs: tuple[Run, ...]) -> list[NativeCall]:
 
 
 def _of_command(result: Result) -> list[NativeCall]:
-    pieces = commands.pieces(tools.command_of(result.called.arguments))
+    pieces = tools.pieces(tools.command_of(result.called.arguments))
     # A search may be in the syntax of another program, and what printed no lines of files is not a read.
     if not result.seen.runs or any(piece.search for piece in pieces):
         return []

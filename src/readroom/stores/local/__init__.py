@@ -26,9 +26,8 @@ from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
 from readroom.limits import SMALL_FILE_BYTES
 from readroom.paths import WorkPath, join
 from readroom.stores.local import openat2
-from readroom.stores.local.failures import translated
 from readroom.stores.local.openat2 import KernelWay
-from readroom.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat
+from readroom.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat, translated
 from readroom.stores.local.walk import WalkWay
 from readroom.values import Entry, EntryKind, Names, Stat, Version
 

@@ -23,9 +23,16 @@ from readroom.errors.changes import ReadOnlyPlace
 from readroom.limits import SMALL_FILE_BYTES
 from readroom.paths import WorkPath, basename, join, parent, parts
 from readroom.stores.base import Moved, Source, Step, WriteTarget
-from readroom.stores.local import locks, rename
-from readroom.stores.local.failures import unwritten
-from readroom.stores.local.resolve import FOLDER_FLAGS, READ_FLAGS, Found, Way, require_regular, to_stat
+from readroom.stores.local import rename, unfinished
+from readroom.stores.local.resolve import (
+    FOLDER_FLAGS,
+    READ_FLAGS,
+    Found,
+    Way,
+    require_regular,
+    to_stat,
+    unwritten,
+)
 from readroom.stores.local.unfinished import Draft, Notes
 from readroom.values import Stat, Version
 from readroom.values.files import Warn
@@ -229,7 +236,7 @@ class LocalPlace(Closeable):
             raise NotFound(self.real)
         try:
             self._make_folders()
-            locks.lock(self._fds[-1], deadline)
+            unfinished.lock(self._fds[-1], deadline)
         except OSError as error:
             raise unwritten(error, self.real) from None
         self._locked = True
@@ -298,7 +305,7 @@ class LocalPlace(Closeable):
             other._make_folders()
             ends = {place._identity(): place for place in (self, other)}
             for _, place in sorted(ends.items()):
-                locks.lock(place._fds[-1], deadline)
+                unfinished.lock(place._fds[-1], deadline)
                 place._locked = True
         except OSError as error:
             raise unwritten(error, other.real) from None
@@ -379,7 +386,7 @@ class LocalPlace(Closeable):
         """Let other writers in; remove folders that were made for nothing. A second call does nothing."""
         fds, self._fds = self._fds, []
         if fds and self._locked:
-            locks.unlock(fds[-1])
+            unfinished.unlock(fds[-1])
         made, self._made = self._made, []
         for above, name in reversed(made):
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Files that are being written, and the removal of what crashed writers left of them.
+"""Files that are being written: one writer at a time in a folder, and what crashed writers left.
 
 Where the system can, a new file has no name while it is written (`O_TMPFILE`): when its writer dies
 then, nothing stays.  To take the place of another file it gets a temporary name for an instant;
@@ -10,12 +10,17 @@ is removed later is what was noted, by device and inode.  So other people's file
 whatever they are called, copies of a workspace that was being written to stay complete,
 and where nothing can be noted nothing is removed.  A note that a power cut takes away
 leaves a file behind and harms nothing; so notes are not flushed.
+
+The lock is `flock` on the folder itself: it needs no file, ends with its process
+whatever happens to it, and holds between threads, processes and containers that
+share the folder.  On network file systems it may hold on one machine only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 import time
@@ -26,9 +31,51 @@ from typing import TypeAlias, final
 from msgspec import Struct
 
 from readroom.closeable import Closeable
-from readroom.limits import WRITE_NOTE_KEPT_S
-from readroom.stores.local import locks
+from readroom.deadline import Deadline
+from readroom.errors import TimedOut
+from readroom.limits import LOCK_WAIT_S, WRITE_NOTE_KEPT_S
 from readroom.values import Version
+
+_UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EINVAL)
+"""File systems without locks. Writing goes on: what is replaced is still looked at just before."""
+
+_FIRST_WAIT_S = 0.001
+_LONGEST_WAIT_S = 0.05
+
+
+def lock(folder: int, deadline: Deadline) -> None:
+    """Wait until no other writer is at work in the folder.
+
+    Raises:
+        TimedOut: One is, and does not end.
+        Cancelled: The caller no longer waits.
+    """
+    within = deadline.within(LOCK_WAIT_S)
+    wait = _FIRST_WAIT_S
+    while not try_lock(folder):
+        if within.expired and not deadline.expired:
+            raise TimedOut(LOCK_WAIT_S, "Another program holds the folder; send the call again in a moment.")
+        deadline.check()
+        time.sleep(wait)
+        wait = min(2 * wait, _LONGEST_WAIT_S)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock a folder or file if no one else has; True also where there are no locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        return error.errno in _UNLOCKABLE
+    return True
+
+
+def unlock(descriptor: int) -> None:
+    """Let the next one in now, even when a forked process still has the descriptor."""
+    with contextlib.suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
 
 Identity: TypeAlias = tuple[int, int]
 """Device and inode."""
@@ -80,7 +127,7 @@ class Notes:
         except FileNotFoundError:
             os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
             fd = os.open(path, flags, 0o600)
-        locks.try_lock(fd)
+        try_lock(fd)
         return fd
 
     def sweep(self, folder: int) -> None:
@@ -221,7 +268,7 @@ def _finish(folder: int | None, path: str, token: str) -> None:
     """Remove what a note is about if that is proven, and the note; nothing while its writer lives."""
     fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode) or not locks.try_lock(fd):
+        if not stat.S_ISREG(os.fstat(fd).st_mode) or not try_lock(fd):
             return
         if folder is not None:
             _remove(folder, f".readroom-{token}.tmp", _Noted.read(os.read(fd, _NOTE_BYTES)))
