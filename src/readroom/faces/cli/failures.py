@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -10,7 +11,8 @@ from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.spelling import COMMANDS, command
 from readroom.log import log
-from readroom.quoting import quote
+from readroom.paths import ABOVE, ELSEWHERE
+from readroom.quoting import quote, unquoted
 from readroom.values import Fact
 
 _OPTIONS: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "encoding=utf-8": "--encoding utf-8"}
@@ -63,7 +65,22 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
         name = f"{quote(candidate['name'])}: " if differ else ""
         text += f"\n{candidate['start']}-{candidate['end']} {name}{candidate['signature']}"
     following = error.get("next")
-    return f"{text}\nTry: {command(following, root)}" if isinstance(following, Mapping) else text
+    if isinstance(following, Mapping):
+        return f"{text}\nTry: {command(following, root)}"
+    return text + (_other_root(known) if isinstance(known, Mapping) else "")
+
+
+def _other_root(known: Mapping[str, Fact]) -> str:
+    """How a person gets at what is outside: who is at a shell says which folder is the workspace."""
+    if known.get("how") not in (ABOVE, ELSEWHERE):
+        return ""
+    import shlex
+
+    path = str(known["path"])
+    folder = os.path.dirname(unquoted(path) or path) if known["how"] == ELSEWHERE else ""
+    # That all of the machine is the workspace is nothing to propose.
+    place = shlex.quote(folder) if folder.strip("/") else "DIR"
+    return f"\n`--root {place}` makes another folder the workspace."
 
 
 def _in_verbs(message: str) -> str:
