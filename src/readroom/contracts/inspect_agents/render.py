@@ -418,7 +418,7 @@ def _said(call: CallWords, summary: str, value: dict[str, Fact], facts: dict[str
 
 def _failed(call: CallWords, text: str, error: ReadroomError, cap: Cap) -> Reply:
     data = text.encode("utf-8", "replace")[: cap.size].decode("utf-8", "ignore")
-    reply = _reply(call, data, native_facts.of_error(error, call.to_call))
+    reply = _reply(call, data, native_facts.of_error(error, call.to_call, data))
     return replace(reply, is_error=True)
 
 

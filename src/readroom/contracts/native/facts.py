@@ -345,12 +345,12 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
     }
 
 
-def of_error(error: ReadroomError, own_call: OwnCall = to_call) -> dict[str, Fact]:
-    """Facts of a refusal or failure; `own_call` is how the contract says a request."""
+def of_error(error: ReadroomError, own_call: OwnCall = to_call, words: str | None = None) -> dict[str, Fact]:
+    """Facts of a refusal or failure: `own_call` is how the contract says a request, `words` what it says."""
     return {
         "error": {
             "code": error.code,
-            "message": str(error),
+            "message": str(error) if words is None else words,
             "facts": error.facts,
             "next": _call(error.next, own_call),
         }
