@@ -371,7 +371,8 @@ def _listed(call: CallWords, result: ListResult, cap: Cap) -> Reply:
     # All of them need no sentence about the rest, so that they may take less than all but one.
     shown = len(files) if fits(len(files)) else json_replies.most(len(files) - 1, fits)
     cut = shown < len(files) or result.next is not None
-    facts: dict[str, Fact] = {"total": result.total, "shown": shown, "truncated": cut, "next": None}
+    total = result.total - (len(result.entries) - len(files))
+    facts: dict[str, Fact] = {"total": total, "shown": shown, "truncated": cut, "next": None}
     return _reply(call, text(shown), facts)
 
 
