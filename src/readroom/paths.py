@@ -51,6 +51,7 @@ _NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)|\0")
 """An empty part, ".", ".." or a NUL."""
 
 ELSEWHERE = "an absolute path elsewhere"
+ABOVE = "'..' leads above the root"
 """How a path is outside that was not looked for: the fact `how` of OutsideRoot."""
 
 
@@ -155,7 +156,7 @@ def _resolve(text: str, asked_path: str) -> list[str]:
         elif kept_parts:
             kept_parts.pop()
         else:
-            raise OutsideRoot(asked_path, "'..' leads above the root")
+            raise OutsideRoot(asked_path, ABOVE)
     if len(kept_parts) > MAX_PATH_DEPTH:
         raise BadPath(asked_path, f"has more than {MAX_PATH_DEPTH} parts")
     return kept_parts

@@ -54,7 +54,14 @@ def test_every_failure_has_words_and_facts(contract: str, error: ReadroomError) 
         facts = json.loads(json.dumps(said.facts, allow_nan=False))["error"]
         assert set(facts) == {"code", "message", "facts", "next"}
         assert facts["code"] == error.code
+        # What a program is told is what a model is: in the words, numbers and names of the contract.
+        assert contract == "native" or facts["message"] in _texts(said.text)
         assert facts["next"] is None or facts["next"]["tool"] in tools, facts["next"]
+
+
+def _texts(said: str) -> list[str]:
+    """A failure as it is, and its texts where it is an object."""
+    return [said, *(json.loads(said).values() if said.startswith("{") else ())]
 
 
 @pytest.mark.parametrize("error", HOSTILE, ids=[str(number) for number in range(len(HOSTILE))])

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from readroom.contracts.schema import EXPLAINED, parse, schema
+from readroom.contracts.schema import DIGITS, EXPLAINED, parse, schema
 from readroom.errors import BadValue, MissingArgument, ReadroomError, UnknownArgument, WrongType
 
 
@@ -50,10 +50,29 @@ def test_null_is_the_same_as_left_out() -> None:
         ({"share": 1}, Sample(path="x", share=1.0)),
         ({"glob": "*.py"}, Sample(path="x", glob="*.py")),
         ({"glob": ["*.py"]}, Sample(path="x", glob=["*.py"])),
+        ({"include": "hidden"}, Sample(path="x", include=["hidden"])),
+        ({"include": '["hidden","ignored"]'}, Sample(path="x", include=["hidden", "ignored"])),
     ],
 )
 def test_harmless_slips_of_models_are_taken_as_meant(arguments: dict[str, Any], wanted: Sample) -> None:
     assert given_to(**arguments) == wanted
+
+
+class Numbered(msgspec.Struct, frozen=True, kw_only=True):
+    """Texts in which a number alone makes sense, and one in which it does not."""
+
+    query: Annotated[str, Meta(extra=DIGITS)]
+    pages: Annotated[str, Meta(extra=DIGITS)] | None = None
+    symbol: str | None = None
+
+
+def test_a_whole_number_is_its_digits_where_a_text_may_be_one() -> None:
+    """`pages: 3` is what models send of a document, and 404 is what they search for."""
+    found = parse(Numbered, "sample", {"query": 404, "pages": 3.0})
+    assert found == Numbered(query="404", pages="3")
+    for arguments in ({"query": True}, {"query": 1.5}, {"query": "x", "symbol": 3}):
+        with pytest.raises(WrongType):
+            parse(Numbered, "sample", arguments)
 
 
 @pytest.mark.parametrize("arguments", [None, [], "path", 3, ["path"]])
@@ -113,8 +132,8 @@ def test_a_missing_argument_is_explained_where_its_name_does_not_say_its_value()
         ({"mode": 1}, "'mode' must be one of 'a', 'b', not a whole number (1)"),
         ({"glob": {"a": 1}}, "'glob' must be text or a list of text, not an object"),
         (
-            {"include": "hidden"},
-            "'include' must be a list with any of 'hidden', 'ignored', not text ('hidden')",
+            {"include": 3},
+            "'include' must be a list with any of 'hidden', 'ignored', not a whole number (3)",
         ),
     ],
 )
@@ -144,6 +163,8 @@ def test_the_refusal_of_a_wrong_type_says_whether_the_argument_may_be_left_out()
         ({"share": float("nan")}, "share=nan is not allowed"),
         ({"mode": "c"}, "mode='c' is not allowed. 'mode' must be one of 'a', 'b'."),
         ({"include": ["secret"]}, "include=['secret'] is not allowed"),
+        ({"include": "secret"}, "include=['secret'] is not allowed"),
+        ({"include": "[" * 100_000}, "is not allowed. 'include' must be a list with any of"),
         ({"path": "\ud800"}, "surrogate"),
         ({"glob": ["ok", "\udfff"]}, "surrogate"),
         ({"limit": "\ud800"}, "surrogate"),

@@ -58,9 +58,9 @@ def reply(
     return replace(native_render.reply(encoded(value), facts, images), is_error=is_error)
 
 
-def failure(value: Fact, error: ReadroomError, to_call: OwnCall) -> Reply:
-    """The reply that says so in the contract's own form."""
-    return reply(value, partial(native_facts.of_error, error, to_call), is_error=True)
+def failure(value: Fact, words: str, error: ReadroomError, to_call: OwnCall) -> Reply:
+    """The reply that says so in the contract's own form; `words` are those in it that a program is told."""
+    return reply(value, partial(native_facts.of_error, error, to_call, words), is_error=True)
 
 
 def remark(plain: Reply, words: str, *, field: str = NOTES) -> Reply:

@@ -25,6 +25,9 @@ R = TypeVar("R", bound=msgspec.Struct)
 EXPLAINED = {"explained": True}
 """The `extra` of an argument whose description is also said when the argument is missing."""
 
+DIGITS = {"digits": True}
+"""The `extra` of a text for which a whole number means its digits: models send page 3 as 3."""
+
 _MAX_INTEGER = 2**53 - 1
 """Up to here every JSON reader keeps whole numbers exact, and so does what a reply sends back."""
 
@@ -203,10 +206,17 @@ def _wrong_type(
 
 def _explained(wanted: object) -> str:
     """The description of an argument whose value does not follow from its name: `EXPLAINED` marks it."""
-    for meta in getattr(wanted, "__metadata__", ()):
-        if isinstance(meta, msgspec.Meta) and meta.extra == EXPLAINED:
-            return meta.description or ""
-    return ""
+    marked = _marked(wanted, EXPLAINED)
+    return "" if marked is None else marked.description or ""
+
+
+def _marked(wanted: object, mark: Mapping[str, bool]) -> msgspec.Meta | None:
+    """What bears that mark, of a type or of what it is a union of."""
+    for one in (wanted, *get_args(wanted)):
+        for meta in getattr(one, "__metadata__", ()):
+            if isinstance(meta, msgspec.Meta) and meta.extra == mark:
+                return meta
+    return None
 
 
 def _convert_items(
@@ -219,8 +229,7 @@ def _convert_items(
 ) -> list[msgspec.Struct]:
     """A list of structs; models also send one of them without the list, and the list as JSON text."""
     if isinstance(value, str):
-        with contextlib.suppress(msgspec.DecodeError):
-            value = msgspec.json.decode(value)
+        value = _from_text(value)
     if isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, list):
@@ -237,8 +246,7 @@ def _convert_variant(
 ) -> msgspec.Struct:
     """One of several structs, chosen by its tag; models also send it as JSON text."""
     if isinstance(value, str):
-        with contextlib.suppress(msgspec.DecodeError):
-            value = msgspec.json.decode(value)
+        value = _from_text(value)
     if not isinstance(value, Mapping):
         raise _wrong_type(arguments, tool, name, value)
     field = str(next(iter(variants.values())).__struct_config__.tag_field)
@@ -249,6 +257,13 @@ def _convert_variant(
         known = ", ".join(repr(tag) for tag in variants)
         raise BadValue(f"{name}.{field}", _shown(value[field]), "is not allowed", f"Use one of {known}.")
     return parse(struct, tool, {key: inner for key, inner in value.items() if key != field}, f"{name}.")
+
+
+def _from_text(text: str) -> object:
+    """What a text says as JSON; else the text."""
+    with contextlib.suppress(msgspec.DecodeError, RecursionError):  # the latter of a text of "[" alone
+        return msgspec.json.decode(text)
+    return text
 
 
 def _convert(
@@ -263,11 +278,22 @@ def _convert(
             )
         return converted
     except msgspec.ValidationError:
+        if _is_whole(value) and _marked(wanted, DIGITS) is not None:
+            return f"{value:.0f}" if isinstance(value, float) else str(value)
         schema = properties(arguments)[name]
+        if schema.get("type") == "array" and isinstance(value, str):
+            meant = _from_text(value)
+            items = meant if isinstance(meant, list) else [value]
+            return _convert(arguments, tool, name, wanted, items, within)
         if _same_type(schema, value):
             advice = f"{name!r} must be {in_words(schema)}."
             raise BadValue(within + name, _shown(value), "is not allowed", advice) from None
         raise _wrong_type(arguments, tool, name, value, within) from None
+
+
+def _is_whole(value: object) -> bool:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return whole and not isinstance(value, bool)
 
 
 def _has_bound(wanted: object) -> bool:

@@ -118,7 +118,8 @@ class EditResult(Struct, frozen=True):
     """What an edit did, or in a dry run would do.
 
     `content_hash` is that of the new state and None in a dry run; size, lines
-    and the changed span are those of the new state in both.
+    and the changed span are those of the new state in both.  Where the end of a
+    file went, `first_line` is where that began, and `last_line` the last there is.
     """
 
     path: str

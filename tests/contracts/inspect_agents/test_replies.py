@@ -298,6 +298,16 @@ def test_the_name_that_is_empty_stands_beside_absolute_names(open_: Any) -> None
     assert agent.read(trashed).text == "     1\t</b/>"
 
 
+def test_files_of_a_folder_that_is_moved_come_last_in_their_order(open_: Any) -> None:
+    agent = open_(MemoryStore({}), STORE)
+    for key in ("d/z", "d/e/x", "other", "d/a"):
+        agent.files("write", file_path=key, content="x")
+    agent.files("move", src_path="d", dst_path="n")
+    reply = agent.files("ls")
+    assert json.loads(reply.text) == ["other", "n/z", "n/e/x", "n/a"]
+    assert reply.facts["total"] == reply.facts["shown"] == 4
+
+
 @pytest.mark.parametrize("mode", [STORE, SANDBOX])
 @pytest.mark.parametrize("command", ["read", "edit", "write"])
 def test_a_directory_is_told_by_its_name_as_it_was_sent(

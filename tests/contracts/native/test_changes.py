@@ -78,6 +78,13 @@ def test_the_edits_are_described_where_they_stand() -> None:
     }
 
 
+def test_edits_that_are_no_list_are_a_mistake_of_the_caller_however_deep_they_are() -> None:
+    with Workspace(MemoryStore({"f": "one"})) as workspace:
+        for edits in ("[" * 100_000, "[{"):
+            reply = workspace.call("edit_file", {"path": "f", "expected_hash": "0" * 12, "edits": edits})
+            assert reply.text.startswith("edit_file: 'edits' must be a list of objects")
+
+
 @pytest.mark.parametrize("tool", sorted(CHANGING))
 def test_every_fact_that_is_sent_is_documented_and_the_reverse(tool: str) -> None:
     with Workspace(MemoryStore()) as workspace:

@@ -239,6 +239,27 @@ def space() -> Workspace:
     return Workspace(MemoryStore({"a.txt": "one\ntwo\n", "b/c.csv": "h\n" + "r\n" * 300}))
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read_file", {"path": "b/c.csv", "pages": 1}),
+        ("grep_files", {"pattern": 404}),
+        ("find_relevant", {"query": 404}),
+        ("grep_files", {"pattern": "one", "include": "hidden"}),
+    ],
+)
+def test_a_number_or_one_value_is_taken_for_the_text_or_list_that_is_meant(
+    tool: str, arguments: dict[str, Any]
+) -> None:
+    meant: dict[str, Any] = {name: str(value) for name, value in arguments.items()}
+    if "include" in meant:
+        meant["include"] = [meant["include"]]
+    with Workspace(MemoryStore({"a.txt": "one 404\n", "b/c.csv": "h\n1\n"})) as workspace:
+        reply = workspace.call(tool, arguments)
+        assert not reply.is_error
+        assert reply.text == workspace.call(tool, meant).text
+
+
 Ask = Callable[[Workspace], Reply]
 
 

@@ -143,7 +143,7 @@ def _lines(result: ReadResult) -> dict[str, Fact]:
 def render_error(error: ReadroomError, cap: Cap) -> Reply:
     """What failed, in two fields."""
     text = json_replies.short(str(error), cap.size // 2)
-    return json_replies.failure({"failed": error.code, "because": text}, error, to_call)
+    return json_replies.failure({"failed": error.code, "because": text}, text, error, to_call)
 
 
 TOY = Contract(

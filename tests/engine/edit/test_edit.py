@@ -97,6 +97,28 @@ def test_replace_all_changes_every_place(room: Room) -> None:
     assert fact(reply, "lines_changed") == {"start": 1, "end": 60}
 
 
+@pytest.mark.parametrize(
+    ("before", "old", "new", "said", "start", "end"),
+    [
+        ("a\nb\nc", "c", "c\n", "in line 3 of 3", 3, 3),
+        ("a\nb\nc\n", "c\n", "c\nd\n", "in line 4 of 4", 4, 4),
+        ("a\nb\nc\n", "b\n", "b\n\n", "in line 3 of 4", 3, 3),
+        ("a\nb\n", "b\n", "x\ny\n", "in lines 2-3 of 3", 2, 3),
+        ("a\nb\nc\n", "b\nc\n", "", "in line 1 of 1", 1, 1),
+        ("a\nb\nc\n", "b\n", "", "in line 2 of 2", 2, 2),
+        ("a\nb\n", "a\nb\n", "", ", now empty", 0, 0),
+    ],
+)
+def test_the_changed_lines_are_lines_of_the_new_state(
+    room: Room, before: str, old: str, new: str, said: str, start: int, end: int
+) -> None:
+    for text, encoding in ((before, "utf-8"), (before, "utf-16"), (before.replace("\n", "\r\n"), "utf-8")):
+        known = room.file("a", text.encode(encoding))
+        reply = room.edit("a", known, Edit(old, new))
+        assert f"1 replacement{said if said.startswith(',') else f' {said}'} | " in reply.text
+        assert fact(reply, "lines_changed") == {"start": start, "end": end}
+
+
 def test_a_dry_run_shows_the_diff_and_changes_nothing(room: Room) -> None:
     known = room.file("a", "one\ntwo\n")
     reply = room.edit("a", known, Edit("two", "2\n3"), dry_run=True)

@@ -69,6 +69,12 @@ def test_the_closest_place_is_shown_with_the_command_that_reads_it(cli: Cli, roo
     assert "\n2\tneedle\nTry: readroom read README.md --offset 1" in done.err
 
 
+def test_of_a_name_that_is_not_there_a_read_of_the_whole_near_one_is_proposed(cli: Cli) -> None:
+    done = cli("edit", "SRC/long.txt", "--now", "--old", "a", "--new", "b")
+    advice = f"Try: readroom read src/long.txt --root {cli.root}\n"
+    assert done.err.endswith(f"Did you mean src/long.txt?\n{advice}")
+
+
 def test_write_takes_its_content_from_standard_input(root: Path) -> None:
     def run(content: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(

@@ -146,6 +146,28 @@ def test_the_command_that_is_suggested_works(cli: Cli, words: list[str]) -> None
     assert cli.bare(*shlex.split(suggestion)[1:]).code == 0
 
 
+@pytest.mark.parametrize("words", [["read", "{}/a b.txt"], ["ls", "{}"], ["grep", "needle", "{}/a b.txt"]])
+def test_a_path_elsewhere_is_refused_with_the_root_that_takes_it(
+    cli: Cli, tmp_path: Path, words: list[str]
+) -> None:
+    other = tmp_path / "some where"
+    other.mkdir()
+    (other / "a b.txt").write_text("needle\n", encoding="utf-8")
+    asked = [word.format(other) for word in words]
+    done = cli(*asked)
+    assert done.code == ExitCode.REFUSED
+    advice = done.err.rstrip("\n").split("\n")[1]
+    option, end = advice.split("`")[1:]
+    assert end == " makes another folder the workspace."
+    assert cli.bare(*asked, *shlex.split(option)).code == 0
+
+
+@pytest.mark.parametrize("path", ["../x", "/x"])
+def test_no_root_is_made_up_for_a_path_above_it(cli: Cli, path: str) -> None:
+    advice = cli("read", path).err.rstrip("\n").split("\n")[1]
+    assert advice == "`--root DIR` makes another folder the workspace."
+
+
 def test_a_suggested_name_that_begins_with_a_dash_is_no_option(cli: Cli, root: Path) -> None:
     (root / "--root").write_text("x\n", encoding="utf-8")
     done = cli("read", "--offset", "9", "--", "--root")

@@ -189,7 +189,7 @@ class Form:
 
         def facts() -> Fields:
             return {
-                **native_facts.of_error(error, self._calls),
+                **native_facts.of_error(error, self._calls, text),
                 "status": words.lines_status(error),
             }
 

@@ -148,7 +148,7 @@ class _Routes:
         """A failure as the object that all but read-file-lines send."""
 
         def facts() -> dict[str, Fact]:
-            return {**native_facts.of_error(error, self._calls), STATUS: words.status_of(error)}
+            return {**native_facts.of_error(error, self._calls, text), STATUS: words.status_of(error)}
 
         return replace(native_render.reply(encoded({"message": text}), facts), is_error=True)
 

@@ -64,7 +64,7 @@ def render_error(
     room = cap.size
     if byte_size(text) > room:
         text = json_replies.short(text, room)
-    return replace(reply(text, partial(native_facts.of_error, error, to_call)), is_error=True)
+    return replace(reply(text, partial(native_facts.of_error, error, to_call, text)), is_error=True)
 
 
 def _plainly(error: ReadroomError) -> str:

@@ -370,7 +370,8 @@ def _listed(call: CallWords, result: ListResult, cap: Cap) -> Reply:
     # All of them need no sentence about the rest, so that they may take less than all but one.
     shown = len(files) if fits(len(files)) else json_replies.most(len(files) - 1, fits)
     cut = shown < len(files) or result.next is not None
-    facts: dict[str, Fact] = {"total": result.total, "shown": shown, "truncated": cut, "next": None}
+    total = result.total - (len(result.entries) - len(files))
+    facts: dict[str, Fact] = {"total": total, "shown": shown, "truncated": cut, "next": None}
     return _reply(call, text(shown), facts)
 
 
@@ -417,7 +418,7 @@ def _said(call: CallWords, summary: str, value: dict[str, Fact], facts: dict[str
 
 def _failed(call: CallWords, text: str, error: ReadroomError, cap: Cap) -> Reply:
     data = text.encode("utf-8", "replace")[: cap.size].decode("utf-8", "ignore")
-    reply = _reply(call, data, native_facts.of_error(error, call.to_call))
+    reply = _reply(call, data, native_facts.of_error(error, call.to_call, data))
     return replace(reply, is_error=True)
 
 

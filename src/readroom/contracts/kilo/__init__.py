@@ -318,7 +318,7 @@ def render_error(call: KiloRequest, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure of a call."""
     path = as_given(call.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
     text = json_replies.short(_words(call, path, error), cap.size)
-    facts = partial(native_facts.of_error, error, partial(to_call, last=call.end_line))
+    facts = partial(native_facts.of_error, error, partial(to_call, last=call.end_line), text)
     return replace(native_render.reply(text, facts), is_error=True)
 
 

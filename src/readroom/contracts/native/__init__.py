@@ -35,7 +35,7 @@ from readroom.contracts.native.search import (
     render_find,
     render_grep,
 )
-from readroom.contracts.schema import into
+from readroom.contracts.schema import DIGITS, into
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines
 from readroom.text.select import MARK_BYTES
@@ -90,7 +90,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     offset: Annotated[int, Meta(description="First line, from 1; negative counts from the end")] | None = None
     limit: Annotated[int, Meta(description="Most lines; negative: those up to `offset`")] | None = None
     column: Annotated[int, Meta(ge=1, description="Start at this character of line `offset`")] = 1
-    pages: Annotated[str, Meta(description=PAGES)] | None = None
+    pages: Annotated[str, Meta(description=PAGES, extra=DIGITS)] | None = None
     symbol: Annotated[str, Meta(description="One definition, like Class.method")] | None = None
     view: ReadView = "text"
     known_hash: Annotated[str, Meta(description="Earlier hash: if unchanged, only says so")] | None = None
@@ -103,7 +103,7 @@ Cursor = Annotated[str, Meta(description="From a reply")]
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of grep_files."""
 
-    pattern: Annotated[str, Meta(description="Regex, no lookaround or backreferences")]
+    pattern: Annotated[str, Meta(description="Regex, no lookaround or backreferences", extra=DIGITS)]
     path: str = "."
     glob: Annotated[Globs, Meta(description="Like *.py, src/** or !test_*")] | None = None
     type: Annotated[str, Meta(description="As in rg: py, js")] | None = None

@@ -128,10 +128,11 @@ def render_edit(result: EditResult, cap: Cap) -> Reply:
 
 def _what(result: EditResult) -> str:
     count = f"{result.replacements} replacement{'' if result.replacements == 1 else 's'}"
-    first, last = result.first_line, result.last_line
+    first, last = min(result.first_line, result.last_line), result.last_line
     where = f"line {first}" if first == last else f"lines {first}-{last}"
+    place = f"{count} in {where} of {result.total_lines}" if result.total_lines else f"{count}, now empty"
     cut = " (diff cut)" if result.diff.left_out else ""
-    return f"{'dry run, ' if result.dry_run else ''}{count} in {where} of {result.total_lines}{cut}"
+    return f"{'dry run, ' if result.dry_run else ''}{place}{cut}"
 
 
 def _left_out(result: EditResult) -> list[str]:

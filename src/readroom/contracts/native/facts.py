@@ -207,7 +207,7 @@ FACTS: dict[str, dict[str, str]] = {
         "bom": "Whether it has a byte order mark, kept.",
         "edits": "Edits in the call.",
         "replacements": "Places that they changed.",
-        "lines_changed": "{start, end}, inclusive, in the new state.",
+        "lines_changed": "{start, end}, inclusive, in the new state; its last line where its end went.",
         "dry_run": "True when nothing was changed.",
         "diff": "Unified diff of the touched hunks, without the lines that name the files.",
         **COMMON,
@@ -311,10 +311,11 @@ _STATE = ("content_hash", "previous_hash", "size_bytes", "total_lines", "encodin
 
 def of_edit(result: EditResult) -> dict[str, Fact]:
     """Facts of an edit, without the tokens."""
+    last = result.last_line
     return {
         "path": as_value(result.path),
         **named(result, *_STATE, "edits", "replacements"),
-        "lines_changed": {"start": result.first_line, "end": result.last_line},
+        "lines_changed": {"start": min(result.first_line, last), "end": last},
         "dry_run": result.dry_run,
         "diff": result.diff.text,
         **common(omitted_hunks(result), None, result.warnings),
@@ -345,12 +346,12 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
     }
 
 
-def of_error(error: ReadroomError, own_call: OwnCall = to_call) -> dict[str, Fact]:
-    """Facts of a refusal or failure; `own_call` is how the contract says a request."""
+def of_error(error: ReadroomError, own_call: OwnCall = to_call, words: str | None = None) -> dict[str, Fact]:
+    """Facts of a refusal or failure: `own_call` is how the contract says a request, `words` what it says."""
     return {
         "error": {
             "code": error.code,
-            "message": str(error),
+            "message": str(error) if words is None else words,
             "facts": error.facts,
             "next": _call(error.next, own_call),
         }

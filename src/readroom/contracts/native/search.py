@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from readroom.contracts.base import Tool
@@ -20,7 +22,7 @@ from readroom.contracts.native.render import (
     reply,
     warning_parts,
 )
-from readroom.contracts.schema import into
+from readroom.contracts.schema import DIGITS, into
 from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
@@ -140,7 +142,7 @@ def _found_line(line: GrepLine) -> str:
 class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of find_relevant."""
 
-    query: str
+    query: Annotated[str, Meta(extra=DIGITS)]
     path: str = "."
     glob: str | None = None
     type: str | None = None

@@ -274,7 +274,7 @@ def render_error(call: RndRequest, error: ReadroomError, cap: Cap) -> Reply:
         least: dict[str, Fact] = {"ok": False, "error": "", "reason": error.code}
         words = json_replies.short(str(value["error"]), max(0, (cap.size - json_replies.size(least)) // 6))
         value = {**least, "error": words}
-    return json_replies.failure(value, error, to_call)
+    return json_replies.failure(value, str(value["error"]), error, to_call)
 
 
 def _failure(call: RndRequest, error: ReadroomError) -> dict[str, Fact]:

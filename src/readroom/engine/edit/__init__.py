@@ -341,16 +341,20 @@ class _Editing:
     def _described(self, scanned: Scan, digits: str, diff: Diff) -> EditResult:
         splices = scanned.splices
         moved = sum(splice.added - splice.removed for splice in splices[:-1])
+        first, last = splices[0].line, splices[-1]
+        # A line feed at the end of what is new ends its last line and begins none.
+        ended = last.data.endswith(self._encoding.newline)
+        total = new_lines(self._source, self._encoding, scanned.line_feeds, splices)
         return EditResult(
             path=self._path,
             previous_hash=hashes.full(digits),
             content_hash=None,
             size_bytes=new_size(self._source.size, splices),
-            total_lines=new_lines(self._source, self._encoding, scanned.line_feeds, splices),
+            total_lines=total,
             edits=len(self._changes),
             replacements=sum(place.count for place in scanned.found),
-            first_line=splices[0].line,
-            last_line=splices[-1].line + moved + splices[-1].added,
+            first_line=first,
+            last_line=min(total, max(first, last.line + moved + last.added - ended)),
             encoding=self._encoding.name,
             bom=bool(self._encoding.bom),
             diff=diff,

@@ -14,7 +14,8 @@ from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, 
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.log import log
-from readroom.quoting import quote
+from readroom.paths import ABOVE, ELSEWHERE
+from readroom.quoting import quote, unquoted
 from readroom.values import Call, Fact
 
 COMMANDS: Mapping[str, str] = {
@@ -148,7 +149,22 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
         name = f"{quote(candidate['name'])}: " if differ else ""
         text += f"\n{candidate['start']}-{candidate['end']} {name}{candidate['signature']}"
     following = error.get("next")
-    return f"{text}\nTry: {command(following, root)}" if isinstance(following, Mapping) else text
+    if isinstance(following, Mapping):
+        return f"{text}\nTry: {command(following, root)}"
+    return text + (_other_root(known) if isinstance(known, Mapping) else "")
+
+
+def _other_root(known: Mapping[str, Fact]) -> str:
+    """How a person gets at what is outside: who is at a shell says which folder is the workspace."""
+    if known.get("how") not in (ABOVE, ELSEWHERE):
+        return ""
+    import shlex
+
+    path = str(known["path"])
+    folder = os.path.dirname(unquoted(path) or path) if known["how"] == ELSEWHERE else ""
+    # That all of the machine is the workspace is nothing to propose.
+    place = shlex.quote(folder) if folder.strip("/") else "DIR"
+    return f"\n`--root {place}` makes another folder the workspace."
 
 
 def _in_verbs(message: str) -> str:

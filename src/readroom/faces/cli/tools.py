@@ -22,7 +22,7 @@ from readroom.faces.cli.exits import NOT_RUN, OF_RUN, ExitCode
 from readroom.faces.cli.failures import COMMANDS, POSITIONAL
 from readroom.faces.cli.options import commands_option, json_option, place_options, subcommand
 from readroom.limits import CHANGE_TEXT_BYTES
-from readroom.values import Fact, Reply
+from readroom.values import Fact, ReadRequest, Reply
 from readroom.values.changes import ABSENT
 
 
@@ -201,8 +201,13 @@ def _current_hash(where: Where, arguments: Mapping[str, Fact]) -> str:
         ReadroomError: The file cannot be read.
     """
     kept = {name: arguments[name] for name in ("path", "encoding") if name in arguments}
-    with where.open() as workspace:
-        content_hash = workspace.perform(READ, {**kept, "limit": 1}).facts["content_hash"]
+    try:
+        with where.open() as workspace:
+            content_hash = workspace.perform(READ, {**kept, "limit": 1}).facts["content_hash"]
+    except ReadroomError as error:
+        if isinstance(error.next, ReadRequest):  # that one line is enough here, nobody asked for
+            error.next = msgspec.structs.replace(error.next, limit=None)
+        raise
     if not isinstance(content_hash, str):
         # A file so large that one look does not hash it.
         raise UsageError(

@@ -157,16 +157,20 @@ def each(path: WorkPath, node: Node, step: Step) -> None:
             pending += [(join(at, name), inner) for name, inner in node.names.items()]
 
 
-def size_of(node: Node | None) -> int:
-    """The bytes of a file, or of all files below a folder."""
-    pending, total = [node], 0
+def _files_in(node: Node | None) -> Iterator[File]:
+    """A file, or all files below a folder."""
+    pending = [node]
     while pending:
         match pending.pop():
             case FolderNode(names=names):
                 pending += names.values()
-            case File(state=(_, version)):
-                total += version.size
-    return total
+            case File() as file:
+                yield file
+
+
+def size_of(node: Node | None) -> int:
+    """The bytes of a file, or of all files below a folder."""
+    return sum(file.state[1].size for file in _files_in(node))
 
 
 def stat_of(node: Node) -> Stat:
@@ -289,11 +293,11 @@ class MemoryStore:
             self._bytes -= 0 if old is node else size_of(old)
             del folder.names[name]
             target.names[new] = node
-            if isinstance(node, File):
-                # As in a dictionary, what gets another name comes last.
+            # As in a dictionary, what gets another name comes last.
+            for file in sorted(_files_in(node), key=lambda file: file.state[1].inode):
                 self._count += 1
-                content, version = node.state
-                node.state = (content, replace(version, inode=self._count))
+                content, version = file.state
+                file.state = (content, replace(version, inode=self._count))
 
     def place(self, path: WorkPath) -> MemoryPlace:
         """A name for a new file, whether or not something is there; nothing is changed yet."""
