@@ -29,6 +29,7 @@ from readroom.caller import ANONYMOUS, Caller
 from readroom.contracts.base import Tool, tool_result
 from readroom.deadline import Deadline
 from readroom.errors import Busy
+from readroom.faces.batch import APART_S, Batch
 from readroom.faces.turns import Turns, shared
 from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS, SERVE_QUEUE
 from readroom.log import log
@@ -138,6 +139,8 @@ class Calls:
         self._most_of_one = shared(threads) + shared(queue)
         self._open_of: dict[str, int] = {}
         self._on_open = on_open
+        self._batch: Batch | None = None
+        self._apart_until = 0.0
         self.open = 0
         """Calls that run or wait."""
 
@@ -198,16 +201,17 @@ class Calls:
             name = access.contract_name
             return seal(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
         self._change(token, +1)
-        receipt = Receipt() if self._grouped else None
+        batch = self._batch_of_turn()
+        receipt = Receipt(None if batch is None else batch.hold) if self._grouped else None
         work = partial(perform_call, access, tool, arguments, (reply_bytes, reply_lines), seal, receipt)
         try:
             if send_progress is None:
-                return await self._answer(token, work, client_scope, Deadline(access.seconds))
+                return await self._answer(token, work, client_scope, Deadline(access.seconds), batch)
             progress = _Progress(send_progress)
             pump = asyncio.create_task(progress.pump())
             try:
                 deadline = Deadline(access.seconds, progress=progress.report)
-                answer: T = await self._answer(token, work, client_scope, deadline)
+                answer: T = await self._answer(token, work, client_scope, deadline, batch)
                 progress.end()
                 await pump
                 return answer
@@ -225,6 +229,20 @@ class Calls:
         self.stop()
         self._turns.close()
 
+    def _batch_of_turn(self) -> Batch | None:
+        """What the calls of this turn of the loop belong to; None while each has a thread of its own."""
+        if self._grouped and self._batch is None and time.monotonic() >= self._apart_until:
+            self._batch = Batch()
+            # Behind those that are ready by now: what came with this call.
+            asyncio.get_running_loop().call_soon(self._wait_for, self._batch)
+        return self._batch
+
+    def _wait_for(self, batch: Batch) -> None:
+        self._batch = None
+        if not batch.wait():
+            self._turns.widen()
+            self._apart_until = time.monotonic() + APART_S
+
     def _change(self, token: str, by: int) -> None:
         self.open += by
         self._open_of[token] = of_token = self._open_of.get(token, 0) + by
@@ -239,6 +257,7 @@ class Calls:
         work: Callable[[Deadline, Callable[[T | Failed], None]], None],
         client_scope: ClientScope | None,
         deadline: Deadline,
+        batch: Batch | None,
     ) -> T:
         if self._finished is None:
             self._finished = _Finished()
@@ -247,7 +266,12 @@ class Calls:
         for scope in waiting:
             scope.wait_for(deadline)
         try:
-            self._turns.submit(token, partial(work, deadline, partial(self._finished.put, answer)))
+            finish: Callable[[T | Failed], None] = partial(self._finished.put, answer)
+            if batch is None:
+                self._turns.submit(token, partial(work, deadline, finish))
+            else:
+                one = partial(work, deadline, partial(batch.answer, finish))
+                self._turns.submit(token, partial(batch.perform, one), wake=batch.add())
             return await answer
         finally:
             # Harmless after an answer; when this task was cancelled, it ends the thread.

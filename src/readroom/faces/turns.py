@@ -35,16 +35,28 @@ class Turns:
         self._waiting: dict[str, deque[Work]] = {}
         self._lock = threading.Lock()
 
-    def submit(self, caller: str, work: Work) -> None:
-        """Have `work` done in a thread when it is its caller's turn."""
+    def submit(self, caller: str, work: Work, *, wake: bool = True) -> None:
+        """Have `work` done in a thread when it is its caller's turn; without `wake`, in one that works."""
         with self._lock:
-            if caller in self._waiting or not self._free or not self._may(caller):
+            idle = self._free == self._all
+            if not (wake or idle) or caller in self._waiting or not self._free or not self._may(caller):
                 self._waiting.setdefault(caller, deque()).append(work)
                 return
             self._free -= 1
             self._running[caller] = self._running.get(caller, 0) + 1
             running = self._all - self._free
         self._pool.submit(partial(self._work, caller, work), running)
+
+    def widen(self) -> None:
+        """Have as many threads do what waits as may."""
+        while True:
+            with self._lock:
+                turn = self._take() if self._free else None
+                if turn is None:
+                    return
+                self._free -= 1
+                running = self._all - self._free
+            self._pool.submit(partial(self._work, *turn), running)
 
     def close(self) -> None:
         """Do nothing that has not begun, and wait for the rest."""
@@ -71,13 +83,19 @@ class Turns:
             self._running[done] -= 1
             if not self._running[done]:
                 del self._running[done]
-            for caller, waiting in self._waiting.items():
-                if self._may(caller):
-                    work = waiting.popleft()
-                    del self._waiting[caller]
-                    if waiting:
-                        self._waiting[caller] = waiting  # behind the others
-                    self._running[caller] = self._running.get(caller, 0) + 1
-                    return caller, work
-            self._free += 1
-            return None
+            turn = self._take()
+            if turn is None:
+                self._free += 1
+            return turn
+
+    def _take(self) -> tuple[str, Work] | None:
+        """The work of whoever is next and may go on."""
+        for caller, waiting in self._waiting.items():
+            if self._may(caller):
+                work = waiting.popleft()
+                del self._waiting[caller]
+                if waiting:
+                    self._waiting[caller] = waiting  # behind the others
+                self._running[caller] = self._running.get(caller, 0) + 1
+                return caller, work
+        return None

@@ -46,6 +46,9 @@ Commit: TypeAlias = "Callable[[Sequence[Event]], Sequence[Row]]"
 Done: TypeAlias = Callable[[ReadroomError | None], None]
 """Told when a row is durable, or why it is not. Must neither wait nor raise."""
 
+Hold: TypeAlias = Callable[[Callable[[], None]], None]
+"""Receives what has rows written, and calls it soon, once for many."""
+
 
 class _Waiting:
     """An event on its way into the ledger. `over` is set last."""
@@ -84,11 +87,20 @@ class Writer:
                 self._take_turn(waiting)
         return [_row(waiting) for waiting in mine]
 
-    def submit(self, event: Event, done: Done) -> None:
-        """Write an event soon; `done` is called by another thread when that is over."""
+    def submit(self, event: Event, done: Done, hold: Hold | None = None) -> None:
+        """Write an event soon; `done` is called by another thread when that is over.
+
+        With `hold` it is written when that calls what it gets, or with what is written before.
+        """
         if self._thread is None:
             self._start()
         self._queue.append(_Waiting(event, done))
+        if hold is None:
+            self._wake()
+        else:
+            hold(self._wake)
+
+    def _wake(self) -> None:
         if not self._woken:
             self._woken = True
             self._wakes.put(True)
@@ -286,9 +298,11 @@ class Ledger:
         """Record events, many in one transaction. Raises LedgerFailed."""
         return self._writer.append(events)
 
-    def submit(self, event: Event, done: Done) -> None:
-        """Record an event soon: `done` is called by another thread when it is recorded, or has failed."""
-        self._writer.submit(event, done)
+    def submit(self, event: Event, done: Done, hold: Hold | None = None) -> None:
+        """Record an event soon, or when `hold` calls what it gets; `done` is called by another thread when it
+        is recorded, or has failed.
+        """
+        self._writer.submit(event, done, hold)
 
     def head(self) -> Head:
         """The last row. Raises LedgerFailed."""

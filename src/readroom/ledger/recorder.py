@@ -37,7 +37,7 @@ from readroom.session.conversation import ShownLines
 from readroom.values import Fact, Request
 
 if TYPE_CHECKING:  # a command that records nothing opens no ledger
-    from readroom.ledger.ledger import Done, Ledger
+    from readroom.ledger.ledger import Done, Hold, Ledger
 
 # -----------------------------------------------------------------------------
 # What the ledger keeps of a call's arguments: never content, nothing of hostile size.
@@ -213,8 +213,10 @@ class Recorder:
             return error
         return None
 
-    def submit(self, entry: Entry, done: Done) -> None:
-        """Record a call soon: `done` hears of it, in another thread, or here and now when it has failed."""
+    def submit(self, entry: Entry, done: Done, hold: Hold | None = None) -> None:
+        """Record a call soon, or when `hold` says so: `done` hears of it, in another thread, or here and now
+        when it has failed.
+        """
 
         def recorded(failure: ReadroomError | None) -> None:
             if failure is not None:
@@ -226,7 +228,7 @@ class Recorder:
         except ReadroomError as error:
             recorded(error)
         else:
-            book.submit(self._event(entry), recorded)
+            book.submit(self._event(entry), recorded, hold)
 
     def begin(self, entry: Entry) -> None:
         """Record that a call begins. Raises LedgerFailed or MissingProgram."""

@@ -429,7 +429,7 @@ class CallContext:
         entry = self._entry(tokens=tokens, **known)
         if self._receipt is not None and not gatekeeper.recorder.required:
             self._receipt.expect(partial(unrecorded, reply, self._record))
-            gatekeeper.recorder.submit(entry, self._receipt.settle)
+            gatekeeper.recorder.submit(entry, self._receipt.settle, self._receipt.hold)
             return reply
         failure = gatekeeper.recorder.write(entry)
         if failure is None:

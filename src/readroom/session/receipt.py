@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeAlias, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 from readroom.errors import ReadroomError
 from readroom.values import Reply
+
+if TYPE_CHECKING:
+    from readroom.ledger.ledger import Hold
 
 Amend: TypeAlias = Callable[[ReadroomError], Reply]
 """The reply, when its call could not be recorded."""
@@ -25,7 +28,9 @@ Leave: TypeAlias = Callable[[Reply | None], None]
 class Receipt:
     """Of one call. `expect` comes first, if a row is written at all; `settle` and `then` in any order."""
 
-    def __init__(self) -> None:
+    def __init__(self, hold: Hold | None = None) -> None:
+        """With `hold`, its row is written when that says so, together with those of other calls."""
+        self.hold = hold
         self._lock = threading.Lock()
         self._amend: Amend | None = None
         self._leave: Leave | None = None
