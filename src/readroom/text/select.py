@@ -239,8 +239,8 @@ class Page(Struct, frozen=True):
 
     `next_line` and `next_column` are where it goes on, None at the end of the text,
     `reason` why it stopped there.  A page that goes `up` goes on with the lines above it.
-    Of rests of lines, `numbers` are theirs, as they need not follow each other, and `until` is
-    where the span that they belong to ends.
+    Of rests of lines, `numbers` are theirs, as they need not follow each other, `until` is
+    where the span that they belong to ends, and `uncut` counts its lines that have no rest.
     """
 
     start: int
@@ -251,6 +251,7 @@ class Page(Struct, frozen=True):
     reason: Reason = "limit"
     numbers: Sequence[int] = ()
     until: int | None = None
+    uncut: int = 0
     up: bool = False
 
     @property
@@ -372,7 +373,7 @@ def along(
     first, last = (max(first, last - most + 1), last) if up else (first, min(last, first + most - 1))
     rests = _Rests(text, frame, left=frame.room)
     lines: Iterable[tuple[int, Line]] = enumerate(text.lines(first, last), first)
-    length, stopped = 0, None
+    length, stopped, passed = 0, None, 0
     for count, (number, line) in enumerate(reversed(list(lines)) if up else lines):
         begin = column if count == 0 else None
         if begin is not None:
@@ -382,6 +383,7 @@ def along(
         stopped = rests.take(number, line, begin)
         if stopped is not None:
             break
+        passed += number not in rests.shown
     numbers = sorted(rests.shown)
     page = Page(
         numbers[0] if numbers else first,
@@ -389,6 +391,7 @@ def along(
         rests.cuts,
         numbers=numbers,
         until=first if up else last,
+        uncut=passed,
         up=up,
     )
     if stopped is not None:

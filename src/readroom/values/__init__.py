@@ -179,11 +179,11 @@ class ReadResult(Struct, frozen=True):
 
     `lines` are the shown lines without their ends, the first of them being line `start` (0 when nothing
     is shown); `cuts` says which of them are partial.  Of rests of lines, which need not follow each
-    other, `numbers` are theirs.  `header` is line 1 of a table shown above a later window.  Of a document,
-    all that is shown is in `document`, and lines are counted in its parts.  `content_hash` and
-    `total_lines` are None when they are not known; then lines that are shown of the end have negative
-    numbers, -1 being the last.  `raw` are the first bytes of a binary file, where the options of the
-    request have them handed out.
+    other, `numbers` are theirs, and `uncut` counts the lines beside them that have none.  `header` is
+    line 1 of a table shown above a later window.  Of a document, all that is shown is in `document`, and
+    lines are counted in its parts.  `content_hash` and `total_lines` are None when they are not known;
+    then lines that are shown of the end have negative numbers, -1 being the last.  `raw` are the first
+    bytes of a binary file, where the options of the request have them handed out.
     """
 
     path: str
@@ -198,6 +198,7 @@ class ReadResult(Struct, frozen=True):
     start: int = 0
     lines: Sequence[str] = ()
     numbers: Sequence[int] = ()
+    uncut: int = 0
     header: str | None = None
     cuts: Mapping[int, Cut] = field(default_factory=dict)
     omitted: Sequence[Omission] = ()
@@ -223,9 +224,8 @@ class GrepLine(Struct, frozen=True):
     """One line of a search reply: a match or context around one.
 
     `text` is the preview; `column` is its first character's column in the line and `chars` the length of
-    the whole line, so that a cut preview says so; None when the end of the line is too far away to be
-    looked for.  `part` is the part of a document that the number counts in, `symbol` the definition that a
-    match stands in.
+    the whole line, None when its end is too far away to be looked for.  `part` is the part of a document
+    that the number counts in, `symbol` the definition that a match stands in.
     """
 
     number: int

@@ -211,6 +211,13 @@ MORE = "More in the facts of this reply."
 """What a closing line says where not all of it fits."""
 
 
+def uncut(count: int) -> str:
+    """What is said of lines beside rests that have none: not shown, since a page shows them whole."""
+    if count == 1:
+        return "1 more line is not cut: read without column to see it."
+    return f"{count} more lines are not cut: read without column to see them."
+
+
 class Aside(Struct, frozen=True):
     """Something that is left out, and the request that shows it; None where none does."""
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from readroom import quoting
 from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native.calls import Aside, closing, ending, in_words
+from readroom.contracts.native.calls import Aside, closing, ending, in_words, uncut
 from readroom.contracts.native.render import (
     HASH_DIGITS,
     LISTED_CUTS,
@@ -35,7 +35,10 @@ def render(result: ReadResult, document: ShownDocument, cap: Cap) -> Reply:
         rows += _numbered(part, document.unit)
         image += len(part.images)
     body = body_within("\n".join(rows), cap)
-    parts = ending([*_omissions(result), *warning_parts(result.warnings)], result.next, result.path)
+    asides = [*_omissions(result), *warning_parts(result.warnings)]
+    if result.uncut:
+        asides.insert(0, uncut(result.uncut))
+    parts = ending(asides, result.next, result.path)
     text = f"{body}\n{closing(parts or ['end of document'], cap.size - byte_size(body) - 1)}"
     return reply(text, partial(native_facts.of_read, result), document.images)
 

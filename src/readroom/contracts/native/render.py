@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from readroom.contracts.base import reply_tokens
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
-from readroom.contracts.native.calls import MORE, Aside, closing, ending, shown
+from readroom.contracts.native.calls import MORE, Aside, closing, ending, shown, uncut
 from readroom.contracts.native.facts import timestamp
 from readroom.errors import ReadroomError
 from readroom.limits import CLOSING_BYTES
@@ -129,6 +129,8 @@ def _read_text(result: ReadResult, cap: Cap) -> str:
         return _cut(f"{header}\n[image {image.media_type}, {size}]", cap.size)
     body = _numbered(result)
     asides = _omissions(result) if result.omitted else []
+    if result.uncut:
+        asides.insert(0, uncut(result.uncut))
     if result.outline is not None:
         body += native_outline.outline_lines(result)
         asides += native_outline.outline_parts(result)

@@ -111,6 +111,7 @@ class _Shown:
         self._rows = cap.lines
         self._several = False
         self._begun = False
+        self._uncut = 0
         self._cut: tuple[Sequence[Pick], int, int] | None = None
         """Where what lines were cut of goes on: the parts from there, the line, the column."""
         self._since = 0
@@ -138,6 +139,7 @@ class _Shown:
             self._base,
             document=document,
             omitted=self._omitted,
+            uncut=self._uncut,
             next=self._rest_of_cuts() or following,
             warnings=self._warnings[:MAX_WARNINGS],
         )
@@ -294,6 +296,7 @@ class _Shown:
         stop = self._stop(content)
         last = min(stop, text.last, text.first + self._left - 1)
         page = self._along(text, last, frame)
+        self._uncut += page.uncut
         if page.numbers:
             number = page.numbers[0]
             if self._parts and frame.room < self._line_chars:

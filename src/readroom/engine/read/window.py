@@ -286,6 +286,7 @@ class Windows(Struct, frozen=True):
             start=page.start,
             lines=lines,
             numbers=page.numbers,
+            uncut=page.uncut,
             header=None if header is None else encodings.visible(header.lines[0]),
             cuts=page.cuts,
             omitted=[] if whole else self._omitted(content, page, above),
