@@ -134,6 +134,29 @@ def test_a_command_with_too_many_processes_is_ended(root: Path, confinement: Con
 
 
 @in_each_confinement
+def test_processes_of_others_that_end_make_no_room_for_more(
+    root: Path, confinement: Confinement, mark: str
+) -> None:
+    begin = f"i=0; while [ $i -lt 300 ]; do sleep {mark} & i=$((i+1)); done; wait"
+    others = subprocess.Popen(["sh", "-c", begin])
+    os.mkfifo(root / "gate")
+    when(lambda: len(processes(f"sleep\0{mark}")) == 300)
+
+    def make_room(unit: str) -> None:
+        if processes("cat\0gate"):
+            if others.returncode is None:
+                for pid in processes(f"sleep\0{mark}"):
+                    os.kill(pid, signal.SIGKILL)
+                others.wait()  # which has buried all of them
+            go_on(root)
+
+    with room(root, confinement, limits=Limits(run_processes=200)) as workspace:
+        options = {"command": f"cat gate; {begin}", "timeout_s": PATIENCE_S}
+        reply = workspace.perform("run_command", options, deadline=Telling(make_room))
+    assert "more than 200 processes" in reply.text
+
+
+@in_each_confinement
 def test_memory_is_taken_from_the_command_first(root: Path, confinement: Confinement, mark: str) -> None:
     """When memory runs out the system ends what has the highest score."""
     with room(root, confinement) as workspace:

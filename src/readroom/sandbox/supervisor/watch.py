@@ -85,6 +85,10 @@ _CAPABILITIES_VERSION = 0x20080522
 _LOOK_S = 0.05
 """Between two looks at the number of tasks: what forks as fast as it can has a few hundred more by then."""
 
+_LOOKS = 20
+"""Of so many looks one counts the command's own processes, however few tasks the system has: what others had
+when the command began may have ended meanwhile, and make no room for more of its own."""
+
 _LINUX = sys.platform == "linux"
 
 
@@ -280,7 +284,7 @@ def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | No
     code: int | None = None
     hurry = asked_to_end = many = False
     deadline = float("inf")
-    look = time.monotonic() + _LOOK_S
+    look, looks = time.monotonic() + _LOOK_S, 0
     crowd = processes.tasks() + order["most"]
     while (code := processes.any_left(pid)[1]) is None:
         patience = min(look, deadline) - time.monotonic()
@@ -300,9 +304,10 @@ def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | No
                 _ask(pid, order["spare"])
                 deadline = time.monotonic() + order["grace_s"]
         if time.monotonic() >= look:
-            look = time.monotonic() + _LOOK_S
+            look, looks = time.monotonic() + _LOOK_S, looks + 1
             # Threads count there, and what others have started; so then the command's own are counted.
-            many = many or (processes.tasks() > crowd and _too_many(order))
+            crowded = processes.tasks() > crowd or looks % _LOOKS == 0
+            many = many or (crowded and _too_many(order))
         if hurry or many or time.monotonic() >= deadline:
             processes.send_group(pid, signal.SIGKILL)
             processes.kill(top=order["spare"])
