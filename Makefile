@@ -45,10 +45,14 @@ BROKEN := $(shell test -x .venv/bin/python && grep -qF "$(CURDIR)/.venv" .venv/p
 broken-environment:
 	@scripts/make-venv .venv
 
+# Each start of readroom would compile it where PYTHONDONTWRITEBYTECODE is set, as in many containers.
+COMPILE := .venv/bin/python -m compileall -q src
+
 # The stamps are older than pyproject.toml after a change of dependencies; otherwise nothing is done.
 .venv/installed: pyproject.toml $(BROKEN)
 	@echo "installing readroom into .venv ..."
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check -e '.[$(EXTRAS)]'
+	@$(COMPILE)
 	@touch $@
 
 # pip reads dependency groups since 25.1, and a new environment may start with an older one.
@@ -57,4 +61,5 @@ broken-environment:
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --group environments
 	@scripts/install .venv .venv/bin/python --group dev -e '.[$(EXTRAS)]'
+	@$(COMPILE)
 	@touch $@ .venv/installed
