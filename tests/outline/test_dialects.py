@@ -239,12 +239,78 @@ def test_tables_of_toml_may_have_brackets_in_quotes() -> None:
             ["A", "A.end"],
         ),
         ("cpp", "extern template class Held<int>;\nint first();\n", ["first"]),
+        (
+            "cpp",
+            "namespace N\n{\n  class LibPPExport A : public B\n  {\n  public:\n    A ( void );\n  };\n"
+            "  LibPPExport int operator == ( const A& left, const A& right );\n}\n",
+            ["N", "N.A", "N.A.A", "N.operator =="],
+        ),
+        (
+            "cpp",
+            "class Exported A {\n  int one;\n};\nclass URL final {\n  int two;\n};\n",
+            ["A", "A.one", "URL", "URL.two"],
+        ),
+        ("cpp", "class U_API A U_FINAL : public B {\n  int one();\n};\n", ["A", "A.one"]),
+        (
+            "cpp",
+            "AI_FORCE_INLINE Vec<T> operator * (const Vec<T>& v, T f) {\n}\nint last;\n",
+            ["operator *", "last"],
+        ),
+        (
+            "cpp",
+            "struct Client : Base {\n  virtual Flags  STDMETHODCALLTYPE GetFlags (void);\n};\n",
+            ["Client", "Client.GetFlags"],
+        ),
+        (
+            "c",
+            "typedef struct __device_builtin__ __align__(8) pair\n{\n  float x, y;\n} pair;\n",
+            ["pair", "pair.x", "pair.y"],
+        ),
     ],
 )
 def test_macros_where_projects_put_them_are_no_errors(language: str, text: str, names: list[str]) -> None:
     outline = build(text, language, Deadline(60))
     assert outline.partial is None
     assert [row.name for row in rows(outline.items)] == names
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        ("javascript", "module.exports = function (a) {\n  return a\n}\n", ["module.exports"]),
+        ("javascript", "module.exports = (a) => {\n  return a\n}\n", ["module.exports"]),
+        ("javascript", "module.exports = class {\n  one() {}\n}\n", ["module.exports", "module.exports.one"]),
+        ("javascript", "exports = module.exports = function make() {}\n", ["make"]),
+        ("javascript", "module.exports = class Server {\n  one() {}\n}\n", ["Server", "Server.one"]),
+        ("javascript", "module.exports = { one: function () {}, two() {} }\n", ["one", "two"]),
+        ("javascript", "export default function (a) {\n  return a\n}\n", ["default"]),
+        ("javascript", "export default class {\n  one() {}\n}\n", ["default", "default.one"]),
+        ("typescript", "export default async (a: A): Promise<B> => {\n  return a\n}\n", ["default"]),
+        ("tsx", "export default () => {\n  return <a />\n}\n", ["default"]),
+        ("javascript", "export default { one() {} }\n", ["one"]),
+        (
+            "javascript",
+            "Found.prototype = new function () {\n  this.one = function () {}\n}\n",
+            ["Found", "Found.one"],
+        ),
+    ],
+)
+def test_what_a_module_exports_without_a_name_has_the_one_that_others_import(
+    language: str, text: str, names: list[str]
+) -> None:
+    assert [name for name, row in _rows(language, text).items() if not row.item.minor] == names
+
+
+def test_a_class_is_found_by_the_name_of_its_own_too() -> None:
+    assert set(_rows("javascript", "let short = class Long {}\n")) == {"short", "Long"}
+
+
+def test_what_implements_a_trait_has_the_name_of_its_type() -> None:
+    text = (
+        "unsafe impl<T, const N: usize> Array for [T; N] {\n    fn size() -> usize { N }\n}\n"
+        "impl<'a, W: Write> Serialize for &'a mut Header<W> {\n    fn end(self) {}\n}\n"
+    )
+    assert list(_rows("rust", text)) == ["[T; N]", "[T; N].size", "Header", "Header.end"]
 
 
 def test_a_type_that_is_given_to_a_macro_is_shown_as_it_stands_and_its_end_is_certain_beside_errors() -> None:

@@ -71,7 +71,7 @@ def _given_by(value: Node | None, kinds: frozenset[str]) -> Node | None:
     if kind in _CALLS:
         arguments = value.child_by_field_name("arguments")
         handed = [] if arguments is None else arguments.named_children[:2]
-        called = value.child_by_field_name("function")
+        called = _called(value)
         if called is not None and called.type == "parenthesized_expression":
             handed = [*called.named_children[:1], *handed]  # a function that is called at once
         elif called is not None and called.type in _FUNCTIONS:
@@ -80,12 +80,15 @@ def _given_by(value: Node | None, kinds: frozenset[str]) -> Node | None:
     return None
 
 
+def _called(value: Node) -> Node | None:
+    """What a call calls, or makes an object of, as in `new function () {}`."""
+    return value.child_by_field_name("constructor" if value.type == "new_expression" else "function")
+
+
 def _is_called(node: Node) -> bool:
     """Whether the value is what a function returns that is called at once: its body is a module then."""
     value = _value(node)
-    called = (
-        None if value is None or value.type != "call_expression" else value.child_by_field_name("function")
-    )
+    called = None if value is None or value.type not in _CALLS else _called(value)
     return (
         called is not None
         and (called.type == "parenthesized_expression" or called.type in _FUNCTIONS)
@@ -113,6 +116,7 @@ def _object(node: Node) -> Node | None:
 
 _PLAIN = re.compile(r"[\w$#]+")
 _DOTTED = re.compile(r"[\w$.#]+")
+_EXPORTS = (("module",), "exports")
 _HOLDERS = ("module.exports.", "exports.", "window.", "globalThis.", "this.")
 
 
@@ -123,27 +127,39 @@ def _declared(source: bytes, node: Node) -> Named:
 
 def _assigned(source: bytes, node: Node) -> Named:
     left = field_text(source, node, "left").replace(" ", "")
-    if not _DOTTED.fullmatch(left) or left == "module.exports":
+    if not _DOTTED.fullmatch(left):
         return None
     for start in _HOLDERS:
         left = left.removeprefix(start)
     return split_name(left.removesuffix(".prototype").replace(".prototype.", "."))
 
 
+def _assigned_data(source: bytes, node: Node) -> Named:
+    """Data that a module exports has no name: what is in it has one."""
+    name = _assigned(source, node)
+    return None if name == _EXPORTS else name
+
+
 def _assigned_value(source: bytes, node: Node) -> Named:
     """Only what is assigned to a member is a property; a plain name is assigned again."""
-    return _assigned(source, node) if "." in field_text(source, node, "left") else None
+    return _assigned_data(source, node) if "." in field_text(source, node, "left") else None
 
 
 def _with_own(namer: Callable[[bytes, Node], Named]) -> Namer:
-    """Also by the name that a function has of its own, as in `x = function name() {}`."""
+    """Also by the name that a function or class has of its own, as in `x = function name() {}`."""
 
     def named(source: bytes, node: Node) -> Sequence[Named]:
-        name, function = namer(source, node), _given(node, _FUNCTIONS)
-        own = "" if function is None else field_text(source, function, "name")
-        return [name, ((), own)] if name is not None and own and own != name[1] else [name]
+        name, value = namer(source, node), _given(node, _FUNCTIONS | _CLASSES)
+        own = "" if value is None else field_text(source, value, "name")
+        if name is None or not own or own == name[1]:
+            return [name]
+        return [((), own), name] if name == _EXPORTS else [name, ((), own)]
 
     return named
+
+
+def _default(source: bytes, node: Node) -> Named:
+    return (), "default"
 
 
 def _field(source: bytes, node: Node) -> Named:
@@ -177,21 +193,19 @@ class _Rules(Struct, frozen=True):
         if value is None or value.type not in _TELLING:
             return self.value
         if _given_by(value, _FUNCTIONS) is not None:
-            is_module = value.type == "call_expression" and _is_called(node)
+            is_module = value.type in _CALLS and _is_called(node)
             return replace(self.function, kind="module", members=True) if is_module else self.function
         if _given_by(value, _CLASSES) is not None:
             return self.type
         return self.value if _given_by(value, _OBJECT) is None else self.api
 
     def named(self, namer: Callable[[bytes, Node], Named]) -> _Rules:
-        function = replace(self.function, name=_with_own(namer))
-        return replace(
-            self, function=function, type=replace(self.type, name=namer), api=replace(self.api, name=namer)
-        )
+        function, kind = (replace(rule, name=_with_own(namer)) for rule in (self.function, self.type))
+        return replace(self, function=function, type=kind, api=replace(self.api, name=namer))
 
 
 _ASSIGNED = NodeRule("function", _with_own(_declared), _function_body)
-_ASSIGNED_CLASS = NodeRule("class", _declared, _class_body, members=True)
+_ASSIGNED_CLASS = NodeRule("class", _with_own(_declared), _class_body, members=True)
 _ASSIGNED_OBJECT = NodeRule("object", _declared, _object, members=True, cut="{")
 _ASSIGNED_VALUE = NodeRule("variable", _declared, (), cut=r"\n", minor=True)
 
@@ -202,7 +216,9 @@ _DATA = NodeRule("property", _pair, _object, members=True, cut="{", minor=True)
 
 _DECLARATOR = _Rules(_ASSIGNED, _ASSIGNED_CLASS, _ASSIGNED_OBJECT, _ASSIGNED_VALUE)
 _ASSIGNMENT = replace(
-    _DECLARATOR.named(_assigned), value=NodeRule("property", _assigned_value, (), cut=r"\n", minor=True)
+    _DECLARATOR.named(_assigned),
+    api=replace(_ASSIGNED_OBJECT, name=_assigned_data),
+    value=NodeRule("property", _assigned_value, (), cut=r"\n", minor=True),
 )
 _CLASS_FIELD = replace(_DECLARATOR.named(_field), function=_FIELD_METHOD, value=_VALUE, api=_VALUE)
 _PAIR = replace(
@@ -216,17 +232,30 @@ _PAIR = replace(
 _CALLED = words("parenthesized_expression unary_expression")
 
 
+def _exported(node: Node) -> NodeRule | None:
+    """What a module exports without a name of its own."""
+    parent = node.parent
+    if parent is None or parent.type != "export_statement" or node.child_by_field_name("name") is not None:
+        return None
+    return replace(CLASS if node.type in _CLASSES else FUNCTION, name=_default)
+
+
 def _named_function(node: Node) -> NodeRule | None:
     """A function that has a name where it is used; one that is called at once is a module without a name."""
+    if node.child_by_field_name("name") is None:
+        return _exported(node)
     parent = node.parent
     at_once = parent is not None and (
         parent.type in _CALLED or parent.child_by_field_name("function") == node
     )
-    return None if at_once or node.child_by_field_name("name") is None else FUNCTION
+    return None if at_once else FUNCTION
 
 
 _RULES: dict[str, NodeRule | Chooser] = {
     "function_expression": _named_function,
+    "arrow_function": _exported,
+    "generator_function": _exported,
+    "class": _exported,
     "class_declaration": CLASS,
     "function_declaration": FUNCTION,
     "generator_function_declaration": FUNCTION,

@@ -19,12 +19,24 @@ _GIVEN = rb"(?:[ \t]*\([^(){};\n]{0,200}(?:\([^(){};\n]{0,200}\)[^(){};\n]{0,200
 
 _TYPE_WORDS = (b"class", b"struct", b"union", b"enum")
 
+_FINAL = rb"(?:final|[A-Z_]{1,40}FINAL)\b"
+"""What stands behind the name of a type, or a macro for it."""
+
 _EXPORTED = re.compile(
     rb"\b(?:class|struct|union|enum(?:[ \t]+class)?|namespace)[ \t]+"
-    rb"((?!final\b)(?:[A-Z_][A-Z0-9_]*|\w{1,80}_(?:API|EXPORT|DECL))" + _GIVEN + rb"[ \t\r\n]{1,80})"
-    rb"(?=[A-Za-z_][\w:]*(?:<[^;{}]{0,300}>)?[ \t]*(?:final\b\s{0,80})?[:{\r\n])"
+    rb"((?:(?!final\b)(?:[A-Z_][A-Z0-9_]*|__[a-z]\w{0,80}__|\w{1,80}(?:_(?:API|EXPORT|DECL)|E(?:xport|XPORT)))"
+    + _GIVEN
+    + rb"[ \t\r\n]{1,80}){1,3})"
+    rb"(?=(?!" + _FINAL + rb")[A-Za-z_][\w:]*(?:<[^;{}]{0,300}>)?[ \t]*(?:" + _FINAL + rb"\s{0,80})?[:{\r\n])"
 )
 """Between the word and the name of a type, as in `class EXPORT Name : public Base {`."""
+
+_OF_CLASS = re.compile(
+    rb"\n[ \t]*class[ \t]+((?!final\b)[A-Za-z_]\w{0,80}[ \t]+)"
+    rb"(?=(?!final\b)(?![A-Z_][A-Z0-9_]{3,80}\s{0,80}[:{])[A-Za-z_]\w{0,80}[ \t]*(?:final\b[ \t]*)?"
+    rb"(?::[^:]|\r?\n?[ \t]*\{))"
+)
+"""The same in whatever letters: nothing else stands there, as in `class Exported Name : public Base {`."""
 
 _PARAMETERS = re.compile(rb"(\()\((?=[^;{}]{0,400}?(\)\))[ \t]*[;\n])")
 """Hiding parameters from old compilers, as in `int f P((char *));`."""
@@ -49,7 +61,7 @@ _LEADING = re.compile(
     rb"((?:(?:_?[A-Z][A-Z0-9_]{3,}|__[a-z_]+(?<!__extension__)(?<!__inline__)|" + _MARKED + rb")"
     rb"(?:[ \t]*\([^(){};\n]{0,200}\))?[ \t\r\n]{1,80}){1,4})"
     rb"(?=[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}(?:[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}){0,5}"
-    rb"[A-Za-z_~][\w:]*(?:<[^;{}()\n]{0,80}>)?[ \t]*\()",
+    rb"(?:[A-Za-z_~][\w:]*(?:<[^;{}()\n]{0,80}>)?|operator[ \t]*[^\w\s(){};]{1,3})[ \t]*\()",
 )
 """Before the type of a function, as in `EXPORT int f(void);`."""
 
@@ -69,7 +81,7 @@ _CALLING = re.compile(
 
 _BETWEEN = re.compile(
     rb"\n[ \t]*+(?=[A-Za-z_])"
-    rb"(?:(?:typedef|static|extern|inline|const|unsigned|signed|struct|enum|union|[A-Z][A-Z0-9_]{3,})"
+    rb"(?:(?:typedef|static|extern|virtual|inline|const|unsigned|signed|struct|enum|union|[A-Z][A-Z0-9_]{3,})"
     rb"[ \t]+){0,4}(?!__[a-z]+[ \t])"
     rb"(?!typedef|static|extern|inline|const|unsigned|signed|struct|enum|union|return|else|case|goto)"
     rb"(?=[A-Z_0-9]{0,80}[a-z])[A-Za-z_]\w*+[ \t*]++([A-Z][A-Z0-9_]{4,})\s{1,80}(?=[A-Za-z_]\w*[ \t]*\()",
@@ -92,7 +104,7 @@ _BASED = re.compile(rb"\benum[ \t]*(:[ \t]*[\w:]+(?:[ \t]+\w+){0,3}[ \t]*)\{")
 """The type of an enumeration without a name, which is no macro, but unknown to the grammar."""
 
 _BEHIND = re.compile(
-    rb"\b(?:class|struct|union|enum|namespace)[ \t]+[A-Za-z_][\w:]*[ \t]+"
+    rb"\b(?:class|struct|union|enum|namespace)[ \t]+(?:[A-Z_][A-Z0-9_]*[ \t]+)?[A-Za-z_][\w:]*[ \t]+"
     rb"([A-Z_][A-Z0-9_]{4,}" + _GIVEN + rb")\s{0,80}(?=:(?!:)|\{)"
 )
 """Behind the name of a type, as in `class Name FINAL {`."""
@@ -141,6 +153,7 @@ _SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
 _WORDED: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     (_EXPORTED, (*_TYPE_WORDS, b"namespace")),
     (_BEHIND, (*_TYPE_WORDS, b"namespace")),
+    (_OF_CLASS, tuple(b"\n" + margin + b"class" for margin in (b"", b"\t", b"  ", b"    "))),
     (_BASED, (b"enum",)),
     (_PACKED, (b"...",)),
     (_INSTANCE, (b"\nextern template",)),
@@ -152,7 +165,7 @@ _WORD = re.compile(
     rb"\n#[ \t]*define[ \t]++([a-z_]\w*+)[ \t]*+(?:static|extern|inline|__inline\w*+)?[ \t]*+\r?$",
     re.MULTILINE,
 )
-"""A word that the file itself gives to functions, as `local` for `static`."""
+"""A word that the file itself gives to functions, as `local` for `static`; what marks a class is another."""
 
 _MOST_WORDS = 4
 
@@ -184,8 +197,10 @@ _VALUES = re.compile(rb"\benum\b|=")
 def without_macros(source: bytes) -> bytes:
     """The text with blanks for what is no C or C++ without its preprocessor."""
     source = _without_given(b"\n" + source)
-    text = bytearray(source)
+    text, words = bytearray(source), dict[bytes, bytes]()
     for found in _placed(source):
+        if found.re is _OF_CLASS:
+            words[found[1].strip()] = rb"[ \t]*+"
         for group in range(1, len(found.regs)):
             _blank(text, *found.span(group))
     for found in _PARAMETERS.finditer(source):
@@ -201,9 +216,11 @@ def without_macros(source: bytes) -> bytes:
         opened, closed = list(_LINKED.finditer(source)), list(_UNLINKED.finditer(source))
         for found in (*opened, *closed) if len(opened) == len(closed) else ():
             _blank(text, *found.span(1))
-    words = dict.fromkeys(found[1] for found in _WORD.finditer(source))
-    for word in list(words)[:_MOST_WORDS]:
-        for found in re.finditer(rb"\n(" + re.escape(word) + rb")(?=[ \t]+[A-Za-z_])", source):
+    words |= dict.fromkeys((found[1] for found in _WORD.finditer(source)), b"")
+    for word, margin in list(words.items())[:_MOST_WORDS]:
+        for found in re.finditer(
+            rb"\n" + margin + rb"(" + re.escape(word) + rb")(?=[ \t]+[A-Za-z_])", source
+        ):
             _blank(text, *found.span(1))
     for found in _ALONE.finditer(source):
         has_body = found[1].endswith(b")") and _BODY.match(source, found.end())

@@ -23,8 +23,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
+_REFERENCE = re.compile(r"(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)+")
+
+
 def _impl(source: bytes, node: Node) -> Named:
-    name = without_arguments(field_text(source, node, "type")).rpartition("::")[2].lstrip("&").strip()
+    """The type that it is for; of an array or a slice, which has no name, its text."""
+    text = _REFERENCE.sub("", field_text(source, node, "type"), count=1)
+    name = without_arguments(text).rpartition("::")[2].strip() or text
     return ((), name) if name else None
 
 
