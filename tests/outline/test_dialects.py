@@ -263,6 +263,11 @@ def test_tables_of_toml_may_have_brackets_in_quotes() -> None:
         ),
         (
             "c",
+            "typedef float pair  __attribute__((__vector_size__(8)));\nint last;\n",
+            ["pair", "last"],
+        ),
+        (
+            "c",
             "typedef struct __device_builtin__ __align__(8) pair\n{\n  float x, y;\n} pair;\n",
             ["pair", "pair.x", "pair.y"],
         ),
@@ -299,6 +304,17 @@ def test_what_a_module_exports_without_a_name_has_the_one_that_others_import(
     language: str, text: str, names: list[str]
 ) -> None:
     assert [name for name, row in _rows(language, text).items() if not row.item.minor] == names
+
+
+def test_a_class_that_is_another_by_something_has_its_members() -> None:
+    text = (
+        "class A<E>(\n  private val d: List<E>\n) : List<E> by d {\n  val x = 1\n"
+        "  override fun one(): Int = 1\n}\nclass B : C by make(1) {\n  fun two() {}\n}\n"
+    )
+    found = _rows("kotlin", text)
+    assert [row.name for row in found.values() if not row.item.minor] == ["A", "A.one", "B", "B.two"]
+    assert found["A"].item.signature == "class A<E>(private val d: List<E>) : List<E> by d"
+    assert {"A.d", "A.x"} < set(found)
 
 
 def test_a_class_is_found_by_the_name_of_its_own_too() -> None:

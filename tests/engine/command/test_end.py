@@ -15,6 +15,7 @@ import pytest
 from readroom.deadline import Deadline
 from readroom.errors import Cancelled, Closed
 from readroom.limits import Limits
+from readroom.values import Fact
 from readroom.values.commands import Confinement
 from tests.engine.command.running import (
     PATIENCE_S,
@@ -151,7 +152,7 @@ def test_processes_of_others_that_end_make_no_room_for_more(
             go_on(root)
 
     with room(root, confinement, limits=Limits(run_processes=200)) as workspace:
-        options = {"command": f"cat gate; {begin}", "timeout_s": PATIENCE_S}
+        options: dict[str, Fact] = {"command": f"cat gate; {begin}", "timeout_s": PATIENCE_S}
         reply = workspace.perform("run_command", options, deadline=Telling(make_room))
     assert "more than 200 processes" in reply.text
 

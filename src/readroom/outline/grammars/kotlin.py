@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 _BODIES = ("class_body", "enum_class_body")
 _DECLARED = words("variable_declaration")
 
+_DELEGATION = ("delegation_specifiers", "delegation_specifier", "explicit_delegation", "call_expression")
+
+
+def _class_body(node: Node) -> Node | None:
+    """The body of a class; of `class A : B by c {` the grammar makes it what `c` is handed."""
+    body = child_of(node, frozenset(_BODIES))
+    found: Node | None = node if body is None else None
+    for kind in (*_DELEGATION, "annotated_lambda", "lambda_literal"):
+        inside = [] if found is None else [one for one in found.named_children if one.type == kind]
+        found = inside[-1] if inside else None
+    return body or found
+
 
 def _function(source: bytes, node: Node) -> Named:
     """An extension function belongs to the type before its name."""
@@ -86,7 +98,7 @@ GRAMMAR = Grammar(
     "tree_sitter_kotlin",
     table(
         {
-            "class_declaration": NodeRule("", body=_BODIES, members=True, heads=("primary_constructor",)),
+            "class_declaration": NodeRule("", body=_class_body, members=True, heads=("primary_constructor",)),
             "object_declaration": NodeRule("object", body=("class_body",), members=True),
             "companion_object": NodeRule("object", _companion, ("class_body",), members=True),
             "function_declaration": NodeRule("function", _function, ("function_body",)),

@@ -140,6 +140,11 @@ _SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
 _INSTANCE = re.compile(rb"\n(extern[ \t]+template)\b")
 """Before what another file makes of a template."""
 
+_ATTRIBUTED = re.compile(
+    rb"(__attribute__[ \t]*\(\([^();\n]{0,80}(?:\([^();\n]{0,80}\)[^();\n]{0,80}){0,8}\)\))(?=[ \t]*[;,])"
+)
+"""Behind what is declared, as in `typedef float pair __attribute__((vector_size(8)));`."""
+
 _RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
 """Behind a star, as in `char * RESTRICT name`."""
 
@@ -156,6 +161,7 @@ _WORDED: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     (_OF_CLASS, tuple(b"\n" + margin + b"class" for margin in (b"", b"\t", b"  ", b"    "))),
     (_BASED, (b"enum",)),
     (_PACKED, (b"...",)),
+    (_ATTRIBUTED, (b"__attribute__",)),
     (_INSTANCE, (b"\nextern template",)),
     (_SIGNALS, (b"Q_SIGNALS", b"signals")),
 )
