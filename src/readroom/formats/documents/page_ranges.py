@@ -71,13 +71,7 @@ class BadPages(Exception):
 
 
 def parse(pages: str, unit: Unit, total: int, titles: Sequence[str]) -> list[Pick]:
-    """The parts that `pages` means, in its order.
-
-    Args:
-        pages: As a caller wrote it.
-        unit: What the document's parts are.
-        total: How many there are.
-        titles: Of the parts, as far as they have any.
+    """The parts that `pages` means, in its order; parts need not have `titles`.
 
     Raises:
         BadPages: It cannot be read, or names what is not there.
