@@ -65,16 +65,7 @@ class Engine:
         commands: CommandService | None,
         commands_off: Callable[[], ReadroomError],
     ) -> None:
-        """Take over the guard, the indexes and the commands, which `close` releases.
-
-        Args:
-            guard: Of the workspace.
-            targets: The names that may be changed, for a guard.
-            limits: Of the workspace.
-            indexes: Line indexes of large files.
-            commands: None where they do not run.
-            commands_off: Why they do not.
-        """
+        """Take over the guard, the indexes and the commands (None for none), which `close` releases."""
         self._targets = targets
         self._indexes = indexes
         self.commands = commands

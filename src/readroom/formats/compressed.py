@@ -151,11 +151,7 @@ class Expander:
         return zeros.end() if zeros is not None and self._begun else at
 
     def finish(self) -> Iterator[bytes]:
-        """The rest, when there is no more data.
-
-        Raises:
-            Broken: Data are missing.
-        """
+        """The rest, when there is no more data. Raises Broken when data are missing."""
         left, self._held = self._held, b""
         if self._decoder is None and left:
             # Too short for the look at its first bytes; the decoder says whether it is anything.

@@ -134,11 +134,7 @@ def orientation_of(image: ImageFile, data: bytes) -> int:
 
 
 def check_work(work: int) -> None:
-    """Refuse what takes more than IMAGE_WORK_BYTES.
-
-    Raises:
-        TooLarge: It does.
-    """
+    """Refuse what takes more than IMAGE_WORK_BYTES. Raises TooLarge when it does."""
     if work > IMAGE_WORK_BYTES:
         most = IMAGE_WORK_BYTES // 1_000_000
         raise TooLarge(

@@ -276,13 +276,7 @@ class Guard:
         return self._rules[1].decide(path, folder=folder).allowed
 
     def denied(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
-        """Those of the names in one folder that `allows` would not let be seen, fast for many.
-
-        Args:
-            folder: The folder.
-            names: Names in it.
-            folders: Which of the names are folders.
-        """
+        """Those of the names in one folder that `allows` would not let be seen, fast for many."""
         return self._rules[1].denied(folder, names, folders)
 
     def visible(self, folder: Folder) -> VisibleNames:

@@ -114,11 +114,9 @@ class IgnoreTree:
         return None
 
     def enter(self, folder: WorkPath, names: Container[str]) -> None:
-        """Take the ignore files of a folder of which all names are known: none is looked for in vain.
+        """Take the ignore files of a folder whose names, at least those of `MARKS`, are known.
 
-        Args:
-            folder: The folder; what is above it was entered before.
-            names: The names in it, at least those of `MARKS`.
+        What is above it was entered before.
         """
         self._consulted(folder, names)
 

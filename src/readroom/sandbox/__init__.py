@@ -101,11 +101,7 @@ def available(confinement: Confinement) -> str:
 
 
 def chosen(demand: Demand) -> Confinement:
-    """The confinement that fits what policy demands.
-
-    Raises:
-        NotConfined: There is none.
-    """
+    """The confinement that fits what policy demands. Raises NotConfined when there is none."""
     if demand == "none":
         return "none"
     candidates = _CONFINING if demand == "any" else (demand,)

@@ -36,11 +36,7 @@ class Globs:
     """The globs of one call, in order; none take everything."""
 
     def __init__(self, globs: Sequence[str]) -> None:
-        """Take the globs.
-
-        Raises:
-            BadPattern: One of them can match nothing.
-        """
+        """Take the globs. Raises BadPattern when one of them can match nothing."""
         parsed = [pattern for number, glob in enumerate(globs, 1) for pattern in _patterns(glob, number)]
         self._list = PatternList(parsed)
         self._takes_rest = all(pattern.negated for pattern in parsed)

@@ -46,11 +46,7 @@ _VERSION = re.compile(r"ripgrep (\d+)\.")
 
 @functools.cache
 def program() -> str:
-    """The path of rg.
-
-    Raises:
-        MissingProgram: There is none, or only one that is too old.
-    """
+    """The path of rg. Raises MissingProgram when there is none, or only one that is too old."""
     for folder in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):
         path = os.path.join(folder, "rg")
         if os.access(path, os.X_OK):

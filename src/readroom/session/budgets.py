@@ -322,11 +322,7 @@ COUNTERS: Final = ("estimate", "o200k")
 
 
 def counter(name: str) -> Counter:
-    """The counter of that name.
-
-    Raises:
-        MissingProgram: It needs a package that is not installed.
-    """
+    """The counter of that name. Raises MissingProgram when it needs a package that is not installed."""
     if name == "estimate":
         from readroom.text.tokens import estimate
 

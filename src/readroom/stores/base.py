@@ -59,11 +59,7 @@ class Folder(Closeable, Protocol):
         """The same, up to `most` at a time: for folders in which a value for each name costs too much."""
 
     def stat(self, name: str) -> Stat:
-        """Of one name in it, links not followed.
-
-        Raises:
-            NotFound: It is gone by now.
-        """
+        """Of one name in it, links not followed. Raises NotFound when it is gone by now."""
 
     def target(self, name: str) -> str | None:
         """Where a link in it points, as stored; None when it is not a link."""

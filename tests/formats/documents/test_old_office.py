@@ -9,7 +9,7 @@ import pytest
 import python_calamine
 import xlwt
 
-from readroom.formats.documents import Area, Encrypted, doc, docx, ppt, pptx, sheets
+from readroom.formats.documents import Area, Encrypted, doc, docx, ppt, pptx, sections, sheets
 from tests.formats.documents import binary_sheets as binary
 from tests.formats.documents import compounds, old_workbooks
 from tests.formats.documents.compounds import CELL, ROW_END, Word, drawing, shape
@@ -170,7 +170,7 @@ def test_slides_have_titles_lists_and_notes() -> None:
 def test_a_hidden_slide_says_so() -> None:
     hidden = compounds.record(1017, bytes(10) + b"\x04\0\0\0\0\0")
     document = ppt.open_document(io.BytesIO(compounds.slides([[drawing(shape("x")), hidden]])))
-    assert ppt.HIDDEN in document.part(1).notes
+    assert sections.HIDDEN_SLIDE in document.part(1).notes
 
 
 def test_pictures_of_a_slide_have_their_descriptions() -> None:

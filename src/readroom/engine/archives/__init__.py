@@ -210,12 +210,7 @@ class Archives:
     """The archives of a workspace. Safe to share between threads."""
 
     def __init__(self, limits: Limits, expansions: Expansions) -> None:
-        """Prepare.
-
-        Args:
-            limits: Of the workspace.
-            expansions: Expands compressed tar files.
-        """
+        """`expansions` expands compressed tar files."""
         self._limits = limits
         self._expansions = expansions
         self._contents = Contents(limits.expanded_bytes)

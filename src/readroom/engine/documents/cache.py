@@ -220,11 +220,7 @@ class Reading:
 
     @property
     def digits(self) -> str:
-        """The SHA-256 of its bytes, in hex.
-
-        Raises:
-            Shrunk: It became shorter meanwhile.
-        """
+        """The SHA-256 of its bytes, in hex. Raises Shrunk when it became shorter meanwhile."""
         if self._digits is None:
             if self._eager and not self._room._knows(self._source.version):
                 self._start()

@@ -30,12 +30,6 @@ _PICTURE = "It is a picture, and this tool shows text: look for a description of
 def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Deadline) -> ReadResult:
     """The first bytes of a binary file, as many as the options of the request hand out.
 
-    Args:
-        source: The file.
-        request: What was asked for.
-        sample: Its first bytes.
-        deadline: Checked between blocks.
-
     Raises:
         Binary: None are handed out.
         Shrunk: The file is shorter than it was when it was opened.
@@ -62,14 +56,7 @@ def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Dead
 def read_image(
     source: Source, request: ReadRequest, known: str | None, sample: bytes, data: bytes | None
 ) -> ReadResult:
-    """The image that an opened file holds.
-
-    Args:
-        source: The file.
-        request: What was asked for.
-        known: The hash that the caller knows, or its beginning.
-        sample: The first bytes.
-        data: All bytes, if they were read already.
+    """The image that an opened file holds; `data` are all its bytes, if they were read already.
 
     Raises:
         BadImage: It cannot be decoded, or is too large to be.

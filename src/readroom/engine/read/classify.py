@@ -26,13 +26,7 @@ from readroom.values.steps import Accept, Candidate
 
 
 def asked_for(name: str, path: str, sample: bytes, retry: Request) -> Encoding:
-    """The encoding of that name with the mark that the file has.
-
-    Args:
-        name: Any of its usual names.
-        path: The file, for the refusal.
-        sample: Its first bytes.
-        retry: The same request without an encoding.
+    """The encoding of that name with the mark that the file has; `retry` is the request without one.
 
     Raises:
         BadEncoding: There is none of that name.

@@ -53,9 +53,7 @@ def form_of(file: Bytes) -> str | None:
 def open_container(file: Bytes, check: Callable[[], object]) -> Container | None:
     """The archive in `file`, nothing of it expanded; None when it is none.
 
-    Args:
-        file: Its bytes.
-        check: Is called while members are looked for one after the other, and raises what ends that.
+    `check` is called while members are looked for, and raises what ends that.
 
     Raises:
         BadContainer: It is damaged, or its directory is too much.

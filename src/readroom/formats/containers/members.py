@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -128,9 +128,9 @@ class StoredReader(Struct, frozen=True):
         """Where a link leads."""
         return member.target
 
-    def over(self, file: Bytes) -> StoredReader:
+    def over(self, file: Bytes) -> Self:
         """The same for the same bytes, opened again."""
-        return StoredReader(file)
+        return replace(self, file=file)
 
 
 class Container(Struct, frozen=True):

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
-
 from readroom.formats.containers.members import PIECE_BYTES, BadContainer, Member, StoredReader, pieces
 from readroom.limits.documents import CONTAINER_HEADER_BYTES
 from readroom.values import Bytes
@@ -46,23 +44,20 @@ class SparseMember(Member, frozen=True):
     map_at: int = 0
 
 
-class TarReader(Struct, frozen=True):
+class TarReader(StoredReader, frozen=True):
     """Reads members of a tar, which stand as they are or in pieces."""
-
-    file: Bytes
 
     def place(self, member: Member) -> tuple[int, int] | None:
         """Where the content stands; None of one in pieces. Raises BadContainer."""
-        found = StoredReader(self.file).place(member)
+        found = super().place(member)
         return None if isinstance(member, SparseMember) else found
 
     def pieces(self, member: Member) -> Iterator[bytes]:
         """The content. Raises BadContainer."""
-        stored = StoredReader(self.file)
         if not isinstance(member, SparseMember):
-            yield from stored.pieces(member)
+            yield from super().pieces(member)
             return
-        stored.place(member)
+        self.place(member)
         extents, at = _map(self.file, member)
         position = 0
         for offset, length in extents:
@@ -70,14 +65,6 @@ class TarReader(Struct, frozen=True):
             yield from pieces(self.file, at, length)
             at, position = at + length, offset + length
         yield from _zeros(member.size - position)
-
-    def target(self, member: Member) -> str:
-        """Where a link leads."""
-        return member.target
-
-    def over(self, file: Bytes) -> TarReader:
-        """The same for the same bytes, opened again."""
-        return TarReader(file)
 
 
 def real_size(block: bytes) -> int | None:

@@ -63,11 +63,7 @@ _HEADERS_BEFORE = 64
 
 
 def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
-    """The archive in `file`.
-
-    Args:
-        file: Its bytes.
-        check: Is called before each header, and raises what ends the walk.
+    """The archive in `file`; `check` is called before each header, and raises what ends the walk.
 
     Raises:
         BadContainer: It does not begin with a member.

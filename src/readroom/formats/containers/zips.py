@@ -88,11 +88,7 @@ _GAPS = 1_000
 
 
 def open_zip(file: Bytes) -> Container:
-    """The archive in `file`.
-
-    Raises:
-        BadContainer: Its directory is damaged or too much.
-    """
+    """The archive in `file`. Raises BadContainer when its directory is damaged or too much."""
     at, size, count, shift = _directory(file)
     if size > CONTAINER_DIRECTORY_BYTES:
         raise BadContainer(

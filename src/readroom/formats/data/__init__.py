@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from readroom.formats.data.values import aligned, cell
 from readroom.formats.documents import Area, Heading, NoSuchColumn, Part, Unit, Unreadable
-from readroom.formats.documents.page_ranges import SCHEMA
+from readroom.formats.documents.page_ranges import SCHEMA, parted
 from readroom.limits.documents import (
     BRIEF_ROWS,
     CELL_CHARS,
@@ -244,7 +244,7 @@ def picked_columns(wanted: str, columns: Sequence[Column]) -> Sequence[int]:
     names = {column.name.casefold(): at for at, column in reversed(list(enumerate(columns)))}
     names |= {column.name: at for at, column in reversed(list(enumerate(columns)))}
     positions: list[int] = []
-    for item in _items(wanted):
+    for item in filter(None, map(str.strip, parted(wanted, ","))):
         positions += _picked(item, names, len(columns))
         if len(positions) > PICKED_COLUMNS:
             raise NoSuchColumn(
@@ -269,18 +269,6 @@ def _picked(item: str, names: dict[str, int], total: int) -> Sequence[int]:
         f"it has no column {item[:80]!r}",
         f"Use names of columns, or numbers from 1 to {total}. The first are: {', '.join(first_names)}.",
     )
-
-
-def _items(wanted: str) -> list[str]:
-    """Split at commas outside of quotes."""
-    items, quoted = [""], False
-    for char in wanted:
-        if char == "," and not quoted:
-            items.append("")
-            continue
-        quoted ^= char == "'"
-        items[-1] += char
-    return [item.strip() for item in items if item.strip()]
 
 
 def spelled(name: str) -> str:

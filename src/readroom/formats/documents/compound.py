@@ -102,11 +102,7 @@ def refusal(actual: Ole | None, wanted: Ole | None = None) -> Unreadable:
 
 
 def check_not_ole(file: BinaryIO) -> None:
-    """Refuse an OLE file where a ZIP is expected.
-
-    Raises:
-        Unreadable: It is one.
-    """
+    """Refuse an OLE file where a ZIP is expected. Raises Unreadable when it is one."""
     if is_ole(file):
         raise refusal(kind(file))
 
@@ -122,11 +118,7 @@ _FORMATS: Mapping[Ole, str] = {
 
 
 def opened(file: BinaryIO, wanted: Ole | None = None) -> Document:
-    """The document in a compound file by the streams it has, whatever its name says.
-
-    Args:
-        file: The compound file.
-        wanted: What its name says, and what it was found not to be.
+    """The document in a compound file by the streams it has; `wanted` is what its name says and it is not.
 
     Raises:
         Unreadable: It is encrypted, damaged, or of another program.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from readroom.formats.documents import Unreadable
 from readroom.formats.documents.elements import Element, local
@@ -22,12 +22,16 @@ def lines(package: Package, part: str, relation: str, kind: str) -> list[str]:
         root = package.root(target.target)
     except Unreadable as error:
         return [f"[{kind} that cannot be read: {error.problem}]"]
-    words = list(_diagram(root) if kind == "diagram" else _chart(root))
+    return written(kind, list(_diagram(root) if kind == "diagram" else _chart(root)))
+
+
+def written(kind: str, words: Sequence[str]) -> list[str]:
+    """The words of a chart or diagram in brackets: one line where it fits."""
     left = len(words) - DRAWING_WORDS
-    listed = words[:DRAWING_WORDS] + ([f"({left:,} more of its words are not shown)"] if left > 0 else [])
-    written = f"[{kind}: {'; '.join(listed)}]" if listed else f"[{kind}]"
-    if len(written) <= TABLE_LINE_CHARS:
-        return [written]
+    listed = [*words[:DRAWING_WORDS]] + ([f"({left:,} more of its words are not shown)"] if left > 0 else [])
+    line = f"[{kind}: {'; '.join(listed)}]" if listed else f"[{kind}]"
+    if len(line) <= TABLE_LINE_CHARS:
+        return [line]
     return [f"[{kind}: {listed[0]}", *(f"  {word}" for word in listed[1:]), f"[end of {kind}]"]
 
 

@@ -39,7 +39,7 @@ MAX_CHARS = 500
 
 _SURE = "#"
 
-_LAST_COLUMN, _LAST_ROW = 16_384, 1_048_576
+MAX_COLUMNS, MAX_ROWS = 16_384, 1_048_576
 """Of a sheet in current programs."""
 
 _NUMBERS = re.compile(r"(\d{1,9})(?:\s*(-)\s*(\d{1,9})?)?\Z")
@@ -71,13 +71,7 @@ class BadPages(Exception):
 
 
 def parse(pages: str, unit: Unit, total: int, titles: Sequence[str]) -> list[Pick]:
-    """The parts that `pages` means, in its order.
-
-    Args:
-        pages: As a caller wrote it.
-        unit: What the document's parts are.
-        total: How many there are.
-        titles: Of the parts, as far as they have any.
+    """The parts that `pages` means, in its order; parts need not have `titles`.
 
     Raises:
         BadPages: It cannot be read, or names what is not there.
@@ -91,7 +85,7 @@ def parse(pages: str, unit: Unit, total: int, titles: Sequence[str]) -> list[Pic
         return [Pick(whole, whole)]
     if unit is Unit.TABLE:
         return _tables(pages, total, names)
-    items = [item.strip() for item in _items(pages, ",")]
+    items = [item.strip() for item in parted(pages, ",")]
     picks = [_pick(item, unit, total, names) for item in items if item]
     if not picks:
         raise BadPages("names nothing")
@@ -100,9 +94,9 @@ def parse(pages: str, unit: Unit, total: int, titles: Sequence[str]) -> list[Pic
 
 def _tables(pages: str, total: int, names: dict[str, int]) -> list[Pick]:
     """The tables and columns that `pages` means. Raises BadPages."""
-    several = [item.strip() for item in _items(pages, ";")]
+    several = [item.strip() for item in parted(pages, ";")]
     if total == 1 and not names and len(several) == 1 and "!" not in pages:
-        plain = _items(pages, ",")[0].strip().casefold()
+        plain = parted(pages, ",")[0].strip().casefold()
         if not _NUMBERS.match(_UNIT.sub("", plain)) and plain not in (CONTENTS_WORD, SCHEMA_WORD):
             return [Pick(1, 1, Area(columns=pages))]
     picks = []
@@ -114,7 +108,7 @@ def _tables(pages: str, total: int, names: dict[str, int]) -> list[Pick]:
             number = _named(name, Unit.TABLE, total, names)
             picks.append(Pick(number, number, Area(columns=columns) if columns else None))
         else:
-            numbers = [piece.strip() for piece in _items(item, ",")]
+            numbers = [piece.strip() for piece in parted(item, ",")]
             picks += [_pick(piece, Unit.TABLE, total, names) for piece in numbers if piece]
     if not picks:
         raise BadPages("names nothing")
@@ -130,8 +124,8 @@ def _column_parts(item: str) -> tuple[str, str, str]:
     return name.strip(), mark, columns.strip()
 
 
-def _items(pages: str, mark: str) -> list[str]:
-    """Split at a mark outside of quotes."""
+def parted(pages: str, mark: str) -> list[str]:
+    """What stands between the marks that are outside of quotes."""
     items, quoted = [""], False
     for char in pages:
         if char == mark and not quoted:
@@ -210,12 +204,12 @@ def _area(cells: str) -> Area | None:
     if ":" not in cells:
         if not (match[1] and match[2]):
             return None
-        row, column = int(match[2]), _column(match[1])
+        row, column = int(match[2]), column_number(match[1])
         return Area(row, row, column, column) if row else None
     if not (match[3] or match[4]):
         return None
     rows = [int(row) if row else None for row in (match[2], match[4])]
-    columns = [_column(letters) if letters else None for letters in (match[1], match[3])]
+    columns = [column_number(letters) if letters else None for letters in (match[1], match[3])]
     first_row, last_row = rows[0] or 1, rows[1]
     first_column, last_column = columns[0] or 1, columns[1]
     if 0 in rows or (last_row or first_row) < first_row or (last_column or first_column) < first_column:
@@ -223,8 +217,8 @@ def _area(cells: str) -> Area | None:
     return Area(first_row, last_row, first_column, last_column)
 
 
-def _column(letters: str) -> int:
-    """A is 1, Z 26, AA 27."""
+def column_number(letters: str) -> int:
+    """The number of a column: A is 1, Z 26, AA 27."""
     number = 0
     for letter in letters.upper():
         number = number * 26 + ord(letter) - ord("A") + 1
@@ -249,14 +243,15 @@ def _written(pick: Pick, titles: Sequence[str]) -> str:
 
 
 def _cells(area: Area) -> str:
-    first = _letters(area.first_column)
-    last = _letters(area.last_column or _LAST_COLUMN)
+    first = column_letters(area.first_column)
+    last = column_letters(area.last_column or MAX_COLUMNS)
     if area.last_row is None and area.first_row == 1:
         return f"{first}:{last}"
-    return f"{first}{area.first_row}:{last}{area.last_row or _LAST_ROW}"
+    return f"{first}{area.first_row}:{last}{area.last_row or MAX_ROWS}"
 
 
-def _letters(column: int) -> str:
+def column_letters(column: int) -> str:
+    """The letters of a column: 1 is A, 27 AA."""
     letters = ""
     while column:
         column, rest = divmod(column - 1, 26)

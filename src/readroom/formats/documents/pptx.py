@@ -33,7 +33,6 @@ from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
 from readroom.formats.documents.unshown import beside_note
-from readroom.limits.documents import SLIDES
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -43,7 +42,6 @@ LISTED = frozenset(("", "body", "obj", "subTitle"))
 """Placeholders whose paragraphs are the items of a list unless they say otherwise."""
 
 NOT_SHOWN = frozenset(("sldNum", "sldImg"))
-HIDDEN = "This slide is hidden."
 LAYOUTS = ("slideLayout", "slideMaster", "notesMaster", "handoutMaster")
 MAX_DEPTH = 8
 """Levels of a list that are indented; programs have nine."""
@@ -57,11 +55,7 @@ def open_document(file: BinaryIO) -> Document:
     related = package.relations(package.main)
     listed = package.root(package.main).iter(f"{P}sldId")
     members = [_target(related.get(entry.get(f"{R}id", ""))) for entry in listed]
-    if len(members) > SLIDES:
-        raise Unreadable(
-            f"it has {len(members):,} slides, and at most {SLIDES:,} are taken",
-            "Ask for the presentation in smaller pieces, or as text.",
-        )
+    sections.check_slides(len(members))
     return Slides(package, members)
 
 
@@ -84,8 +78,7 @@ class Slides(Struct, frozen=True, dict=True):
     @property
     def contents(self) -> Sequence[Heading]:
         """The slides that have a title."""
-        titles = enumerate(self.titles, 1)
-        return sections.bounded([sections.entry(1, title, number) for number, title in titles if title])
+        return sections.titled(self.titles)
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The slide with this number. Raises Unreadable."""
@@ -104,14 +97,9 @@ class Slides(Struct, frozen=True, dict=True):
         lines = [f"# {words}"] if title else []
         lines += [line for shape in shapes if shape is not title for line in shape.lines]
         spoken = [line for part in self.package.related(member, "notesSlide") for line in self._notes(part)]
-        if spoken:
-            lines += ["", "Notes:", *spoken]
-        comments = [
-            line for part in self.package.related(member, "comments") for line in self._comments(part)
-        ]
-        if comments:
-            lines += ["", "Comments:", *comments]
-        notes = [HIDDEN] if root.get("show") in ("0", "false") else []
+        said = [line for part in self.package.related(member, "comments") for line in self._comments(part)]
+        lines += sections.remarks(spoken, said)
+        notes = [sections.HIDDEN_SLIDE] if root.get("show") in ("0", "false") else []
         if number == 1:
             slide.dropped.update(self._beside())
         return Part(number, words, lines, notes=[*notes, *beside_note(slide.dropped)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -41,13 +41,16 @@ class Block(Struct, frozen=True):
 
 
 def document(
-    blocks: Sequence[Block], margins: Sequence[str], notes: Mapping[str, Sequence[str]], beside: Counter[str]
+    blocks: Sequence[Block],
+    margins: Iterable[Sequence[str]],
+    notes: Mapping[str, Sequence[str]],
+    beside: Counter[str],
 ) -> Sections:
     """The document that these blocks are.
 
     Args:
         blocks: All of its text, in order.
-        margins: Lines of headers and footers, which stand once, at the start.
+        margins: Headers and footers as `margin` writes them; each different one stands once, at the start.
         notes: Lines of foot- and endnotes and comments, by their marks.
         beside: What belongs to the whole document and is not shown, by its kind.
     """
@@ -64,8 +67,9 @@ def document(
         _part(number, group, left, beside if number == 1 else Counter())
         for number, group in enumerate(groups, 1)
     ]
-    if margins:
-        parts[0] = replace(parts[0], lines=[*margins, *parts[0].lines])
+    texts = dict.fromkeys("\n".join(lines) for lines in margins if lines)
+    if above := [line for text in texts for line in text.split("\n")]:
+        parts[0] = replace(parts[0], lines=[*above, *parts[0].lines])
     return Sections(parts, sections.bounded(headings))
 
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
-from readroom.limits.documents import CONTENTS_HEADINGS, HEADING_CHARS, LINK_CHARS
+from readroom.limits.documents import CONTENTS_HEADINGS, HEADING_CHARS, LINK_CHARS, SLIDES
 
 
 class Sections(Struct, frozen=True):
@@ -71,6 +71,35 @@ def bounded(headings: Sequence[Heading]) -> Sequence[Heading]:
     while sum(heading.level <= deepest + 1 for heading in headings) <= CONTENTS_HEADINGS:
         deepest += 1
     return [heading for heading in headings if heading.level <= deepest][:CONTENTS_HEADINGS]
+
+
+def titled(titles: Sequence[str]) -> Sequence[Heading]:
+    """The table of contents of parts with titles: those that have one."""
+    return bounded([entry(1, title, number) for number, title in enumerate(titles, 1) if title])
+
+
+# -----------------------------------------------------------------------------
+# Slides: what every presentation shares, whatever its format.
+# -----------------------------------------------------------------------------
+
+HIDDEN_SLIDE = "This slide is hidden."
+
+
+def check_slides(count: int) -> None:
+    """Refuse a presentation of too many slides. Raises Unreadable."""
+    if count > SLIDES:
+        raise Unreadable(
+            f"it has {count:,} slides, and at most {SLIDES:,} are taken",
+            "Ask for the presentation in smaller pieces, or as text.",
+        )
+
+
+def remarks(notes: Sequence[str], comments: Sequence[str]) -> list[str]:
+    """What the speaker is to say, and comments, as they stand behind the text of a slide."""
+    lines: list[str] = []
+    for name, said in (("Notes:", notes), ("Comments:", comments)):
+        lines += ["", name, *said] if said else []
+    return lines
 
 
 # -----------------------------------------------------------------------------

@@ -105,9 +105,7 @@ class Notes:
     def begin(self, folder: int, old: Version | None) -> Note:
         """A temporary name in an open folder, noted where that is possible.
 
-        Args:
-            folder: The folder.
-            old: The state of a file that may come to have the name, and is to be removed then.
+        `old` is the state of a file that may come to have the name, and is to be removed then.
         """
         token = os.urandom(8).hex()
         fd, path = -1, ""

@@ -249,11 +249,7 @@ class MemoryStore:
             self._put(folder, name, data, self._clock())
 
     def add_folder(self, path: WorkPath) -> None:
-        """Make a folder and those above it.
-
-        Raises:
-            Moved: Something has the name.
-        """
+        """Make a folder and those above it. Raises Moved when something has the name."""
         with self._lock:
             folder, name = self._place(path)
             if name in folder.names:

@@ -116,10 +116,9 @@ class _DocReader:
         blocks = self.blocks(self._text.stories["body"])
         for story in (*loose, self._text.stories["margin boxes"]):
             blocks += self.blocks(story)
-        margins = list(dict.fromkeys("\n".join(lines) for lines in self._margins() if lines))
+        margins = list(self._margins())
         self._beside["bookmark"] += self._bookmarks()
-        lines = [line for text in margins for line in text.split("\n")]
-        return running.document(blocks, lines, self._notes, self._beside)
+        return running.document(blocks, margins, self._notes, self._beside)
 
     # --- stories -----------------------------------------------------------------------------------
 

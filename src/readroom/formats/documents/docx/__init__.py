@@ -24,7 +24,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from readroom.formats.documents import Document, Unreadable, drawings, ooxml, running, sections, tables
 from readroom.formats.documents import compound as compounds
@@ -80,15 +83,11 @@ class Story:
 
     def blocks(self, parent: Element) -> Iterator[Block]:
         """The blocks inside `parent`, in order; empty paragraphs are left out."""
-        for block in self._blocks(parent):
+        for block in chain(self._blocks(parent), [Block(0, ())]):  # for what stands behind the last one
             if block.lines or self._dropped or self._marks:
                 marks, dropped = tuple(self._marks), self._dropped
                 self._marks, self._dropped = [], Counter()
-                yield Block(block.level, block.lines, block.table, marks, dropped)
-        if self._dropped or self._marks:  # behind the last block
-            marks, dropped = tuple(self._marks), self._dropped
-            self._marks, self._dropped = [], Counter()
-            yield Block(0, (), False, marks, dropped)
+                yield replace(block, marks=marks, dropped=dropped)
 
     def _blocks(self, parent: Element) -> Iterator[Block]:
         for element in parent:
@@ -122,9 +121,8 @@ class Story:
         if not text.strip():
             return Block(0, tuple(boxes))
         if level:
-            title = " ".join(text.split())
-            return Block(level, (f"{'#' * level} {label + ' ' if label else ''}{title}", *boxes))
-        return Block(0, (*_labelled(text.rstrip(), label, depth), *boxes))
+            return Block(level, (*running.heading(level, label, text), *boxes))
+        return Block(0, (*running.item(text.rstrip(), label, depth), *boxes))
 
     def _table(self, table: Element) -> Iterator[Block]:
         """Its rows; those that are a line each as one block."""
@@ -262,14 +260,6 @@ class Story:
         return relation.target if relation is not None and relation.external else ""
 
 
-def _labelled(text: str, label: str, depth: int) -> list[str]:
-    lines = text.split("\n")
-    if not label:
-        return lines
-    indent = "  " * depth
-    return [f"{indent}{label} {lines[0].lstrip()}", *(f"{indent}  {line}" for line in lines[1:])]
-
-
 def _described(drawing: Element) -> str:
     """The descriptions of a drawing and of its pieces, each once."""
     said: dict[str, None] = {}
@@ -380,9 +370,7 @@ class _DocxReader:
                     wanted |= {mark for block in blocks for mark in block.marks}
                     lines = [line.strip() for block in blocks for line in block.lines]
                     author = element.get(f"{W}author", "")
-                    if author:
-                        lines = [f"{author}: {lines[0] if lines else ''}", *lines[1:]]
-                    notes[mark] = lines
+                    notes[mark] = [f"{author}: {lines[0] if lines else ''}", *lines[1:]] if author else lines
                     self._count(blocks)
         return notes
 
@@ -390,16 +378,13 @@ class _DocxReader:
         for block in blocks:
             self._beside += block.dropped
 
-    def _marginal(self, kind: str) -> Iterator[str]:
-        """Each different header or footer once."""
-        texts: dict[str, None] = {}
+    def _marginal(self, kind: str) -> Iterator[Sequence[str]]:
+        """The headers, or the footers."""
         for part in self._package.related(self._package.main, kind):
             blocks = list(self._story(part).blocks(self._package.root(part)))
             self._count(blocks)
             lines = [line.strip() for block in blocks for line in block.lines if line.strip()]
-            if lines:
-                texts["\n".join(running.margin(kind, lines))] = None
-        yield from (line for text in texts for line in text.split("\n"))
+            yield running.margin(kind, lines)
 
     def _story(self, part: str) -> Story:
         def graphic(relation: str, kind: str) -> list[str]:

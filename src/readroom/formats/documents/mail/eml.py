@@ -149,8 +149,7 @@ class Mailbox(Struct, frozen=True, dict=True):
     @property
     def contents(self) -> Sequence[Heading]:
         """The messages that have a subject."""
-        titles = enumerate(self.titles, 1)
-        return sections.bounded([sections.entry(1, title, number) for number, title in titles if title])
+        return sections.titled(self.titles)
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The message with this number. Raises Unreadable."""

@@ -13,15 +13,13 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable, odf, running, sections
+from readroom.formats.documents import Area, Heading, Part, Unit, odf, running, sections
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.odf import DRAW, OFFICE, PRESENTATION, STYLE, TEXT, OdfPackage
 from readroom.formats.documents.odf import text as odf_text
 from readroom.formats.documents.odf.text import Walker
 from readroom.formats.documents.unshown import beside_note
-from readroom.limits.documents import SLIDES
 
-HIDDEN = "This slide is hidden."
 _NOT_SHAPES = frozenset(("notes", "annotation", "forms", "layer-set", "animations", "title", "desc"))
 _COMMENTS = (f"{OFFICE}annotation", "{http://openoffice.org/2009/office}annotation")
 """What comments on slides are; LibreOffice writes the second, as the format knows none there."""
@@ -34,11 +32,7 @@ def open_document(file: BinaryIO) -> OdfSlides:
     package = odf.open_package(file)
     body = package.body("presentation", "drawing")
     pages = [element for element in body if local(element) == "page"]
-    if len(pages) > SLIDES:
-        raise Unreadable(
-            f"it has {len(pages):,} slides, and at most {SLIDES:,} are taken",
-            "Ask for the presentation in smaller pieces, or as text.",
-        )
+    sections.check_slides(len(pages))
     unit = Unit.SLIDE if local(body) == "presentation" else Unit.PAGE
     return OdfSlides(package, body, pages, unit)
 
@@ -59,8 +53,7 @@ class OdfSlides(Struct, frozen=True, dict=True):
     @property
     def contents(self) -> Sequence[Heading]:
         """The slides that have a title."""
-        titles = enumerate(self.titles, 1)
-        return sections.bounded([sections.entry(1, title, number) for number, title in titles if title])
+        return sections.titled(self.titles)
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The slide with this number. Raises Unreadable."""
@@ -80,17 +73,16 @@ class OdfSlides(Struct, frozen=True, dict=True):
         standing = self._standing(number, page)
         lines += [line for kind, text in standing for line in running.margin(kind, [text])]
         comments = [line for at in page.iter(*_COMMENTS) for line in walker.comment(at)]
-        for name, remarks in (("Notes:", list(_notes(page, walker))), ("Comments:", comments)):
-            lines += ["", name, *remarks] if remarks else []
-        marked = [line for mark in walker.notes if not mark.startswith("c") for line in walker.notes[mark]]
-        lines += marked
+        lines += sections.remarks(list(_notes(page, walker)), comments)
+        lines += [line for mark in walker.notes if not mark.startswith("c") for line in walker.notes[mark]]
         dropped = walker.dropped
         dropped["form"] += sum(1 for at in page if local(at) == "forms" for _ in at)
         hidden = page.get(f"{DRAW}style-name") in self._hidden
         if number == 1:
             dropped.update(self.package.beside() + self._layouts())
-        notes = beside_note({kind: count for kind, count in sorted(dropped.items()) if count})
-        return Part(number, self.titles[number - 1], lines, notes=[*([HIDDEN] if hidden else []), *notes])
+        notes = [sections.HIDDEN_SLIDE] if hidden else []
+        notes += beside_note({kind: count for kind, count in sorted(dropped.items()) if count})
+        return Part(number, self.titles[number - 1], lines, notes=notes)
 
     def _title(self, page: Element) -> str:
         titles = (_words(shape) for shape in page if _is_title(shape))

@@ -15,18 +15,20 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import BinaryIO
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from readroom.formats.documents import Unreadable, odf, running, sections, tables
+from readroom.formats.documents import Unreadable, drawings, odf, running, sections, tables
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.odf import DRAW, OFFICE, STYLE, TABLE, TEXT, XLINK, OdfPackage
 from readroom.formats.documents.running import Block
 from readroom.formats.documents.sections import Sections
-from readroom.limits.documents import DRAWING_WORDS, REPEATED_ROWS, REPEATED_SPACES, TABLE_LINE_CHARS
+from readroom.limits.documents import REPEATED_ROWS, REPEATED_SPACES
 
 MAX_DEPTH = 8
 """Levels of a list that are indented."""
@@ -90,11 +92,11 @@ class Walker:
 
     def blocks(self, parent: Element) -> Iterator[Block]:
         """The blocks inside `parent`, in order; empty paragraphs are left out."""
-        for block in self._blocks(parent):
+        for block in chain(self._blocks(parent), [Block(0, ())]):  # for what stands behind the last one
             if block.lines or self._marks or self.dropped:
-                yield self._with_what_is_left(block)
-        if self._marks or self.dropped:
-            yield self._with_what_is_left(Block(0, ()))
+                marks, dropped = tuple(self._marks), self.dropped
+                self._marks, self.dropped = [], Counter()
+                yield replace(block, marks=marks, dropped=dropped)
 
     def lines(self, parent: Element) -> list[str]:
         """The lines of the blocks inside `parent`."""
@@ -106,11 +108,6 @@ class Walker:
         words = self._drawing(shape)
         lines, self._boxes = [*([words] if words else []), *self._boxes], outer
         return lines
-
-    def _with_what_is_left(self, block: Block) -> Block:
-        marks, dropped = tuple(self._marks), self.dropped
-        self._marks, self.dropped = [], Counter()
-        return Block(block.level, block.lines, block.table, marks, dropped)
 
     # --- paragraphs, lists, tables ---------------------------------------------------------------
 
@@ -359,27 +356,17 @@ class Walker:
             self.dropped["embedded object"] += 1
             return []
         texts = (" ".join("".join(at.itertext()).split()) for at in chart.iter(f"{TEXT}p"))
-        words = [text for text in texts if text]
-        left = len(words) - DRAWING_WORDS
-        shown = words[:DRAWING_WORDS] + ([f"({left:,} more of its words are not shown)"] if left > 0 else [])
-        written = f"[chart: {'; '.join(shown)}]" if shown else "[chart]"
-        if len(written) <= TABLE_LINE_CHARS:
-            return [written]
-        return [f"[chart: {shown[0]}", *(f"  {word}" for word in shown[1:]), "[end of chart]"]
+        return drawings.written("chart", [text for text in texts if text])
 
 
-def margins(package: OdfPackage, walker: Walker) -> list[str]:
-    """Each different header or footer of the printed pages once."""
-    if package.styles is None:
-        return []
-    texts: dict[str, None] = {}
-    for master in package.styles.iter(f"{STYLE}master-page"):
+def margins(package: OdfPackage, walker: Walker) -> Iterator[Sequence[str]]:
+    """The headers and footers of the printed pages."""
+    for master in () if package.styles is None else package.styles.iter(f"{STYLE}master-page"):
         for element in master:
             kind = local(element).partition("-")[0]
             if kind in ("header", "footer") and element.get(f"{STYLE}display") != "false":
                 lines = [line.strip() for line in walker.lines(element) if line.strip()]
-                texts.update(dict.fromkeys(["\n".join(running.margin(kind, lines))] if lines else []))
-    return [line for text in texts for line in text.split("\n")]
+                yield running.margin(kind, lines)
 
 
 def too_deep() -> Unreadable:
@@ -408,7 +395,7 @@ def open_document(file: BinaryIO) -> Sections:
     walker = Walker(package)
     try:
         blocks = list(walker.blocks(package.body("text")))
-        beside_text = margins(package, walker)
+        beside_text = list(margins(package, walker))
     except RecursionError:
         raise too_deep() from None
     beside: Counter[str] = package.beside() + walker.dropped

@@ -36,10 +36,8 @@ from readroom.formats.documents.ppt import records as kinds
 from readroom.formats.documents.ppt import records as ppt_records
 from readroom.formats.documents.ppt.records import Record, records
 from readroom.formats.documents.unshown import beside_note
-from readroom.limits.documents import SLIDES
 
 STREAM = "PowerPoint Document"
-HIDDEN = "This slide is hidden."
 TITLES = frozenset((0, 6))
 LISTED = frozenset((1, 5, 7, 8))
 NOTES = 2
@@ -85,11 +83,7 @@ def open_document(file: BinaryIO) -> Document:
         if compound.has(_POWERPOINT_95):
             raise Unreadable("it is in the format of PowerPoint 95", "Ask for it as PPTX or PDF.")
         raise Unreadable("it has no slides in it that can be found", ANOTHER_COPY)
-    if len(slides) > SLIDES:
-        raise Unreadable(
-            f"it has {len(slides):,} slides, and at most {SLIDES:,} are taken",
-            "Ask for the presentation in smaller pieces, or as text.",
-        )
+    sections.check_slides(len(slides))
     document = next((record for record in top.values() if record.kind == kinds.DOCUMENT), None)
     return OldSlides(slides, _beside(compound, top), tuple(_margins(document, _OF_SLIDES)))
 
@@ -223,8 +217,7 @@ class OldSlides(Struct, frozen=True, dict=True):
     @property
     def contents(self) -> Sequence[Heading]:
         """The slides that have a title."""
-        titles = enumerate(self.titles, 1)
-        return sections.bounded([sections.entry(1, title, number) for number, title in titles if title])
+        return sections.titled(self.titles)
 
     def part(self, number: int, area: Area | None = None) -> Part:
         """The slide with this number. Raises Unreadable."""
@@ -236,9 +229,8 @@ class OldSlides(Struct, frozen=True, dict=True):
         lines = [f"# {title}"] if title else []
         lines += writer.lines()
         lines += writer.margins(self.standing if number == 1 else ())
-        for name, remarks in (("Notes:", writer.notes()), ("Comments:", writer.comments())):
-            lines += ["", name, *remarks] if remarks else []
-        notes = [HIDDEN] if writer.is_hidden() else []
+        lines += sections.remarks(writer.notes(), writer.comments())
+        notes = [sections.HIDDEN_SLIDE] if writer.is_hidden() else []
         dropped = writer.dropped + (self.beside if number == 1 else Counter())
         return Part(number, title, lines, notes=[*notes, *beside_note(dict(sorted(dropped.items())))])
 

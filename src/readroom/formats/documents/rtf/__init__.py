@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import BinaryIO
 
@@ -106,7 +106,7 @@ class _RtfReader:
         self._to_skip = 0
         self._unseen = ""
         self._notes: dict[str, list[str]] = {}
-        self._margins: dict[str, None] = {}
+        self._margins: list[Sequence[str]] = []
         self._author = self._property = self._described = ""
         self._in_picture = self._fresh = False
         self._beside: Counter[str] = Counter()
@@ -122,8 +122,7 @@ class _RtfReader:
         while self._stack:
             self._close()
         self._body.end(self._state.paragraph, self._level())
-        margins = [line for text in self._margins for line in text.split("\n")]
-        return running.document(self._body.blocks, margins, self._notes, self._beside)
+        return running.document(self._body.blocks, self._margins, self._notes, self._beside)
 
     def _take(self, token: Token) -> None:
         if token.data:
@@ -384,9 +383,7 @@ class _RtfReader:
     def _margin(self, kind: str, story: FlowStory) -> None:
         for block in story.blocks:
             self._beside += block.dropped
-        lines = running.margin(kind, [line.strip() for line in story.lines()])
-        if lines:
-            self._margins["\n".join(lines)] = None
+        self._margins.append(running.margin(kind, [line.strip() for line in story.lines()]))
 
     def _note(self, word: str) -> None:
         """A foot- or endnote or a comment stands where it is referred to."""

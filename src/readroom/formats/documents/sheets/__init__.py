@@ -12,13 +12,10 @@ May be touched: freely.
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
 
-import python_calamine as calamine
 from msgspec import Struct, field
 
 from readroom.formats.documents import (
@@ -38,10 +35,10 @@ from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.compound import Ole
 from readroom.formats.documents.ooxml import Package, R
 from readroom.formats.documents.sheets import beside as xlsx_beside
-from readroom.formats.documents.sheets import cells, ods, xls, xlsb
+from readroom.formats.documents.sheets import cells, cut_out, ods, xls, xlsb
 from readroom.formats.documents.sheets.cells import Comments, Table, Value
-from readroom.formats.documents.sheets.failures import translated
-from readroom.formats.documents.sheets.formulas import Formulas, with_formulas
+from readroom.formats.documents.sheets.cut_out import ListedSheet
+from readroom.formats.documents.sheets.formulas import Formulas
 from readroom.formats.documents.sheets.xlsx import Cut, Row, cut, only, referred, with_all_types
 from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import SHEET_BYTES
@@ -83,35 +80,23 @@ def open_document(file: BinaryIO) -> Document:
     return Workbook([sheet.name for sheet in reader.sheets], reader.part)
 
 
-class _Sheet(Struct, frozen=True):
-    """A sheet as the workbook lists it; `member` is empty for charts and for what is missing."""
-
-    name: str
-    member: str
-    hidden: bool
-
-
-def _sheets(package: Package) -> Sequence[_Sheet]:
+def _sheets(package: Package) -> Sequence[ListedSheet]:
     related = package.relations(package.main)
-    sheets = []
-    for sheet in package.root(package.main).iter(f"{MAIN}sheet"):
-        relation = related.get(sheet.get(f"{R}id", ""))
-        known = relation is not None and relation.kind == "worksheet" and not relation.external
-        sheets.append(
-            _Sheet(
-                sheet.get("name", ""),
-                relation.target if relation is not None and known else "",
-                sheet.get("state", "visible") != "visible",
-            )
+    return [
+        cut_out.listed(
+            sheet.get("name", ""),
+            related.get(sheet.get(f"{R}id", "")),
+            hidden=sheet.get("state", "visible") != "visible",
         )
-    return sheets
+        for sheet in package.root(package.main).iter(f"{MAIN}sheet")
+    ]
 
 
 class _SheetReader(Struct, frozen=True):
     """Cuts areas out of sheets; how many rows a sheet has is found once."""
 
     package: Package
-    sheets: Sequence[_Sheet]
+    sheets: Sequence[ListedSheet]
     _totals: dict[int, int] = field(default_factory=dict)
     _merged: dict[int, list[str]] = field(default_factory=dict)
     _comments: dict[int, Comments] = field(default_factory=dict)
@@ -129,7 +114,9 @@ class _SheetReader(Struct, frozen=True):
         rows = cells.aligned(*self._values(cut_.rows), area.first_row, end)
         if area.formulas:
             formulas = self._formula_reader(number)
-            rows = with_formulas(rows, area.first_row, {row.number: formulas.of(row) for row in cut_.rows})
+            by_row = {row.number: formulas.of(row) for row in cut_.rows}
+            texts = {(row, at): text for row, cells in by_row.items() for at, text in cells.items()}
+            rows = cells.overlaid(rows, area.first_row, texts, lambda value, text: text)
         rows = cells.commented(rows, area.first_row, end, self._comments[number])
         header: Sequence[Value] | None = None
         if area.first_row > 1:
@@ -184,36 +171,23 @@ class _SheetReader(Struct, frozen=True):
         """The values of some rows and where the first of them stands, by the library."""
         if not rows:
             return [], None
-        with translated():
-            sheet = calamine.CalamineWorkbook.from_filelike(self._small(rows)).get_sheet_by_index(0)
-            return sheet.to_python(), sheet.start
-
-    def _small(self, rows: Sequence[Row]) -> io.BytesIO:
-        """A workbook of one sheet that has these rows, and what they refer to."""
         package = self.package
         text = with_all_types(b"".join(row.xml for row in rows))
         members = {
-            "_rels/.rels": _RELATIONS % (_RELATION % (b"r0", b"xl/workbook.xml", b"officeDocument")),
-            "xl/workbook.xml": _WORKBOOK % (b"1" if self._from_1904() else b"0"),
-            "xl/_rels/workbook.xml.rels": _RELATIONS % _RELATED,
-            "xl/worksheets/sheet1.xml": b"<worksheet><sheetData>" + text + b"</sheetData></worksheet>",
+            "workbook": _WORKBOOK % (b"1" if self._from_1904() else b"0"),
+            "worksheets/sheet1": b"<worksheet><sheetData>" + text + b"</sheetData></worksheet>",
         }
         if (styles := next(iter(package.related(package.main, "styles")), None)) is not None:
-            members["xl/styles.xml"] = package.archive.read(styles)
-            xml.check_start(members["xl/styles.xml"], styles)
+            members["styles"] = package.archive.read(styles)
+            xml.check_start(members["styles"], styles)
         needed = referred(text)
         strings = next(iter(package.related(package.main, "sharedStrings")), None)
         if needed:
             if strings is not None:
                 archives.check_size(package.archive, strings, SHEET_BYTES)
             pieces = iter(()) if strings is None else package.archive.pieces(strings)
-            members["xl/sharedStrings.xml"] = only(pieces, needed)
-        file = io.BytesIO()
-        with zipfile.ZipFile(file, "w") as archive:
-            for name, data in members.items():
-                archive.writestr(name, data)
-        file.seek(0)
-        return file
+            members["sharedStrings"] = only(pieces, needed)
+        return cut_out.values(members, "xml")
 
     def _from_1904(self) -> bool:
         """Whether days are counted from 1904, as on the first Macs."""
@@ -224,17 +198,4 @@ class _SheetReader(Struct, frozen=True):
 _WORKBOOK = (
     b'<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">'
     b'<workbookPr date1904="%b"/><sheets><sheet name="s" sheetId="1" r:id="r1"/></sheets></workbook>'
-)
-_RELATION = (
-    b'<Relationship Id="%b" Target="%b" '
-    b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%b"/>'
-)
-_RELATIONS = b"<Relationships>%b</Relationships>"
-_RELATED = b"".join(
-    _RELATION % entry
-    for entry in (
-        (b"r1", b"worksheets/sheet1.xml", b"worksheet"),
-        (b"r2", b"styles.xml", b"styles"),
-        (b"r3", b"sharedStrings.xml", b"sharedStrings"),
-    )
 )

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from readroom.formats.documents import Unreadable, ooxml
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.ooxml import Package
+from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS, column_number
 from readroom.formats.documents.sheets import cells
 from readroom.formats.documents.sheets.cells import Comments
-from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS, column_number
 
 _PLACE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})\Z")
 _STAND_IN = "tc="

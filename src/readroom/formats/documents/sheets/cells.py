@@ -6,7 +6,7 @@ A value never holds a tab or a line end: they would end it in the lines of a par
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import islice
 from typing import TypeAlias
@@ -186,15 +186,25 @@ def commented(
     rows: Sequence[Sequence[Value]], first: int, last: int, comments: Comments
 ) -> list[Sequence[Value]]:
     """The rows from `first` on, at most to `last`, with what is said of their cells behind the values."""
+    texts = {place: text for place, text in sorted(comments.items()) if first <= place[0] <= last}
+    return overlaid(rows, first, texts, _remarked)
+
+
+def _remarked(value: Value, remark: str) -> str:
+    text = cell_text(value)
+    return f"{text} {remark}" if text else remark
+
+
+def overlaid(
+    rows: Sequence[Sequence[Value]], first: int, texts: Comments, joined: Callable[[Value, str], str]
+) -> list[Sequence[Value]]:
+    """The rows from `first` on with texts for some of their cells, each joined with the value there."""
     completed = list(rows)
-    for (row, column), text in sorted(comments.items()):
-        if not first <= row <= last:
-            continue
+    for (row, column), text in texts.items():
         completed += [()] * (row - first + 1 - len(completed))
         cells = [*completed[row - first]]
         cells += [""] * (column - len(cells))
-        value = cell_text(cells[column - 1])
-        cells[column - 1] = f"{value} {text}" if value else text
+        cells[column - 1] = joined(cells[column - 1], text)
         completed[row - first] = cells
     return completed
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from msgspec import Struct, field
 
-from readroom.formats.documents.sheets.cells import Value
-from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS, Row, column_letters, column_number
+from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS, column_letters, column_number
+from readroom.formats.documents.sheets.xlsx import Row
 
 _CELL = re.compile(rb"<(?:\w+:)?c(?=[\s/>])[^>]*>")
 _PLACE = re.compile(rb"""\sr\s*=\s*["']([A-Za-z]{1,3})(\d{1,7})["']""")
@@ -89,21 +89,6 @@ class Formulas(Struct):
         if first is None:
             return "=(not stored)"
         return f"={shifted(first.text, row - first.row, column - first.column)}"
-
-
-def with_formulas(
-    rows: Sequence[Sequence[Value]], first: int, by_row: Mapping[int, Mapping[int, str]]
-) -> list[Sequence[Value]]:
-    """Rows from `first` on, with formulas by row and column in place of values."""
-    completed = list(rows)
-    for number, formulas in by_row.items():
-        completed += [()] * (number - first + 1 - len(completed))
-        cells = [*completed[number - first]]
-        for column, text in formulas.items():
-            cells += [""] * (column - len(cells))
-            cells[column - 1] = text
-        completed[number - first] = cells
-    return completed
 
 
 def shifted(formula: str, rows: int, columns: int) -> str:

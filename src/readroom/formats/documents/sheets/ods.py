@@ -20,9 +20,9 @@ from msgspec import Struct
 from readroom.formats.documents import Area, Part, Unreadable, archives, xml
 from readroom.formats.documents.archives import ANOTHER_COPY, Archive
 from readroom.formats.documents.elements import Element, local
+from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS
 from readroom.formats.documents.sheets import cells as sheet_cells
 from readroom.formats.documents.sheets.cells import CellBudget, Table, Value
-from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS
 from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import SHEET_BYTES
 

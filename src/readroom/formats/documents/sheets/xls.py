@@ -18,10 +18,10 @@ import xlrd
 from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.compound import is_ole
+from readroom.formats.documents.page_ranges import column_letters
 from readroom.formats.documents.sheets import cells
 from readroom.formats.documents.sheets.cells import Comments, Value
-from readroom.formats.documents.sheets.failures import translated
-from readroom.formats.documents.sheets.xlsx import column_letters
+from readroom.formats.documents.sheets.cut_out import translated
 from readroom.formats.documents.unshown import beside_note
 from readroom.formats.kinds import BIFF
 from readroom.limits.documents import OLD_WORKBOOK_BYTES

@@ -7,22 +7,20 @@ not what their sheet is; all others are counted.
 
 from __future__ import annotations
 
-import io
 import struct
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-import python_calamine as calamine
 from msgspec import Struct, field
 
 from readroom.formats.documents import Area, Part, Unreadable, archives, ooxml
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.ooxml import Package
+from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS, column_letters
 from readroom.formats.documents.sheets import cells as sheet_cells
+from readroom.formats.documents.sheets import cut_out
 from readroom.formats.documents.sheets.cells import CellBudget, Table
-from readroom.formats.documents.sheets.failures import translated
-from readroom.formats.documents.sheets.xlsx import MAX_COLUMNS, MAX_ROWS, column_letters
+from readroom.formats.documents.sheets.cut_out import ListedSheet
 from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import BINARY_MERGED, BINARY_RECORD_BYTES, SHEET_BYTES
 
@@ -34,14 +32,6 @@ _ERRORS = {0: "#NULL!", 7: "#DIV/0!", 15: "#VALUE!", 23: "#REF!", 29: "#NAME?", 
 BEGIN_DATA, END_DATA, SIZE, END_SHEET = 145, 146, 148, 130
 COLUMN, MERGED, SHEET, COMMENT, LINK, NAME, SETTINGS = 60, 176, 156, 635, 494, 39, 153
 _HIDDEN_ROW = 0x10
-
-
-class _BinarySheet(Struct, frozen=True):
-    """A sheet as the workbook lists it; `member` is empty for what has no cells."""
-
-    name: str
-    member: str
-    hidden: bool
 
 
 class _BinaryCut(Struct):
@@ -62,7 +52,7 @@ class BinarySheets(Struct, frozen=True):
     """The sheets of an opened workbook."""
 
     package: Package
-    sheets: tuple[_BinarySheet, ...]
+    sheets: tuple[ListedSheet, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,7 +80,7 @@ class BinarySheets(Struct, frozen=True):
         notes += beside_note(self._beside(number, sheet, part))
         return sheet_cells.part(number, sheet.name, Table(rows, header, part.total, end, notes), area)
 
-    def _beside(self, number: int, sheet: _BinarySheet, part: _BinaryCut) -> Mapping[str, int]:
+    def _beside(self, number: int, sheet: ListedSheet, part: _BinaryCut) -> Mapping[str, int]:
         package = self.package
         counts = Counter({"link target": part.links})
         for member in package.related(sheet.member, "comments"):
@@ -112,34 +102,20 @@ class BinarySheets(Struct, frozen=True):
         """The values of some rows and where the first of them stands, by the library."""
         if not rows:
             return [], None
-        file = self._small(b"".join(rows))
-        with translated():
-            sheet = calamine.CalamineWorkbook.from_filelike(file).get_sheet_by_index(0)
-            return sheet.to_python(), sheet.start
-
-    def _small(self, rows: bytes) -> io.BytesIO:
-        """A workbook of one sheet that has these rows, and the texts and styles they refer to."""
-        package = self.package
+        package, data = self.package, b"".join(rows)
         kept = records(package.archive.pieces(package.main))
-        about = [_record(kind, data) for kind, data in kept if kind == SETTINGS]
+        about = [_record(kind, setting) for kind, setting in kept if kind == SETTINGS]
         members = {
-            "_rels/.rels": _RELATIONS % (_RELATION % (b"r0", b"xl/workbook.bin", b"officeDocument")),
-            "xl/workbook.bin": b"".join((_record(131, b""), *about[:1], _ONE_SHEET, _record(132, b""))),
-            "xl/_rels/workbook.bin.rels": _RELATIONS % b"".join(_RELATION % entry for entry in _RELATED),
-            "xl/worksheets/sheet1.bin": b"".join(
-                (_record(129, b""), _record(SIZE, _size(rows)), _record(BEGIN_DATA, b""), rows,
+            "workbook": b"".join((_record(131, b""), *about[:1], _ONE_SHEET, _record(132, b""))),
+            "worksheets/sheet1": b"".join(
+                (_record(129, b""), _record(SIZE, _size(data)), _record(BEGIN_DATA, b""), data,
                  _record(END_DATA, b""), _record(END_SHEET, b""))
             ),
         }  # fmt: skip
         for kind in ("styles", "sharedStrings"):
             for member in package.related(package.main, kind):
-                members[f"xl/{kind}.bin"] = package.archive.read(member)
-        file = io.BytesIO()
-        with zipfile.ZipFile(file, "w") as archive:
-            for name, data in members.items():
-                archive.writestr(name, data)
-        file.seek(0)
-        return file
+                members[kind] = package.archive.read(member)
+        return cut_out.values(members, "bin")
 
 
 def open_workbook(package: Package) -> BinarySheets:
@@ -151,11 +127,7 @@ def open_workbook(package: Package) -> BinarySheets:
             state = struct.unpack_from("<I", data)[0]
             key, at = _string(data, 8)
             name, _ = _string(data, at)
-            relation = related.get(key)
-            known = relation is not None and relation.kind == "worksheet" and not relation.external
-            sheets.append(
-                _BinarySheet(name, relation.target if relation is not None and known else "", state != 0)
-            )
+            sheets.append(cut_out.listed(name, related.get(key), hidden=state != 0))
     if not sheets:
         raise Unreadable("its list of sheets is damaged", ANOTHER_COPY)
     return BinarySheets(package, tuple(sheets))
@@ -285,16 +257,4 @@ _ONE_SHEET = b"".join(
         _record(SHEET, struct.pack("<2I", 0, 1) + _text("r1") + _text("s")),
         _record(144, b""),
     )
-)
-_RELATION = (
-    b'<Relationship Id="%b" Target="%b" '
-    b'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/%b"/>'
-)
-_RELATIONS = (
-    b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">%b</Relationships>'
-)
-_RELATED = (
-    (b"r1", b"worksheets/sheet1.bin", b"worksheet"),
-    (b"r2", b"styles.bin", b"styles"),
-    (b"r3", b"sharedStrings.bin", b"sharedStrings"),
 )

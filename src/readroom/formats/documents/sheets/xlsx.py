@@ -15,13 +15,9 @@ from msgspec import Struct, field
 
 from readroom.formats.documents import Unreadable
 from readroom.formats.documents.archives import ANOTHER_COPY
+from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS, column_number
 from readroom.formats.documents.sheets.cells import CellBudget
 from readroom.limits.documents import ROW_BYTES, SHARED_STRINGS, STRING_BYTES
-
-MAX_ROWS = 1_048_576
-"""Rows of a sheet in every current program."""
-
-MAX_COLUMNS = 16_384
 
 _DATA = re.compile(rb"<((?:\w+:)?)sheetData(?=[\s/>])[^>]*>")
 _START_TAG = re.compile(rb"<[^>]*>")
@@ -265,23 +261,6 @@ def with_all_types(rows: bytes) -> bytes:
     The library shows nothing for errors, and for one cell of a type that is none it refuses all rows.
     """
     return _UNTOLD.sub(rb"\1str\2", rows)
-
-
-def column_number(letters: str) -> int:
-    """1 for A, 27 for AA."""
-    number = 0
-    for letter in letters.upper():
-        number = number * 26 + ord(letter) - ord("A") + 1
-    return number
-
-
-def column_letters(number: int) -> str:
-    """A for 1, AA for 27."""
-    letters = ""
-    while number:
-        number, at = divmod(number - 1, 26)
-        letters = chr(ord("A") + at) + letters
-    return letters
 
 
 # -----------------------------------------------------------------------------
