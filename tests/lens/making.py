@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from readroom.lens.bounds import BOUNDS, Bounds
+from readroom.limits.lens import BOUNDS, Bounds
 
 _HEAD = {"sessionId": "s1", "cwd": "/home/dev/shop", "version": "9.9", "timestamp": "2026-01-01T00:00:00Z"}
 

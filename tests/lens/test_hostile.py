@@ -22,7 +22,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.lens.audit import Options, audit
-from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records.events import Called, Event, Opened, Recorded, Returned
 from readroom.lens.records.stream import Line, Shortener, elements, lines
@@ -30,9 +29,11 @@ from readroom.lens.sessions import Audited, sessions
 from readroom.limits.lens import (
     ARGUMENT_START_CHARS,
     ARGUMENTS_CHARS,
+    BOUNDS,
     LINES_REMEMBERED,
     RECORD_LINE_BYTES,
     SPANS_OF_SESSION,
+    Bounds,
 )
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, divided, numbered, record, returned, said

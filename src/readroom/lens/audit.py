@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from readroom.lens import findings
-from readroom.lens.bounds import BOUNDS, Bounds
-from readroom.lens.findings.content import kept_beside
+from readroom.lens.findings.content import Cuts, Denied, Hidden, Instructions, KeptText, Secrets, kept_beside
 from readroom.lens.findings.secrets import SecretScanner
+from readroom.lens.findings.use import FailedEdits, Floods, Repeats, Use
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
-from readroom.lens.sessions import Audited, Detector, DetectorMaker, sessions
+from readroom.lens.sessions import Audited, Detector, sessions
+from readroom.limits.lens import BOUNDS, Bounds
 from readroom.policy.rules import Rules, denials
 from readroom.session.budgets import counter
 
 if TYPE_CHECKING:
     from readroom.lens.replay import Replay
+    from readroom.workspace import Workspace
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -82,28 +83,41 @@ def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[A
         MissingProgram: A token counter or the library for secrets is not installed.
         BadConfig: The policy of `options.root` cannot be used.
     """
-    made = findings.detectors(
-        _rules(options.root), kept_beside(record), _scanner() if options.secrets else None, bounds
-    )
+    rules, kept_text = _rules(options.root), kept_beside(record)
+    scanner = _scanner() if options.secrets else None
     name = str(record)
     count = _counter(options.counter)
     with ExitStack() as stack:
         replays: dict[str, Replay] = {}
-        make: DetectorMaker = made
+        workspace: Workspace | None = None
         if options.replay is not None:
             from readroom.lens.replay import Replay, workspace_at
 
             workspace = stack.enter_context(workspace_at(options.replay))
 
-            def make(session: str) -> Sequence[Detector]:
-                replays[session] = Replay(workspace, count)
-                return [replays[session], *made(session)]
+        def make(session: str) -> Sequence[Detector]:
+            made = _detectors(rules, kept_text, scanner, bounds)
+            if workspace is None:
+                return made
+            replays[session] = Replay(workspace, count)
+            return [replays[session], *made]
 
         for part in sessions(_events(record, bounds), name, count, make, bounds):
             if not isinstance(part, Audited):
                 yield part
             elif not options.folders or part.session.folder in options.folders:
                 yield _with_replay(part, replays)
+
+
+def _detectors(
+    rules: Rules, kept_text: KeptText, scanner: SecretScanner | None, bounds: Bounds
+) -> Sequence[Detector]:
+    """Those of one session: without a scanner none looks for secrets."""
+    made: list[Detector] = [] if scanner is None else [Secrets(scanner, bounds)]
+    return [
+        *made, Denied(rules, bounds), Cuts(kept_text, bounds), Repeats(bounds), Use(bounds),
+        FailedEdits(bounds), Floods(bounds), Hidden(bounds), Instructions(bounds),
+    ]  # fmt: skip
 
 
 def _with_replay(part: Audited, replays: dict[str, Replay]) -> Audited:

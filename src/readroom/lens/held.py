@@ -9,11 +9,10 @@ from typing import final
 
 import msgspec
 
-from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.normal_form import Lines, Session, SkippedPart
 from readroom.lens.records.events import Arguments, Called, Skipped, short_name
 from readroom.lens.records.values import text_bytes
-from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS, BRIEF_NAME_CHARS
+from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS, BOUNDS, BRIEF_NAME_CHARS, Bounds
 
 _ENTRY_BYTES = 150
 """What a name takes beside its characters."""

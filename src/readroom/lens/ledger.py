@@ -27,7 +27,7 @@ from readroom.ledger.sums import DAY_US
 from readroom.lens import records, work
 from readroom.lens.audit import Options
 from readroom.lens.findings.secrets import installed
-from readroom.lens.normal_form import Call, Finding, Lines, Replayed, Row, Session, SkippedPart, Turn
+from readroom.lens.normal_form import Finding, Row
 from readroom.lens.records.values import as_list, as_object, as_text, decode
 from readroom.lens.replay import state_of
 from readroom.lens.sessions import Audited
@@ -72,57 +72,32 @@ def fill(book: Ledger, source: Path, workspace: str) -> list[Finding]:
 
 
 def _parts(source: Path) -> Iterator[Audited]:
-    rows = _rows(source)
-    if rows is not None:
-        yield from _grouped(rows)
-        return
-    options = Options(secrets=installed())
-    for part in work.one_by_one(records.records([source]), options):
-        if isinstance(part, Audited):
-            yield part
+    if _is_audit(source):
+        parts = work.grouped(_rows(source))
+    else:
+        parts = work.one_by_one(records.records([source]), Options(secrets=installed()))
+    return (part for part in parts if isinstance(part, Audited))
 
 
-def _rows(source: Path) -> Iterator[Row] | None:
-    """The rows of an audit in JSON Lines; None for what is something else."""
+def _is_audit(source: Path) -> bool:
+    """Whether these are the rows of an audit in JSON Lines."""
     if not source.is_file():
-        return None
-    decoder = msgspec.json.Decoder(Session | Turn | Call | Lines | Finding | Replayed | SkippedPart)
+        return False
     with open(source, "rb") as stream:
         try:
-            decoder.decode(stream.readline())
+            return bool(work.ROWS.decode(stream.readline()))
         except msgspec.DecodeError:
-            return None
-    return _decoded(source, decoder)
+            return False
 
 
-def _decoded(source: Path, decoder: msgspec.json.Decoder[Row]) -> Iterator[Row]:
+def _rows(source: Path) -> Iterator[Row]:
     with open(source, "rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                yield decoder.decode(line)
+                yield work.ROWS.decode(line)
             except msgspec.DecodeError as error:
                 advice = "Write it again with `readroom audit --jsonl`."
                 raise BadValue("SOURCE", str(source), f"line {number} is broken: {error}", advice) from None
-
-
-def _grouped(rows: Iterable[Row]) -> Iterator[Audited]:
-    """Rows by their sessions, each of which begins with its own row."""
-    part: Audited | None = None
-    for row in rows:
-        if isinstance(row, Session):
-            if part is not None:
-                yield part
-            part = Audited(row, [], [], [], [])
-        elif part is not None and isinstance(row, Turn):
-            part.turns.append(row)
-        elif part is not None and isinstance(row, Call):
-            part.calls.append(row)
-        elif part is not None and isinstance(row, Lines):
-            part.lines.append(row)
-        elif part is not None and isinstance(row, Finding):
-            part.findings.append(row)
-    if part is not None:
-        yield part
 
 
 def _events(part: Audited, workspace: str, written_us: int) -> Iterator[Event]:

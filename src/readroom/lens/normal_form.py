@@ -95,17 +95,17 @@ class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):
     file: str
     arguments: str
     time: str
-    answered: bool
-    characters: int
-    tokens: int
-    images: int
-    sent_in_requests: int
-    lines: int
-    lines_again: int
-    error: bool
-    exit_code: int | None
-    cut_by: str | None
-    kept_at: str
+    answered: bool = False
+    characters: int = 0
+    tokens: int = 0
+    images: int = 0
+    sent_in_requests: int = 0
+    lines: int = 0
+    lines_again: int = 0
+    error: bool = False
+    exit_code: int | None = None
+    cut_by: str | None = None
+    kept_at: str = ""
     rewritten_characters: int | None = None
     more_files: str = ""
 

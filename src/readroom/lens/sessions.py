@@ -13,7 +13,6 @@ from typing import Protocol
 
 import msgspec
 
-from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.evidence.tools import bare_name
 from readroom.lens.held import (
@@ -53,10 +52,12 @@ from readroom.lens.records.events import (
     Whole,
 )
 from readroom.limits.lens import (
+    BOUNDS,
     HELD_CHARS_OF_LINE,
     HELD_LINES_OF_CALL,
     RESULT_CHARS,
     SPANS_KEPT,
+    Bounds,
 )
 
 
@@ -367,18 +368,15 @@ class _Assembler:
         if len(self._calls) >= self._bounds.calls:
             self._left_out += 1
             return
-        called, returned, seen = result.called, result.returned, result.seen
-        tool, server = bare_name(called.tool)
-        id = self._names.once(called.id)
-        self._numbers[hash(called.id)] = result.number
+        returned, seen = result.returned, result.seen
+        self._numbers[hash(result.called.id)] = result.number
         again = sum(span.last - span.first + 1 for span in result.again if span.again == "in view")
+        row = self._row(result.called, result.turn, seen, returned.time)
         self._calls.append(
-            Call(
-                self._session.session, result.number, id, result.turn, self._epoch, self._names.of(tool),
-                self._names.of(called.server or server), seen.kind, self._names.of(seen.file),
-                self._arguments.of(called.arguments), self._names.once(called.time or returned.time),
-                True, characters, result.tokens, returned.images, 0, lines, again, seen.error,
-                seen.exit_code, seen.cut_by, self._names.of(seen.kept_at),
+            msgspec.structs.replace(
+                row, answered=True, characters=characters, tokens=result.tokens, images=returned.images,
+                lines=lines, lines_again=again, error=seen.error, exit_code=seen.exit_code,
+                cut_by=seen.cut_by, kept_at=self._names.of(seen.kept_at),
                 more_files=self._names.of("\n".join(seen.more_files)),
             )
         )  # fmt: skip
@@ -425,16 +423,17 @@ class _Assembler:
             self._left_out += 1
             return
         called = pending.called
-        tool, server = bare_name(called.tool)
         seen = evidence(called, Returned(called.session, called.id, "", False), Known(self._known.root))
-        arguments = self._arguments.of(called.arguments)
-        self._calls.append(
-            Call(
-                self._session.session, len(self._calls) + 1, self._names.once(called.id), pending.turn,
-                self._epoch, self._names.of(tool), self._names.of(called.server or server), seen.kind,
-                self._names.of(seen.file), arguments, self._names.once(called.time),
-                False, 0, 0, 0, 0, 0, 0, False, None, None, "",
-            )
+        self._calls.append(self._row(called, pending.turn, seen))
+
+    def _row(self, called: Called, turn: int, seen: Evidence, time: str = "") -> Call:
+        """The row of a call, without what came back."""
+        tool, server = bare_name(called.tool)
+        return Call(
+            self._session.session, len(self._calls) + 1, self._names.once(called.id), turn, self._epoch,
+            self._names.of(tool), self._names.of(called.server or server), seen.kind,
+            self._names.of(seen.file), self._arguments.of(called.arguments),
+            self._names.once(called.time or time),
         )  # fmt: skip
 
     def finished(self) -> Audited:

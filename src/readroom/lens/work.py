@@ -27,7 +27,7 @@ import msgspec
 from readroom.errors import BadValue, MissingProgram, StoreFailed
 from readroom.extras import install
 from readroom.lens.audit import Options, audit
-from readroom.lens.normal_form import FORM, Call, Finding, Lines, Replayed, Session, SkippedPart, Turn
+from readroom.lens.normal_form import FORM, KINDS, Row, Session, SkippedPart
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import PARTS_AHEAD, WORKER_TRIES
 
@@ -181,42 +181,31 @@ def _write(part: Path, rows: Iterable[Part]) -> None:
         raise
 
 
-_ROW = msgspec.json.Decoder(Session | Turn | Call | Lines | Finding | Replayed | SkippedPart)
+ROWS: msgspec.json.Decoder[Row] = msgspec.json.Decoder(Row)
+"""Of a line of JSON."""
+
+_LISTS = {kind: name for name, kind in KINDS.items()}
 
 
 def _rows(part: Path) -> Iterator[Part]:
-    """The sessions of a part, put together again from its rows."""
-    current: Audited | None = None
     with part.open("rb") as stream:
-        for line in stream:
-            row = _ROW.decode(line)
-            if isinstance(row, Session):
-                if current is not None:
-                    yield current
-                current = Audited(row, [], [], [], [])
-            elif isinstance(row, SkippedPart):
-                if current is not None:
-                    yield current
-                    current = None
+        yield from grouped(map(ROWS.decode, stream))
+
+
+def grouped(rows: Iterable[Row]) -> Iterator[Part]:
+    """Sessions, put together again from their rows, each of which begins with its own."""
+    current: Audited | None = None
+    for row in rows:
+        if isinstance(row, Session | SkippedPart):
+            if current is not None:
+                yield current
+            current = Audited(row, [], [], [], []) if isinstance(row, Session) else None
+            if isinstance(row, SkippedPart):
                 yield row
-            elif current is not None:
-                _add(current, row)
+        elif current is not None:
+            getattr(current, _LISTS[type(row)]).append(row)
     if current is not None:
         yield current
-
-
-def _add(session: Audited, row: Turn | Call | Lines | Finding | Replayed) -> None:
-    match row:
-        case Turn():
-            session.turns.append(row)
-        case Call():
-            session.calls.append(row)
-        case Lines():
-            session.lines.append(row)
-        case Finding():
-            session.findings.append(row)
-        case Replayed():
-            session.replayed.append(row)
 
 
 def _name(record: Path, options: Options) -> str:

@@ -6,6 +6,10 @@ number here bounds memory, so that a record of 2 GB is read with less than 256 M
 
 from __future__ import annotations
 
+from typing import Final
+
+import msgspec
+
 RECORD_LINE_BYTES = 8 * 1024 * 1024
 """A longer line is read with its long texts shortened; real lines stay below 2 MB, with pictures below 8 MB.
 In memory a text takes four times its bytes when one of its characters is an emoji.
@@ -183,6 +187,33 @@ FILES_LISTED = 100
 
 EXPORT_PAGE_ROWS = 10_000
 """Rows written to a Parquet file at once."""
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """How much of one record is kept at once, whatever its size: handed down, so that a record of a megabyte
+    shows what becomes of one of gigabytes, with bounds that are so many times smaller.
+    """
+
+    document_bytes: int = RECORD_DOCUMENT_BYTES
+    ids: int = IDS_KEPT
+    sessions: int = SESSIONS_OPEN
+    held_lines: int = HELD_LINES
+    pending_calls: int = PENDING_CALLS
+    pending_chars: int = PENDING_CHARS
+    names_bytes: int = NAMES_BYTES
+    arguments_chars: int = ARGUMENTS_CHARS
+    calls: int = CALLS_KEPT
+    files: int = FILES_REMEMBERED
+    lines: int = LINES_REMEMBERED
+    spans: int = SPANS_OF_SESSION
+    findings: int = FINDINGS_KEPT
+    watched: int = WATCHED_RESULTS
+    rewinds: int = REWINDS_KEPT
+
+
+BOUNDS: Final = Bounds()
+"""Those of every audit."""
+
 
 # -----------------------------------------------------------------------------
 # Limits of the dashboard; beside `limits`, with the same rules.

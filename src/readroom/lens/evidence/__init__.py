@@ -14,13 +14,12 @@ from itertools import islice
 
 import msgspec
 
-from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.evidence import numbering, tools, wrapping
 from readroom.lens.evidence.numbering import WIDE_CHARS, Run, Stated
 from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
 from readroom.lens.records.events import Arguments, Called, Returned
-from readroom.limits.lens import FILES_OF_CALL
+from readroom.limits.lens import BOUNDS, FILES_OF_CALL, Bounds
 
 __all__ = ["Evidence", "Known", "Run", "evidence"]
 

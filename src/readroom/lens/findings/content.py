@@ -16,14 +16,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from readroom.errors import ReadroomError
-from readroom.lens.bounds import Bounds
 from readroom.lens.evidence.numbering import WIDE_CHARS
 from readroom.lens.evidence.wrapping import stated_cut, unwrap
-from readroom.lens.findings.places import Listing, Place, excerpt, finding_about, places
+from readroom.lens.findings import Listing, Place, excerpt, finding_about, places
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import Finding, FindingKind, counted
 from readroom.lens.sessions import Result
-from readroom.limits.lens import KEPT_FILE_BYTES, KEPT_FOLDERS
+from readroom.limits.lens import KEPT_FILE_BYTES, KEPT_FOLDERS, Bounds
 from readroom.paths import normalize
 from readroom.policy.rules import Rules
 from readroom.text import hidden

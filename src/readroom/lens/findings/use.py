@@ -16,9 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.evidence import tools
-from readroom.lens.findings.places import Listing, excerpt, finding_about
+from readroom.lens.findings import Listing, excerpt, finding_about
 from readroom.lens.normal_form import Finding, FindingKind, Lines, counted
 from readroom.lens.sessions import Result
 from readroom.limits.lens import (
@@ -28,6 +27,7 @@ from readroom.limits.lens import (
     UNUSED_TOKENS,
     USED_SHARE,
     WHOLE_FILE_LINES,
+    Bounds,
 )
 from readroom.text.tokens import estimate
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from stat import S_ISREG
 
-from readroom.lens.bounds import BOUNDS, Bounds
 from readroom.lens.records import (
     claude_code,
     codex,
@@ -33,7 +32,7 @@ from readroom.lens.records import (
 from readroom.lens.records.events import Event, Skipped, with_short_names
 from readroom.lens.records.stream import Element, Line, elements, lines, opened
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
-from readroom.limits.lens import RECORD_SNIFF_LINES, RECORDS_FOUND
+from readroom.limits.lens import BOUNDS, RECORD_SNIFF_LINES, RECORDS_FOUND, Bounds
 
 _SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval", ".db", ".sqlite", ".sqlite3"})
 """Endings of records; other files below a folder are not opened."""

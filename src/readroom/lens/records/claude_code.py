@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Compacted,
@@ -37,7 +36,7 @@ from readroom.lens.records.values import (
     text_bytes,
     time_of,
 )
-from readroom.limits.lens import RESULT_BYTES
+from readroom.limits.lens import RESULT_BYTES, Bounds
 
 NAME = "Claude Code"
 

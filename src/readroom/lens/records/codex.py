@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -37,6 +36,7 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
+from readroom.limits.lens import Bounds
 
 NAME = "Codex"
 

@@ -16,8 +16,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 
 import msgspec
 
-from readroom.lens.bounds import Bounds
-from readroom.limits.lens import NAME_CHARS
+from readroom.limits.lens import NAME_CHARS, Bounds
 
 Arguments: TypeAlias = dict[str, Any]
 """A call's arguments as decoded: what the model wrote, of any type."""

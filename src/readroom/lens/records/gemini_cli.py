@@ -16,7 +16,6 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -43,7 +42,7 @@ from readroom.lens.records.values import (
     text_bytes,
     time_of,
 )
-from readroom.limits.lens import RESULT_BYTES
+from readroom.limits.lens import RESULT_BYTES, Bounds
 
 NAME = "Gemini CLI"
 _MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from readroom.formats.containers.members import BadContainer, Container, Member
 from readroom.formats.containers.zips import open_zip
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import Answered, Event, Opened, Remembered, Skipped
 from readroom.lens.records.messages import message_events
 from readroom.lens.records.stream import Element, elements
@@ -31,7 +30,7 @@ from readroom.lens.records.values import (
     objects,
     time_of,
 )
-from readroom.limits.lens import RECORD_DIRECTORY_BYTES, RECORD_DOCUMENT_BYTES, RECORD_MEMBER_BYTES
+from readroom.limits.lens import RECORD_DIRECTORY_BYTES, RECORD_DOCUMENT_BYTES, RECORD_MEMBER_BYTES, Bounds
 
 NAME = "Inspect AI"
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.codex import item_events
 from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Skipped
 from readroom.lens.records.sqlite import opened
@@ -27,7 +26,7 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
-from readroom.limits.lens import RECORD_LINE_BYTES
+from readroom.limits.lens import RECORD_LINE_BYTES, Bounds
 
 NAME = "openai-agents"
 TABLES = {"agent_sessions", "agent_messages"}

@@ -17,7 +17,6 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -41,7 +40,7 @@ from readroom.lens.records.values import (
     objects,
     time_of,
 )
-from readroom.limits.lens import RECORD_LINE_BYTES, RECORDS_FOUND
+from readroom.limits.lens import RECORD_LINE_BYTES, RECORDS_FOUND, Bounds
 
 NAME = "opencode"
 TABLES = {"session", "message", "part"}

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
@@ -25,6 +24,7 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
+from readroom.limits.lens import Bounds
 
 NAME = "pydantic-ai"
 

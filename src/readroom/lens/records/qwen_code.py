@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -35,6 +34,7 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
+from readroom.limits.lens import Bounds
 
 NAME = "Qwen Code"
 _KNOWN = frozenset({"user", "assistant", "tool_result", "system"})

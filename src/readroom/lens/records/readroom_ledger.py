@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from readroom.lens.bounds import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -33,6 +32,7 @@ from readroom.lens.records.values import (
     decode,
     time_of,
 )
+from readroom.limits.lens import Bounds
 
 NAME = "readroom"
 
