@@ -24,6 +24,7 @@ LAYERS = {
     "readroom.closeable": 0,
     "readroom.deadline": 0,
     "readroom.extras": 0,
+    "readroom.kernel": 0,
     "readroom.quoting": 0,
     "readroom.release": 0,
     "readroom.protocol": 0,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from readroom.sandbox import landlock
+from readroom.kernel import landlock
 from readroom.search.ripgrep import program
 
 HERE = [landlock.available()] if landlock.available() else []

@@ -16,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from typing import final
@@ -24,17 +25,22 @@ from msgspec import Struct, field
 
 from readroom.deadline import Deadline
 from readroom.errors import BadConfig, NoFolder, NotConfined, NotStarted, ReadroomError
+from readroom.kernel import landlock, seccomp
+from readroom.kernel.landlock import CHANGE, EXECUTE, READ, Right
+from readroom.limits import RUN_RULES
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.changes import WriteTargets
 from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS, CommandPolicy, Demand
 from readroom.policy.guard import Guard
-from readroom.sandbox import bubblewrap, landlock, seccomp
-from readroom.sandbox.landlock import CHANGE, EXECUTE, READ, Right
-from readroom.sandbox.reach import SandboxView, look
+from readroom.sandbox import bubblewrap
+from readroom.sandbox.reach import Access, Child, SandboxView, Split, look
+from readroom.stores.base import Store
 from readroom.values.commands import Confinement
 
 _CONFINING: tuple[Confinement, ...] = ("bwrap", "landlock")
 """In the order in which they are tried."""
+
+_READ_ONLY = READ | EXECUTE
 
 _INSTALL = (
     "Go on without commands, or ask the user to install bubblewrap (apt install bubblewrap); for a folder "
@@ -197,7 +203,7 @@ class Sandbox:
                 _allow(rules, path, Right.READ_FILE | Right.WRITE_FILE | Right.TRUNCATE)
             for path in (private.home, private.temporary, *policy.write):
                 _allow(rules, path, CHANGE)
-            landlock.open_workspace(rules, self._commands.store, reach, change=self._change)
+            _open_workspace(rules, self._commands.store, reach, change=self._change)
         except BaseException:
             os.close(rules)
             raise
@@ -251,3 +257,67 @@ def _allow(rules: int, path: str, rights: Right) -> None:
 
 def _holds(folder: str, path: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+# -----------------------------------------------------------------------------
+# A command's reach as Landlock rules, each on a file or folder that is held open.
+#
+# Landlock allows and never takes back: what is said of a folder holds for all below
+# it.  So of a split folder only the entries are opened, one by one, and in the
+# folder itself nothing can be made, removed or renamed.  It can be listed unless a
+# hidden folder lies below, whose names would be told.
+# -----------------------------------------------------------------------------
+
+
+def _open_workspace(rules: int, store: Store, reach: SandboxView, *, change: bool) -> None:
+    """Add the rules for a workspace; `change` False opens all of it for reading only.
+
+    Raises:
+        NotConfined: There are too many entries to be opened one by one.
+        ReadroomError, OSError: A folder is not what it was a moment ago.
+    """
+    whole = CHANGE if change else _READ_ONLY
+    if not reach.splits:
+        with store.open_folder(WorkPath(".")) as root:
+            _allow_held(rules, root.fileno(), whole)
+        return
+    count = 0
+    for path, split in reach.walk():
+        count += len(split.children)
+        if count > RUN_RULES:
+            raise NotConfined(
+                "landlock",
+                f"beside denied names are more than {RUN_RULES:,} others, which Landlock opens one by one",
+                "Ask the user to install bubblewrap, or to move what is denied into a folder of its own.",
+            )
+        _open_split(rules, store, path, split, whole)
+
+
+def _open_split(rules: int, store: Store, path: WorkPath, split: Split, whole: Right) -> None:
+    with store.open_folder(path) as folder:
+        if folder.real != path:
+            raise FileNotFoundError(path)
+        fd = folder.fileno()
+        assert fd is not None
+        if not split.hides_folders:
+            landlock.allow(rules, fd, Right.READ_DIR)
+        for child in split.children:
+            if child.access in (Access.WHOLE, Access.FIXED):
+                _open_child(rules, fd, child, whole if child.access is Access.WHOLE else _READ_ONLY)
+
+
+def _open_child(rules: int, folder: int, child: Child, rights: Right) -> None:
+    try:
+        fd = os.open(child.name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError:
+        return  # gone since it was listed
+    try:
+        if stat.S_ISDIR(os.fstat(fd).st_mode) is child.folder:  # or else it is another by now
+            _allow_held(rules, fd, rights)
+    finally:
+        os.close(fd)
+
+
+def _allow_held(rules: int, fd: int | None, rights: Right) -> None:
+    assert fd is not None
+    landlock.allow(rules, fd, rights)

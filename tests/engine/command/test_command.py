@@ -22,8 +22,9 @@ from readroom.errors import (
     NotStarted,
     OutsideRoot,
 )
+from readroom.kernel import landlock
 from readroom.policy.commands import CommandPolicy
-from readroom.sandbox import Start, bubblewrap, landlock
+from readroom.sandbox import Start, bubblewrap
 from readroom.stores.memory import MemoryStore
 from readroom.values.commands import Confinement
 from readroom.workspace import Workspace

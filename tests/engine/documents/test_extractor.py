@@ -17,9 +17,9 @@ from readroom.deadline import Deadline
 from readroom.engine.documents.extractor import Extractor
 from readroom.errors import Cancelled, TimedOut
 from readroom.formats.documents import Part, Unreadable
+from readroom.kernel import landlock
 from readroom.limits.documents import DOCUMENT_CHILD_BYTES
 from readroom.paths import WorkPath
-from readroom.sandbox import landlock
 from readroom.stores.base import Source
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore

@@ -19,9 +19,10 @@ from msgspec import Struct
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
 from readroom.errors import NotStarted
+from readroom.kernel import seccomp
 from readroom.limits import RUN_DRAIN_S, RUN_GRACE_S
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
-from readroom.sandbox import Start, seccomp, supervisor
+from readroom.sandbox import Start, supervisor
 
 if TYPE_CHECKING:
     from readroom.sandbox.supervisor.watch import Order

@@ -281,7 +281,7 @@ def _confine(order: Order, *, reopens: bool) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (order["cpu_s"], order["cpu_s"] + 1))  # the first one says why
     if sys.platform != "linux":
         return
-    from readroom.sandbox import landlock, seccomp
+    from readroom.kernel import landlock, seccomp
 
     libraries = [place for place in {*order["libraries"], *_FONTS} if os.path.isdir(place)]
     own = f"/proc/self/fd/{order['file']}"

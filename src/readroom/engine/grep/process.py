@@ -25,10 +25,10 @@ import stringzilla
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
 from readroom.errors import ReadroomError, StoreFailed
+from readroom.kernel import landlock
 from readroom.limits import BLOCK_BYTES, GREP_CHILD_BYTES, HEAD_BYTES
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
 from readroom.policy.ignore_files import MARKS
-from readroom.sandbox import landlock
 from readroom.search.pattern import Hit
 from readroom.search.ripgrep import Reports, pattern_flags, program, refusal
 from readroom.session.expansions import TempSpool

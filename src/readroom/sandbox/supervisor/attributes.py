@@ -48,7 +48,7 @@ class AttributeRequests:
 
         Args:
             listener: The descriptor that the filter came with.
-            calls: By number, what a call changes and where its arguments are; see `sandbox.seccomp.CHANGES`.
+            calls: By number, what a call changes and where its arguments are; see `kernel.seccomp.CHANGES`.
             places: Absolute paths; what they are and what is below may be changed.
         """
         self.listener = listener

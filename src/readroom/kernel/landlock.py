@@ -16,20 +16,15 @@ import errno
 import functools
 import os
 import stat
-import subprocess
 import sys
-import threading
 from collections.abc import Sequence
 from enum import IntFlag
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
-from readroom.errors import NotConfined
-from readroom.limits import RUN_RULES
-from readroom.paths import WorkPath
-from readroom.sandbox.reach import Access, Child, SandboxView, Split
-from readroom.stores.base import Store
+if TYPE_CHECKING:
+    import subprocess
 
 _CREATE, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 """System calls: one number each on every architecture."""
@@ -157,6 +152,9 @@ def spawn(arguments: Sequence[str], reach: LandlockRules, **options: object) -> 
         Unconfined: Landlock is missing or refuses.
         OSError: The program cannot be started.
     """
+    import subprocess  # what confines itself starts nothing: it is spared the wait
+    import threading
+
     if not available():
         raise Unconfined(errno.ENOSYS, "Landlock is not available")
     outcome: list[subprocess.Popen[bytes] | BaseException] = []
@@ -231,8 +229,6 @@ def allow(rules: int, place: Place, rights: Right) -> None:
 
 
 def _is_folder(fd: int) -> bool:
-    import stat
-
     return stat.S_ISDIR(os.fstat(fd).st_mode)
 
 
@@ -257,69 +253,3 @@ def _no_new_privileges() -> None:
     if _library().prctl(_PR_SET_NO_NEW_PRIVS, yes, no, no, no):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
-
-
-# -----------------------------------------------------------------------------
-# A command's reach as Landlock rules, each on a file or folder that is held open.
-#
-# Landlock allows and never takes back: what is said of a folder holds for all below
-# it.  So of a split folder only the entries are opened, one by one, and in the
-# folder itself nothing can be made, removed or renamed.  It can be listed unless a
-# hidden folder lies below, whose names would be told.
-# -----------------------------------------------------------------------------
-
-_READ_ONLY = READ | EXECUTE
-
-
-def open_workspace(rules: int, store: Store, reach: SandboxView, *, change: bool) -> None:
-    """Add the rules for a workspace; `change` False opens all of it for reading only.
-
-    Raises:
-        NotConfined: There are too many entries to be opened one by one.
-        ReadroomError, OSError: A folder is not what it was a moment ago.
-    """
-    whole = CHANGE if change else _READ_ONLY
-    if not reach.splits:
-        with store.open_folder(WorkPath(".")) as root:
-            _allow(rules, root.fileno(), whole)
-        return
-    count = 0
-    for path, split in reach.walk():
-        count += len(split.children)
-        if count > RUN_RULES:
-            raise NotConfined(
-                "landlock",
-                f"beside denied names are more than {RUN_RULES:,} others, which Landlock opens one by one",
-                "Ask the user to install bubblewrap, or to move what is denied into a folder of its own.",
-            )
-        _open_split(rules, store, path, split, whole)
-
-
-def _open_split(rules: int, store: Store, path: WorkPath, split: Split, whole: Right) -> None:
-    with store.open_folder(path) as folder:
-        if folder.real != path:
-            raise FileNotFoundError(path)
-        fd = folder.fileno()
-        assert fd is not None
-        if not split.hides_folders:
-            allow(rules, fd, Right.READ_DIR)
-        for child in split.children:
-            if child.access in (Access.WHOLE, Access.FIXED):
-                _open_child(rules, fd, child, whole if child.access is Access.WHOLE else _READ_ONLY)
-
-
-def _open_child(rules: int, folder: int, child: Child, rights: Right) -> None:
-    try:
-        fd = os.open(child.name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    except FileNotFoundError:
-        return  # gone since it was listed
-    try:
-        if stat.S_ISDIR(os.fstat(fd).st_mode) is child.folder:  # or else it is another by now
-            _allow(rules, fd, rights)
-    finally:
-        os.close(fd)
-
-
-def _allow(rules: int, fd: int | None, rights: Right) -> None:
-    assert fd is not None
-    allow(rules, fd, rights)
