@@ -2,7 +2,8 @@
 
 A type is its word and its name; a function is its head, without `export`.  Natively a
 signature is the whole head of a definition, and one of an arrow function ends before
-its arrow.
+its arrow.  A function that a module exports without a name is listed natively, as
+`default`; here only those with a name are.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ _EXPORTED = re.compile(r"export (?:default )?")
 _ASSIGNED = re.compile(r"(?:[\w$#.]+ )*[\w$#.]+(?:\s*:[^=]+)? = (?!(?:async )?function\b|class\b)")
 """A name with a function that is not called one: its arrow follows."""
 
+_UNNAMED = "default"
+"""What is exported without a name is called so."""
+
 _CUT = "…"
 """Ends a signature that is not shown whole."""
 
@@ -60,14 +64,21 @@ def longest(row: Row) -> int:
 
 def text(result: ReadResult, outline: OutlineView) -> str:
     """The sections below what is shown: of the lines before it, and of those behind it."""
-    above = [row for row in outline.rows if row.item.line < result.start]
-    below = [row for row in outline.rows if row.item.line > result.end]
     total, language = result.total_lines or result.end, outline.language
+    rows = [row for row in outline.rows if not _is_unnamed_function(row.item, language)]
+    above = [row for row in rows if row.item.line < result.start]
+    below = [row for row in rows if row.item.line > result.end]
     sections = _section(above, 1, result.start - 1, language)
     sections += _section(below, result.end + 1, total, language)
     if outline.left_out:
         sections += f"// ... {outline.left_out} more not listed\n"
     return sections
+
+
+def _is_unnamed_function(item: Item, language: str) -> bool:
+    """Whether it is what a module exports; a method may be called `default` as well."""
+    exported = language in _SCRIPTS and item.signature.startswith(f"export {_UNNAMED} ")
+    return exported and item.name == _UNNAMED and item.kind == "function"
 
 
 def _section(rows: Sequence[Row], first: int, last: int, language: str) -> str:

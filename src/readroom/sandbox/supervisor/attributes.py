@@ -34,7 +34,7 @@ _AT_FDCWD = -100
 _NOT_FOLLOWED, _EMPTY_PATH = 0x100, 0x1000
 _PATH_BYTES, _PAGE = 4096, 4096
 _RAISING = 0o6000
-"""Bits of a mode that the filter refuses before this process is asked; see `sandbox.seccomp`."""
+"""Bits of a mode that the filter refuses before this process is asked; see `kernel.seccomp`."""
 _SELF = (b"/proc/self/", b"/proc/thread-self/")
 
 
