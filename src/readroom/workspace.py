@@ -7,10 +7,12 @@ are caught here, once, and worded by the contract.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,9 +29,10 @@ from readroom.errors import (
     NotGranted,
     OneProcess,
     ReadroomError,
+    TooLarge,
 )
 from readroom.limits import MIN_REPLY_BYTES
-from readroom.limits.session import STORE_BYTES
+from readroom.limits.session import STORE_BYTES, STORE_IDLE_S, STORES
 from readroom.log import log
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
@@ -43,12 +46,6 @@ from readroom.values import Cap, Fact, ReadResult, Reply
 
 if TYPE_CHECKING:  # only servers have any
     from readroom.session.shared.state import SharedState
-import threading
-import time
-from typing import Generic, TypeVar, final
-
-from readroom.errors import TooLarge
-from readroom.limits.session import STORE_IDLE_S, STORES
 
 W = TypeVar("W", bound=Closeable)
 

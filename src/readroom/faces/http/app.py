@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
+from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,37 +16,27 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from readroom.caller import conversation
 from readroom.contracts import NAMES
-from readroom.contracts.base import Contract
-from readroom.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMethod
-from readroom.faces.calls import Access, Calls, noted
+from readroom.contracts.base import FACTS_KEY, Contract, tool_result
+from readroom.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMediaType, WrongMethod
+from readroom.faces.calls import Access, Calls, Failed, noted
 from readroom.faces.http import coder, openapi
 from readroom.faces.http.access_log import Exchange, Metrics
 from readroom.faces.http.asking import Ask, here
 from readroom.faces.http.conversations import OwnConversations, Sessions, SharedConversations
-from readroom.faces.http.errors import ok, refused
-from readroom.faces.http.gate import ACCESS, EXCHANGE, MCP_PATH, OPENS, PAGE_ADDRESS, within
-from readroom.faces.http.routes import Endpoint, route
+from readroom.faces.http.errors import JSON, as_body, headers_of, ok, refused, status_of_code
+from readroom.faces.http.gate import ACCESS, CLIENT_SCOPE, EXCHANGE, MCP_PATH, OPENS, PAGE_ADDRESS, within
+from readroom.faces.http.routes import Endpoint, as_json, failed, route, whole_body
 from readroom.faces.http.streamable import Streamable
 from readroom.faces.http.visitors import UI_PATH, SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp.server import Server
 from readroom.lens.normal_form import Finding
 from readroom.session.shared.state import SharedState
+from readroom.values import Reply
 
 if TYPE_CHECKING:
     from readroom.faces.http.ui.dashboard import Dashboard
     from readroom.workspace import Workspace
-from typing import Any
-
-from msgspec import Struct
-
-from readroom.contracts.base import FACTS_KEY, tool_result
-from readroom.errors import WrongMediaType
-from readroom.faces.calls import Failed
-from readroom.faces.http.errors import JSON, as_body, headers_of, status_of_code
-from readroom.faces.http.gate import CLIENT_SCOPE
-from readroom.faces.http.routes import as_json, failed, whole_body
-from readroom.values import Reply
 
 
 def inside(
