@@ -11,7 +11,7 @@ around it is ours.  `paths.parse` takes the quotes off again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from unicodedata import normalize
 
 ESCAPES = {
@@ -125,6 +125,12 @@ def in_quotes(name: str) -> str:
 def joined(names: Iterable[str], between: str = ", ") -> str:
     """Names as a list in a sentence: one that holds what stands between them is quoted too."""
     return between.join(in_quotes(name) if between in name else quote(name) for name in names)
+
+
+def first_of(names: Sequence[str], most: int, total: int | None = None) -> str:
+    """The first `most` names as a list in a sentence, and how many more there are of them, or of `total`."""
+    more = (len(names) if total is None else total) - most
+    return joined(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def as_given(name: str, most: int | None = None) -> str:

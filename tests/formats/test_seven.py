@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
-from readroom.engine.archives.content import Held
+from readroom.engine.archives.store import Held
 from readroom.formats.containers import open_container
 from readroom.formats.containers.members import BadContainer, Container
 from readroom.formats.containers.names import normal

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
 from readroom.database import Execute
-from readroom.errors import DatabaseFailed, LedgerFailed
+from readroom.errors import DatabaseFailed, LedgerFailed, reason_of
 from readroom.limits.session import LEDGER_LOG_PAGES, LEDGER_SWITCH_S, LEDGER_WAIT_S
 
 T = TypeVar("T")
@@ -122,7 +122,7 @@ class SqliteBackend:
         try:
             status = os.stat(self._path)
         except OSError as error:
-            raise self.failure(self._path, error.strerror or type(error).__name__) from None
+            raise self.failure(self._path, reason_of(error)) from None
         if (status.st_dev, status.st_ino) != self._file:
             raise self.failure(self._path, "another file has taken its place", "Start readroom again.")
 
@@ -179,5 +179,5 @@ def _own_file(path: str, failure: type[DatabaseFailed], *, make: bool) -> tuple[
     except FileNotFoundError:
         raise failure(path, "there is no such file", "Name the right one with --file.") from None
     except OSError as error:
-        raise failure(path, error.strerror or type(error).__name__) from None
+        raise failure(path, reason_of(error)) from None
     return status.st_dev, status.st_ino

@@ -35,7 +35,7 @@ from readroom.errors import (
 )
 from readroom.paths import WorkPath, join
 from readroom.policy.ignore_files import IgnoreTree
-from readroom.quoting import joined, quote
+from readroom.quoting import first_of, quote
 from readroom.search.globs import Globs
 from readroom.stores.base import Folder
 from readroom.values import Cap, EntryKind, ListEntry, ListRequest, ListResult, Omission
@@ -284,6 +284,4 @@ class _Listing:
 def _warnings(closed: Sequence[str]) -> tuple[Warn, ...]:
     if not closed:
         return ()
-    more = f" and {len(closed) - _NAMED_CLOSED} more" if len(closed) > _NAMED_CLOSED else ""
-    names = joined(closed[:_NAMED_CLOSED])
-    return (Warn("no_permission", f"cannot be opened: {names}{more}"),)
+    return (Warn("no_permission", f"cannot be opened: {first_of(closed, _NAMED_CLOSED)}"),)

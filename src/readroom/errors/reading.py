@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.usage import AbsentError, FailedError, UsageError, _brief
+from readroom.errors.usage import AbsentError, FailedError, ReadroomError, UsageError, _brief
 from readroom.quoting import as_value, joined, quote
 from readroom.values import Fact, ListRequest, ReadRequest, Request
 from readroom.values.files import Row
@@ -245,6 +245,16 @@ class StoreFailed(FailedError, OSError):
             advice,
             facts={"path": as_value(path), "problem": problem},
         )
+
+
+def reason_of(error: OSError) -> str:
+    """What the system said, for the end of a sentence."""
+    return error.strerror or type(error).__name__
+
+
+def store_failure(error: OSError, path: str) -> ReadroomError:
+    """The failure to raise for one of the system about which no more can be said; one of ours stays."""
+    return error if isinstance(error, ReadroomError) else StoreFailed(path, reason_of(error))
 
 
 class Internal(FailedError):

@@ -15,7 +15,6 @@ import os
 import sys
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeAlias, final
 
@@ -23,7 +22,7 @@ from msgspec.structs import replace
 
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
-from readroom.errors import TimedOut
+from readroom.errors import TimedOut, reason_of
 from readroom.formats.compressed import Broken, Compression, Expander, plain_name
 from readroom.limits import BLOCK_BYTES, HEAD_BYTES
 from readroom.limits.files import (
@@ -34,6 +33,7 @@ from readroom.limits.files import (
     EXPANSION_READ_BYTES,
     TURN_S,
 )
+from readroom.lru import LruCache
 from readroom.paths import WorkPath
 from readroom.stores.base import Source
 from readroom.text.encodings import Encoding
@@ -177,7 +177,7 @@ class Expansion:
         try:
             self.spool.append(memoryview(piece)[:room])
         except OSError as error:
-            raise _Enough(f"{self._so_far()}: {error.strerror or type(error).__name__}") from None
+            raise _Enough(f"{self._so_far()}: {reason_of(error)}") from None
         if len(piece) > room:
             raise _Enough(f"{self._so_far()}: the limit expanded_bytes")
         if self.spool.size > max(EXPANSION_FREE_BYTES, EXPANSION_RATIO * self.consumed):
@@ -282,10 +282,9 @@ class Expansions:
     """The expansions of a session, the least recently used leaving first. Safe to share between threads."""
 
     def __init__(self, max_bytes: int = EXPANDED_SESSION_BYTES, max_files: int = EXPANDED_FILES) -> None:
-        self._max_bytes = max_bytes
-        self._max_files = max_files
-        self._kept: OrderedDict[_Key, Expansion] = OrderedDict()
-        self._lock = threading.Lock()
+        self._kept: LruCache[_Key, Expansion] = LruCache(
+            max_bytes, lambda expansion: expansion.spool.size, max_files
+        )
         self._turn = threading.Lock()
 
     def opened(
@@ -314,7 +313,7 @@ class Expansions:
             TimedOut, Cancelled: Before the turn came; the caller went away.
         """
         key = (raw.version, raw.real)
-        expansion = self._found(key)
+        expansion = self._kept.get(key)
         if expansion is not None and expansion.done:
             _require(expansion, wanted)
             return ExpandedSource(raw, expansion, None)
@@ -327,15 +326,7 @@ class Expansions:
 
     def close(self) -> None:
         """Let go of all; what is still read stays until it is closed."""
-        with self._lock:
-            self._kept.clear()
-
-    def _found(self, key: _Key) -> Expansion | None:
-        with self._lock:
-            expansion = self._kept.get(key)
-            if expansion is not None:
-                self._kept.move_to_end(key)
-            return expansion
+        self._kept.clear()
 
     def _expanded(
         self,
@@ -346,37 +337,20 @@ class Expansions:
         wanted: Callable[[bytes, bool], bool],
         deadline: Deadline,
     ) -> ExpandedSource:
-        expansion = self._found(key) or Expansion(compression, most)
+        expansion = self._kept.get(key) or Expansion(compression, most)
         out_of_time = None
         try:
             expansion.advance(raw, deadline, HEAD_BYTES)
             _require(expansion, wanted)
-            self._keep(key, expansion)
-            expansion.advance(raw, deadline)
+            try:
+                expansion.advance(raw, deadline)
+            finally:
+                self._kept.put(key, expansion)  # with the size that it has by now; the next call goes on
         except TimedOut as error:
             out_of_time = error
         if raw.current() != raw.version:
-            self._drop(key)
-        self._trim()
+            self._kept.pop(key)
         return ExpandedSource(raw, expansion, out_of_time)
-
-    def _keep(self, key: _Key, expansion: Expansion) -> None:
-        with self._lock:
-            self._kept[key] = expansion
-            self._kept.move_to_end(key)
-
-    def _drop(self, key: _Key) -> None:
-        with self._lock:
-            self._kept.pop(key, None)
-
-    def _trim(self) -> None:
-        with self._lock:
-            while len(self._kept) > 1 and self._too_much():
-                self._kept.popitem(last=False)
-
-    def _too_much(self) -> bool:
-        size = sum(expansion.spool.size for expansion in self._kept.values())
-        return size > self._max_bytes or len(self._kept) > self._max_files
 
 
 def _require(expansion: Expansion, wanted: Callable[[bytes, bool], bool]) -> None:

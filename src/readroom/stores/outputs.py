@@ -24,7 +24,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.caller import Owner
-from readroom.errors import StateFailed, StoreFailed
+from readroom.errors import StateFailed, StoreFailed, reason_of
 from readroom.limits import BLOCK_BYTES, RUN_SESSION_OUTPUTS
 from readroom.limits.session import OUTPUT_NAME_CHARS
 from readroom.lru import LruCache
@@ -151,7 +151,7 @@ class OutputKeeper:
                 self._end = self._end or Ring(f"{self._file}.end", self._half)
                 self._end.write(data[len(first) :])
         except OSError as error:
-            self._problem = _said(error)
+            self._problem = reason_of(error)
 
     def finish(self) -> Kept:
         """Put the two parts together and close the file."""
@@ -160,7 +160,7 @@ class OutputKeeper:
             try:
                 lost = self._join(self._end)
             except OSError as error:
-                self._problem = _said(error)
+                self._problem = reason_of(error)
         kept = os.fstat(self._fd).st_size
         if self._problem is not None:
             lost = Lost(kept + 1, self.size - kept, _lines(self._fd, kept)) if self.size > kept else None
@@ -215,10 +215,6 @@ def _lines(fd: int, size: int) -> int:
         count += block.count(b"\n")
         at += len(block)
     return count
-
-
-def _said(error: OSError) -> str:
-    return error.strerror or type(error).__name__
 
 
 @final
@@ -330,7 +326,7 @@ class Outputs:
                 os.utime(path, (kept.at, kept.at))
                 size += os.stat(path).st_size
             except OSError as error:
-                raise StoreFailed(OUTPUTS, _said(error)) from None
+                raise StoreFailed(OUTPUTS, reason_of(error)) from None
         with self.lock:
             self._kept[owner, name] = size
             self._note_lost(owner, name, kept.lost)
@@ -347,7 +343,7 @@ class Outputs:
             self._shelf.put(owner, name, files, self._session_bytes)
         except OSError as error:  # a StateFailed is one, too
             self._alone.add((owner, name))
-            return error.message if isinstance(error, StateFailed) else _said(error)
+            return error.message if isinstance(error, StateFailed) else reason_of(error)
         return None
 
     def _make_folder(self, owner: Owner) -> None:
@@ -471,7 +467,7 @@ class OwnOutputs:
             out, err = (OutputKeeper(folder, f"{name}.{stream}", self._all.kept_bytes) for stream in STREAMS)
         except OSError as error:
             self.drop(name)
-            raise StoreFailed(OUTPUTS, _said(error)) from None
+            raise StoreFailed(OUTPUTS, reason_of(error)) from None
         return name, (out, err)
 
     def finish(self, name: str, keepers: Sequence[OutputKeeper]) -> tuple[Kept, Kept]:

@@ -16,7 +16,7 @@ import stat
 import tempfile
 from typing import final
 
-from readroom.errors import StoreFailed
+from readroom.errors import StoreFailed, reason_of
 
 _PREFIX = "readroom-run-"
 _UNFINISHED = ".readroom-new-"
@@ -54,7 +54,7 @@ class PrivateFolder:
             self.path = os.path.join(place, _PREFIX + os.path.basename(made).removeprefix(_UNFINISHED))
             os.rename(made, self.path)
         except OSError as error:
-            raise StoreFailed(place, error.strerror or type(error).__name__) from None
+            raise StoreFailed(place, reason_of(error)) from None
 
     def inside(self, name: str, mode: int = 0o700) -> str:
         """The path of a folder in it, made if it is not there."""
@@ -64,7 +64,7 @@ class PrivateFolder:
         except FileExistsError:
             pass
         except OSError as error:
-            raise StoreFailed(path, error.strerror or type(error).__name__) from None
+            raise StoreFailed(path, reason_of(error)) from None
         return path
 
     def file(self, name: str, mode: int) -> str:
@@ -76,7 +76,7 @@ class PrivateFolder:
         except FileExistsError:
             pass
         except OSError as error:
-            raise StoreFailed(path, error.strerror or type(error).__name__) from None
+            raise StoreFailed(path, reason_of(error)) from None
         return path
 
     def temporary(self) -> str:

@@ -146,12 +146,12 @@ def test_what_was_not_reached_of_a_long_document_is_named_with_the_call_that_rea
 
 
 def test_of_many_documents_that_time_was_too_short_for_all_are_named() -> None:
-    files = {f"{name}.pdf": pdf(PAGES[:1]) for name in "abcde"}
+    files = {f"{name}.pdf": pdf(PAGES[:1]) for name in ("a", "b", "c", "d", "e\t")}
     driver = Driver(MemoryStore(files), limits=Limits(document_timeout_s=1e-9, grep_timeout_s=3600))
     reply = driver.call("find_relevant", query="needle", documents=True)
     left = [item["call"]["arguments"]["path"] for item in fact(reply, "omitted")]
     assert left == ["a.pdf", "b.pdf", "c.pdf"]
-    assert "not looked at to their end either: d.pdf, e.pdf" in reply.text
+    assert 'not looked at to their end either: d.pdf, "e\\t.pdf"' in reply.text
 
 
 def test_what_cannot_be_read_is_said_before_all_that_is_hidden_in_lines() -> None:

@@ -3,7 +3,7 @@
 An archive is opened through the guard, and what is inside has a guard of its own: a store of members
 (`store`) under the rules for members; an archive in an archive is entered through the first.  Reading,
 listing and searching need to know nothing of it.  What has such a name on disk is that, not a member.
-Bytes of members are kept by `content`; nothing is ever written under their names.
+Nothing is ever written under the names of members.
 
 Knows: which paths lead into an archive, which requests are about members, and what a listing says of one.
 Does not know: how archives are made (`formats.containers`), and what is done with a member.
@@ -19,8 +19,7 @@ from typing import TypeAlias, final
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.archives.content import Contents
-from readroom.engine.archives.store import MemberStore, Origin
+from readroom.engine.archives.store import Contents, MemberStore, Origin
 from readroom.engine.read.classify import AsBytes, classify
 from readroom.engine.services import Act, Job, Services
 from readroom.engine.suggest import with_near_names
@@ -34,7 +33,7 @@ from readroom.errors import (
     NotFound,
     Protected,
     ReadroomError,
-    StoreFailed,
+    store_failure,
 )
 from readroom.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.formats.containers import HEAD_BYTES, form_of, open_container, recognise
@@ -47,7 +46,7 @@ from readroom.lru import LruCache
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
 from readroom.policy.rules import inside
-from readroom.quoting import joined, quote
+from readroom.quoting import first_of, quote
 from readroom.session.expansions import Expansions, NotText
 from readroom.stores.base import Source
 from readroom.text.line_index import Shrunk
@@ -178,8 +177,7 @@ def _left_out(guard: Guard, origin: Origin) -> str:
     """How many names are left out, and those of the first that may be seen."""
     container = origin.container
     named = [name for name in container.left_out if _may_be_named(guard, origin.path, name)]
-    more = container.left_out_count - len(named)
-    which = f": {joined(named)}" + (f" and {more:,} more" if more else "") if named else ""
+    which = f": {first_of(named, len(named), container.left_out_count)}" if named else ""
     verb = "names lead" if container.left_out_count > 1 else "name leads"
     return f"{container.left_out_count:,} {verb} out of it or cannot be used{which}"
 
@@ -298,9 +296,7 @@ class Archives:
         except Shrunk:
             raise BrokenData(path, compression, source.size, "it became shorter meanwhile") from None
         except OSError as error:
-            if isinstance(error, StoreFailed):
-                raise
-            raise StoreFailed(path, error.strerror or type(error).__name__) from None
+            raise store_failure(error, path) from None
         if expanded.out_of_time is not None:
             raise expanded.out_of_time
         container = self._container(source, expanded, path, deadline, is_one=True)

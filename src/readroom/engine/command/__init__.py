@@ -38,7 +38,7 @@ from readroom.policy.changes import WriteTargets
 from readroom.policy.commands import PATH, CommandPolicy
 from readroom.policy.guard import Guard
 from readroom.policy.rules import Rules
-from readroom.quoting import joined
+from readroom.quoting import first_of
 from readroom.sandbox import Private, Sandbox, Start
 from readroom.sandbox.bubblewrap import Shutters, make_devices
 from readroom.stores.base import Shelf, Store
@@ -227,10 +227,9 @@ def _warnings(ran: _Ran, kept: Sequence[Kept], most: int) -> list[Warn]:
     if ran.end.many:
         warnings.append(Warn("many", f"it had more than {most:,} processes and was ended"))
     if ran.start.limited:
-        names = joined(ran.start.limited[:_NAMED])
-        more = "" if len(ran.start.limited) <= _NAMED else f" and {len(ran.start.limited) - _NAMED} more"
+        names = first_of(ran.start.limited, _NAMED)
         # Files that policy protects stand there, and Landlock cannot tell new names from theirs.
-        limited = f"a command cannot create or delete files directly in {names}{more}, only in folders below"
+        limited = f"a command cannot create or delete files directly in {names}, only in folders below"
         warnings.append(Warn("limited", f"{limited}; the tools that write and edit files can"))
     if ran.end.alive:
         warnings.append(Warn("alive", f"{ran.end.alive} processes could not be ended yet"))

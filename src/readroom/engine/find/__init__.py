@@ -53,7 +53,7 @@ from readroom.limits.find import (
     FIND_SYMBOL_CHARS,
     FIND_TRIES,
 )
-from readroom.quoting import joined, quote
+from readroom.quoting import first_of, quote
 from readroom.ranking import score as scoring
 from readroom.ranking.order import BestFirst
 from readroom.ranking.query import Query, parse
@@ -458,19 +458,16 @@ class _Ranking:
 
 def _others_begun(documents: Sequence[Begun]) -> list[Warn]:
     """Documents that were left before their end, and whose rest is no call of its own here."""
-    others = [quote(document.path) for document in documents[FIND_LEFT_CALLS:]]
+    others = [document.path for document in documents[FIND_LEFT_CALLS:]]
     if not others:
         return []
-    more = len(others) - FIND_LEFT_CALLS
-    names = joined(others[:FIND_LEFT_CALLS]) + (f" and {more} more" if more > 0 else "")
-    return [Warn("unfinished", f"not looked at to their end either: {names}")]
+    return [Warn("unfinished", f"not looked at to their end either: {first_of(others, FIND_LEFT_CALLS)}")]
 
 
 def _not_expanded(paths: Sequence[str]) -> Warn:
     """It stands below every search of such a tree: one name says what they are."""
     count = "1 file was" if len(paths) == 1 else f"{len(paths):,} files were"
-    more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
-    return Warn("compressed", f"{count} not looked at: {joined(paths[:1])}{more}")
+    return Warn("compressed", f"{count} not looked at: {first_of(paths, 1)}")
 
 
 def _unreadable(clauses: Sequence[str]) -> list[Warn]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Self, final
 
@@ -22,7 +22,7 @@ from readroom.engine.scope import join_below
 from readroom.errors import ReadroomError
 from readroom.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
 from readroom.paths import WorkPath
-from readroom.quoting import joined, quote
+from readroom.quoting import first_of, quote
 from readroom.values import GrepRequest, ListRequest, Omission, ReadRequest, Warn
 
 _KEPT_EVERY = 16
@@ -126,12 +126,6 @@ def patient(request: GrepRequest) -> GrepRequest:
     """The same request, with time to do something."""
     timeout_s = request.timeout_s
     return request if timeout_s is None else replace(request, timeout_s=max(timeout_s, _LEAST_S))
-
-
-def named(paths: Sequence[str], most: int = NAMED) -> str:
-    """The first of some files, and how many more there are."""
-    more = len(paths) - most
-    return joined(paths[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 class _Unfinished(Struct, frozen=True):
@@ -246,7 +240,7 @@ class Left:
             count = len(self.compressed)
             what = "1 file was" if count == 1 else f"{count:,} files were"
             # It stands below every search of such a tree: one name says what they are.
-            example = named(sorted(self.compressed, key=path_key), 1)
+            example = first_of(sorted(self.compressed, key=path_key), 1)
             yield Warn("compressed", f"{what} not searched: {example}")
         yield from self.beside[:MAX_WARNINGS]
         unnamed = self.beside[MAX_WARNINGS:]

@@ -24,7 +24,7 @@ import stringzilla
 
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
-from readroom.errors import ReadroomError, StoreFailed
+from readroom.errors import StoreFailed, store_failure
 from readroom.kernel import landlock
 from readroom.limits import BLOCK_BYTES, GREP_CHILD_BYTES, HEAD_BYTES
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
@@ -380,9 +380,7 @@ def _descriptor(source: Source, deadline: Deadline) -> Iterator[int]:
             copy.append(source.read_at(at, BLOCK_BYTES))
         fd = copy.descriptor()
     except OSError as error:
-        if isinstance(error, ReadroomError):
-            raise
-        raise StoreFailed(source.real, error.strerror or type(error).__name__) from None
+        raise store_failure(error, source.real) from None
     try:
         yield fd
     finally:

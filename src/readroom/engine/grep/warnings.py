@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
 from readroom.engine.grep import ripgrep
-from readroom.engine.grep.coverage import named
+from readroom.engine.grep.coverage import NAMED
 from readroom.engine.grep.lines import Searcher
 from readroom.engine.grep.order import Symbols
 from readroom.engine.scope import join_below
@@ -18,7 +18,7 @@ from readroom.errors import BadPattern, MissingProgram
 from readroom.formats.kinds import reads_as_document
 from readroom.limits import GREP_PATTERN_BYTES, MAX_WARNINGS
 from readroom.paths import WorkPath
-from readroom.quoting import quote
+from readroom.quoting import first_of, quote
 from readroom.search.pattern import Pattern
 from readroom.stores.base import Source
 from readroom.text import hidden
@@ -83,23 +83,21 @@ def warnings_of(
     if unreadable:
         top = WorkPath(request.path)
         whole = [top if name == "." else join_below(top, name) for name in sorted(unreadable, key=path_key)]
-        warnings.append(Warn("unreadable", f"{named(whole)} cannot be read"))
+        warnings.append(Warn("unreadable", f"{first_of(whole, NAMED)} cannot be read"))
     cells = next((file.path for file in files if reads_as_document(file.path)), None)
     if cells is not None and not request.documents and request.output == "content":
         how = "read them with encoding utf-8, or search with documents"
         stored = "JSON" if cells.lower().endswith(".ipynb") else "source"
         warnings.append(Warn("notebook", f"lines of {quote(cells)} are those of its {stored}: {how}"))
     if searcher.too_wide:
-        names = named([*dict.fromkeys(searcher.too_wide)])
+        names = first_of([*dict.fromkeys(searcher.too_wide)], NAMED)
         warnings.append(
             Warn("too_large", f"{names}: too large to be searched in UTF-16; read_file reads them")
         )
     if searcher.as_bytes:
-        detail = (
-            f"{named([*dict.fromkeys(searcher.as_bytes)])}: too large to be searched in an encoding other "
-            "than UTF-8, so only what is ASCII was found; read_file reads them"
-        )
-        warnings.append(Warn("searched_as_bytes", detail))
+        names = first_of([*dict.fromkeys(searcher.as_bytes)], NAMED)
+        why = "too large to be searched in an encoding other than UTF-8, so only what is ASCII was found"
+        warnings.append(Warn("searched_as_bytes", f"{names}: {why}; read_file reads them"))
     if symbols is not None and symbols.gave_up:
         warnings.append(Warn("no_symbols", "time did not suffice for the symbols of all files"))
     return warnings
@@ -127,7 +125,7 @@ def linked(names: Mapping[str, int]) -> list[Warn]:
     """That some of the shown files have several names, with how many each has."""
     if not names:
         return []
-    paths = named(list(names))
+    paths = first_of(list(names), NAMED)
     several = f" has {next(iter(names.values()))} names" if len(names) == 1 else ": several names each"
     return [Warn("hard_link", f"{paths}{several}")]
 

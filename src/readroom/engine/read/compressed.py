@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.read.window import Content
-from readroom.errors import Binary, BrokenData, Changed, StoreFailed
+from readroom.errors import Binary, BrokenData, Changed, store_failure
 from readroom.formats.compressed import MAGIC_BYTES, by_magic, plain_name
 from readroom.formats.holding import recognise_data
 from readroom.formats.kinds import UNKNOWN, recognise, sniff
@@ -57,9 +57,7 @@ def unpacked(
         media = sniff(content.head) or UNKNOWN
         raise Binary(path, f"{media.name}, {compression}", source.size, media.advice) from None
     except OSError as error:
-        if isinstance(error, StoreFailed):
-            raise
-        raise StoreFailed(path, error.strerror or type(error).__name__) from None
+        raise store_failure(error, path) from None
     if expanded.stopped is not None and not expanded.size:
         raise BrokenData(path, compression, source.size, expanded.stopped.detail)
     return expanded
