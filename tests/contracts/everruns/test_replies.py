@@ -191,6 +191,13 @@ def test_binary_is_base64_up_to_the_cap() -> None:
     assert found["content_hash"] == "sha256:" + hashlib.sha256(large).hexdigest()
 
 
+@pytest.mark.clause("everruns.read.nul")
+def test_a_nul_among_the_first_8192_bytes_makes_a_file_binary() -> None:
+    files = {"last": b"x" * 8191 + b"\0", "behind": b"x" * 8192 + b"\0"}
+    assert said(files, "read_file", path="last")["content_type"] == "binary"
+    assert said(files, "read_file", path="behind")["total_lines"] == 1
+
+
 @pytest.mark.clause("everruns.read.binary-endings")
 def test_text_in_a_file_named_as_binary_is_text_only_when_lines_are_asked_for() -> None:
     files = {"a.dat": "x\ny\n"}

@@ -250,7 +250,10 @@ def test_documents_are_one_text_with_lines_numbered_through(documents: Workspace
 @pytest.mark.clause("kilo.truncate.not_binary")
 def test_only_documents_that_are_texts_are_truncated(documents: Workspace) -> None:
     assert read(documents, "a.docx", auto_truncate=True) == numbered(1, 7, "paragraph {}")
-    assert read(documents, "a.ipynb", auto_truncate=True).startswith("1 | # Title\n2 | words\n[... truncated")
+    assert read(documents, "a.ipynb", auto_truncate=True) == (
+        "1 | # Title\n2 | words\n[... truncated 5 lines ...]\n"
+        "[File truncated: showing 2 of 7 total lines. Use start_line=3 to read more.]"
+    )
     assert read(documents, "a.pdf", auto_truncate=True).startswith(numbered(1, 30, "page 1 line {}"))
 
 

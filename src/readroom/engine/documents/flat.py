@@ -1,8 +1,9 @@
 """Read a document as one text, its lines numbered through.
 
 Parts are extracted in order, without their pictures, until the window is full: how
-many lines follow is then not known.  An empty line parts them.  Notes about what cannot
-be shown of a part are lines of the text, so that numbers stay the same for every window.
+many lines follow is then not known, except of what is text.  An empty line parts them.
+Notes about what cannot be shown of a part are lines of the text, so that numbers stay
+the same for every window.
 """
 
 from __future__ import annotations
@@ -84,8 +85,9 @@ class _Flat:
         self._request = request
         self._base = base
         self._first = max(1, request.offset or 1)
-        free = request.options.flat == "whole" and not recognised.is_text
-        self._limit = None if free else request.limit
+        whole = request.options.flat == "whole"
+        self._limit = None if whole and not recognised.is_text else request.limit
+        self._counts = whole and recognised.is_text  # what is text has its lines at once
         room = cap.size - cap.measure.frame(request.path)
         self._frame = Frame(room, line_chars(request.options, limits, cap), cap.measure.read.numbered)
         self._part = 0
@@ -120,20 +122,21 @@ class _Flat:
     # --- the text -----------------------------------------------------------------------------
 
     def _gathered(self) -> _Lines:
-        """As many lines as the window can hold, and one more."""
+        """As many lines as the window can hold, and one more; the others are only counted, if at all."""
         kept: list[str] = []
-        used = 0
+        used, full = 0, False
         first, seen = self._known()
         last = None if self._limit is None else self._first + self._limit - 1
         try:
             for line in self._lines(first, filled=seen > 0):
                 seen += 1
-                if seen < self._first:
+                if seen < self._first or full:
                     continue
                 kept.append(line)
                 used += byte_size(line) + self._frame.numbered(seen)
-                full = used > self._frame.room and len(kept) > 1  # of a first line a beginning is shown
-                if full or (last is not None and seen > last):
+                # Of a first line that is too long a beginning is shown.
+                full = (used > self._frame.room and len(kept) > 1) or (last is not None and seen > last)
+                if full and not self._counts:
                     return _Lines(PartLines(kept, self._first, seen), seen, self._part)
         except TimedOut as error:
             if not kept:

@@ -1,9 +1,9 @@
 """Which codec unmarked bytes are in, or that they are not text at all.
 
 From sure to likely: UTF-16 or UTF-32, where the place of the NULs or the letters
-that result prove it; git's rule that a NUL makes a file binary; UTF-8, also with
-a few broken bytes, which are then reported rather than the whole file turned into
-other letters; the legacy encoding that makes the most likely text (`legacy`).
+that result prove it; a NUL near the beginning, as git has it, makes a file binary;
+UTF-8, also with a few broken bytes, which are then reported rather than the whole file
+turned into other letters; the legacy encoding that makes the most likely text (`legacy`).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import stringzilla
 
 from readroom.limits import GUESSES
 
-NUL_BYTES = 8000
-"""git calls a file binary when a NUL is among its first 8,000 bytes."""
+NUL_BYTES = 8192
+"""A NUL among so many first bytes makes a file binary: the contract everruns says so; git looks at 8,000."""
 
 CONTROLS = bytes([*range(7), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F])
 """Bytes that text does not use: C0 without the bell, backspace, tab, line, page and escape of logs."""
