@@ -25,6 +25,7 @@ from msgspec import Struct
 from readroom.formats.compressed import SUFFIXES
 from readroom.limits import RULE_CACHE_FOLDERS
 from readroom.paths import BORDER, ROOT, WorkPath, join, parent
+from readroom.policy.rules.defaults import DENIED, VERSION_CONTROL
 from readroom.policy.rules.gitignore import IgnorePattern, PatternList, UnusablePattern, byte_text, patterns
 
 # Characters that HFS+ drops from names when it compares them (git's list, from CVE-2014-9390).
@@ -261,151 +262,16 @@ def _ways(pattern: IgnorePattern) -> list[str]:
 
 
 # -----------------------------------------------------------------------------
-# Names that no agent needs and whose content does harm in a conversation: denied in every workspace.
-#
-# Chosen from what peers deny (pydantic-ai-harness, Kilo Code, the examples of
-# Claude Code), the key files that gitleaks and GitHub's push protection look for,
-# and what GitHub's .gitignore templates keep out of repositories.  Left out on
-# purpose: certificates and public keys (*.crt, *.cer, *.pub), example files, and
-# words that are topics as often as secrets (secrets.yaml, tokens.json).
-#
-# An operator who needs one of them names it as an exception in a configuration file.
+# The layer that every workspace has.
 # -----------------------------------------------------------------------------
 
 SOURCE = "defaults"
 
-_ENVIRONMENT = "environment files hold credentials"
-_KEY = "private keys"
-_VAULT = "stores of keys or passwords"
-_AGENTS = "login credentials of agents"
-_LOGIN = "login credentials"
-_CLOUD = "cloud credentials"
-_STATE = "infrastructure state holds secrets in plain text"
-_TYPED = "what was typed holds passwords"
-_VCS = "internals of version control: history, hooks, addresses with credentials"
-
-_DENIED: dict[str, Sequence[str]] = {
-    _ENVIRONMENT: (
-        ".env",
-        ".env.*",
-        "!.env.example",
-        "!.env.sample",
-        "!.env.template",
-        "!.env.dist",
-        ".envrc",
-        "**/proc/*/environ",
-        "**/proc/*/task/*/environ",
-    ),
-    _VCS: (
-        ".git",
-        "**/*.git/config",
-        "**/*.git/hooks/",
-        "**/*.git/logs/",
-        "**/*.git/objects/",
-        ".hg/",
-        ".jj/",
-        ".svn/",
-    ),
-    _KEY: (
-        "*.pem",
-        "*.key",
-        "*.p8",
-        "*.ppk",
-        "*.ovpn",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ecdsa_sk",
-        "id_ed25519",
-        "id_ed25519_sk",
-        ".ssh/",
-        ".gnupg/",
-    ),
-    _VAULT: (
-        "*.p12",
-        "*.pfx",
-        "*.jks",
-        "*.keystore",
-        "*.kdb",
-        "*.kdbx",
-        "*.keychain",
-        "*.keychain-db",
-        ".password-store/",
-        "**/keyrings/*.keyring",
-        "**/.mozilla/firefox/",
-        "**/.config/chromium/",
-        "**/.config/google-chrome/",
-        "**/Application Support/Google/Chrome/",
-        "**/sops/age/keys.txt",
-    ),
-    _AGENTS: (
-        "**/.claude/.credentials.json",
-        "**/.codex/auth.json",
-        "**/.gemini/oauth_creds.json",
-        "**/.qwen/oauth_creds.json",
-        "**/share/opencode/auth.json",
-        "**/github-copilot/apps.json",
-        "**/github-copilot/hosts.json",
-    ),
-    _LOGIN: (
-        ".netrc",
-        "_netrc",
-        ".git-credentials",
-        ".npmrc",
-        ".pypirc",
-        ".htpasswd",
-        ".pgpass",
-        ".my.cnf",
-        ".dockercfg",
-        "**/.docker/config.json",
-        "**/.cargo/credentials",
-        "**/.cargo/credentials.toml",
-        "**/.gem/credentials",
-        "**/.composer/auth.json",
-        "**/.config/gh/hosts.yml",
-        "**/.config/glab-cli/config.yml",
-        "**/.config/git/credentials",
-        "**/.subversion/auth/",
-        "**/.m2/settings.xml",
-        "**/.gradle/gradle.properties",
-        "**/.config/containers/auth.json",
-        "**/.cache/huggingface/token",
-        "**/.kaggle/kaggle.json",
-        "**/.pulumi/credentials.json",
-        ".mylogin.cnf",
-        ".authinfo",
-        ".vault-token",
-        "**/etc/shadow",
-        "**/etc/shadow-",
-        "**/etc/gshadow",
-        "**/etc/gshadow-",
-    ),
-    _CLOUD: (
-        "**/.aws/credentials",
-        "**/.aws/cli/cache/",
-        "**/.aws/sso/cache/",
-        ".azure/",
-        "**/.config/gcloud/",
-        "application_default_credentials.json",
-        "client_secret*.json",
-        "service-account*.json",
-        "service_account*.json",
-        "**/.kube/config",
-        "*.kubeconfig",
-        ".boto",
-        ".s3cfg",
-        "rclone.conf",
-        ".databrickscfg",
-    ),
-    _STATE: ("*.tfstate", "*.tfstate.backup", ".terraformrc", "terraform.rc", "credentials.tfrc.json"),
-    _TYPED: (".*_history", "fish_history"),
-}
-
 RULES: tuple[Rule, ...] = tuple(
-    Rule(pattern, SOURCE, reason) for reason, patterns in _DENIED.items() for pattern in patterns
+    Rule(pattern, SOURCE, reason) for reason, patterns in DENIED.items() for pattern in patterns
 )
 
-VERSION_CONTROL_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.reason == _VCS)
+VERSION_CONTROL_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.reason == VERSION_CONTROL)
 """Of these the ones that commands need not be kept from: git cannot be used without its folder."""
 
 
