@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from readroom.lens import normal_form, work
+from readroom.lens import audit, normal_form
 from readroom.lens.audit import Options
 from readroom.lens.normal_form import KINDS
 from readroom.lens.replay import FITTING
@@ -65,7 +65,7 @@ def audit_example() -> str:
     """What an audit of one recorded session prints."""
     totals = Totals()
     with tempfile.TemporaryDirectory() as folder:
-        for part in work.one_by_one(unpacked("qwen-code/tools", Path(folder)), Options()):
+        for part in audit.one_by_one(unpacked("qwen-code/tools", Path(folder)), Options()):
             totals.add(part)
     text = terminal.summary(totals, 2, True)
     return fenced("$ readroom audit ~/.qwen/projects/-home-dev-shop --limit 2\n" + text)
@@ -88,7 +88,7 @@ def audit_replays() -> str:
         options = Options(secrets=False, replay=str(restored(project, Path(folder, "sources"))))
         for session in (session for session in SESSIONS if session.endswith("/tools")):
             totals = Totals()
-            for part in work.one_by_one(unpacked(session, Path(folder, session)), options):
+            for part in audit.one_by_one(unpacked(session, Path(folder, session)), options):
                 totals.add(part)
             for contract, again in totals.replayed.items():
                 calls = sum(again.states.get(state, 0) for state in ("same", "changed"))

@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from readroom.lens import work
+from readroom.lens import audit
 from readroom.lens.audit import Options
 from readroom.lens.normal_form import FINDINGS, KINDS, SkippedPart
 from readroom.lens.report import Spent, Totals
@@ -223,8 +223,8 @@ def test_two_processes_give_the_same_as_one(tmp_path: Path) -> None:
     records = [path for session in SESSIONS[:6] for path in unpacked(session, tmp_path)]
     (tmp_path / "broken.jsonl").write_bytes(records[0].read_bytes()[:5000])
     records += [tmp_path / "broken.jsonl", tmp_path / "absent.jsonl"]
-    alone = list(work.one_by_one(records, _OPTIONS))
-    assert _digest(list(work.side_by_side(records, _OPTIONS, work.local(2)))) == _digest(alone)
+    alone = list(audit.one_by_one(records, _OPTIONS))
+    assert _digest(list(audit.side_by_side(records, _OPTIONS, audit.processes(2)))) == _digest(alone)
 
 
 def test_a_job_that_was_stopped_goes_on_where_it_ended(tmp_path: Path) -> None:
@@ -232,16 +232,16 @@ def test_a_job_that_was_stopped_goes_on_where_it_ended(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     records = _many(tmp_path / "records", 6)
     parts = tmp_path / "parts"
-    with contextlib.closing(work.side_by_side(records, _OPTIONS, work.local(1), parts)) as stopped:
+    with contextlib.closing(audit.side_by_side(records, _OPTIONS, audit.processes(1), parts)) as stopped:
         next(stopped)
-    told: list[work.Progress] = []
-    again = list(work.side_by_side(records, _OPTIONS, work.local(1), parts, told.append))
-    assert _digest(again) == _digest(list(work.one_by_one(records, _OPTIONS)))
+    told: list[audit.Progress] = []
+    again = list(audit.side_by_side(records, _OPTIONS, audit.processes(1), parts, told.append))
+    assert _digest(again) == _digest(list(audit.one_by_one(records, _OPTIONS)))
     assert told[-1].done == told[-1].total == 6
     assert told[-1].reused >= 1
     records[0].write_bytes(records[1].read_bytes() + b"\n")
     told.clear()
-    list(work.side_by_side(records, _OPTIONS, work.local(1), parts, told.append))
+    list(audit.side_by_side(records, _OPTIONS, audit.processes(1), parts, told.append))
     assert told[-1].reused == 5
     assert not [name for name in os.listdir(parts) if name.startswith(".part-")]
 
@@ -263,9 +263,9 @@ def test_a_worker_that_dies_changes_nothing_of_the_result(tmp_path: Path) -> Non
     """What it was making is made by another."""
     records = _many(tmp_path, 5)
     _Dying.made = 0
-    parts = list(work.side_by_side(records, _OPTIONS, work.Engine(_Dying)))
+    parts = list(audit.side_by_side(records, _OPTIONS, audit.Engine(_Dying)))
     assert _Dying.made >= 2
-    assert _digest(parts) == _digest(list(work.one_by_one(records, _OPTIONS)))
+    assert _digest(parts) == _digest(list(audit.one_by_one(records, _OPTIONS)))
 
 
 def test_several_processes_from_the_command_line(tmp_path: Path) -> None:
@@ -311,15 +311,17 @@ def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: 
         while not scheduler.exists() or not scheduler.read_text():
             assert started[0].poll() is None
         address = json.loads(scheduler.read_text())["address"].replace("tcp://", "dask://")
-        told: list[work.Progress] = []
+        told: list[audit.Progress] = []
 
-        def tell(progress: work.Progress) -> None:
+        def tell(progress: audit.Progress) -> None:
             told.append(progress)
             if progress.done == 3:
                 started[1].kill()
 
-        parts = list(work.side_by_side(records, _OPTIONS, work.named(address), tmp_path / "parts", tell))
-        assert _digest(parts) == _digest(list(work.one_by_one(records, _OPTIONS)))
+        parts = list(
+            audit.side_by_side(records, _OPTIONS, audit.cluster_at(address), tmp_path / "parts", tell)
+        )
+        assert _digest(parts) == _digest(list(audit.one_by_one(records, _OPTIONS)))
         assert told[-1].done == 40
     finally:
         for process in started:

@@ -138,6 +138,23 @@ def test_a_line_of_a_hundred_megabytes_costs_its_head_only(tmp_path: Path) -> No
     assert re.search(r"line 2: [\d,]+ bytes of long texts were not read", text)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"object": "trace.span", "trace_id": "t", "span_data": {"type": "function", "output": "x"}},
+        {"traceId": "t", "attributes": {"gen_ai.tool.call.id": "1", "gen_ai.tool.call.result": "x"}},
+        {"number": 1, "contract": "native", "tool": "t", "outcome": "ok", "previous": "", "hash": "x"},
+    ],
+    ids=["openai-agents", "OpenTelemetry", "ledger"],
+)
+def test_what_is_not_read_of_a_long_line_is_said(tmp_path: Path, line: dict[str, Any]) -> None:
+    path = tmp_path / "r.jsonl"
+    text = json.dumps(line).replace('"x"', f'"{"x" * 2 * RECORD_LINE_BYTES}"')
+    path.write_text(f"{json.dumps(line)}\n{text}\n", encoding="utf-8")
+    _, skipped = _audited(path)
+    assert [part.why for part in skipped if "bytes of long texts were not read" in part.why]
+
+
 @pytest.mark.halved
 @pytest.mark.parametrize("piece", ["[],", '{"a":[1,{}]},'])
 def test_a_line_of_millions_of_values_is_not_decoded(tmp_path: Path, piece: str) -> None:

@@ -1,8 +1,6 @@
-"""Where an agent's context went, what it saw, and what it cost, from the records that agents leave on disk.
+"""What agents read, what it cost and what went wrong, from the session records that they leave on disk.
 
-Knows: the forms of records, the one normal form they come down to, findings, reports, exports, and how many
-    records are worked on side by side.
-Does not know: terminals and commands. Nothing of a record is run, followed or trusted.
-May be touched: `audit` for one record, `work` for many; a client is a module in `records`, a kind of finding
-    a class in `findings`.
+Knows: the formats of records, the normal form that all of them are turned into, findings, reports, exports.
+Does not know: terminals and commands. Nothing in a record is run, followed or trusted.
+May be touched: a new client is a module in `records`, a new kind of finding a class in `findings`.
 """

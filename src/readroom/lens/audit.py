@@ -1,27 +1,41 @@
-"""An audit: records in, sessions with their findings out, one record at a time.
+"""Audits: a record in, its sessions with their findings out; many records side by side.
 
-`Options` is all that decides the result besides the records, and can be sent to another process: the same
-options and the same record give the same rows, wherever they are made.
+`Options` and the record alone decide the result, so any process may make it.
+
+Of many records, each becomes one part: a file of rows, named by what it was made from (path, size and time of
+the record, options, version of the normal form). Parts are merged in the order of the records, so the result
+does not depend on who made them, and a part that exists is not made again. When a worker dies, the parts it
+was making are made once more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+import hashlib
+import os
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
+from readroom.errors import BadValue, MissingProgram, StoreFailed
+from readroom.extras import install
 from readroom.lens.findings.content import Cuts, Denied, Hidden, Instructions, KeptText, Secrets, kept_beside
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.findings.use import FailedEdits, Floods, Repeats, Use
-from readroom.lens.normal_form import SkippedPart
+from readroom.lens.normal_form import FORM, KINDS, Row, Session, SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.sessions import Audited, Detector, sessions
-from readroom.limits.lens import BOUNDS, Bounds
+from readroom.limits.lens import BOUNDS, PARTS_AHEAD, WORKER_TRIES, Bounds
 from readroom.policy.rules import Rules, denials
 from readroom.session.budgets import counter
 
@@ -30,13 +44,15 @@ if TYPE_CHECKING:
     from readroom.workspace import Workspace
 
 
-class Options(msgspec.Struct, frozen=True):
-    """What an audit does.
+Part = Audited | SkippedPart
 
-    `counter` is the name of a token counter ("estimate" or "o200k"); `root` a folder whose
-    `readroom.toml` adds to the policy, None for the built-in rules alone; `secrets` whether secrets are
-    looked for; `folders` are the names of one folder, sessions of others being left out; `replay` is a folder
-    in which the calls are made again.
+
+class Options(msgspec.Struct, frozen=True):
+    """How to audit.
+
+    `counter` names a token counter ("estimate" or "o200k"). `root` is a folder whose `readroom.toml` adds to
+    the built-in policy. `secrets` says whether to look for secrets. `folders` are the names of one folder:
+    sessions of other folders are left out. `replay` is a folder in which to make the calls again.
     """
 
     counter: str = "estimate"
@@ -47,7 +63,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 NO_RECORD = "no record"
-"""Where a part stands that is a whole file and not the record of a client that is known."""
+"""Where `SkippedPart` names a whole file that is not the record of a known client."""
 
 
 class _Counter(msgspec.Struct, frozen=True):
@@ -74,10 +90,10 @@ def _scanner() -> SecretScanner:
     return SecretScanner()
 
 
-def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[Audited | SkippedPart]:
-    """The sessions of one record and what of it was not read.
+def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[Part]:
+    """The sessions of one record, and what of it was not read.
 
-    A record that is not one is a `SkippedPart`, like a line that is broken: an audit of many goes on.
+    A file that is not a record gives a `SkippedPart`, as a broken line does: an audit of many goes on.
 
     Raises:
         MissingProgram: A token counter or the library for secrets is not installed.
@@ -112,7 +128,6 @@ def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[A
 def _detectors(
     rules: Rules, kept_text: KeptText, scanner: SecretScanner | None, bounds: Bounds
 ) -> Sequence[Detector]:
-    """Those of one session: without a scanner none looks for secrets."""
     made: list[Detector] = [] if scanner is None else [Secrets(scanner, bounds)]
     return [
         *made, Denied(rules, bounds), Cuts(kept_text, bounds), Repeats(bounds), Use(bounds),
@@ -121,7 +136,7 @@ def _detectors(
 
 
 def _with_replay(part: Audited, replays: dict[str, Replay]) -> Audited:
-    """A session that has ended, with the calls that were made again."""
+    """A finished session, with its calls made again."""
     replay = replays.pop(part.session.session, None)
     if replay is not None:
         part.replayed += replay.rows()
@@ -129,7 +144,7 @@ def _with_replay(part: Audited, replays: dict[str, Replay]) -> Audited:
 
 
 def _events(record: Path, bounds: Bounds) -> Iterator[Event]:
-    """The events of a record; where it cannot be read on, that is the last of them."""
+    """The events of a record; the last one says why it could not be read further."""
     try:
         yield from read(record, bounds)
     except Unknown as error:
@@ -138,3 +153,251 @@ def _events(record: Path, bounds: Bounds) -> Iterator[Event]:
         yield Skipped("file", str(error))
     except OSError as error:
         yield Skipped("file", f"cannot be read: {error.strerror or type(error).__name__}")
+
+
+# -----------------------------------------------------------------------------
+# Many records: an executor makes one part of each.
+# -----------------------------------------------------------------------------
+
+
+class Engine(msgspec.Struct, frozen=True):
+    """How to make an executor, and which errors of its futures mean that it broke and a new one is needed."""
+
+    make: Callable[[], Executor]
+    broken: tuple[type[BaseException], ...] = (BrokenExecutor,)
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a job is: records done and in all, parts that existed already, and its start (monotonic)."""
+
+    done: int
+    total: int
+    reused: int
+    started: float
+
+    def seconds_left(self, now: float) -> float | None:
+        """An estimate from the rate so far; None before there is one."""
+        made = self.done - self.reused
+        if made <= 0:
+            return None
+        return (now - self.started) / made * (self.total - self.done)
+
+
+def one_by_one(records: Iterable[Path], options: Options) -> Iterator[Part]:
+    """The sessions of all records, audited in this process one after the other."""
+    for record in records:
+        yield from audit(record, options)
+
+
+def side_by_side(
+    records: list[Path],
+    options: Options,
+    engine: Engine,
+    folder: Path | None = None,
+    tell: Callable[[Progress], None] = lambda progress: None,
+) -> Generator[Part, None, None]:
+    """The same as `one_by_one`, made by an executor.
+
+    Args:
+        records: The files to audit.
+        options: How to audit them.
+        engine: Makes the executor; its workers must see the records and the folder under the same paths.
+        folder: Where to keep parts, so that a stopped job can go on; without one they are removed.
+        tell: Called after each record.
+    """
+    with _folder(folder) as parts:
+        started = time.monotonic()
+        reused = 0
+        for index, (part, was_there) in enumerate(_made(records, options, engine, parts)):
+            reused += was_there
+            yield from _rows(part)
+            if folder is None:
+                with suppress(OSError):
+                    part.unlink()
+            tell(Progress(index + 1, len(records), reused, started))
+
+
+@contextmanager
+def _folder(folder: Path | None) -> Iterator[Path]:
+    if folder is not None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix="readroom-audit-") as made:
+        yield Path(made)
+
+
+class _Running(msgspec.Struct):
+    record: Path
+    part: Path
+    future: Future[None] | None
+    tries: int = 1
+
+
+def _made(records: list[Path], options: Options, engine: Engine, parts: Path) -> Iterator[tuple[Path, bool]]:
+    """The parts in order, a few made ahead; when an executor breaks, a new one makes what is missing."""
+    waiting: deque[_Running] = deque()
+    rest = iter(records)
+    executor = engine.make()
+    try:
+        while True:
+            while len(waiting) < PARTS_AHEAD and (record := next(rest, None)) is not None:
+                part = parts / _name(record, options)
+                future = None if part.exists() else _submitted(executor, record, part, options)
+                waiting.append(_Running(record, part, future))
+            if not waiting:
+                return
+            first = waiting[0]
+            try:
+                if first.future is not None:
+                    first.future.result()
+            except engine.broken:
+                executor.shutdown(wait=False, cancel_futures=True)
+                executor = engine.make()
+                _again(waiting, executor, options)
+                continue
+            yield waiting.popleft().part, first.future is None
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _again(waiting: deque[_Running], executor: Executor, options: Options) -> None:
+    # Which of the running records broke it is unknown: the first is tried a few times, then left out.
+    first = waiting[0]
+    first.tries += 1
+    if first.tries > WORKER_TRIES:
+        _write(first.part, [SkippedPart(str(first.record), "file", "the process that read it died")])
+        first.future = None
+    for running in waiting:
+        if running.future is not None and not running.part.exists():
+            running.future = _submitted(executor, running.record, running.part, options)
+
+
+def _submitted(executor: Executor, record: Path, part: Path, options: Options) -> Future[None]:
+    try:
+        return executor.submit(make_part, str(record), str(part), options)
+    except BrokenExecutor as error:  # it broke meanwhile: raised when its turn comes
+        future: Future[None] = Future()
+        future.set_exception(error)
+        return future
+
+
+def make_part(record: str, part: str, options: Options) -> None:
+    """Audit one record and write its part: what a worker does."""
+    _write(Path(part), audit(Path(record), options))
+
+
+def _write(part: Path, rows: Iterable[Part]) -> None:
+    # Written under another name first: a part that exists is complete.
+    handle, name = tempfile.mkstemp(dir=part.parent, prefix=".part-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            for row in rows:
+                for flat in row.rows() if isinstance(row, Audited) else (row,):
+                    stream.write(msgspec.json.encode(flat) + b"\n")
+        os.replace(name, part)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+ROWS: msgspec.json.Decoder[Row] = msgspec.json.Decoder(Row)
+"""Decodes a line of a part or of an export."""
+
+_LISTS = {kind: name for name, kind in KINDS.items()}
+
+
+def _rows(part: Path) -> Iterator[Part]:
+    with part.open("rb") as stream:
+        yield from grouped(map(ROWS.decode, stream))
+
+
+def grouped(rows: Iterable[Row]) -> Iterator[Part]:
+    """Sessions put together again from their rows; each begins with its `Session` row."""
+    current: Audited | None = None
+    for row in rows:
+        if isinstance(row, Session | SkippedPart):
+            if current is not None:
+                yield current
+            current = Audited(row, [], [], [], []) if isinstance(row, Session) else None
+            if isinstance(row, SkippedPart):
+                yield row
+        elif current is not None:
+            getattr(current, _LISTS[type(row)]).append(row)
+    if current is not None:
+        yield current
+
+
+def _name(record: Path, options: Options) -> str:
+    try:
+        state = record.stat()
+        seen = f"{state.st_size}:{state.st_mtime_ns}"
+    except OSError:
+        seen = "absent"
+    text = f"{FORM}\0{record}\0{seen}\0".encode("utf-8", "surrogateescape") + msgspec.json.encode(options)
+    return hashlib.sha256(text).hexdigest()[:40] + ".jsonl"
+
+
+# -----------------------------------------------------------------------------
+# Where many records are audited: in processes of this machine, or on a Dask cluster that is already running.
+#
+# Both are executors. The workers of a cluster must see the records and the folder of parts under the same
+# paths, and have readroom installed.
+# -----------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+class _Cluster(Executor):
+    """A Dask client as an executor that closes what it opened."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._executor = client.get_executor(pure=False)
+
+    def submit(self, function: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
+        submitted: Future[T] = self._executor.submit(function, *arguments, **options)
+        return submitted
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self._executor.shutdown(wait=wait and not cancel_futures)
+        self._client.close()
+
+
+def processes(workers: int) -> Engine:
+    """Processes of this machine, spawned so that they share nothing with this one."""
+    return Engine(lambda: ProcessPoolExecutor(workers, mp_context=get_context("spawn")), (BrokenExecutor,))
+
+
+def cluster_at(address: str) -> Engine:
+    """The engine at an address: `dask://HOST:PORT` is the scheduler of a cluster.
+
+    Raises:
+        BadValue: The address has another form.
+        MissingProgram: The library is not installed.
+        StoreFailed: No scheduler answers there.
+    """
+    parts = urlsplit(address)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if parts.scheme != "dask" or not parts.hostname or port is None:
+        raise BadValue("--engine", address, "not the address of a scheduler", "Write dask://HOST:PORT.")
+    try:
+        from distributed import Client, KilledWorker
+    except ImportError:
+        raise MissingProgram("distributed", install("dask")) from None
+
+    connect: Callable[..., Any] = Client  # it is not annotated
+
+    def connected() -> Executor:
+        try:
+            client = connect(f"tcp://{parts.hostname}:{port}", timeout="10s", set_as_default=False)
+        except OSError as error:
+            raise StoreFailed(address, "no scheduler answers there") from error
+        return _Cluster(client)
+
+    # Dask itself repeats what a dead worker was making; this means that a record killed several workers.
+    return Engine(connected, (BrokenExecutor, KilledWorker))

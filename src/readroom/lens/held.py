@@ -1,6 +1,4 @@
-"""What is kept of one session while it passes, in bounds: its calls whose results have not come, names,
-arguments, the lines that it was shown, and what of its record was not read.
-"""
+"""What is kept of a session while its record is read: calls without results, names, shown lines."""
 
 from __future__ import annotations
 
@@ -15,21 +13,21 @@ from readroom.lens.records.values import text_bytes
 from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS, BOUNDS, BRIEF_NAME_CHARS, Bounds
 
 _ENTRY_BYTES = 150
-"""What a name takes beside its characters."""
+"""The memory of a name beside its characters."""
 
 
 @final
 class KeptNames:
-    """The names of one session: each once, and briefly where there are very many."""
+    """The names of one session, each kept once; shortened if there are very many."""
 
     def __init__(self, bounds: Bounds = BOUNDS) -> None:
         self._most = bounds.names_bytes
         self._names: dict[str, str] = {}
         self.bytes = 0
-        """What all of them take."""
+        """The memory of all of them."""
 
     def of(self, name: str) -> str:
-        """A name that comes again."""
+        """A name that will come again."""
         kept = self._names.get(name)
         if kept is None:
             kept = self.once(name)
@@ -38,7 +36,7 @@ class KeptNames:
         return kept
 
     def once(self, name: str) -> str:
-        """A name that does not, such as an id or a time."""
+        """A name that will not, such as an id or a time."""
         if not name:
             return ""
         size = text_bytes(name) + _ENTRY_BYTES
@@ -50,15 +48,15 @@ class KeptNames:
 
 @final
 class KeptArguments:
-    """The arguments of one session: few words of each where there are very many."""
+    """The arguments of one session; only the beginning of each if there are very many."""
 
     def __init__(self, bounds: Bounds = BOUNDS) -> None:
         self._most = bounds.arguments_chars
         self.chars = 0
-        """Bytes that are kept of all of them."""
+        """The memory of all of them."""
 
     def of(self, arguments: Arguments) -> str:
-        """What is kept of those of the next call."""
+        """What to keep of the arguments of the next call."""
         text = shortened(arguments)
         if self.chars + text_bytes(text) > self._most and len(text) > ARGUMENT_START_CHARS:
             text = text[:ARGUMENT_START_CHARS] + "…"
@@ -70,7 +68,7 @@ _VALUE_BYTES = 60
 
 
 def argument_bytes(value: object) -> int:
-    """What decoded arguments take in memory."""
+    """The memory of decoded arguments."""
     if isinstance(value, str):
         return text_bytes(value) + _VALUE_BYTES
     if isinstance(value, dict):
@@ -81,7 +79,7 @@ def argument_bytes(value: object) -> int:
 
 
 def texts(arguments: dict[str, object]) -> Iterator[str]:
-    """Every text in them."""
+    """Every string in arguments."""
     for value in arguments.values():
         if isinstance(value, str):
             yield value
@@ -96,41 +94,41 @@ def texts(arguments: dict[str, object]) -> Iterator[str]:
 
 
 def shortened(arguments: dict[str, object]) -> str:
-    """The arguments of a call as they are kept: those of a written file are cut."""
+    """The arguments of a call as JSON; long ones, as of a written file, are cut."""
     text = msgspec.json.encode(arguments).decode()
     return text if len(text) <= ARGUMENT_CHARS else text[:ARGUMENT_CHARS] + "…"
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A call, the turn it was made in, and the whole result where a record has that elsewhere."""
+    """A call without a result, its turn, and the whole output if the record has that already."""
 
     called: Called
     turn: int
     whole: str = ""
     chars: int = 0
-    """Bytes that it keeps."""
+    """Its memory."""
 
 
-def awaited(called: Called, turn: int, whole: str = "") -> Pending:
-    """One with what it keeps."""
-    return Pending(called, turn, whole, argument_bytes(called.arguments) + text_bytes(whole))
+def pending(called: Called, turn: int) -> Pending:
+    """A call that was just made."""
+    return Pending(called, turn, chars=argument_bytes(called.arguments))
 
 
 @final
 class AwaitedCalls:
-    """Those of one session, by their ids, the oldest first."""
+    """The pending calls of one session by id, the oldest first."""
 
     def __init__(self, bounds: Bounds = BOUNDS) -> None:
         self._bounds = bounds
         self._calls: dict[str, Pending] = {}
         self.chars = 0
-        """Bytes that all of them keep."""
+        """The memory of all of them."""
 
     def __len__(self) -> int:
         return len(self._calls)
 
     def add(self, pending: Pending) -> list[Pending]:
-        """Wait for one more; those that are given up for it, the oldest."""
+        """Wait for one more call; returns the oldest ones, given up for it."""
         self.take(pending.called.id)
         given_up = []
         most = self._bounds.pending_chars - pending.chars
@@ -141,7 +139,7 @@ class AwaitedCalls:
         return given_up
 
     def put_whole(self, id: str, text: str) -> list[Pending]:
-        """Keep the whole result of a call; the calls that are given up for it."""
+        """Keep the whole output of a call; returns the calls given up for it."""
         return [
             given_up
             for pending in self._taken(id)
@@ -153,11 +151,11 @@ class AwaitedCalls:
         ]
 
     def take(self, id: str) -> Pending | None:
-        """The call with this id, which is awaited no longer."""
+        """Stop waiting for the call with this id, and return it."""
         return next(iter(self._taken(id)), None)
 
     def take_all(self) -> list[Pending]:
-        """All of them."""
+        """Stop waiting, and return all calls."""
         return [pending for id in list(self._calls) for pending in self._taken(id)]
 
     def _taken(self, id: str) -> list[Pending]:
@@ -170,39 +168,37 @@ class AwaitedCalls:
 
 @final
 class Shown:
-    """The lines that results of one session showed, by hashes, and the turns that are no longer sent."""
+    """The lines that results of a session showed, as hashes, and the turns that are no longer sent."""
 
     def __init__(self, session: str, bounds: Bounds = BOUNDS) -> None:
         self._session = session
         self._bounds = bounds
         self._files: dict[int, dict[int, tuple[int, int]]] = {}
         self._lines = 0
-        self._compacted = 0  # the last turn that a compaction threw away
-        self._dropped: list[tuple[int, int]] = []  # turns that a person went back behind
+        self._compacted = 0  # the last turn before a compaction
+        self._dropped: list[tuple[int, int]] = []  # turns undone by going back
 
     @property
     def held(self) -> int:
-        """What it keeps, in remembered lines."""
+        """The memory that it takes, in remembered lines."""
         return self._lines + len(self._files)
 
     def compact(self, turns: int) -> None:
-        """So many turns are no longer sent, since a summary stands in their place."""
+        """The first `turns` are no longer sent: a summary replaced them."""
         self._compacted = turns
 
     def drop(self, first: int, last: int) -> None:
-        """These turns are no longer sent, since a person went back behind them."""
+        """These turns are no longer sent: the user went back."""
         self._dropped.append((first, last))
         if len(self._dropped) > self._bounds.rewinds:
             del self._dropped[0]
 
     def end(self, turn: int, turns: int) -> int:
-        """The last of `turns` whose request carried what stands in `turn`."""
+        """The last of `turns` turns whose request carried the results of `turn`."""
         return min((last for first, last in self._dropped if first <= turn <= last), default=turns)
 
     def spans(self, number: int, turn: int, file: str, first: int, hashes: list[int]) -> list[Lines]:
-        """The lines that call `number` shows, in stretches of one kind: new, still in view, or seen before
-        a compaction.
-        """
+        """The lines that call `number` shows, in stretches: new, in view, or seen before a compaction."""
         place = self._files.get(hash(file))
         if place is None:
             place = {}
@@ -233,8 +229,8 @@ _SKIPS_KEPT = 200
 def count_skipped(
     skipped: dict[tuple[str, str], SkippedPart], record: str, event: Skipped, count: int = 1
 ) -> None:
-    """Take a part that was not read, or so many."""
-    # Many of one reason are one row with a count: a record with a million broken lines is told in one.
+    """Count parts that were not read."""
+    # One row for each reason: a record may have a million broken lines.
     key = (
         (event.why, "")
         if len(skipped) >= _SKIPS_KEPT or event.why in {why for why, _ in skipped}
@@ -252,7 +248,7 @@ def count_skipped(
 
 
 def count_left_out(skipped: dict[tuple[str, str], SkippedPart], session: Session, bounds: Bounds) -> None:
-    """What was not kept of a session that has ended is said like what was not read."""
+    """Count what was not kept of a finished session like what was not read."""
     for count, what, most in (
         (session.calls_left_out, "calls", bounds.calls),
         (session.lines_left_out, "line ranges", bounds.spans),

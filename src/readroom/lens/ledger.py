@@ -1,10 +1,7 @@
-"""An audit as a ledger, and a ledger against a folder as it is.
+"""An audit written as a ledger, and a ledger replayed in a folder as it is today.
 
-As a ledger, what shows one shows the sessions of any agent: a temporary one, with the rows that an audit
-yields or that it wrote as JSON Lines.
-
-A record has no hashes of what was shown and mostly no durations, and what was refused is an error like
-another: those columns stay empty.
+The dashboard of a ledger can so show sessions of any agent. Rows come from an audit that is made now, or that
+was written as JSON Lines. Hashes, durations and refusals are not in records: those columns stay empty.
 """
 
 from __future__ import annotations
@@ -24,8 +21,8 @@ from readroom.ledger.recorder import of_anything
 from readroom.ledger.rows import Event, encoded_spans
 from readroom.ledger.rows import Row as LedgerRow
 from readroom.ledger.sums import DAY_US
-from readroom.lens import records, work
-from readroom.lens.audit import Options
+from readroom.lens import records
+from readroom.lens.audit import ROWS, Options, grouped, one_by_one
 from readroom.lens.findings.secrets import installed
 from readroom.lens.normal_form import Finding, Row
 from readroom.lens.records.values import as_list, as_object, as_text, decode
@@ -41,15 +38,15 @@ _MOST_FINDINGS = 100 * FINDINGS_LISTED
 
 
 def fill(book: Ledger, source: Path, workspace: str) -> list[Finding]:
-    """Write the sessions of an audit, or of records that are audited now; their findings.
+    """Write the sessions of an audit, or of records audited now; returns their findings.
 
     Args:
         book: An empty ledger.
         source: What `readroom audit --jsonl` wrote, a client's record, or a folder of those.
-        workspace: The folder that the sessions worked in, as the rows name it.
+        workspace: The folder of the sessions, as rows name it.
 
     Raises:
-        BadValue: There is no session in it.
+        BadValue: It has no session.
         LedgerFailed: The ledger cannot be written.
     """
     findings: list[Finding] = []
@@ -58,8 +55,8 @@ def fill(book: Ledger, source: Path, workspace: str) -> list[Finding]:
     written_us = int(source.stat().st_mtime) * 1_000_000 // DAY_US * DAY_US
     for part in _parts(source):
         findings += part.findings[: max(0, _MOST_FINDINGS - len(findings))]
-        for one in _events(part, workspace, written_us):
-            pending.append(one)
+        for event in _events(part, workspace, written_us):
+            pending.append(event)
             count += 1
             if len(pending) == LEDGER_GROUP_ROWS:
                 book.append_all(pending)
@@ -68,14 +65,17 @@ def fill(book: Ledger, source: Path, workspace: str) -> list[Finding]:
         book.append_all(pending)
     if not count:
         raise BadValue("SOURCE", str(source), "no session is in it", "Name a ledger, an audit or a record.")
-    return [_inside(one, workspace) for one in findings]
+    return [
+        msgspec.structs.replace(finding, file=_shown_name(finding.file, workspace) if finding.file else "")
+        for finding in findings
+    ]
 
 
 def _parts(source: Path) -> Iterator[Audited]:
     if _is_audit(source):
-        parts = work.grouped(_rows(source))
+        parts = grouped(_rows(source))
     else:
-        parts = work.one_by_one(records.records([source]), Options(secrets=installed()))
+        parts = one_by_one(records.records([source]), Options(secrets=installed()))
     return (part for part in parts if isinstance(part, Audited))
 
 
@@ -85,7 +85,7 @@ def _is_audit(source: Path) -> bool:
         return False
     with open(source, "rb") as stream:
         try:
-            return bool(work.ROWS.decode(stream.readline()))
+            return bool(ROWS.decode(stream.readline()))
         except msgspec.DecodeError:
             return False
 
@@ -94,26 +94,23 @@ def _rows(source: Path) -> Iterator[Row]:
     with open(source, "rb") as stream:
         for number, line in enumerate(stream, 1):
             try:
-                yield work.ROWS.decode(line)
+                yield ROWS.decode(line)
             except msgspec.DecodeError as error:
                 advice = "Write it again with `readroom audit --jsonl`."
                 raise BadValue("SOURCE", str(source), f"line {number} is broken: {error}", advice) from None
 
 
 def _events(part: Audited, workspace: str, written_us: int) -> Iterator[Event]:
-    """The calls of a session. One that says nothing of time is shown on the day on which its record was
-    written.
-    """
+    """The calls of a session; without any time they are on the day on which the record was written."""
     session = part.session
     shown: dict[int, list[ShownLines]] = {}
-    for one in part.lines:
-        path = as_value(_relative(one.file, workspace))
-        shown.setdefault(one.call, []).append(ShownLines(path, None, one.first, one.last))
+    for lines in part.lines:
+        path = _shown_name(lines.file, workspace)
+        shown.setdefault(lines.call, []).append(ShownLines(path, None, lines.first, lines.last))
     for call in part.calls:
         if call.kind in ("edit", "write") and call.answered and not call.error and call.call not in shown:
-            # As in our own rows: of a change a model sees its own text, whatever file it is in.
-            changed = (as_value(_relative(file, workspace)) for file in call.files if file)
-            shown[call.call] = [ShownLines(path, None) for path in changed]
+            # As in our own ledger: after a change the model knows a file without lines of it.
+            shown[call.call] = [ShownLines(_shown_name(file, workspace), None) for file in call.files if file]
     at = _microseconds(session.started) or written_us
     times = {turn.turn: turn.time for turn in part.turns}
     for call in part.calls:
@@ -130,7 +127,7 @@ def _events(part: Audited, workspace: str, written_us: int) -> Iterator[Event]:
             epoch=call.epoch,
             contract=_name(call.server or session.client),
             tool=_name(call.tool),
-            path=as_value(_relative(call.file, workspace)[:LEDGER_TEXT_CHARS]) if call.file else None,
+            path=_shown_name(call.file, workspace, LEDGER_TEXT_CHARS) if call.file else None,
             arguments=of_anything(_object(call.arguments)),
             decision="allowed",
             rule=None,
@@ -143,20 +140,16 @@ def _events(part: Audited, workspace: str, written_us: int) -> Iterator[Event]:
         )
 
 
-def _inside(one: Finding, workspace: str) -> Finding:
-    return msgspec.structs.replace(one, file=as_value(_relative(one.file, workspace)) if one.file else "")
-
-
-def _relative(file: str, workspace: str) -> str:
-    """The name below the folder, where it is there: records have absolute ones."""
-    below = file.removeprefix(workspace.rstrip(os.sep) + os.sep)
-    return below or "."
+def _shown_name(file: str, workspace: str, most: int | None = None) -> str:
+    """A file as rows show it: relative to the folder if it is below it; records have absolute names."""
+    below = file.removeprefix(workspace.rstrip(os.sep) + os.sep) or "."
+    return as_value(below[:most])
 
 
 def _microseconds(time: str) -> int | None:
     try:
-        found = datetime.fromisoformat(time)
-        return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+        moment = datetime.fromisoformat(time)
+        return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000_000)
     except (ValueError, OverflowError):
         return None
 
@@ -173,23 +166,21 @@ def _name(text: str) -> str:
 
 
 # -----------------------------------------------------------------------------
-# Our own ledger against a folder as it is: which calls would show the same, and what changed, is denied
-# or gone since.
+# Our own ledger replayed in a folder as it is today: which calls would show the same, and which files
+# changed, are denied or gone.
 #
-# The ledger holds no content but the hash of each file that was shown, so that is what is compared; each
-# file is opened once, through the workspace and its policy of today.
+# The ledger has only the hash of each file that was shown, so hashes are compared. Each file is opened once,
+# through the workspace and its policy of today.
 # -----------------------------------------------------------------------------
 
 State: TypeAlias = Literal["same", "unknown", "changed", "denied", "gone", "failed"]
 
 STATES: tuple[State, ...] = ("same", "unknown", "changed", "denied", "gone", "failed")
-"""From best to worst: a call is as bad as the worst of the files it showed. A file without a hash is
-unknown.
-"""
+"""From best to worst: a call has the worst state of its files. A file without a hash is unknown."""
 
 
 class ReplayedRow(msgspec.Struct, frozen=True):
-    """A call of the ledger and how its files stand today; `files` are those that are not the same."""
+    """A call of the ledger and the state of its files today; `files` are those that are not the same."""
 
     number: int
     session: str
@@ -225,7 +216,7 @@ def replay(rows: Iterable[LedgerRow], workspace: Workspace) -> Iterator[Replayed
 
 
 def _today(workspace: Workspace, path: str) -> tuple[State, str]:
-    """How a file stands: whether it may be read, and its hash."""
+    """The state of a file and its hash."""
     try:
         reply = workspace.call("read_file", {"path": path, "limit": 1})
     except ReadroomError as error:

@@ -1,9 +1,8 @@
-"""The one normal form: what any session comes down to, as rows of five kinds that reports, exports and
-programs share.
+"""The normal form: any session as rows of five kinds, for reports, exports and programs.
 
-A row is flat, so that it is a line of JSON and a row of a table alike. Rows of a session refer to it by
-its `session` and to a call by its `call`, counted from 1 within the session. Texts of the conversation
-are not in it, except the short excerpts that findings quote.
+A row is flat, so it fits a line of JSON and a row of a table. Rows refer to their session by `session`, and
+to a call by `call`, counted from 1 in the session. They hold no text of the conversation but short excerpts
+in findings.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ import msgspec
 from readroom.limits.lens import EXPORT_PAGE_ROWS
 
 FORM = 1
-"""The version of these rows. A field may be added within a version; none is removed or changes its
-meaning.
-"""
+"""The version of these rows. Within a version fields are added, never removed or changed in meaning."""
 
 
 class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
@@ -210,12 +207,12 @@ Row: TypeAlias = Session | Turn | Call | Lines | Finding | Replayed | SkippedPar
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun."""
+    """A number and its noun, in the plural unless it is 1."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 CUT_AWAY: frozenset[FindingKind] = frozenset({"lost", "lost-errors"})
-"""Kinds whose tokens never went out."""
+"""Kinds whose tokens were never sent."""
 
 FINDINGS: dict[FindingKind, str] = {
     "secrets": "secrets that went to a model",
@@ -231,12 +228,12 @@ FINDINGS: dict[FindingKind, str] = {
     "hidden": "hidden characters in what the model read",
     "instructions": "text in files that addresses the model",
 }
-"""Every kind of finding and what it is, worst first; the keys are what `--fail-on` takes."""
+"""Every kind of finding, worst first; `--fail-on` takes the keys."""
 
 
 # -----------------------------------------------------------------------------
-# The normal form as files for other programs: JSON Lines, all kinds of rows in one file, or Parquet, one
-# file a kind.
+# The normal form as files: JSON Lines with all kinds of rows in one file, or Parquet with a file for each
+# kind.
 # -----------------------------------------------------------------------------
 
 
@@ -247,11 +244,11 @@ class Sink(Protocol):
         """Take one row."""
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Take no more rows."""
 
 
 class JsonLines:
-    """One JSON object a line; `row` says which kind it is."""
+    """A JSON object a line; its `row` is the kind."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -284,7 +281,7 @@ class Parquet:
         """
         from readroom.ledger.queries import ParquetFile, pyarrow
 
-        pyarrow()  # before anything is made
+        pyarrow()  # raises before anything is made
         folder.mkdir(parents=True, exist_ok=True)
         self._files = {
             kind: ParquetFile(str(folder / f"{name}.parquet"), get_type_hints(kind), EXPORT_PAGE_ROWS)

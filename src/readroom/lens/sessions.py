@@ -1,8 +1,7 @@
 """Events of a record become sessions in the normal form, in one pass and bounded memory.
 
-Results are looked at when they pass and then let go: what is kept of a session is its rows, and hashes of
-lines to know what was shown before. Detectors of findings are called at each step; they keep what they
-need in bounds of their own.
+Results are examined as they come and then dropped: what is kept of a session is its rows, and hashes of lines
+to know what was shown before. Detectors of findings are called at each step and have bounds of their own.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from readroom.lens.held import (
     KeptNames,
     Pending,
     Shown,
-    awaited,
     count_left_out,
     count_skipped,
+    pending,
     shortened,
     texts,
 )
@@ -62,20 +61,18 @@ from readroom.limits.lens import (
 
 
 class Counter(Protocol):
-    """Counts tokens; `exact` says whether of a real vocabulary."""
+    """Counts tokens."""
 
     @property
     def exact(self) -> bool:
-        """Whether the counts are exact for some vocabulary."""
+        """Whether counts are exact for a real vocabulary, or estimates."""
 
     def count(self, text: str) -> int:
         """The tokens of a text."""
 
 
 class Result(msgspec.Struct):
-    """A result in the session where it came back, for detectors: what was called, what came, and what it
-    showed.
-    """
+    """A result for detectors: what was called, what came back, and what it showed."""
 
     number: int
     turn: int
@@ -94,20 +91,20 @@ class Detector(Protocol):
 
     @property
     def held(self) -> int:
-        """What it keeps, in remembered lines."""
+        """The memory that it takes, in remembered lines."""
 
     @property
     def left_out(self) -> int:
-        """Findings beyond those that it lists."""
+        """How many findings were too many to list."""
 
     def model(self, text: str) -> None:
-        """The model said, or wrote into arguments, `text`."""
+        """The model said `text`, or wrote it into arguments."""
 
     def result(self, result: Result) -> None:
         """A result came back."""
 
     def findings(self) -> Iterator[Finding]:
-        """What was found, without what it cost to carry: that is known at the end."""
+        """The findings, without the cost of carrying them, which is known only at the end."""
 
 
 class Audited(msgspec.Struct):
@@ -134,13 +131,13 @@ class DetectorMaker(Protocol):
     """Makes the detectors of one session."""
 
     def __call__(self, session: str, /) -> Sequence[Detector]:
-        """New detectors for a session of this name."""
+        """New detectors for the session of this name."""
 
 
 def sessions(
     events: Iterable[Event], record: str, counter: Counter, detectors: DetectorMaker, bounds: Bounds = BOUNDS
 ) -> Iterator[Audited | SkippedPart]:
-    """The sessions of one record, each when it has ended, and what of the record was not read."""
+    """The sessions of one record, each when it ends, and what of the record was not read."""
     open_sessions: dict[str, _Assembler] = {}
     skipped: dict[tuple[str, str], SkippedPart] = {}
     held = 0
@@ -196,7 +193,7 @@ class _Assembler:
         self._turn_of: dict[int, int] = {}
         self._epoch = 0
         self._compactions = 0
-        self._ends: list[int] = []  # the last turn of each epoch that a compaction ended
+        self._ends: list[int] = []  # the last turn of each epoch that ended in a compaction
         self._awaited = AwaitedCalls(bounds)
         self._numbers: dict[int, int] = {}
         self._calls: list[Call] = []
@@ -209,7 +206,7 @@ class _Assembler:
 
     @property
     def held(self) -> int:
-        """What is kept of it, in remembered lines."""
+        """The memory that it takes, in remembered lines."""
         calls = len(self._calls) + len(self._turns) + len(self._awaited)
         lines = self._shown.held + len(self._lines)
         chars = self._arguments.chars + self._awaited.chars + self._names.bytes
@@ -217,11 +214,11 @@ class _Assembler:
         return calls * HELD_LINES_OF_CALL + lines + chars // HELD_CHARS_OF_LINE + by_detectors
 
     def has_content(self) -> bool:
-        """Whether anything was said or called; a session that is only named does not count."""
+        """Whether anything was said or called."""
         return bool(self._turns or self._calls or self._awaited)
 
     def take(self, event: Event) -> None:
-        """Go on by one event."""
+        """Take the next event."""
         match event:
             case Opened():
                 self._open(event)
@@ -295,7 +292,7 @@ class _Assembler:
     def _call(self, event: Called) -> None:
         if not self._turns:
             self._answer(Answered(event.session, "first"))
-        self._give_up(self._awaited.add(awaited(event, len(self._turns))))
+        self._give_up(self._awaited.add(pending(event, len(self._turns))))
         turn = self._turns[-1]
         self._turns[-1] = msgspec.structs.replace(turn, calls=turn.calls + 1)
         for text in texts(event.arguments):
@@ -325,8 +322,9 @@ class _Assembler:
         self._take(result, sum(len(run.lines) for run in seen.runs), characters)
 
     def _is_copy(self, pending: Pending, event: Returned) -> bool:
-        """Whether a record repeats a call: opencode copies the last ones behind a compaction, under the
-        same id. Its answer made none.
+        """Whether a record repeats a call: opencode copies the last ones after a compaction, with their ids.
+
+        The answer before a copy did not make the call.
         """
         called, number = pending.called, self._numbers.get(hash(pending.called.id))
         before = self._calls[number - 1] if number is not None else None
@@ -338,7 +336,7 @@ class _Assembler:
         return same
 
     def _record(self, event: Recorded) -> None:
-        """A result of our ledger: what it showed is written down, and its text is not."""
+        """A result of our ledger: it has what was shown, but no text."""
         pending = self._awaited.take(event.id)
         if pending is None:
             return
@@ -402,7 +400,7 @@ class _Assembler:
             )
 
     def _compact(self, event: Compacted) -> None:
-        # The request for the summary carried everything once more: it is a turn, or it is counted as one.
+        # The request for the summary carried everything once more: it is a turn, or counts as one.
         self._compactions += 1
         self._shown.compact(len(self._turns))
         if len(self._ends) < self._bounds.calls:
@@ -427,7 +425,7 @@ class _Assembler:
         self._calls.append(self._row(called, pending.turn, seen))
 
     def _row(self, called: Called, turn: int, seen: Evidence, time: str = "") -> Call:
-        """The row of a call, without what came back."""
+        """The row of a call, without its result."""
         tool, server = bare_name(called.tool)
         return Call(
             self._session.session, len(self._calls) + 1, self._names.once(called.id), turn, self._epoch,
@@ -479,7 +477,7 @@ class _Assembler:
         return Audited(session, self._turns, self._calls, self._lines, findings)
 
     def _requests(self, turn: int, epoch: int) -> int:
-        """How many requests carried a result of that turn: those after it, in its epoch."""
+        """How many requests carried a result of `turn`: those after it in its epoch."""
         end = self._shown.end(turn, len(self._turns))
         if epoch < len(self._ends):
             return max(1, min(end, self._ends[epoch]) - turn)

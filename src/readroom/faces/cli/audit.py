@@ -18,8 +18,8 @@ from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import json_option, subcommand
-from readroom.lens import records, work
-from readroom.lens.audit import Options
+from readroom.lens import records
+from readroom.lens.audit import Engine, Options, Progress, cluster_at, one_by_one, processes, side_by_side
 from readroom.lens.findings import secrets
 from readroom.lens.normal_form import FINDINGS, FORM, JsonLines, Parquet, Sink, SkippedPart
 from readroom.lens.report import Totals, html
@@ -131,26 +131,26 @@ def _named(paths: tuple[str, ...], here: bool) -> list[Path]:
     return [Path(path) for path in paths]
 
 
-def _engine(engine: str | None, workers: int, resume: str | None) -> work.Engine | None:
+def _engine(engine: str | None, workers: int, resume: str | None) -> Engine | None:
     if engine is not None:
         if resume is None:
             raise UsageError("A cluster needs a folder that all its workers see", "Name it with --resume DIR")
-        return work.named(engine)
+        return cluster_at(engine)
     if workers == 1 and resume is None:
         return None
-    return work.local(workers or os.cpu_count() or 1)
+    return processes(workers or os.cpu_count() or 1)
 
 
 def _parts(
-    files: list[Path], options: Options, engine: work.Engine | None, resume: str | None
+    files: list[Path], options: Options, engine: Engine | None, resume: str | None
 ) -> Iterator[Audited | SkippedPart]:
     if engine is None:
-        yield from work.one_by_one(files, options)
+        yield from one_by_one(files, options)
         return
     # Workers elsewhere have another current folder.
     absolute = [file.absolute() for file in files]
     folder = Path(resume).absolute() if resume else None
-    yield from work.side_by_side(absolute, options, engine, folder, _Shown().tell)
+    yield from side_by_side(absolute, options, engine, folder, _Shown().tell)
 
 
 class _Shown:
@@ -160,7 +160,7 @@ class _Shown:
         self._last = 0.0
         self._visible = sys.stderr.isatty()
 
-    def tell(self, progress: work.Progress) -> None:
+    def tell(self, progress: Progress) -> None:
         """Show how far it is, when some time has passed since it was shown."""
         now = time.monotonic()
         ends = progress.done == progress.total

@@ -1,9 +1,8 @@
 """The lines of files that reached the model in one result, and what was cut from it.
 
-Knows: what clients call their tools, put around texts and leave where they cut, and what commands print.
-Does not know: sessions; and ranges that the record does not give: what cannot be told is left out, never
-    guessed wide, for records hold no ranges.
-May be touched: the names in `tools`, the marks in `wrapping`, each with a record that shows it.
+Knows: how clients name their tools, wrap texts and mark cuts, and what commands print.
+Does not know: sessions. Lines whose numbers cannot be worked out are left out, never guessed.
+May be touched: the names in `tools` and the marks in `wrapping`, each with a record that shows it.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ __all__ = ["Evidence", "Known", "Run", "evidence"]
 
 
 class Known(msgspec.Struct):
-    """What a session has learnt about files so far: their number of lines, and which text stands where.
+    """What a session has learned about files so far: how many lines they have, and the text of lines.
 
-    Files and texts are known by their hashes, so that names of any length take no more than others.
+    Files and texts are kept as hashes, so that their length does not matter.
     """
 
     root: str = ""
@@ -37,7 +36,7 @@ class Known(msgspec.Struct):
     bounds: Bounds = BOUNDS
 
     def total(self, file: str) -> int | None:
-        """How many lines a file has; None where nothing said so."""
+        """How many lines a file has, if known."""
         return self.totals.get(hash(file))
 
     def put_total(self, file: str, lines: int) -> None:
@@ -60,7 +59,7 @@ class Known(msgspec.Struct):
             place[number] = hash(line)
 
     def locate(self, file: str, lines: list[str]) -> int | None:
-        """Where lines of a file stand that carry no number, by what was seen of it before."""
+        """The number of the first of some lines, worked out from what was seen of the file before."""
         by_hash: dict[int, list[int]] = {}
         for number, value in self.lines.get(hash(file), {}).items():
             by_hash.setdefault(value, []).append(number)
@@ -79,9 +78,9 @@ class Known(msgspec.Struct):
 class Evidence(msgspec.Struct, frozen=True):
     """What one result showed.
 
-    `runs` are lines seen whole, `wide` the lines that were seen in part, or that are longer than a
-    line should be: (file, line, characters seen). `text` is the tool's text without what the client put
-    around it. `more_files` are those that the call is about beside `file`, as a patch of several is.
+    `runs` are lines seen whole; `wide` are lines seen in part, or too long for a line: (file, line,
+    characters seen). `text` is the tool's text without the client's wrapping. `more_files` are the other
+    files of a call that is about several, such as a patch.
     """
 
     kind: Kind
@@ -144,7 +143,7 @@ def _paths(kind: Kind, arguments: Arguments, body: str) -> list[str]:
     """The file, or for a search the folder, that a call is about; the first where these are several."""
     header = _HEADER.search(body, 0, 20_000)
     if kind in ("read", "edit", "write"):
-        # Which lines of a text are of which file is not known where several were read at once.
+        # When several files were read at once, it is unknown which lines belong to which.
         named = [tools.path_of(arguments)] if kind == "read" else tools.paths_of(arguments)
         return list(filter(None, named)) or ([header[1]] if header else _patched(_patch_of(arguments)))
     if kind in ("search", "list"):
@@ -153,7 +152,7 @@ def _paths(kind: Kind, arguments: Arguments, body: str) -> list[str]:
     if kind != "command" or not command:
         return []
     files = [piece.file for piece in tools.pieces(command) if piece.file][-FILES_OF_CALL:]
-    # The last one is what a command line comes to; it may only have gone there before.
+    # The last command is the one that matters; those before may only lead to it.
     return _patched(command) or files[-1:] + files[:-1] or [tools.script(command)]
 
 
@@ -175,13 +174,7 @@ def _learn(known: Known, file: str, total: int | None, runs: list[Run]) -> None:
 
 
 def _lines(
-    kind: Kind,
-    arguments: Arguments,
-    unwrapped: Unwrapped,
-    text: str,
-    file: str,
-    known: Known,
-    failed: bool,
+    kind: Kind, arguments: Arguments, unwrapped: Unwrapped, text: str, file: str, known: Known, failed: bool
 ) -> tuple[list[Run], list[tuple[str, int, int]]]:
     runs: list[Run] = []
     if kind == "read" and not failed and not wrapping.is_receipt(text):
@@ -235,16 +228,12 @@ def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
     first, limit = tools.asked_range(arguments)
     if counted:
         return _without_end(counted, limit, unwrapped)
-    if (
-        unwrapped.body[0].startswith(("<path>", "[image", "Binary content"))
-        or "[image " in unwrapped.body[0][:400]
-    ):
+    text = unwrapped.body[0]
+    if text.startswith(("<path>", "[image", "Binary content")) or "[image " in text[:400]:
         return []
-    if len(unwrapped.body[0]) < 400 and unwrapped.body[0].startswith(
-        ("[Unsupported", "Image read", "Cannot ")
-    ):
+    if len(text) < 400 and text.startswith(("[Unsupported", "Image read", "Cannot ")):
         return []
-    run = numbering.plain(unwrapped.body[0], file, max(1, first or 1))
+    run = numbering.plain(text, file, max(1, first or 1))
     return [run] if run else []
 
 
@@ -258,8 +247,8 @@ def _ended(run: Run, stated: Stated) -> Run:
 
 
 def _without_end(runs: list[Run], limit: int | None, unwrapped: Unwrapped) -> list[Run]:
-    # A numbered nothing at the end is what follows the final newline; a last line before a cut may be half
-    # of one.
+    # A numbered empty line at the end is what follows the final newline; a line before a cut may be half a
+    # line.
     last = runs[-1]
     stated = _RANGE.search(unwrapped.body[0], 0, 2000)
     if stated and int(stated[1]) == last.last:
@@ -278,7 +267,7 @@ _RANGE = re.compile(r"^[^\n|]{1,1000} \| lines \d+-(\d+) of \d+", re.MULTILINE)
 
 _UPDATED = re.compile(r"Here is the updated code:\n")
 _BEFORE = "\nThis is the original code before your edit"
-"""Behind how a file would have looked: SWE-agent shows both where an edit would break it."""
+"""SWE-agent shows how a broken file would have looked, and after this how it is."""
 
 
 def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
@@ -292,11 +281,8 @@ def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
         return [_ended(run, stated)] if run else []
     updated = _UPDATED.search(body, 0, 4000)
     if updated:
-        rows = (
-            re.sub(r"\n?(?:\.\.\. )?Applied [^\n]*\Z", "", body[updated.end() :])
-            .removesuffix("\n...")
-            .split("\n")
-        )
+        text = re.sub(r"\n?(?:\.\.\. )?Applied [^\n]*\Z", "", body[updated.end() :])
+        rows = text.removesuffix("\n...").split("\n")
         first = known.locate(file, rows)
         return [Run(file, first, tuple(rows))] if first is not None else []
     return [
@@ -355,9 +341,7 @@ def _first(piece: tools.Piece, known: Known) -> int | None:
 
 
 def _of_several(pieces: list[tools.Piece], rows: list[str], known: Known) -> list[Run]:
-    """The lines of several commands in one output, while each says how many it prints; one of them may
-    not.
-    """
+    """The lines of several commands in one output, if at most one prints an unknown number of lines."""
     if rows and rows[-1] == "":
         rows.pop()
     unknown = [piece for piece in pieces if piece.count is None]
@@ -378,7 +362,7 @@ def _of_several(pieces: list[tools.Piece], rows: list[str], known: Known) -> lis
 
 
 def _joined(runs: list[Run]) -> list[Run]:
-    """Runs of one file that follow each other as one, as those of a search's matches do."""
+    """Consecutive runs of a file as one run, such as matches in neighbouring lines."""
     joined: list[Run] = []
     for run in runs:
         before = joined[-1] if joined else None
@@ -393,16 +377,16 @@ _MORE = "..."
 
 
 def _parted(runs: list[Run]) -> tuple[list[Run], list[tuple[str, int, int]]]:
-    """Lines seen whole, and those that were seen in part or are too wide to be told as a line."""
+    """Lines seen whole, and those seen in part or too wide to count as a line."""
     whole: list[Run] = []
     wide: list[tuple[str, int, int]] = []
     for run in runs:
         first = run.first
         whole_lines: list[str] = []
         for number, row in enumerate(run.lines, run.first):
-            line = row.removesuffix("\r")  # it belongs to the end of the line
+            line = row.removesuffix("\r")  # part of the line end
             if len(line) == WIDE_CHARS + len(_MORE) and line.endswith(_MORE):
-                line = line[:WIDE_CHARS]  # cut by a client that marks it no better
+                line = line[:WIDE_CHARS]  # cut by a client without a better mark
             if len(line) < WIDE_CHARS and not (run.partial and number == run.last):
                 whole_lines.append(line)
                 continue
@@ -433,7 +417,7 @@ def _cut_by(
         mark in text[:4000] for mark in _CLIENT_HEADS
     ):
         return "client"
-    # A tool that says nothing still leaves lines of exactly its limit.
+    # A tool that does not mark its cuts leaves lines of exactly its limit.
     if unwrapped.cut or any(chars % 1000 == 0 for _, _, chars in wide):
         return "tool"
     if "[Truncated: PARTIAL view" in text[-2000:]:

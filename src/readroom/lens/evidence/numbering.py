@@ -1,6 +1,4 @@
-"""Lines of files in the texts that tools answer with: numbered, stated in words, grouped by file, or in a
-diff.
-"""
+"""Lines of files in texts of tools: numbered, with a stated range, grouped by file, or in a diff."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ import msgspec
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Consecutive lines of one file as the model saw them; `partial` when the last one was cut inside."""
+    """Consecutive lines of a file as the model saw them; `partial`: the last one was cut inside."""
 
     file: str
     first: int
@@ -28,10 +26,10 @@ _NUMBERED = re.compile(r"^ {0,12}(\d{1,9})(\t|→|: |:(?=$)|\||:)(.*)$")
 _MATCH_CUT = re.compile(
     r" ?(?:\.\.\. \[truncated\]|\.\.\. \(line truncated to \d+ chars\)|\[\+[\d,]+ chars\])\s*$"
 )
-"""Marks at the end of a line that was cut inside."""
+"""Marks at the end of a line that was cut."""
 
 WIDE_CHARS = 2_000
-"""A line beyond this is told by its characters and not as a line shown whole."""
+"""A longer line counts as a number of characters and not as a line shown whole."""
 
 
 def numbered(text: str, file: str) -> list[Run]:
@@ -59,7 +57,7 @@ def numbered(text: str, file: str) -> list[Run]:
 
 
 def _separator(rows: list[str]) -> str | None:
-    """The separator for which the most lines go on counting; None when none counts."""
+    """The separator with which most lines count on; None if no separator does."""
     counts: dict[str, int] = {}
     before: dict[str, int] = {}
     numbers = 0
@@ -87,7 +85,7 @@ def _run(file: str, first: int, texts: list[str]) -> Run:
 
 
 def plain(text: str, file: str, first: int) -> Run | None:
-    """Lines that stand in a text as they are, from line `first` on."""
+    """A text without numbers as lines from `first` on."""
     if not text:
         return None
     rows = text.split("\n")
@@ -102,7 +100,7 @@ _CONTENT = re.compile(r"\n--- FILE CONTENT[^\n]*---\n|\A[^\n]*\n\n---\n\n")
 
 
 class Stated(msgspec.Struct, frozen=True):
-    """What a text says of itself before its content."""
+    """The range that a text states before its content."""
 
     first: int
     last: int
@@ -111,7 +109,7 @@ class Stated(msgspec.Struct, frozen=True):
 
 
 def stated(text: str) -> Stated | None:
-    """The range and the content of a text that says "Showing lines A-B of N" and gives them unnumbered."""
+    """The range and the content of a text that says "Showing lines A-B of N", without numbers."""
     match = _UPDATED.search(text)
     if match:
         return Stated(int(match[1]), int(match[2]), int(match[3]), text[match.end() :])
@@ -134,7 +132,7 @@ def total_lines(text: str) -> int | None:
     for pattern in _TOTALS:
         match = pattern.search(text, 0, 2000) or pattern.search(text, max(0, len(text) - 2000))
         if match:
-            # "of N total" is said by clients that count the nothing behind the final newline as a line.
+            # Clients that say "of N total" count the empty text after the final newline as a line.
             return max(1, int(match[1]) - bool(match[2]))
     return None
 
@@ -145,10 +143,9 @@ _LINE = re.compile(r"^\s{0,8}(?:L|Line )?(\d{1,9})(?::|-|\t|-\t)(.*)$")
 
 
 def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
-    """Every line of a search result with its file: `path:N:text`, or lines under a heading that names the
-    file.
+    """Every line of a search result: `path:N:text`, or lines under a heading with the name of the file.
 
-    `single` is the file of a search in one file, whose lines carry no path.
+    `single` is the file of a search in one file, whose lines have no path.
     """
     heading = single
     for row in text.split("\n"):
@@ -168,7 +165,7 @@ def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
 
 
 def _without_lead(row: str, line: re.Match[str]) -> str:
-    # `L8:     # TODO` and `  Line 8:     # TODO` put one blank after the colon that is not the file's.
+    # In `L8:     # TODO` and `  Line 8:     # TODO` the first blank after the colon is not the file's.
     named = row.lstrip().startswith(("L", "Line "))
     return line[2][1:] if named and line[2].startswith(" ") else line[2]
 

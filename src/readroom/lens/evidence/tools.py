@@ -1,9 +1,9 @@
-"""What a call asks for: its kind of tool, the file it means, and the lines that a command line prints.
+"""What a call asks for: the kind of its tool, its file, and the lines that a command line prints.
 
-Names are data: a client that is not known here still works when it calls its tools as others do.
+Names of tools are data: an unknown client works, too, if it names its tools as others do.
 
-Of command lines, `cat`, `sed -n`, `head`, `tail`, `nl`, `grep` and what filters them are known.
-A command that is not understood has no lines, and so has all output after it whose length nobody knows.
+Of command lines, `cat`, `sed -n`, `head`, `tail`, `nl`, `grep` and filters behind them are understood. Any
+other command gives no lines, and neither does what follows output of unknown length.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from readroom.limits.lens import FILES_OF_CALL, PATH_CHARS
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """What one command prints: lines of `file` from `first`, or its last `count` (`from_end`); None is
-    unknown.
+    """What one command prints: `count` lines of `file` from `first`, or its last lines (`from_end`).
 
-    `search` says that it prints matches, and `numbered` that each line carries its number.
+    A `count` of None is unknown. `search`: it prints matches; `numbered`: each line has its number.
     """
 
     file: str = ""
@@ -149,6 +148,9 @@ def _sed(words: list[str]) -> list[Piece]:
     return printed
 
 
+_LINES_OPTION = re.compile(r"-(?:n\+?)?\d+|--lines=.*")
+
+
 def _ends(name: str, words: list[str]) -> list[Piece]:
     count: int | None = 10
     first = 1
@@ -156,14 +158,8 @@ def _ends(name: str, words: list[str]) -> list[Piece]:
     files: list[str] = []
     expects = False
     for word in words:
-        number = word
-        if (
-            expects
-            or re.match(r"^-n?\d+$", word)
-            or re.match(r"^-n\+\d+$", word)
-            or word.startswith("--lines=")
-        ):
-            number = re.sub(r"^(-n|-|--lines=)", "", word) if not expects else word
+        if expects or _LINES_OPTION.fullmatch(word):
+            number = word if expects else word.lstrip("-").removeprefix("lines=").removeprefix("n")
             expects = False
             if not re.match(r"^\+?\d+$", number):
                 return [Piece()]
@@ -197,11 +193,11 @@ def _search(name: str, words: list[str]) -> list[Piece]:
 
 
 _PIPED = "/dev/stdin"
-"""What a filter reads that names no file."""
+"""The file of a filter that names none."""
 
 
 def _filtered(piece: Piece, words: list[str]) -> Piece:
-    """What is left of a piece's lines behind one filter of a pipeline."""
+    """What a filter in a pipeline leaves of the lines of a piece."""
     name = posixpath.basename(words[0]) if words else ""
     if piece.search:
         return piece if name in ("head", "tail", "sort", "grep", "rg") else Piece()
@@ -261,25 +257,15 @@ for _kind, _names in {
     _KINDS |= dict.fromkeys(_names.split(), _kind)  # type: ignore[arg-type]
 
 _PATHS = (
-    "file_path",
-    "filePath",
-    "absolute_path",
-    "path",
-    "target_file",
-    "filename",
-    "file",
-    "relative_path",
-    "notebook_path",
-    "notebookPath",
-)
+    "file_path", "filePath", "absolute_path", "path", "target_file", "filename", "file", "relative_path",
+    "notebook_path", "notebookPath",
+)  # fmt: skip
 _FOLDERS = ("dir_path", "path", "directory", "include_path")
 _COMMANDS = ("command", "cmd", "script", "code")
 
 
 def bare_name(tool: str) -> tuple[str, str]:
-    """A tool's own name and the server before it: `mcp__readroom__read_file`, `mcp_readroom_read_file`,
-    `readroom_read_file`.
-    """
+    """A tool's own name and its server: `mcp__SERVER__TOOL`, `mcp_SERVER_TOOL` or `SERVER_TOOL`."""
     name = tool.strip()
     for prefix, between in (("mcp__", "__"), ("mcp_", "_")):
         if name.startswith(prefix):
@@ -306,34 +292,31 @@ def kind_of(tool: str, arguments: Arguments) -> Kind:
 
 def path_of(arguments: Arguments) -> str:
     """The path a call names, as the model wrote it; empty where it names none."""
-    for name in _PATHS:
-        value = arguments.get(name)
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-    return ""
+    return _first_text(arguments, _PATHS)
 
 
 def paths_of(arguments: Arguments) -> list[str]:
-    """The paths that a call of a tool for files names: one, or those of a list of several."""
+    """The paths that a call names: one, or those of a list."""
     path = path_of(arguments)
     if path:
         return [path]
     several = arguments.get("files", arguments.get("paths"))
-    named = several[:FILES_OF_CALL] if isinstance(several, list) else []
-    return [one.strip() if isinstance(one, str) else path_of(as_object(one)) for one in named]
+    files = several[:FILES_OF_CALL] if isinstance(several, list) else []
+    return [file.strip() if isinstance(file, str) else path_of(as_object(file)) for file in files]
 
 
 def folder_of(arguments: Arguments) -> str:
     """The folder a search or listing names, empty where it names none."""
-    for name in _FOLDERS:
-        value = arguments.get(name)
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-    return ""
+    return _first_text(arguments, _FOLDERS)
+
+
+def _first_text(arguments: Arguments, names: tuple[str, ...]) -> str:
+    values = (arguments.get(name) for name in names)
+    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
 
 
 def command_of(arguments: Arguments) -> str:
-    """The command line a call runs; words of a list are joined, and `bash -lc TEXT` is the text."""
+    """The command line a call runs; a list of words is joined, and `bash -lc TEXT` is TEXT."""
     for name in _COMMANDS:
         value = arguments.get(name)
         if isinstance(value, str) and value.strip():
@@ -346,13 +329,11 @@ def command_of(arguments: Arguments) -> str:
 
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-"""How a path of Windows begins: with a drive, or with the name of a server."""
+"""How a Windows path begins: with a drive, or with the name of a server."""
 
 
 def name_of_file(path: str, root: str) -> str:
-    """The name a file has in reports: relative to the session's folder when it lies below it, without `.`
-    and `//`.
-    """
+    """The name of a file in reports: relative to the session's folder if it is below it, and normalized."""
     if not path:
         return ""
     fold: Callable[[str], str] = str
@@ -368,10 +349,9 @@ def name_of_file(path: str, root: str) -> str:
 
 
 def asked_range(arguments: Arguments) -> tuple[int | None, int | None]:
-    """The first line and the number of lines a read asks for, as the arguments say; None where they do not.
+    """The first line and the number of lines a read asks for; None where the arguments do not say.
 
-    Whether a client counts `offset` from 0 is not known here: what the text says of itself is looked at
-    first.
+    Some clients count `offset` from 0: callers look first at what the text says of itself.
     """
     pair = arguments.get("view_range")
     if isinstance(pair, list) and len(pair) == 2 and all(isinstance(bound, int) for bound in pair):

@@ -1,7 +1,7 @@
 """What clients put around a tool's text, and the marks they leave where they cut it.
 
-Everything here was seen in real records. A form that is not known leaves the text as it is, which costs a
-line more or less at an end and never a call.
+Everything here was seen in real records. In an unknown form the text stays as it is, which costs a line at
+one end at most.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ Who: TypeAlias = Literal["client", "tool", "server", "arguments"]
 class Unwrapped(msgspec.Struct, frozen=True):
     """A result without what the client put around it.
 
-    `body` is the tool's text, in pieces where something was cut out between them; `head_cut` says that
-    text is missing before the first piece, `half_end` that the last line of the last piece is cut inside, and
-    `exact` that the body ends where the lines of its file do. `lines` is how many lines the whole had, where
-    the client says it.
+    `body` is the tool's text, in pieces if something was cut out of its middle. `head_cut`: text is missing
+    before the first piece; `half_end`: the last line is cut inside; `exact`: the body ends with the lines of
+    its file. `lines` is how many lines the whole had, where the client says so.
     """
 
     body: tuple[str, ...]
@@ -44,12 +43,12 @@ _CUT_INSIDE = re.compile(
 _CUT_HEAD = re.compile(r"\A\.\.\.output truncated\.\.\.\n+(?:Full output saved to: [^\n]*\n+)?")
 _CUT_TAIL = re.compile(r"\n?(?:\[cut at [\d,]+ characters\]|\(Results truncated\.[^\n]*\))\s*\Z")
 _CUT_SEARCH = re.compile(r"\n---\n\[[\d,]+ lines? truncated\] \.\.\.\s*\Z")
-"""How Qwen ends a search that it cut inside of a line."""
+"""Qwen ends a search with this that it cut inside a line."""
 _CUT_NOTE = re.compile(
     r"\n\n\.\.\.[\d,]+ (?:bytes|lines|chars) truncated\.\.\.\n\n"
     r"The tool call succeeded but the output was truncated\.[\s\S]{0,2000}\Z"
 )
-"""How opencode ended a long output before version 1.2."""
+"""opencode before version 1.2 ended a long output with this."""
 _KEPT_AT = re.compile(
     r"(?:[Ff]ull output (?:has been )?saved to|For full output see|Full output available at|"
     r"Output has been saved to|output saved to): ?(\S{1,1000})"
@@ -84,7 +83,7 @@ _RETURNED = re.compile(
 _ELIDED = re.compile(
     r"\n</output_head>\n<elided_chars>\n(\d+ characters) elided\n</elided_chars>\n<output_tail>\n"
 )
-"""How mini-swe-agent cuts an output."""
+"""mini-swe-agent cuts an output with this."""
 _NUMBERED_FILE_END = re.compile(r"\n\n\([^\n]*\)\n</content>[\s\S]{0,4000}\Z")
 
 
@@ -121,7 +120,7 @@ def unwrap(text: str) -> Unwrapped:
         body = body[: ending.start()].removesuffix("...")
     pieces = tuple(_CUT_INSIDE.split(body)) if _CUT_INSIDE.search(body) else (body,)
     cut_here = by_client or bool(head) or bool(tail) or len(pieces) > 1
-    # The mark of a cut is the client's, except where a tool of a framework cuts its own reply.
+    # A mark inside is the client's, unless a tool of a framework cut its own reply ("[... ").
     return Unwrapped(
         pieces,
         cut_here,
@@ -136,9 +135,7 @@ def unwrap(text: str) -> Unwrapped:
 
 
 def _of_json(text: str) -> tuple[str, int | None]:
-    """The output in a result that is an object with it, as older versions of Codex send it, and its exit
-    code.
-    """
+    """The output and the exit code in a JSON object, as older versions of Codex send it."""
     try:
         whole = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -156,9 +153,7 @@ def _without_reminders(text: str) -> str:
 
 
 def _clients(body: str) -> tuple[str, bool, int | None]:
-    """The text inside of Gemini's, Qwen's, Inspect's and opencode's wrappings; whether it was cut; the
-    exit code.
-    """
+    """The text inside the wrappings of several clients, whether it was cut, and the exit code."""
     cut = False
     code: int | None = None
     if body.startswith("Output too large. Showing first"):
@@ -212,7 +207,7 @@ _FAILED = re.compile(
 
 
 def says_error(text: str, exit_code: int | None) -> bool:
-    """Whether a result is a failure by its own words or its exit code, where the record does not say."""
+    """Whether a result is a failure by its words or its exit code, where the record does not say."""
     if exit_code is not None and exit_code != 0:
         return True
     return bool(_FAILED.match(text))
@@ -224,7 +219,7 @@ _STATED_CUT = re.compile(
 
 
 def stated_cut(text: str) -> tuple[int, str] | None:
-    """How much a mark in a result says was cut, and of what: characters, tokens or lines."""
+    """How much was cut, as a mark in the result says, and of what: characters, tokens or lines."""
     marks = (_CUT_INSIDE, _CUT_SEARCH, _CUT_NOTE, _ELIDED)
     cuts = (cut for mark in marks for cut in mark.finditer(text))
     match = next((said for cut in cuts if (said := _STATED_CUT.search(cut[0]))), None)

@@ -1,11 +1,12 @@
-"""What sessions lost, repeated, leaked or wasted: one detector for each kind of finding.
+"""What sessions lost, repeated, leaked or wasted: a detector for each kind of finding.
 
-Here is what they have in common: a bounded list of what they found, and lines with their places in files.
+Here is what detectors share: a bounded list of findings, and the lines of a result with their places in
+files.
 
-Knows: what is written in results and what the model wrote afterwards, each seen once as it passes.
+Knows: the text of results and what the model wrote afterwards, each seen once.
 Does not know: records, reports, or what a text means: no model judges.
-May be touched: a new kind is a class with the methods of `Detector` and a word in `normal_form.FINDINGS`;
-    `audit` makes it.
+May be touched: freely. A new kind is a class with the methods of `Detector`, made in `audit`, and a row in
+    `normal_form.FINDINGS`.
 """
 
 from __future__ import annotations
@@ -23,28 +24,28 @@ from readroom.limits.lens import EXCERPT_CHARS, HELD_LINES_OF_CALL, Bounds
 
 
 class Listing:
-    """A detector that lists what it finds in results, in bounds, and takes no notice of what else passes."""
+    """A detector that lists what it finds in results, up to a limit."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._most = bounds.findings
         self._rows: list[Finding] = []
         self.left_out = 0
-        """Findings beyond those that are listed."""
+        """How many findings were too many to list."""
 
     @property
     def held(self) -> int:
-        """What its findings take, in remembered lines."""
+        """The memory of its findings, in remembered lines."""
         return len(self._rows) * HELD_LINES_OF_CALL
 
     def model(self, text: str) -> None:
-        """What the model says is not looked at."""
+        """What the model says is ignored."""
 
     def findings(self) -> Iterator[Finding]:
-        """What was found."""
+        """The findings."""
         return iter(self._rows)
 
     def _add(self, finding: Finding) -> bool:
-        """Keep one more; False when there are too many."""
+        """List one more; False if there are too many."""
         if len(self._rows) >= self._most:
             self.left_out += 1
             return False
@@ -62,15 +63,13 @@ def finding_about(
     lines: tuple[int, int] = (0, 0),
     quoted: str = "",
 ) -> Finding:
-    """A finding about a result, in its file unless another is named."""
+    """A finding about a result, by default in its file."""
     file = result.seen.file if file is None else file
     return Finding("", kind, result.number, result.turn, file, *lines, tokens, 0, what, quoted)
 
 
 class Place(msgspec.Struct, frozen=True):
-    """A line of text the model read; `line` is 0 where its number is not known, as in the output of a
-    command.
-    """
+    """A line the model read; `line` is 0 if its number is unknown, as in the output of a command."""
 
     file: str
     line: int
@@ -78,15 +77,15 @@ class Place(msgspec.Struct, frozen=True):
 
 
 def places(result: Result) -> Iterator[Place]:
-    """Every line of a result, once, with its place where that is known."""
+    """Every line of a result, once, with its place if that is known."""
     seen = result.seen
     for run in seen.runs:
         for number, text in enumerate(run.lines, run.first):
             yield Place(run.file, number, text)
     wide = iter(seen.wide)
-    # Of several commands only some may say which lines they print: the others' are in no file that is known.
-    told = {hash(text) for run in seen.runs for text in run.lines} if seen.kind == "command" else set()
-    if seen.runs and not seen.wide and not told:
+    # Of several commands, some may print lines of unknown files.
+    shown = {hash(text) for run in seen.runs for text in run.lines} if seen.kind == "command" else set()
+    if seen.runs and not seen.wide and not shown:
         return
     for text in seen.text.split("\n"):
         if len(text) >= WIDE_CHARS:
@@ -94,7 +93,7 @@ def places(result: Result) -> Iterator[Place]:
             yield Place(file, line, text)
         elif not seen.runs:
             yield Place(seen.file, 0, text)
-        elif told and not any(hash(end) in told for end in _ends(text)):
+        elif shown and not any(hash(end) in shown for end in _ends(text)):
             yield Place("", 0, text)
 
 
@@ -102,7 +101,7 @@ _LEADS = re.compile(r"[:\t-]")
 
 
 def _ends(text: str) -> Iterator[str]:
-    """A line, and what is left of it behind a path or a number that a command may put before it."""
+    """A line, and what is left of it after a path or a number that a command may put in front."""
     yield text.removesuffix("\r")
     for lead in islice(_LEADS.finditer(text), 8):
         yield text[lead.end() :].removesuffix("\r")

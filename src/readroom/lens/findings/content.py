@@ -1,16 +1,14 @@
-"""What stood in results: what should not have been read at all, and what was cut away.
+"""What was in results: what should not have been read, and what was cut away.
 
-The first is secrets, files that policy denies, hidden characters, text that addresses the model; of the
-second, whether the rest could be seen, and what stood in it, error lines first.
-What was cut away is in the record only where the client keeps the whole for the screen, or beside the
-record where it keeps it in a file; otherwise the finding says that nobody can tell.
+What should not have been read: secrets, files that policy denies, hidden characters, text that addresses the
+model. Of what was cut away: whether the model could see the rest, and what was in it, error lines first. That
+is known only if the client keeps the whole output for its screen, or in a file beside the record.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +19,7 @@ from readroom.lens.evidence.wrapping import stated_cut, unwrap
 from readroom.lens.findings import Listing, Place, excerpt, finding_about, places
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import Finding, FindingKind, counted
+from readroom.lens.records.stream import file_beside
 from readroom.lens.sessions import Result
 from readroom.limits.lens import KEPT_FILE_BYTES, KEPT_FOLDERS, Bounds
 from readroom.paths import normalize
@@ -34,7 +33,7 @@ _NEVER_READ = frozenset({"list", "agent", "other"})
 
 
 class Secrets(Listing):
-    """Secrets in results; each is told by its place and kind and never quoted."""
+    """Secrets in results; each is named by its place and kind and never quoted."""
 
     def __init__(self, scanner: SecretScanner, bounds: Bounds) -> None:
         super().__init__(bounds)
@@ -50,14 +49,14 @@ class Secrets(Listing):
 
 
 class Denied(Listing):
-    """Files that the policy of today denies."""
+    """Files that today's policy denies."""
 
     def __init__(self, rules: Rules, bounds: Bounds) -> None:
         super().__init__(bounds)
         self._rules = rules
 
     def result(self, result: Result) -> None:
-        """Ask the rules about every file of which lines were shown."""
+        """Ask the rules about every file that was shown."""
         spans = {
             run.file: (run.first, run.last, len("\n".join(run.lines))) for run in reversed(result.seen.runs)
         }
@@ -84,22 +83,21 @@ class Denied(Listing):
 
 _NUMBER = "(?:[0-79]|[1-9][0-9]{1,2})?"
 _COLOURS = re.compile(f"\x1b\\[(?:(?:{_NUMBER};)*+{_NUMBER}m|K)")
-"""What programs colour their output with: of these numbers 8 alone hides text."""
+"""Colours in the output of programs; of these numbers only 8 hides text."""
 
 
 _SEEN = "[^\x00-\x7f\u200b-\u200f\u2060-\u206f\ufeff]"
 _JOINERS = re.compile(f"(?<={_SEEN})[\u200c\u200d](?={_SEEN})")
-"""Between letters of Persian and of many scripts of India, and between the parts of a picture, one of them is
-spelling.
+"""One joiner is correct spelling between letters of Persian and many scripts of India, and inside an emoji.
 """
 
 
 def _without_usual(place: Place) -> str:
-    """A line without what is unseen in it and hides nothing."""
+    """A line without invisible characters that hide nothing."""
     text = _COLOURS.sub("", place.text) if "\x1b" in place.text else place.text
     if text.isascii():
         return text
-    first = place.line <= 1  # a byte order mark is the file's, not the line's
+    first = place.line <= 1  # a byte order mark belongs to the file
     return _JOINERS.sub("", text.removeprefix("\ufeff") if first else text)
 
 
@@ -141,7 +139,7 @@ class Instructions(Listing):
 
     def result(self, result: Result) -> None:
         """Scan the lines of a result that came out of files or commands."""
-        # RE2 looks through a whole result in a tenth of the time; it tells where one look is enough.
+        # RE2 searches the whole result in a tenth of the time; most have no match.
         if result.seen.kind in _NEVER_READ or not holds(
             result.seen.text.encode("utf-8", "replace"), _ADDRESSES.pattern
         ):
@@ -161,13 +159,13 @@ def _at(result: Result, kind: FindingKind, place: Place, what: str, quoted: str)
 _EXCERPTS = 3
 
 _TELLING = "|".join((*TIERS, f"(?:{WEAK})"))
-"""Found in every line that says what failed."""
+"""Matches every line that says what failed."""
 
 _PERSISTED_IN_PART = "\n... command output truncated for persistence ...\n"
-"""Where Codex keeps less of a long output than it had."""
+"""Codex writes this where it kept only part of a long output."""
 
 KeptText = Callable[[str], str]
-"""The text of a file in which a client kept a whole output, empty where there is none."""
+"""From the path that a record names to the whole output kept there, or empty."""
 
 
 class Cuts(Listing):
@@ -176,11 +174,11 @@ class Cuts(Listing):
     def __init__(self, kept_text: KeptText, bounds: Bounds) -> None:
         super().__init__(bounds)
         self._kept_text = kept_text
-        self._kept: dict[str, int] = {}  # where the whole is, and the finding that says so
+        self._kept: dict[str, int] = {}  # where the whole output is, and the index of its finding
         self._later: set[str] = set()
 
     def model(self, text: str) -> None:
-        """A model that names where the whole is kept has gone to see it."""
+        """A model that names the file with the whole output went to see it."""
         if self._kept:
             self._later.update(path for path in self._kept if path in text)
 
@@ -208,13 +206,13 @@ class Cuts(Listing):
             self._kept[result.seen.kept_at] = len(self._rows) - 1
 
     def findings(self) -> Iterator[Finding]:
-        """What was found, without what the model went to see where the whole is kept."""
+        """The findings, without cuts whose whole output the model went to see."""
         gone_to = {self._kept[path] for path in self._later}
         return (finding for index, finding in enumerate(self._rows) if index not in gone_to)
 
 
 def _rest(result: Result) -> str:
-    """How the rest of a result could have been seen."""
+    """How the model could have seen the rest of a result."""
     if result.seen.kept_at:
         return f", the whole is kept at {result.seen.kept_at}"
     return (
@@ -223,7 +221,7 @@ def _rest(result: Result) -> str:
 
 
 def _as_stated(result: Result) -> tuple[int, str]:
-    """What was cut where nobody kept it, as its mark says: with tokens as dense as in what was shown."""
+    """How much was cut, as the mark of the cut says; tokens are estimated from the shown part."""
     stated = stated_cut(result.returned.text)
     if stated is None:
         return 0, "an unknown part"
@@ -233,8 +231,8 @@ def _as_stated(result: Result) -> tuple[int, str]:
 
 
 def _errors(lines: list[str]) -> list[str]:
-    """The lines that say what failed; where none is sure to, those with a word for it."""
-    # Seventy rules for each of thousands of lines took half of an audit: one pattern says which may fit.
+    """The lines that say what failed, or else those with a word for failure."""
+    # Seventy rules for each of thousands of lines took half of an audit: one pattern says which may match.
     heads = ((line, line[:WIDE_CHARS]) for line in lines)
     telling = ((line, head) for line, head in heads if holds(head.encode("utf-8", "replace"), _TELLING))
     weighed = [(line, seen.weight) for line, head in telling if (seen := clue(head))]
@@ -243,7 +241,7 @@ def _errors(lines: list[str]) -> list[str]:
 
 
 def _lost_lines(whole: str, shown: str) -> list[str]:
-    """The lines of the whole that the shown text does not have, as often as it does not have them."""
+    """The lines of `whole` that are missing in `shown`, each as often as it is missing."""
     counts: dict[str, int] = {}
     for line in shown.split("\n"):
         counts[line.strip()] = counts.get(line.strip(), 0) + 1
@@ -258,33 +256,33 @@ def _lost_lines(whole: str, shown: str) -> list[str]:
 
 
 # -----------------------------------------------------------------------------
-# Whole outputs that a client keeps in files beside its records, found by their names and never by paths.
+# Whole outputs that a client keeps in files near its record.
 #
-# A record names such a file by an absolute path of the machine it was written on. The path is not followed:
-# a file of that name is looked for in the folders where clients keep them, near the record.
+# The record names such a file by an absolute path of the machine it was written on. That path is not
+# followed: only its last name is looked for, in the folders near the record where clients keep outputs.
 # -----------------------------------------------------------------------------
 
 _FOLDERS = frozenset({"tool-outputs", "tool-output", "tool-results", "tmp"})
 
 
-def kept_beside(record: Path) -> Callable[[str], str]:
-    """What gives the text of a file that a client kept near `record`; empty where there is none."""
+def kept_beside(record: Path) -> KeptText:
+    """A function from the path in a record to the text of the file kept near `record`, or empty."""
 
     def text(path: str) -> str:
         name = path.replace("\\", "/").rpartition("/")[2]
         if not name or name in (".", "..") or "\0" in name or len(name) > 255:
             return ""
         for folder in _folders(record):
-            content = _read(os.path.join(folder, name))
-            if content:
-                return content
+            with suppress(OSError):
+                if content := file_beside(Path(folder, name), KEPT_FILE_BYTES):
+                    return content.decode("utf-8", "replace")
         return ""
 
     return text
 
 
 def _folders(record: Path) -> list[str]:
-    """The folders near a record in which its client keeps outputs, and those inside of them."""
+    """The folders near a record in which its client keeps outputs, and the folders in them."""
     folders: list[str] = []
     nearby = [record.parent / record.stem, *list(record.parents)[:5]]
     for place in nearby:
@@ -297,14 +295,3 @@ def _folders(record: Path) -> list[str]:
                 inner = sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
                 folders += inner[: KEPT_FOLDERS - len(folders)]
     return folders
-
-
-def _read(path: str) -> str:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return ""
-    with os.fdopen(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return ""
-        return stream.read(KEPT_FILE_BYTES).decode("utf-8", "replace")

@@ -1,8 +1,8 @@
-"""Secrets in lines of text, found by the detect-secrets library where it is installed.
+"""Secrets in lines of text, found by the detect-secrets library if it is installed.
 
-Its detectors are called one by one on lines that hold a word or a shape that one of them needs, so that a
-million lines of code cost no more than a search. Those that go by entropy alone are left out: hashes and
-minified code are not secrets. Nothing is verified, so nothing leaves the machine.
+Its detectors run only on lines with a word or a shape that one of them needs, so that a million lines of code
+cost no more than a search. Detectors that go by entropy alone are left out: hashes and minified code are not
+secrets. Nothing is verified, so nothing leaves the machine.
 """
 
 from __future__ import annotations
@@ -18,14 +18,11 @@ from readroom.errors import MissingProgram
 from readroom.extras import install
 
 _LEFT_OUT = frozenset(
-    {
-        "Base64HighEntropyString",
-        "HexHighEntropyString",
-        "IPPublicDetector",
-        "SoftlayerDetector",
+    [
+        "Base64HighEntropyString", "HexHighEntropyString", "IPPublicDetector", "SoftlayerDetector",
         "CloudantDetector",
-    }
-)
+    ]
+)  # fmt: skip
 
 _MAYBE = re2.compile(
     r"(?i)(?:pass|secret|token|api_?-?key|access_?key|private_?-?key|pwd|credential|auth|contrase)"
@@ -34,17 +31,17 @@ _MAYBE = re2.compile(
     r"|AKIA|ASIA|ABIA|ACCA|gh[pousr]_|glpat-|gldt-|xox[a-z]-|sk-|sk_|rk_|sq0|npm_|pypi-|AC[0-9a-f]{32}|SK[0-9a-z]{32}"
     r"|-us[0-9]{1,2}\b|SG\.|eyJ|AKC|AP[0-9A-F]|hooks\.slack|://[^\s/:@]{1,200}:[^\s/@]{1,200}@|[MNO][A-Za-z\d_-]{23,25}\.|[0-9]{8,10}:[0-9A-Za-z_-]{35}"
 )
-"""What a line must hold before any detector is asked; RE2 looks at a line in a few microseconds."""
+"""What a line must have before detectors run; RE2 needs a few microseconds for it."""
 
 _WINDOW = 400
-"""Characters of a long line that are looked at around what may be one."""
+"""Characters of a long line that are searched around a possible secret."""
 
 _WINDOWS_OF_LINE = 200
-"""Places looked at in one line: a minified megabyte has thousands of words that may be one."""
+"""Places searched in one line: a minified megabyte has thousands of possible secrets."""
 
 
 class SecretScanner:
-    """Says which kinds of secrets a line holds."""
+    """Finds which kinds of secrets a line holds."""
 
     def __init__(self) -> None:
         """Load the library.
@@ -70,14 +67,14 @@ class SecretScanner:
     def _of(self, file: str, text: str) -> list[str]:
         kinds = []
         for detector in self._detectors:
-            # `analyze_string` finds and never verifies: that would ask the services whose keys they are.
-            # The detector of keywords needs the name of the file, and has nothing to verify with.
+            # `analyze_string` never verifies: that would send keys to the services that they are for.
+            # The detector of keywords needs the name of the file, and cannot verify.
             if type(detector).__name__ == "KeywordDetector":
                 secrets = detector.analyze_line(filename=_name(file), line=text, line_number=1)
                 real = any(_is_real(secret.secret_value or "", text) for secret in secrets)
             else:
                 shape = _SHAPES.get(type(detector).__name__)
-                real = any(shape is None or shape.search(found) for found in detector.analyze_string(text))
+                real = any(shape is None or shape.search(secret) for secret in detector.analyze_string(text))
             if real:
                 kinds.append(str(detector.secret_type))
         return kinds
@@ -89,21 +86,19 @@ _CODE = re.compile(
 
 
 def _name(file: str) -> str:
-    """The name the library sees: a value without quotes counts in settings, and what is not a code may be
-    settings.
-    """
+    """The name that the library is given: in settings a value without quotes counts, in code it does not."""
     return file if _CODE.search(file) else "settings.yaml"
 
 
 _SHAPES = {
-    # Of 35 random characters some are figures, and some capitals: a number before a long word has neither.
+    # 35 random characters have digits and capitals; a number before a long word has neither.
     "TelegramBotTokenDetector": re.compile(r":(?=.*[0-9])(?=.*[a-z])(?=.*[A-Z])"),
-    # `USER:PASS@HOST` and `postgres:postgres@localhost` of documentation are nobody's.
+    # Documentation has `USER:PASS@HOST` and `postgres:postgres@localhost`.
     "BasicAuthDetector": re.compile(
         r"\A(?!(?:[A-Z_]+|(?i:pass(?:word)?|passwd|secret|user|root|admin|postgres|mysql|example|test))\Z)[^<{$%]"
     ),
 }
-"""What values of these kinds have that are somebody's."""
+"""What real secrets of these kinds have."""
 
 
 def _is_real(secret: str, line: str) -> bool:

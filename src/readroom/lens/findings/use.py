@@ -1,12 +1,11 @@
-"""What became of what was read: quoted, edited or named afterwards, shown again, or never used.
+"""What became of what was read: quoted, edited or named later, shown again, or never used.
 
-A line counts as used when the model later writes it (in an edit, a quotation, a command), names its
-number with the file, names the file that a search showed it of, or writes a word that stands in no other
-line of that result. The measure is
-generous: what is told as unused was neither written nor named in any way a program can see.
+A line counts as used if the model later writes it (in an edit, a quotation, a command), names its number with
+the file, names the file in which a search found it, or writes a word that is in no other line of that result.
+The measure is generous: what is called unused was neither written nor named in any way a program can see.
 
-Tokens for nothing are also edits that failed, with what they and their retries cost, searches that flooded,
-and lines that were shown again, in view or after a compaction threw them away.
+Also wasted are failed edits and their retries, searches that flood, and lines shown again, in view or after a
+compaction threw them away.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ from readroom.limits.lens import (
 from readroom.text.tokens import estimate
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
-_LEAST_LINE = 8
-"""A shorter line (`}`, `else:`) is written by chance."""
+LEAST_LINE_CHARS = 8
+"""A shorter line (`}`, `else:`) may be written by chance."""
 
 
 class _Watched(msgspec.Struct):
-    """A result that is watched: which of its lines, counted from 0, came up later.
+    """A watched result: which of its lines, counted from 0, were used later.
 
-    `lines` are the first and the last of its file, 0 where it shows others or none; `whole` says that the
-    file was asked for without a range.
+    `lines` are the first and the last line of its file, 0 if it shows other files or none; `whole`: the file
+    was asked for without a range.
     """
 
     result: Result
@@ -52,17 +51,17 @@ class _Watched(msgspec.Struct):
 
 
 _NUMBER_BITS = 20
-"""Of the number of a line within a result, beside the number of the result."""
+"""Bits for the number of a line in its result, below those for the number of the result."""
 
 
 class _Index:
-    """Where texts stand, by their hashes: in which watched result, and in which of its lines."""
+    """Where texts are, by their hashes: in which watched result, and in which line."""
 
     def __init__(self) -> None:
         self._places: dict[int, int | list[int]] = {}
 
     def add(self, key: int, watched: int, number: int) -> None:
-        """A text stands there."""
+        """Note where a text is."""
         place = watched << _NUMBER_BITS | number
         before = self._places.get(key)
         if before is None:
@@ -73,7 +72,7 @@ class _Index:
             self._places[key] = [before, place]
 
     def of(self, keys: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Results and lines in which one of these stands."""
+        """Results and lines that have one of these texts."""
         for key in keys:
             known = self._places.get(key)
             if known is not None:
@@ -81,10 +80,11 @@ class _Index:
                     yield place >> _NUMBER_BITS, place & ((1 << _NUMBER_BITS) - 1)
 
 
-class Use:
-    """Whole files read for a few lines, and output nobody came back to."""
+class Use(Listing):
+    """Whole files read for a few lines, and output that was never used."""
 
     def __init__(self, bounds: Bounds) -> None:
+        super().__init__(bounds)
         self._bounds = bounds
         self._watched: list[_Watched] = []
         self._lines = _Index()
@@ -94,20 +94,15 @@ class Use:
         self._remembered = 0
 
     @property
-    def left_out(self) -> int:
-        """Large results that were not watched: whether they were used is not known."""
-        return 0
-
-    @property
     def held(self) -> int:
-        """The lines and words that are waited for, and of whose results."""
+        """The memory of watched results, in remembered lines."""
         return self._remembered + len(self._watched) * HELD_LINES_OF_CALL
 
     def model(self, text: str) -> None:
         """What the model writes uses what it read before."""
         if not self._watched:
             return
-        lines = {hash(line.strip()) for line in text.split("\n") if len(line.strip()) >= _LEAST_LINE}
+        lines = {hash(line.strip()) for line in text.split("\n") if len(line.strip()) >= LEAST_LINE_CHARS}
         words = set(map(hash, _WORD.findall(text)))
         paths = {hash(path) for token in _PATH.findall(text) for path in _ends(token)}
         for places in (self._lines.of(lines), self._words.of(words), self._paths.of(paths)):
@@ -134,11 +129,11 @@ class Use:
         lines: dict[int, int] = {}
         words: dict[int, int] = {}
         repeated: set[int] = set()
-        # A word that also stands in the call is what the model knew before, and says nothing.
+        # A word of the call itself was known before.
         known = set(map(hash, _WORD.findall(str(result.called.arguments)[:RESULT_CHARS])))
         rows = [line for run in seen.runs for line in run.lines] or seen.text.split("\n")
         for number, line in enumerate(rows):
-            if len(line.strip()) >= _LEAST_LINE:
+            if len(line.strip()) >= LEAST_LINE_CHARS:
                 lines[hash(line.strip())] = number
             for word in set(map(hash, _WORD.findall(line[:2000]))) - known - repeated:
                 if word in words:
@@ -162,7 +157,7 @@ class Use:
         self._watched.append(watched)
 
     def findings(self) -> Iterator[Finding]:
-        """What was never used, and what was used in small part."""
+        """What was never used, or only in small part."""
         for watched in self._watched:
             seen = watched.result.seen
             used = len(watched.used)
@@ -179,13 +174,13 @@ class Use:
 
 
 _PATH = re.compile(r"[^\s\"'`:;,()<>|&=*]{3,300}")
-"""What may be a path in what the model writes."""
+"""A possible path in what the model writes."""
 
 _PATH_DEPTH = 12
 
 
 def _ends(token: str) -> Iterator[str]:
-    """A path, and what is left of it behind each of its first folders: it may be absolute."""
+    """A path, and what is left of it after each of its first folders: it may be absolute."""
     path = token.replace("\\", "/")
     for _ in range(_PATH_DEPTH):
         yield path
@@ -195,7 +190,7 @@ def _ends(token: str) -> Iterator[str]:
 
 
 def _files(result: Result) -> dict[int, int]:
-    """The files that a search shows, each with its first line in the result: who opens one has used it."""
+    """The files in the result of a search, each with its first line there: opening one uses it."""
     files: dict[int, int] = {}
     number = 0
     for run in result.seen.runs:
@@ -206,7 +201,7 @@ def _files(result: Result) -> dict[int, int]:
 
 
 def result_of(result: Result) -> Result:
-    """A result without its texts: what is watched must not keep them in memory."""
+    """A result without its texts, so that watching it does not keep them in memory."""
     seen = result.seen
     return msgspec.structs.replace(
         result,
@@ -219,7 +214,7 @@ def result_of(result: Result) -> Result:
 
 
 def _span(result: Result) -> tuple[int, int]:
-    """The lines of its file that a result shows, from the first to the last."""
+    """The first and the last line of its file that a result shows."""
     runs = result.seen.runs
     if not runs or any(run.file != result.seen.file for run in runs):
         return 0, 0
@@ -227,7 +222,7 @@ def _span(result: Result) -> tuple[int, int]:
 
 
 def _is_whole(result: Result) -> bool:
-    """Whether a file was asked for from its first line on, without an end."""
+    """Whether a file was asked for from the first line and without an end."""
     seen = result.seen
     if len(seen.runs) != 1 or seen.runs[0].first != 1:
         return False
@@ -238,7 +233,7 @@ def _is_whole(result: Result) -> bool:
 
 
 class FailedEdits(Listing):
-    """Edits that failed, each run of failures on one file as one finding."""
+    """Failed edits; consecutive failures on a file are one finding."""
 
     def __init__(self, bounds: Bounds) -> None:
         super().__init__(bounds)
@@ -292,16 +287,14 @@ class Floods(Listing):
 
 
 _NAMED = 5
-"""Places that are named of lines that do not follow each other."""
+"""How many separate places are named."""
 
 _LEAST_LINES = 3
-"""Fewer lines in a row are the context of something new and not a repetition: a file that is read after a
-search has the matches again.
-"""
+"""Fewer lines in a row are no repetition: a file that is read after a search has the matches again."""
 
 
 class Repeats(Listing):
-    """Unchanged lines shown again; `kind` says whether while in view, or since a compaction."""
+    """Unchanged lines shown again, while in view or after a compaction."""
 
     def result(self, result: Result) -> None:
         """Take what the session remembers of each line."""
@@ -319,7 +312,7 @@ class Repeats(Listing):
 
 
 def _which(spans: list[Lines]) -> str:
-    """Which lines these are, where they are not all from the first to the last of them."""
+    """The places of lines that are not all lines from the first to the last."""
     if len(spans) == 1:
         return ""
     named = ", ".join(
@@ -334,7 +327,7 @@ def _repeated(
     count = sum(span.last - span.first + 1 for span in spans)
     lines = [texts.get((file, number), "") for span in spans for number in range(span.first, span.last + 1)]
     text = "\n".join(lines)
-    # Of our own ledger only tokens of the whole reply are known.
+    # In our own ledger only the tokens of the whole reply are known.
     total = sum(span.last - span.first + 1 for span in result.again)
     tokens = estimate(text) if text.strip() else round(result.tokens * count / max(1, total))
     kind: FindingKind = "repeated" if again == "in view" else "reread"

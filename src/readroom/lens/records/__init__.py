@@ -1,9 +1,9 @@
-"""Session records of agents: where they are, whose a file is, and what it tells, as one stream of events.
+"""Session records of agents: where they are, which client wrote a file, and its events.
 
-Knows: where clients keep records, their forms, one module a client, and how to read any size of them in
-    bounded memory.
-Does not know: what the events are used for; a reader knows nothing of the others.
-May be touched: the tables here, for a new client: a module with `recognises` and `read`, and a row.
+Knows: where clients keep records, and their formats, one module for each client. A record of any size is read
+    in bounded memory.
+Does not know: what the events are used for. Readers do not know each other.
+May be touched: freely. A new client is a module with `recognises` and `read`, and a row in a table here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from readroom.lens.records import (
     codex,
     gemini_cli,
     messages,
-    mini_swe_agent,
     openai_agents,
     opencode,
     otel,
@@ -35,20 +34,17 @@ from readroom.lens.records.values import NotReadable, Object, as_object, decode
 from readroom.limits.lens import BOUNDS, RECORD_SNIFF_LINES, RECORDS_FOUND, Bounds
 
 _SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval", ".db", ".sqlite", ".sqlite3"})
-"""Endings of records; other files below a folder are not opened."""
+"""Suffixes of records; other files below a folder are not opened."""
 
 _NEVER = frozenset({"node_modules", ".git", "tool-results", "tool-outputs", "tool-output", "__pycache__"})
 
 
 VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "PWD")
-"""With which people say where clients keep their records, and shells by what name they went to the current
-folder.
-"""
+"""Variables that say where clients keep records, and by what name the shell went to the current folder."""
 
 
 def records(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files that may be records: each file that is given, and in folders those with the ending of
-    one, sorted.
+    """The files that may be records: those named, and sorted, those in named folders with the right suffix.
 
     Links in folders are not followed.
     """
@@ -65,7 +61,7 @@ def _below(folder: Path) -> Iterator[Path]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _NEVER)
         if os.path.basename(place) == "storage" and {"session", "message", "part"} <= {*folders}:
-            folders[:] = ["session"]  # of opencode before it had a database: the rest belongs to these
+            folders[:] = ["session"]  # of older opencode: the other two belong to these
         if "opencode.db" in files and "storage" in folders:
             folders.remove("storage")  # the database has what was there
         for name in sorted(files):
@@ -75,18 +71,15 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def names_of(folder: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The names under which clients may know a folder: its own, and that by which a shell went there over a
-    link.
-    """
+    """The names by which clients may know a folder: its real path, and the shell's path through a link."""
     real, shell = os.path.realpath(folder), environment.get("PWD", "")
     return (real, shell) if shell != real and os.path.realpath(shell) == real else (real,)
 
 
 def of_folder(names: Sequence[str], home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Where clients keep the sessions of one folder, as far as the names of their folders say.
+    """Where clients keep the sessions of one folder.
 
-    Codex and opencode keep those of all folders together: what is found there still has to be asked for
-    its folder.
+    Codex and opencode keep the sessions of all folders together, so records there must still be filtered.
     """
     slugs = [re.sub(r"[^A-Za-z0-9]", "-", name) for name in names]
     claude = Path(environment.get("CLAUDE_CONFIG_DIR") or home / ".claude")
@@ -106,15 +99,9 @@ def of_folder(names: Sequence[str], home: Path, environment: Mapping[str, str]) 
 def _gemini(base: Path, names: Sequence[str]) -> Iterator[Path]:
     if not base.is_dir():
         return
-    for place in sorted(base.iterdir()):
-        root = place / ".project_root"
-        try:
-            with root.open("rb") as stream:
-                named = stream.read(4096).decode("utf-8", "replace").strip()
-        except OSError:
-            continue
-        if named in names:
-            yield place / "chats"
+    for project in sorted(base.iterdir()):
+        if gemini_cli.root_of(project) in names:
+            yield project / "chats"
 
 
 __all__ = ["NotReadable", "Unknown", "read"]
@@ -131,33 +118,33 @@ LINE_READERS: tuple[tuple[Callable[[Object], bool], LineReader], ...] = (
     (openai_agents.recognises, openai_agents.read),
     (otel.recognises, otel.read),
 )
-"""By what a line says; the narrower forms first."""
+"""Chosen by what a line says; the narrower formats first."""
 
 LIST_READERS: tuple[tuple[Callable[[Object], bool], ElementReader], ...] = (
     (pydantic_ai.recognises, pydantic_ai.read),
     (claude_code.recognises, claude_code.read_list),
     (messages.recognises, messages.read),
 )
-"""By what an element of a list says."""
+"""Chosen by what an element of a list says."""
 
 DATABASES: tuple[tuple[set[str], Callable[[Path, Bounds], Iterator[Event]]], ...] = (
     (opencode.TABLES, opencode.read),
     (openai_agents.TABLES, openai_agents.read_database),
     (readroom_ledger.TABLES, readroom_ledger.read_database),
 )
-"""By the tables a database has."""
+"""Chosen by the tables of a database."""
 
 
 class Unknown(Exception):
-    """A file that is not the record of a client that is known here."""
+    """The file is not the record of a known client."""
 
 
 def read(path: Path, bounds: Bounds = BOUNDS) -> Iterator[Event]:
-    """What the record at `path` tells, in order.
+    """The events of the record at `path`, in order.
 
     Raises:
-        Unknown: It is not a record, or of a client that is not known.
-        NotReadable: It is one, and cannot be read at all.
+        Unknown: It is not a record, or of an unknown client.
+        NotReadable: It is a record, but cannot be read at all.
         OSError: It cannot be opened.
     """
     if not S_ISREG(path.stat().st_mode):
@@ -176,7 +163,10 @@ def _events(path: Path, bounds: Bounds) -> Iterator[Event]:
         return inspect_logs.read(path, bounds)
     if not head.strip():
         raise Unknown("empty")
-    return _json(path, bounds)
+    events = _as_lines(path, bounds) or _as_document(path, bounds)
+    if events is None:
+        raise Unknown("not a record of a client that is known")
+    return events
 
 
 def _database(path: Path, bounds: Bounds) -> Iterator[Event]:
@@ -188,15 +178,8 @@ def _database(path: Path, bounds: Bounds) -> Iterator[Event]:
     raise Unknown("a database of something else")
 
 
-def _json(path: Path, bounds: Bounds) -> Iterator[Event]:
-    events = _as_lines(path, bounds) or _as_document(path, bounds)
-    if events is None:
-        raise Unknown("not a record of a client that is known")
-    return events
-
-
 def _as_lines(path: Path, bounds: Bounds) -> Iterator[Event] | None:
-    """The events of a file of lines, when one of its first lines is of a known client."""
+    """The events of a file of lines, if one of the first lines is of a known client."""
     with opened(path) as stream:
         for seen, line in enumerate(lines(stream), 1):
             if isinstance(line, Line) and isinstance(line.value, dict):
@@ -216,12 +199,12 @@ def _of_lines(path: Path, reader: LineReader, bounds: Bounds) -> Iterator[Event]
 
 
 def _with_place(
-    path: Path, reader: LineReader, found: Iterable[Line | Skipped], bounds: Bounds
+    path: Path, reader: LineReader, lines: Iterable[Line | Skipped], bounds: Bounds
 ) -> Iterator[Event]:
-    """The events of lines; one client says beside its record what they are about."""
+    """The events of lines; Gemini CLI keeps the folder of a session in a file beside the record."""
     if reader is gemini_cli.read:
-        return gemini_cli.read(found, bounds, path.parent.name, gemini_cli.root_beside(path))
-    return reader(found, bounds)
+        return gemini_cli.read(lines, bounds, path.parent.name, gemini_cli.root_beside(path))
+    return reader(lines, bounds)
 
 
 def _line_elements(path: Path) -> Iterator[Element | Skipped]:
@@ -247,10 +230,10 @@ def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
     for element in _elements(path, bounds):
         if isinstance(element, Skipped):
             continue
-        if mini_swe_agent.recognises(element):
-            return mini_swe_agent.read(_elements(path, bounds), path.stem.removesuffix(".traj"))
+        if swe_agent.is_mini(element):
+            return swe_agent.read_mini(_elements(path, bounds), path.stem.removesuffix(".traj"))
         if element.key == "trajectory":
-            return swe_agent.read(_elements(path, bounds), path.stem)
+            return swe_agent.read_trajectory(_elements(path, bounds), path.stem)
         if element.key == "samples" and "messages" in as_object(element.value):
             from readroom.lens.records import inspect_logs
 

@@ -1,10 +1,10 @@
-"""Claude Code: `~/.claude/projects/<folder with - for />/<session>.jsonl`, sub-agents in
-`<session>/subagents/agent-*.jsonl`.
+"""Claude Code: `~/.claude/projects/FOLDER/SESSION.jsonl`.
 
-One line a block, so an answer is several lines with one `message.id` and the same usage. What the client
-adds to a result on its way stands in `attachment` lines after it; where the record keeps the request
-(`api-request-blob`), that is what was sent. `toolUseResult` is for the screen and not counted. Lines
-before a `compact_boundary` are no longer sent.
+FOLDER is a path with `-` for `/`; sub-agents have `SESSION/subagents/agent-*.jsonl`. There is one line for
+each block, so an answer is several lines with one `message.id` and the same usage. What the client adds to a
+result on its way is in `attachment` lines after it; where the record keeps the request (`api-request-blob`),
+that is what was sent. `toolUseResult` is for the screen and not counted. Lines before a `compact_boundary`
+are no longer sent.
 """
 
 from __future__ import annotations
@@ -42,28 +42,12 @@ NAME = "Claude Code"
 
 _SILENT = frozenset(
     [
-        "queue-operation",
-        "atis-latch",
-        "api-request-shape",
-        "api-request",
-        "tools-used",
-        "last-prompt",
-        "cost-state",
-        "mode",
-        "summary",
-        "file-history-snapshot",
-        "progress",
-        "custom-title",
-        "agent-name",
-        "permission-mode",
-        "pr-link",
-        "attribution-snapshot",
-        "stream_event",
-        "rate_limit_event",
-        "tool_progress",
-        "auth_status",
+        "queue-operation", "atis-latch", "api-request-shape", "api-request", "tools-used", "last-prompt",
+        "cost-state", "mode", "summary", "file-history-snapshot", "progress", "custom-title", "agent-name",
+        "permission-mode", "pr-link", "attribution-snapshot", "stream_event", "rate_limit_event",
+        "tool_progress", "auth_status",
     ]
-)
+)  # fmt: skip
 """Kinds of lines that say nothing about what the model saw."""
 
 _FILES = frozenset(
@@ -73,7 +57,7 @@ _FILES = frozenset(
 
 
 def recognises(line: Object) -> bool:
-    """Whether a line is of this client."""
+    """Whether this client wrote a line."""
     if "provenance" in line:
         return False
     if "session_id" in line and "sessionId" not in line:
@@ -89,7 +73,7 @@ def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
 
 
 def read_list(elements: Iterable[Element | Skipped], _session: str, bounds: Bounds) -> Iterator[Event]:
-    """The events of a document that is a list of such lines, as `--output-format json --verbose` prints."""
+    """The events of a list of such lines, as `--output-format json --verbose` prints."""
     lines = (
         element if isinstance(element, Skipped) else Line(number, element.value)
         for number, element in enumerate(elements, 1)
@@ -98,28 +82,30 @@ def read_list(elements: Iterable[Element | Skipped], _session: str, bounds: Boun
 
 
 def _recorded(line: Object) -> Object:
-    """A line of `--output-format stream-json` as it would stand in the record."""
+    """A line of `--output-format stream-json` in the form of the record."""
     agent = as_text(line.get("parent_tool_use_id"))
     return {**line, "sessionId": line.get("session_id"), "isSidechain": bool(agent), "agentId": agent}
 
 
 class _ClaudeSessions:
-    """The sessions that were met so far, and what waits in each of them."""
+    """The sessions met so far, and the results that wait in each."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
         self._pending: dict[str, _Held] = {}
         self._roots = Remembered[str](bounds.ids)
         self._answers = Remembered[str](bounds.ids)
-        """By the id of each line, the last answer of its branch."""
+        """The last answer before each line, by the id of the line."""
         self._chars = 0
-        """Of all results that wait; of too many or too long ones the oldest session's are let go."""
+        """Of all waiting results; when they are too many or too long, those of the oldest session are
+        released.
+        """
 
     def events(self, entry: Object, number: int) -> Iterator[Event]:
         if "session_id" in entry and "sessionId" not in entry:
             entry = _recorded(entry)
         kind = as_text(entry.get("type"))
-        if kind == "api-request-blob":  # does not say which agent's request it is: a call's id does
+        if kind == "api-request-blob":  # which agent sent it, only the ids of its calls say
             for held in self._pending.values():
                 _sent(as_object(entry.get("message")), held)
             self._chars = sum(held.chars for held in self._pending.values())
@@ -141,7 +127,7 @@ class _ClaudeSessions:
             yield from oldest.release()
 
     def _gone_back(self, entry: Object, session: str, held: _Held) -> Iterator[Event]:
-        """A person who goes back says something behind an earlier line: a branch of its own in the record."""
+        """A user who goes back continues from an earlier line, as a branch of the record."""
         message = as_object(entry.get("message"))
         if entry.get("type") == "assistant":
             held.latest = _key(entry, message)
@@ -154,8 +140,8 @@ class _ClaudeSessions:
         self._answers.put(as_text(entry.get("uuid")), held.latest)
 
     def _session(self, entry: Object) -> str:
-        """The session of a line; a sub-agent is one of its own, by its name or, in older versions, which put
-        it into the same file without one, by the line that it begins with.
+        """The session of a line. Sub-agents are sessions: by name, or in older versions, which wrote them
+        into the same file without one, by their first line.
         """
         session = as_text(entry.get("sessionId")) or "unnamed"
         if entry.get("isSidechain") is not True:
@@ -168,13 +154,13 @@ class _ClaudeSessions:
         return short_name(f"{session}/{agent}")
 
     def rest(self) -> Iterator[Event]:
-        """What was waiting when the file ended."""
+        """The results that waited when the file ended."""
         for held in self._pending.values():
             yield from held.release()
 
 
 class _Held:
-    """Results that wait for what the client added to them, until the model answers."""
+    """Results that wait, until the model answers, for what the client adds to them."""
 
     def __init__(self) -> None:
         self.chars = 0
@@ -238,7 +224,7 @@ def _events(entry: Object, session: str, pending: _Held, number: int) -> Iterato
 
 
 _CLEARED = "[Old tool result content cleared]"
-"""What later requests carry in place of a result, when the client makes room without a summary."""
+"""What later requests carry instead of a result, when the client makes room without a summary."""
 
 
 def _system(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
@@ -290,7 +276,7 @@ def _keep_results(entry: Object, message: Object, session: str, pending: _Held) 
 
 
 def _attach(entry: Object, pending: _Held) -> None:
-    """Keep what the client added to results that wait; content of files stands by itself."""
+    """Keep what the client added to waiting results; the content of files is not part of them."""
     text = "\n".join(parts_text(piece.get("content"))[0] for piece in objects(entry.get("rendered")))
     if text and pending.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
         pending.added.append(text)

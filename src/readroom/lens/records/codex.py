@@ -1,8 +1,8 @@
-"""Codex: `~/.codex/sessions/Y/M/D/rollout-<time>-<id>.jsonl`, one file an agent.
+"""Codex: `~/.codex/sessions/Y/M/D/rollout-TIME-ID.jsonl`, a file for each agent.
 
-Only `response_item` is what the model was sent; `event_msg/item_completed` repeats each command with far
-more of its output. A `compacted` line ends what was sent before. The same items stand in `SQLiteSession`
-files of the OpenAI agents library, so `item_events` is shared with its reader.
+Only `response_item` is what the model was sent; `event_msg/item_completed` repeats each command with far more
+of its output. What was before a `compacted` line is no longer sent. `SQLiteSession` files of the OpenAI
+Agents SDK hold the same items, so its reader shares `item_events`.
 """
 
 from __future__ import annotations
@@ -42,36 +42,26 @@ NAME = "Codex"
 
 _KNOWN = frozenset(
     [
-        "session_meta",
-        "event_msg",
-        "response_item",
-        "world_state",
-        "turn_context",
-        "token_usage_record",
+        "session_meta", "event_msg", "response_item", "world_state", "turn_context", "token_usage_record",
         "compacted",
     ]
-)
+)  # fmt: skip
 _CALLS = frozenset(
     {"function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call"}
 )
 _SILENT = (
-    "reasoning",
-    "ghost_snapshot",
-    "compaction",
-    "context_compaction",
-    "item_reference",
-    "mcp_list_tools",
-)
-"""How the kinds of items begin that call nothing and show nothing of files."""
+    "reasoning", "ghost_snapshot", "compaction", "context_compaction", "item_reference", "mcp_list_tools",
+)  # fmt: skip
+"""Prefixes of kinds of items that call nothing and show nothing of files."""
 
 _CONTEXT = ("<", "# AGENTS.md")
-"""How messages begin that the client writes itself in the name of the user."""
+"""Prefixes of messages that the client itself writes in the name of the user."""
 
 _OUTPUTS = frozenset(f"{kind}_output" for kind in _CALLS)
 
 
 def recognises(line: Object) -> bool:
-    """Whether a line is of this client."""
+    """Whether this client wrote a line."""
     return isinstance(line.get("payload"), dict) and as_text(line.get("type")) in _KNOWN
 
 
@@ -81,9 +71,7 @@ def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
 
 
 class _Rollout:
-    """What the lines of one rollout have said so far: whose it is, its model, and which answer is being
-    given.
-    """
+    """What the lines so far have said: the session, its model, and the current answer."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -100,7 +88,7 @@ class _Rollout:
         payload = as_object(entry.get("payload"))
         time = time_of(entry.get("timestamp"))
         if kind == "session_meta":
-            # A fork begins with its own, and with all lines of what it was forked from behind it.
+            # A fork begins with its own, followed by all lines of what it was forked from.
             if not self._named:
                 self._named = True
                 yield self._opened(payload)
@@ -129,7 +117,7 @@ class _Rollout:
         if item.get("aggregated_output"):
             yield Whole(self._session, id, as_text(item["aggregated_output"]))
         if item.get("status") == "failed" or as_object(item.get("result")).get("isError") is True:
-            self._failed.put(id, None)  # the output itself does not say so where the tool is a server's
+            self._failed.put(id, None)  # of an MCP server the output itself does not say so
 
     def _rolled_back(self, turns: int) -> Iterator[Event]:
         if not 0 < turns <= len(self._asked):
@@ -190,7 +178,7 @@ class _Rollout:
 
 
 def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
-    """The events of one item of the Responses interface."""
+    """The events of one item of the Responses API."""
     kind = as_text(item.get("type"))
     role = as_text(item.get("role"))
     if kind in _CALLS:
@@ -227,15 +215,15 @@ def _output(item: Object, session: str, time: str) -> Returned:
 
 
 def _by_provider(item: Object, kind: str, session: str, time: str) -> Iterator[Event]:
-    """A tool that the provider runs itself: a search of the web, of files, code, a server of MCP.
+    """A tool that the provider runs: a web or file search, code, an MCP server.
 
-    Its result stands in the same item, where it is told at all.
+    If the result is recorded at all, it is in the same item.
     """
     id = as_text(item.get("id")) or as_text(item.get("call_id")) or f"{kind} {time}"
     arguments = item.get("arguments", item.get("action", item.get("queries", item.get("code"))))
     tool = as_text(item.get("name")) or kind.removesuffix("_call")
-    given = as_arguments(arguments if isinstance(arguments, dict | str) else {"input": arguments})
-    yield Called(session, id, tool, given, time, as_text(item.get("server_label")))
+    arguments = as_arguments(arguments if isinstance(arguments, dict | str) else {"input": arguments})
+    yield Called(session, id, tool, arguments, time, as_text(item.get("server_label")))
     failed = bool(item.get("error")) or item.get("status") == "failed"
     text, images = parts_text(item.get("output", item.get("outputs", item.get("results"))))
     if failed and not text:

@@ -1,10 +1,10 @@
-"""What a record tells, event by event, in the order in which it happened: the one language of all readers.
+"""The events of a record, in the order in which they happened: what all readers produce.
 
-A reader turns one client's form into these and knows nothing of what is made of them. Every event names
-its session, because a database holds many and two processes may write into one file.
+A reader turns one client's format into events and does not know what they are used for. Every event names its
+session, because a database holds many and two processes may write to one file.
 
-A client repeats messages and calls in its record, so a reader has to know what it has met (`Remembered`).
-A record may be of any size and made to hurt: names are kept in bounds, ids as hashes, and the oldest are
+Clients repeat messages and calls in their records, so a reader has to know what it has met (`Remembered`).
+A record may be of any size and hostile: long names are shortened, ids are kept as hashes, and the oldest are
 forgotten.
 """
 
@@ -19,11 +19,11 @@ import msgspec
 from readroom.limits.lens import NAME_CHARS, Bounds
 
 Arguments: TypeAlias = dict[str, Any]
-"""A call's arguments as decoded: what the model wrote, of any type."""
+"""A call's arguments as decoded: the model may have written any type."""
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A session begins, or says more about itself; empty fields leave what is known."""
+    """A session begins, or more about it is known; empty fields change nothing."""
 
     session: str
     client: str = ""
@@ -35,7 +35,7 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """The model answers: one request. The same `key` again adds to the same answer."""
+    """The model answers a request. The same `key` again adds to the same answer."""
 
     session: str
     key: str
@@ -49,7 +49,7 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """Text of the model itself."""
+    """The model writes text."""
 
     session: str
     text: str
@@ -69,9 +69,8 @@ class Called(msgspec.Struct, frozen=True):
 class Returned(msgspec.Struct, frozen=True):
     """A result as the model received it.
 
-    `error` is what the record says of it, None where it says nothing. `rewritten` says that a later
-    request carried this text in place of the first one. `exit_code` is given where
-    the record keeps it beside the text.
+    `error` is None where the record does not say. `rewritten`: a later request carried this text instead of
+    the first. `exit_code` is set where the record has it beside the text.
     """
 
     session: str
@@ -86,7 +85,7 @@ class Returned(msgspec.Struct, frozen=True):
 
 
 class Whole(msgspec.Struct, frozen=True):
-    """What a tool printed in whole, where the client keeps it for the screen: the model was not sent this."""
+    """The whole output of a tool, kept by the client for its screen: the model was not sent this."""
 
     session: str
     id: str
@@ -94,9 +93,7 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A result of which the record holds no text but what was shown: (path, first line, last line, hash
-    of the file).
-    """
+    """A result without text: only what was shown, as (path, first line, last line, hash of the file)."""
 
     session: str
     id: str
@@ -107,9 +104,9 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class Compacted(msgspec.Struct, frozen=True):
-    """What was said before this is no longer sent.
+    """Nothing before this is sent any more.
 
-    `counted` says that the request for the summary stands in the record as an answer like any other.
+    `counted`: the record has the request for the summary as an answer like any other.
     """
 
     session: str
@@ -118,16 +115,14 @@ class Compacted(msgspec.Struct, frozen=True):
 
 
 class Rewound(msgspec.Struct, frozen=True):
-    """A person went back and said something else: what came after the answer `key` is no longer sent, and
-    nothing at all is where that is empty.
-    """
+    """The user went back: what came after the answer `key`, or all if that is empty, is no longer sent."""
 
     session: str
     key: str
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """Something of the record was not read: where, and why."""
+    """A part of the record was not read: where, and why."""
 
     where: str
     why: str
@@ -145,7 +140,7 @@ _DIGEST_CHARS = 16
 
 
 def short_name(text: str, most: int = NAME_CHARS) -> str:
-    """An id, a path or another name as it is kept: a longer one by its ends and a digest of it."""
+    """An id, a path or another name; a long one is cut in the middle, where its digest stands."""
     if len(text) <= most:
         return text
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_CHARS]
@@ -169,7 +164,7 @@ _NAMES: dict[type[Event], tuple[str, ...]] = {
 
 
 def with_short_names(events: Iterable[Event]) -> Iterator[Event]:
-    """The same events; a name that is longer than one should be is shortened."""
+    """The same events, with long names shortened."""
     for event in events:
         long = {
             name: short_name(getattr(event, name))
@@ -180,19 +175,19 @@ def with_short_names(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def forgotten(bounds: Bounds) -> str:
-    """What is said of a record with more ids than are remembered."""
+    """The note on a record with more ids than are remembered."""
     return f"ids beyond {bounds.ids:,} of one record: the oldest are no longer known when they come again"
 
 
 @final
 class Remembered(Generic[T]):
-    """What is known by names that a record uses, the latest `most` of them."""
+    """Values by the names in a record, of which the latest `most` are kept, as hashes."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._values: dict[int, T] = {}
         self.forgot = False
-        """Whether a name was forgotten and that has not been said yet."""
+        """Whether a name was forgotten."""
 
     def __len__(self) -> int:
         return len(self._values)
@@ -201,11 +196,11 @@ class Remembered(Generic[T]):
         return hash(name) in self._values
 
     def get(self, name: str) -> T | None:
-        """What is known by it."""
+        """The value of a name."""
         return self._values.get(hash(name))
 
     def put(self, name: str, value: T) -> None:
-        """Remember it, and forget the oldest name where there are too many."""
+        """Remember a value, and forget the oldest name if there are too many."""
         key = hash(name)
         if key not in self._values and len(self._values) >= self._most:
             self.forgot = True
@@ -213,15 +208,14 @@ class Remembered(Generic[T]):
         self._values[key] = value
 
     def pop(self, name: str) -> None:
-        """Forget it."""
+        """Forget a name."""
         self._values.pop(hash(name), None)
 
     def keep_first(self, count: int) -> None:
-        """Forget what was remembered after the first so many."""
+        """Forget all but the first `count` names."""
         for key in list(self._values)[count:]:
             del self._values[key]
 
     def all_in(self, names: Iterable[str]) -> bool:
-        """Whether every name that is remembered is among these."""
-        given = {hash(name) for name in names}
-        return self._values.keys() <= given
+        """Whether every remembered name is among these."""
+        return self._values.keys() <= {hash(name) for name in names}

@@ -1,18 +1,15 @@
-"""Gemini CLI: `~/.gemini/tmp/<project>/chats/session-<time>-<id8>.jsonl`, sub-agents in
-`chats/<session>/<id>.jsonl`.
+"""Gemini CLI: `~/.gemini/tmp/PROJECT/chats/session-TIME-ID.jsonl`.
 
-The record rewrites itself: a message is appended again with the same id when it grows, and
-`$set.messages` replaces the whole list (on resume, on compression, when old results are masked). What was
-sent before stays sent, so a result counts when it first stands in a `user` message as `functionResponse`;
-its copy in `toolCalls` is read where that never came.
+Sub-agents have `chats/SESSION/ID.jsonl`. The record rewrites itself: a message that grows is appended again
+with the same id, and `$set.messages` replaces the whole list (on resume, on compression, when old results are
+masked). What was sent before stays sent, so a result counts when it first appears in a `user` message as
+`functionResponse`; its copy in `toolCalls` is read when that never came.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
@@ -30,7 +27,7 @@ from readroom.lens.records.events import (
     forgotten,
     short_name,
 )
-from readroom.lens.records.stream import Line, each
+from readroom.lens.records.stream import Line, each, file_beside
 from readroom.lens.records.values import (
     Object,
     as_count,
@@ -53,21 +50,29 @@ def recognises(line: Object) -> bool:
     return "projectHash" in line or set(line) == {"$set"} or (line.get("type") == "gemini" and "id" in line)
 
 
+def root_of(project: Path) -> str:
+    """The folder that a project is about: its name is in a file here, in records only its hash; or empty."""
+    try:
+        return file_beside(project / ".project_root", 4096).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+
+
 def root_beside(record: Path) -> str:
-    """The folder a record is about, which stands in a file near it and in the record only as a hash."""
-    for place in islice(record.parents, 1, 4):
-        with suppress(OSError):
-            descriptor = os.open(place / ".project_root", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            with os.fdopen(descriptor, "rb") as stream:
-                return stream.read(4096).decode("utf-8", "replace").strip()
-    return ""
+    """The folder that a record is about."""
+    return next(filter(None, map(root_of, islice(record.parents, 1, 4))), "")
 
 
 def read(
     lines: Iterable[Line | Skipped], bounds: Bounds, folder: str = "", root: str = ""
 ) -> Iterator[Event]:
-    """The events of one file; the name of its `folder` is the session whose sub-agent it is, and `root` may
-    be the folder it worked in.
+    """The events of one file.
+
+    Args:
+        lines: Its lines.
+        bounds: Of memory.
+        folder: The name of its folder, which for a sub-agent is the session of its parent.
+        root: The folder that it may have worked in.
     """
     reader = _Chat(folder, root, bounds)
     yield from each(lines, reader.events)
@@ -75,7 +80,7 @@ def read(
 
 
 class _Chat:
-    """Messages met so far, by id, and which calls were made and answered."""
+    """One chat: messages met so far, by id, and which calls were made and answered."""
 
     def __init__(self, folder: str, root: str, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -83,13 +88,13 @@ class _Chat:
         self._root = root
         self._session = "unnamed"
         self._seen = Remembered[tuple[str, int]](bounds.ids)
-        """The answer before each message, and how many results had come."""
+        """The answer before each message, and how many results had come by then."""
         self._answer_before = ""
         self._called = Remembered[None](bounds.ids)
         self._returned = Remembered[int](bounds.ids)
         self._waiting: dict[str, Returned] = {}
         self._chars = 0
-        """Of all results that wait; of too long ones the oldest are taken to have come so."""
+        """Of all waiting results; when they are too long, the oldest are taken as sent."""
 
     def events(self, entry: Object, number: int) -> Iterator[Event]:
         if "projectHash" in entry:
@@ -124,7 +129,7 @@ class _Chat:
             _response(part) for message in objects(messages) for part in objects(message.get("content"))
         ]
         kept = [short_name(as_text(response.get("id"))) for response in responses if response]
-        # A resume first writes a list without anything new; what drops results for a new text is a
+        # A resume first writes a list with nothing new; a list that drops results for new text is a
         # compression.
         if new and not self._returned.all_in(kept):
             yield Compacted(self._session)
@@ -201,7 +206,7 @@ class _Chat:
                 yield oldest
 
     def _let_go(self, id: str) -> Returned | None:
-        """A result that waits no longer."""
+        """Stop waiting for a result; it, where it was there."""
         waiting = self._waiting.pop(id, None)
         if waiting is not None:
             self._chars -= _weight(waiting)
@@ -226,9 +231,7 @@ class _Chat:
             yield Returned(self._session, id, result.text, result.error, 0, time, rewritten=True)
 
     def rest(self) -> Iterator[Event]:
-        """Results that stand in the calls alone: the session ended before they were sent back as a
-        message.
-        """
+        """Results that are only in calls: the session ended before they were sent back as a message."""
         for id, result in self._waiting.items():
             if id not in self._returned:
                 yield result

@@ -1,9 +1,8 @@
-"""Inspect AI: `logs/*.eval`, a zip of `header.json` and `samples/<id>_epoch_<n>.json`; a sample is a session.
+"""Inspect AI: `logs/*.eval`, a zip with `header.json` and `samples/ID_epoch_N.json`.
 
-`messages` of a sample is the whole conversation; `events` repeats it, and says what each answer took. The
-members are compressed with Zstandard. Their library is not needed, so a log costs no import of 2 seconds: a
-sample of any size is expanded in small pieces, by the reader of archives that bounds what a decoder may
-remember, and read element by element.
+A sample is a session. Its `messages` are the whole conversation; `events` repeats it and says what each
+answer took. Inspect itself takes 2 seconds to import and is not needed: a sample of any size is unpacked in
+small pieces by our reader of archives, which bounds the memory of decoders, and read element by element.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from readroom.limits.lens import RECORD_DIRECTORY_BYTES, RECORD_DOCUMENT_BYTES, 
 NAME = "Inspect AI"
 
 _METHODS = frozenset({0, 8, 93})
-"""How a log is packed, in the numbers of ZIP: not, with Deflate, or with Zstandard."""
+"""Compression methods of logs, in the numbers of ZIP: stored, Deflate, Zstandard."""
 
 _HEADERS = ("header.json", "_journal/start.json")
 
@@ -108,7 +107,7 @@ def _problem(member: Member) -> str:
 
 
 class _Log(Struct, frozen=True):
-    """The file of a log as bytes by range; its directory, which is read at once, has to be small."""
+    """The file of a log, read by range; its directory, which is read at once, has to be small."""
 
     stream: BinaryIO
     size: int
@@ -128,7 +127,7 @@ class _Log(Struct, frozen=True):
 
 
 class _Content:
-    """The content of a member as a stream that can be read from its beginning again."""
+    """The content of a member as a stream that can be rewound."""
 
     def __init__(self, archive: Container, member: Member) -> None:
         self._archive = archive
@@ -136,7 +135,7 @@ class _Content:
         self.seek(0)
 
     def seek(self, place: int, /) -> int:
-        """Go to the beginning, the only place there is a way to."""
+        """Go to the beginning: `place` is always 0."""
         self._pieces = self._archive.reader.pieces(self._member)
         self._held = b""
         return 0
@@ -177,11 +176,11 @@ def _sample(content: _Content, size: int, session: str, bounds: Bounds) -> Itera
 
 
 _LISTS = ("messages", "events")
-"""The lists of a sample that are read, in its order: a log has them so."""
+"""The lists of a sample that are read, in the order of a log."""
 
 
 class _Sample:
-    """Which answers the messages of one sample have: its events say what each of them took."""
+    """The answers in the messages of one sample: its events say what each took."""
 
     def __init__(self, session: str, bounds: Bounds) -> None:
         self._session = session
@@ -202,7 +201,7 @@ class _Sample:
             yield Skipped("events", why, self._session)
 
     def _usage(self, event: Object) -> Iterator[Event]:
-        # A grader, or an agent that is a tool, answers in no message of the sample.
+        # The answers of a grader, or of an agent used as a tool, are not among the messages.
         output = as_object(event.get("output"))
         message = as_object(next(objects(output.get("choices")), {}).get("message"))
         id = as_text(message.get("id"))

@@ -1,7 +1,7 @@
-"""Plain arrays of messages, as they are sent to OpenAI's and Anthropic's interfaces, and items of Responses.
+"""Arrays of messages as sent to OpenAI's and Anthropic's APIs, and items of the Responses API.
 
-Also `{"messages": [...]}` and one message a line. The array is what the last request carried: the results
-in it are what the model was sent, and what a client dropped before is not there.
+Also `{"messages": [...]}`, and one message a line. The array is what the last request carried: its results
+are what the model was sent, and what the client had dropped is not in it.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ def read(elements: Iterable[Element | Skipped], session: str, _bounds: Bounds) -
             number += 1
             message = as_object(element.value)
             before, of_model = of_model, _is_of_answer(message)
-            # An answer is several items: what it thought, said and called.
+            # An answer is several items: reasoning, text and calls.
             key = key if before and of_model else f"message {number}"
             is_request = as_text(message.get("role")) in ("user", "tool") or "output" in message
             yield from message_events(message, session, key)
-    if is_request:  # the array ends with what was asked: it is a request, and carried all of it
+    if is_request:  # the array ends with a question: it is itself a request
         yield Answered(session, "the request itself")
 
 
 def _is_of_answer(item: Object) -> bool:
-    """Whether an item of the Responses interface is of the model."""
+    """Whether the model wrote an item of the Responses API."""
     kind = as_text(item.get("type"))
     return (
         kind.endswith("_call") or kind == "reasoning" or (kind, item.get("role")) == ("message", "assistant")
@@ -65,7 +65,7 @@ def _is_of_answer(item: Object) -> bool:
 
 
 def message_events(message: Object, session: str, key: str) -> Iterator[Event]:
-    """The events of one message, of either interface or of Inspect."""
+    """The events of one message, of either API or of Inspect."""
     role = as_text(message.get("role"))
     time = time_of(message.get("timestamp", message.get("created_at")))
     if not role:
@@ -101,7 +101,7 @@ def _result(message: Object, session: str, time: str) -> Returned:
     id = as_text(message.get("tool_call_id")) or as_text(message.get("name"))
     text, images = parts_text(message.get("content"))
     error = as_object(message.get("error"))
-    if error:  # Inspect keeps a failure beside an empty content, and sends its message in this form
+    if error:  # of Inspect, whose content is empty then
         return Returned(session, id, f"Error: {as_text(error.get('message'))}", True, images, time)
     return Returned(session, id, text, None, images, time)
 
@@ -122,7 +122,7 @@ def _input(message: Object, session: str, time: str) -> Iterator[Event]:
 
 
 _FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\s<]{1,1000})")
-"""How clients tell the model where it is: an array of messages says it nowhere else."""
+"""How clients tell the model where it is: an array of messages does not say it elsewhere."""
 
 
 def _asked(text: str, session: str) -> Iterator[Event]:
@@ -132,10 +132,10 @@ def _asked(text: str, session: str) -> Iterator[Event]:
 
 
 # -----------------------------------------------------------------------------
-# Blocks of an answer in Anthropic's interface: what the model said and called, and what its provider ran.
+# Blocks of an answer in Anthropic's API: what the model said and called, and what the provider ran.
 #
-# Results of tools that the provider runs (a search of the web, code, servers of MCP) stand in the answer,
-# beside their calls. Of a search they hold titles and ciphers, so what the model read of it cannot be told.
+# Results of tools that the provider runs (web search, code, MCP servers) are in the answer, beside their
+# calls. Those of a search hold titles and encrypted text, so what the model read is unknown.
 # -----------------------------------------------------------------------------
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})

@@ -1,9 +1,8 @@
-"""openai-agents: a `SQLiteSession` file with the items of conversations, or `traces.jsonl` of a trace
-exporter.
+"""OpenAI Agents SDK: a `SQLiteSession` file, or `traces.jsonl` of a trace exporter.
 
-The items are those of the Responses interface (read as Codex's are). A trace has a span for each tool
-call, with input and output, and one for each answer, with usage: spans are written when they end, so
-calls of one turn stand in the order in which they were done.
+A session file holds items of the Responses API, as records of Codex do. A trace has a span for each tool
+call, with input and output, and for each answer, with usage. Spans are written when they end, so the calls of
+a turn are in the order in which they ended.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 from readroom.lens.records.codex import item_events
 from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Skipped
 from readroom.lens.records.sqlite import opened
-from readroom.lens.records.stream import Line
+from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     NotReadable,
     Object,
@@ -71,16 +70,15 @@ def recognises(line: Object) -> bool:
 def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     """The events of exported traces; a trace is a session."""
     opened_traces = Remembered[None](bounds.ids)
-    for line in lines:
-        if isinstance(line, Skipped):
-            yield line
-            continue
-        entry = as_object(line.value)
+
+    def events(entry: Object, _number: int) -> Iterator[Event]:
         session = as_text(entry.get("trace_id")) or as_text(entry.get("id")) or "unnamed"
         if session not in opened_traces:
             opened_traces.put(session, None)
             yield Opened(session, NAME, time=time_of(entry.get("started_at")))
         yield from _span(entry, as_object(entry.get("span_data")), session)
+
+    return each(lines, events)
 
 
 def _span(span: Object, data: Object, session: str) -> Iterator[Event]:

@@ -1,11 +1,11 @@
-"""opencode: `~/.local/share/opencode/opencode.db`, tables `session`, `message` and `part` (JSON in `data`);
-before version 1.2 a file each, in `storage/session/PROJECT/`, `storage/message/SESSION/` and
-`storage/part/MESSAGE/`.
+"""opencode: `~/.local/share/opencode/opencode.db`, or before version 1.2 a file for each message and part.
 
-A call and its result are one part; a sub-agent is a session with a parent; a message made of a
-`compaction` part asks for a summary, and what stands before it is no longer sent once the summary is
-there. `state.metadata` is for the screen, and the table `event` repeats every version of every part:
-neither is read.
+The database has the tables `session`, `message` and `part` (JSON in `data`); the files are
+`storage/session/PROJECT/*`, `storage/message/SESSION/*` and `storage/part/MESSAGE/*`.
+
+A call and its result are one part; a sub-agent is a session with a parent; a message with a `compaction` part
+asks for a summary, and once that is there, nothing before it is sent any more. `state.metadata` is for the
+screen, and the table `event` repeats every version of every part: neither is read.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from readroom.lens.records.events import (
     short_name,
 )
 from readroom.lens.records.sqlite import columns, opened, row_of
+from readroom.lens.records.stream import file_beside
 from readroom.lens.records.values import (
     NotReadable,
     Object,
@@ -47,8 +48,6 @@ TABLES = {"session", "message", "part"}
 _SILENT = frozenset(
     {"step-start", "step-finish", "patch", "snapshot", "reasoning", "agent", "retry", "subtask", "file"}
 )
-
-
 _OF_SESSION = ("id", "parent_id", "directory", "version", "time_created")
 
 
@@ -57,7 +56,7 @@ def read(path: Path, _bounds: Bounds) -> Iterator[Event]:
     with opened(path) as connection:
         known = columns(connection, "session")
         wanted = [name for name in _OF_SESSION if name in known]
-        # By row, since a database may hold any number of sessions, and names of any length.
+        # Row by row: a database may hold any number of sessions, with names of any length.
         for (row,) in connection.execute("SELECT rowid FROM session ORDER BY rowid"):
             session = row_of(connection, "session", wanted, row)
             id = as_text(session.get("id"))
@@ -74,7 +73,7 @@ def read(path: Path, _bounds: Bounds) -> Iterator[Event]:
             )
             try:
                 yield from _session(connection, id)
-            except (sqlite3.DataError, MemoryError):  # beyond what a value, or all of them, may take
+            except (sqlite3.DataError, MemoryError):  # too much for a value, or for all of them
                 yield Skipped(f"session {id[:40]}", "an id among its messages is too long: read up to it", id)
 
 
@@ -84,7 +83,7 @@ FROM message AS m LEFT JOIN part AS p ON p.message_id = m.id
 WHERE m.session_id = ?
 ORDER BY m.id, p.id
 """
-"""Which parts, in order; what they hold is read part by part, since sorting it would be reading it twice."""
+"""The parts in order; their content is read one by one, since sorting it would mean reading it twice."""
 
 
 def _session(connection: sqlite3.Connection, session: str) -> Iterator[Event]:
@@ -107,12 +106,12 @@ def _session(connection: sqlite3.Connection, session: str) -> Iterator[Event]:
 
 
 def recognises(document: Object) -> bool:
-    """Whether a document is a session of versions before the database, which kept each in a file."""
+    """Whether a document is a session of a version that kept each in a file."""
     return as_text(document.get("id")).startswith("ses") and {"projectID", "directory"} <= document.keys()
 
 
 def read_storage(path: Path, session: Object, _bounds: Bounds) -> Iterator[Event]:
-    """The events of one session whose messages and parts are files of their own, found by their names."""
+    """The events of one session whose messages and parts are files of their own."""
     storage = path.parents[2]
     id = path.stem
     yield Opened(
@@ -137,7 +136,7 @@ def read_storage(path: Path, session: Object, _bounds: Bounds) -> Iterator[Event
 
 
 def _files(folder: Path) -> list[Path]:
-    """The files of a folder by their names, which are in the order of time."""
+    """The files of a folder by name, which is their order in time."""
     with suppress(OSError), os.scandir(folder) as entries:
         named = (entry.name for entry in entries if entry.name.endswith(".json"))
         return [folder / name for name in sorted(islice(named, RECORDS_FOUND))]
@@ -145,26 +144,23 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _document(path: Path) -> tuple[Object, str]:
+    """The JSON of a file, or why it was not read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as stream:
-            raw = stream.read(RECORD_LINE_BYTES + 1)
+        raw = file_beside(path, RECORD_LINE_BYTES + 1)
     except OSError as error:
         return {}, f"cannot be read: {error.strerror or type(error).__name__}"
-    if len(raw) > RECORD_LINE_BYTES:
-        return {}, f"more than {RECORD_LINE_BYTES:,} bytes"
-    try:
-        return as_object(decode(raw)), ""
-    except NotReadable as error:
-        return {}, f"{len(raw):,} bytes, {error}"
+    return _decoded(raw) if len(raw) <= RECORD_LINE_BYTES else ({}, f"more than {RECORD_LINE_BYTES:,} bytes")
 
 
 def _data(connection: sqlite3.Connection, table: str, row: int) -> tuple[Object, str]:
-    """The JSON of a message or a part, or why it was not read."""
+    """The JSON of a row, or why it was not read."""
     data = row_of(connection, table, ["data"], row).get("data")
     if data is None:
         return {}, f"more than {RECORD_LINE_BYTES:,} bytes, or nothing"
-    raw = data if isinstance(data, bytes) else str(data).encode()
+    return _decoded(data if isinstance(data, bytes) else str(data).encode())
+
+
+def _decoded(raw: bytes) -> tuple[Object, str]:
     try:
         return as_object(decode(raw)), ""
     except NotReadable as error:
@@ -179,7 +175,7 @@ def _message(message: Object, id: str, session: str) -> Iterator[Event]:
     read, wrote = as_count(tokens.get("input")), as_count(tokens.get("output"))
     cached, written = as_count(cache.get("read")), as_count(cache.get("write"))
     if as_count(tokens.get("total")) != read + wrote + cached + written:
-        wrote += as_count(tokens.get("reasoning"))  # beside what was written, where the sum says so
+        wrote += as_count(tokens.get("reasoning"))  # the sum says that it is not part of the output
     yield Answered(
         session,
         id,

@@ -1,9 +1,8 @@
-"""OpenTelemetry spans with the GenAI conventions: JSON of the OTLP file exporter, or one span a line.
+"""OpenTelemetry: spans of the GenAI conventions, from the OTLP file exporter or one a line.
 
-A call is a span `execute_tool` with its arguments and result as attributes; an answer is a span with an
-input count of tokens. Where no such span carries results, they are taken from the messages of the last
-request (`gen_ai.input.messages`, each with `parts`). Spans of one trace, or of one
-`gen_ai.conversation.id`, are a session.
+A call is an `execute_tool` span with arguments and result as attributes; an answer is a span with a count of
+input tokens. Results that no such span carries are taken from the messages of the next request
+(`gen_ai.input.messages`, each with `parts`). A session is the spans of one `gen_ai.conversation.id` or trace.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from readroom.lens.records.events import (
     Skipped,
     forgotten,
 )
-from readroom.lens.records.stream import Line
+from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     NotReadable,
     Object,
@@ -42,7 +41,7 @@ NAME = "OpenTelemetry"
 
 
 def recognises(line: Object) -> bool:
-    """Whether a line, or a document, is an export of spans."""
+    """Whether a line or a document is an export of spans."""
     if "resourceSpans" in line:
         return True
     return ("traceId" in line or "trace_id" in line or "context" in line) and isinstance(
@@ -51,16 +50,9 @@ def recognises(line: Object) -> bool:
 
 
 def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
-    """The events of all spans, in the order of their start within a line and of lines in the file."""
+    """The events of all spans, line by line, and within a line in the order of their start."""
     reader = _SpanReader(bounds)
-    for line in lines:
-        if isinstance(line, Skipped):
-            yield line
-            continue
-        entry = as_object(line.value)
-        spans = sorted(_spans(entry), key=lambda span: as_text(span.get("startTimeUnixNano")).rjust(24))
-        for span in spans:
-            yield from reader.span(span)
+    yield from each(lines, reader.events)
     yield from reader.rest()
 
 
@@ -73,7 +65,7 @@ def _spans(entry: Object) -> Iterator[Object]:
 
 
 class _SpanReader:
-    """Which sessions were opened, and which calls of each were met."""
+    """Which sessions were opened, and which calls and results were met."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -81,7 +73,11 @@ class _SpanReader:
         self._called = Remembered[None](bounds.ids)
         self._returned = Remembered[None](bounds.ids)
 
-    def span(self, span: Object) -> Iterator[Event]:
+    def events(self, entry: Object, _number: int) -> Iterator[Event]:
+        for span in sorted(_spans(entry), key=lambda span: as_text(span.get("startTimeUnixNano")).rjust(24)):
+            yield from self._span(span)
+
+    def _span(self, span: Object) -> Iterator[Event]:
         attributes = _attributes(span.get("attributes"))
         context = as_object(span.get("context"))
         trace = as_text(span.get("traceId") or span.get("trace_id") or context.get("trace_id"))
@@ -103,7 +99,7 @@ class _SpanReader:
             yield from self._answer(attributes, session, id, started)
 
     def rest(self) -> Iterator[Event]:
-        """What is to be said when the record has ended."""
+        """What to say at the end of the record."""
         if self._called.forgot or self._returned.forgot:
             yield Skipped("file", forgotten(self._bounds))
 
@@ -134,8 +130,8 @@ class _SpanReader:
         for message in objects(_json(attributes.get("gen_ai.input.messages"))):
             yield from self._parts(message, session, "")
         cached, written = (
-            as_count(_number(attributes.get(f"gen_ai.usage.cache_{one}.input_tokens")))
-            for one in ("read", "creation")
+            as_count(_number(attributes.get(f"gen_ai.usage.cache_{use}.input_tokens")))
+            for use in ("read", "creation")
         )
         yield Answered(
             session,
@@ -166,7 +162,7 @@ class _SpanReader:
 
 
 def _result(value: object) -> tuple[str, int]:
-    """A result, which is a text, parts, or any object, of which the model is sent the JSON."""
+    """The text of a result: a string, parts, or any other value, which the model is sent as JSON."""
     text, images = parts_text(value)
     if text or images or not isinstance(value, dict | list):
         return text, images
@@ -191,11 +187,9 @@ def _any_value(value: Object) -> object:
 
 
 def _number(value: object) -> object:
-    return (
-        int(value)
-        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16
-        else value
-    )
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
+        return int(value)
+    return value
 
 
 def _json(value: object) -> object:

@@ -1,8 +1,8 @@
-"""pydantic-ai: what `ModelMessagesTypeAdapter.dump_json` writes, a list of `request` and `response` with
-`parts`.
+"""Pydantic AI: a message history as `ModelMessagesTypeAdapter.dump_json` writes it.
 
-A failed call is a return whose `outcome` is `retried` or `failed`, which the model reads as `{"error":
-...}`, or, before 2.60, a `retry-prompt` in the next request, which ends with a sentence of the library.
+It is a list of `request` and `response` messages with `parts`. A failed call is a return whose `outcome` is
+`retried` or `failed`, which the model reads as `{"error": ...}`; before 2.60 it is a `retry-prompt` in the
+next request, which ends with a sentence of the library.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _answer(message: Object, session: str, number: int) -> Iterator[Event]:
             yield Called(
                 session, as_text(part.get("tool_call_id")), as_text(part.get("tool_name")), arguments, time
             )
-        elif kind.endswith("tool-return"):  # of a tool that the provider ran, in the same answer
+        elif kind.endswith("tool-return"):  # the provider ran the tool within this answer
             yield from _input(part, session)
         elif kind == "text":
             yield Said(session, as_text(part.get("content")))
@@ -102,7 +102,7 @@ def _input(part: Object, session: str) -> Iterator[Event]:
 
 
 _FILES = frozenset({"binary", "image-url", "document-url", "audio-url", "video-url", "uploaded-file"})
-"""Parts of a content that are no text: what is sent of them is a file, or where one is."""
+"""Parts that are not text: a file, or the address of one."""
 
 
 def _is_image(part: Object) -> bool:

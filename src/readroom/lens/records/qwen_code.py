@@ -1,9 +1,8 @@
-"""Qwen Code: `~/.qwen/projects/<folder>/chats/<session>.jsonl`, sub-agents in
-`subagents/<session>/agent-*.jsonl`.
+"""Qwen Code: `~/.qwen/projects/FOLDER/chats/SESSION.jsonl`.
 
-An answer is an `assistant` line, a result a `tool_result` line with a `functionResponse`. Usage stands in
-`usageMetadata` and again in `system/ui_telemetry`, which is not counted; `chat_compression` ends what was
-sent before.
+Sub-agents have `subagents/SESSION/agent-*.jsonl`. An answer is an `assistant` line, a result a `tool_result`
+line with a `functionResponse`. Usage is in `usageMetadata` and again in `system/ui_telemetry`, which is not
+counted. What was before a `chat_compression` is no longer sent.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ _KNOWN = frozenset({"user", "assistant", "tool_result", "system"})
 
 
 def recognises(line: Object) -> bool:
-    """Whether a line is of this client."""
+    """Whether this client wrote a line."""
     return (
         "sessionId" in line
         and "uuid" in line
@@ -55,7 +54,7 @@ def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
 
 
 class _QwenSessions:
-    """The sessions that were met so far, and the answer that each is giving, which takes several lines."""
+    """The sessions met so far, and the current answer of each, which takes several lines."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._opened = Remembered[None](bounds.ids)
@@ -101,16 +100,8 @@ def _answer(entry: Object, message: Object, session: str, time: str, key: str) -
     cached, read = as_count(usage.get("cachedContentTokenCount")), as_count(usage.get("promptTokenCount"))
     wrote, thought = as_count(usage.get("candidatesTokenCount")), as_count(usage.get("thoughtsTokenCount"))
     if as_count(usage.get("totalTokenCount")) == read + wrote + thought:
-        wrote += thought  # of some providers they are among what was written, and of others beside it
-    yield Answered(
-        session,
-        key,
-        time,
-        as_text(entry.get("model")),
-        max(0, read - cached),
-        wrote,
-        cached,
-    )
+        wrote += thought  # some providers count thoughts as output, others beside it
+    yield Answered(session, key, time, as_text(entry.get("model")), max(0, read - cached), wrote, cached)
     for part in objects(message.get("parts")):
         call = as_object(part.get("functionCall"))
         if call:

@@ -1,7 +1,6 @@
-"""Our own ledger: the SQLite file, or its export as JSON Lines.
+"""readroom's own ledger: the SQLite file, or its export as JSON Lines.
 
-It holds no text, but hashes and the lines that were shown, which are taken as they stand; what a reply
-measured in characters is not in it, so only tokens are told.
+It holds no text: only hashes, the ranges of lines that were shown, and sizes in tokens but not in characters.
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ from readroom.lens.records.events import (
     Skipped,
 )
 from readroom.lens.records.sqlite import columns, opened
-from readroom.lens.records.stream import Line
+from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     NotReadable,
     Object,
     as_arguments,
     as_count,
     as_list,
-    as_object,
     as_text,
     decode,
     time_of,
@@ -45,29 +43,14 @@ def recognises(line: Object) -> bool:
 def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
     """The events of an export."""
     reader = _RowReader(bounds)
-    for line in lines:
-        if isinstance(line, Skipped):
-            yield line
-        else:
-            yield from reader.events(as_object(line.value))
+    return each(lines, lambda row, _number: reader.events(row))
 
 
 TABLES = {"calls", "ledger_schema"}
 _COLUMNS = [
-    "id",
-    "time_us",
-    "workspace",
-    "agent",
-    "session",
-    "epoch",
-    "tool",
-    "arguments",
-    "decision",
-    "outcome",
-    "shown",
-    "tokens",
-    "duration_us",
-]
+    "id", "time_us", "workspace", "agent", "session", "epoch", "tool", "arguments", "decision", "outcome",
+    "shown", "tokens", "duration_us",
+]  # fmt: skip
 
 
 def read_database(path: Path, bounds: Bounds) -> Iterator[Event]:

@@ -1,8 +1,8 @@
-"""A database of another program, opened to be read and nothing more.
+"""Another program's SQLite database, opened only to be read.
 
-The file may be hostile: views and triggers of its own schema are not run, no value, row or schema takes more
-memory than a record may, a query takes so many steps for each byte of the file and no more, and the
-write-ahead log beside it is read where there is one, without leaving files behind.
+The file may be hostile: its views and triggers are not run, no value, row or schema takes more memory than a
+record may, and the steps of a query are bounded by the size of the file. A write-ahead log beside it is read,
+and no files are left behind.
 """
 
 from __future__ import annotations
@@ -36,14 +36,12 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     Raises:
         NotReadable: It is not a database, or it is damaged where it was read, or takes too much.
     """
-    # Without a log beside it nobody writes: `immutable` then keeps SQLite from making files in a folder of
-    # somebody else.
+    # Without a write-ahead log there is no writer: `immutable` then keeps SQLite from making files beside it.
     mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
     uri = f"file:{quote(str(path.absolute()))}?{mode}"
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             _bound(connection, path.stat().st_size)
-            # Texts that are not UTF-8 are shown with marks in place of what is wrong.
             connection.text_factory = lambda data: data.decode("utf-8", "replace")
             yield connection
     except MemoryError as error:
@@ -55,7 +53,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _bound(connection: sqlite3.Connection, size: int) -> None:
-    # A longer value ends its query with an error, and is never in memory.
+    # A query for a longer value fails before the value is in memory.
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, RECORD_LINE_BYTES + 1)
     # The schema is read whole before the first query, whatever it holds.
     connection.execute(f"PRAGMA hard_heap_limit = {RECORD_DATABASE_MEMORY_BYTES}")
@@ -64,28 +62,14 @@ def _bound(connection: sqlite3.Connection, size: int) -> None:
     connection.execute("PRAGMA cell_size_check = ON")
     _load_schema(connection)
     connection.execute("PRAGMA cache_size = -8192")
-    # A table without the client's indexes, or a join of everything with everything, takes steps that grow
-    # with the square of the file: counted, so that the answer does not depend on the machine.
-    left = (RECORD_DATABASE_STEPS + RECORD_DATABASE_STEPS_OF_BYTE * size) // _STEPS_AT_ONCE
-
-    def more() -> int:
-        nonlocal left
-        left -= 1
-        return left < 0
-
-    connection.set_progress_handler(more, _STEPS_AT_ONCE)
+    # Without the client's indexes, or with a join of everything, steps grow with the square of the file. They
+    # are counted, not timed, so that the answer does not depend on the machine.
+    _allow(connection, RECORD_DATABASE_STEPS + RECORD_DATABASE_STEPS_OF_BYTE * size, _STEPS_AT_ONCE)
 
 
 def _load_schema(connection: sqlite3.Connection) -> None:
-    # SQLite looks for a name among all others in chains: a schema takes time with the square of its tables.
-    left = RECORD_DATABASE_SCHEMA_STEPS // _SCHEMA_STEPS_AT_ONCE
-
-    def more() -> int:
-        nonlocal left
-        left -= 1
-        return left < 0
-
-    connection.set_progress_handler(more, _SCHEMA_STEPS_AT_ONCE)
+    # SQLite finds a name by walking chains: the time for a schema grows with the square of its tables.
+    _allow(connection, RECORD_DATABASE_SCHEMA_STEPS, _SCHEMA_STEPS_AT_ONCE)
     try:
         connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
@@ -94,11 +78,20 @@ def _load_schema(connection: sqlite3.Connection) -> None:
         raise
 
 
-def row_of(connection: sqlite3.Connection, table: str, wanted: list[str], row: int) -> dict[str, Any]:
-    """Some columns of one row; a value that is longer than a line of a record may be is None.
+def _allow(connection: sqlite3.Connection, steps: int, at_once: int) -> None:
+    """Interrupt what takes more steps than these; SQLite counts them `at_once` by `at_once`."""
+    left = steps // at_once
 
-    Table and columns are names that this program chose.
-    """
+    def is_too_many() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    connection.set_progress_handler(is_too_many, at_once)
+
+
+def row_of(connection: sqlite3.Connection, table: str, wanted: list[str], row: int) -> dict[str, Any]:
+    """Some columns of one row; a value that is too long is None. Table and columns must be trusted names."""
     values: dict[str, Any] = {}
     with suppress(sqlite3.DataError):
         query = f"SELECT {', '.join(wanted)} FROM {table} WHERE rowid = ?"
@@ -112,7 +105,7 @@ def row_of(connection: sqlite3.Connection, table: str, wanted: list[str], row: i
 
 
 def tables(connection: sqlite3.Connection) -> set[str]:
-    """The names of real tables: a view of that name could be anything."""
+    """The names of real tables, without views and virtual tables."""
     rows = connection.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
     )
@@ -120,5 +113,5 @@ def tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def columns(connection: sqlite3.Connection, table: str) -> set[str]:
-    """The columns of a table whose name this program chose."""
+    """The columns of a table, whose name must be trusted."""
     return {str(row[1]) for row in connection.execute(f"PRAGMA table_info({table})")}

@@ -1,19 +1,20 @@
-"""Lines and elements of JSON out of a file of any size, in bounded memory.
+"""Lines and elements of JSON from a file of any size, in bounded memory.
 
-Real lines are short, so the plain road is `readline` with a limit. What is longer goes through the
-`Shortener`: it copies JSON and keeps only the head of each long text, so that a line of 100 MB costs one
-result's text and not the record. It knows texts, escapes and depth; whether the rest is JSON is the
-decoder's to say.
+Real lines are short, so lines are read with `readline` and a limit. Longer ones go through the `Shortener`,
+which copies JSON and keeps only the head of each long string, so that a line of 100 MB costs the text of one
+result and not the record. It knows strings, escapes and depth; the decoder decides whether the rest is JSON.
 """
 
 from __future__ import annotations
 
 import codecs
 import io
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 import msgspec
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _IN_TEXT = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
-"""What goes on inside of a text, up to its closing quote or to half of an escape; possessive, so that it
-costs no memory.
-"""
+"""The inside of a string, up to its closing quote or half of an escape; possessive, so it takes no memory."""
 
 _HALF_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9A-Fa-f]{0,3})?)\Z")
 
@@ -36,13 +35,13 @@ _OUTSIDE_STOP = re.compile(rb'["\[\]{},]')
 
 
 _INSIDE = re.compile(rb'(?:[^"\[\]{}]++|\[[^"\[\]{}]*+\]|\{[^"\[\]{}]*+\})++')
-"""What leaves the depth as it is inside of an element: values, and lists and objects without others or texts.
-A step for each of a hundred million empty lists would take minutes.
+"""What does not change the depth inside an element: values, and lists and objects that hold only those.
+One step for each of a hundred million empty lists would take minutes.
 """
 
 
 class _FromUtf16(io.RawIOBase):
-    """The bytes of a file in UTF-16 as UTF-8: what PowerShell writes with `>`."""
+    """A file in UTF-16, which PowerShell writes with `>`, read as UTF-8."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -57,7 +56,7 @@ class _FromUtf16(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """To the beginning."""
+        """Only to the beginning."""
         return True
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
@@ -68,7 +67,7 @@ class _FromUtf16(io.RawIOBase):
         return self._stream.seek(0)
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Fill the buffer."""
+        """Fill `buffer`, fewer bytes only at the end."""
         room = memoryview(buffer)
         while not self._ready:
             chunk = self._stream.read(len(room))
@@ -82,7 +81,7 @@ class _FromUtf16(io.RawIOBase):
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a record that is text, in UTF-8 whatever it was written in."""
+    """The bytes of a text record as UTF-8, also where it was written as UTF-16."""
     with path.open("rb") as stream:
         if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             raw = _FromUtf16(stream)
@@ -93,10 +92,21 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             yield stream
 
 
-class Line(msgspec.Struct, frozen=True):
-    """One decoded line of a record: its number from 1, its value, and the bytes of long texts that were
-    left out.
+def file_beside(path: Path, most: int) -> bytes:
+    """The first `most` bytes of a file that a client keeps near its record.
+
+    Raises:
+        OSError: It cannot be opened, or is a link or not a regular file.
     """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as stream:
+        if not S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError("not a regular file")
+        return stream.read(most)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One decoded line: its number from 1, its value, and how many bytes of long strings were left out."""
 
     number: int
     value: Any
@@ -104,7 +114,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
-    """Every line of a JSON Lines file, decoded; a line that cannot be decoded costs itself only."""
+    """Every line of a JSON Lines file, decoded; a line that cannot be decoded is skipped."""
     number = 0
     while raw := stream.readline(RECORD_LINE_BYTES):
         number += 1
@@ -122,7 +132,7 @@ def lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
 def each(
     lines: Iterable[Line | Skipped], events: Callable[[Object, int], Iterator[Event]]
 ) -> Iterator[Event]:
-    """The events of every line, given its object and number, and what was not read of it."""
+    """The events of every line, by its object and number, and what of it was not read."""
     for line in lines:
         if isinstance(line, Skipped):
             yield line
@@ -133,8 +143,7 @@ def each(
 
 
 def _rescued(raw: bytes, number: int, why: str) -> Iterator[Line | Skipped]:
-    # Two processes that append to one file can leave two objects in one line: `{...}{...}`, or half of one
-    # before another.
+    # Two processes appending to one file can leave two objects in a line, or half of one before another.
     cut = raw.rfind(b'}{"') if raw.startswith(b"{") else -1
     for piece in (raw[: cut + 1], raw[cut + 1 :]) if cut > 0 else ():
         try:
@@ -156,14 +165,13 @@ def _shortened_line(stream: BinaryIO, head: bytes) -> tuple[bytes, int]:
 
 
 class Shortener:
-    """Copies JSON text to `out`, keeping the first bytes of each long text and counting the rest in
-    `left_out`.
+    """Copies JSON to `out`: the first bytes of each long string; the rest is counted in `left_out`.
 
-    When even so more would be kept than a line may have, the copy stops: such a line is not decoded.
+    When even that is more than a line may have, the copy stops, and the line will not decode.
     """
 
     def __init__(self, text_bytes: int = RECORD_TEXT_BYTES) -> None:
-        """Keep at most `text_bytes` of each text."""
+        """Keep at most `text_bytes` of each string."""
         self._most = text_bytes
         self.out = bytearray()
         self.left_out = 0
@@ -172,7 +180,7 @@ class Shortener:
         self._half = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next bytes, cut anywhere."""
+        """Take the next chunk, cut anywhere."""
         chunk, self._half, at = self._half + chunk, b"", 0
         while at < len(chunk):
             at = self._text(chunk, at) if self._in_text else self._outside(chunk, at)
@@ -192,7 +200,7 @@ class Shortener:
         self._keep_of_text(chunk[at:end])
         if end == len(chunk):
             return end
-        if chunk[end : end + 1] == b"\\":  # its other half comes with the next bytes
+        if chunk[end : end + 1] == b"\\":  # its other half is in the next chunk
             self._half = b"\\"
         else:
             self._keep(b'"')
@@ -221,34 +229,32 @@ class Shortener:
 
 
 class Content(Protocol):
-    """The bytes of a document, from its beginning on as often as that is asked for."""
+    """The bytes of a document; it can be read from the beginning again."""
 
     def read(self, size: int, /) -> bytes:
         """Up to `size` bytes, fewer only at the end."""
 
     def seek(self, place: int, /) -> int:
-        """Go to a place, which is always the beginning."""
+        """Go to the beginning: `place` is always 0."""
 
 
 class Element(msgspec.Struct, frozen=True):
-    """One element of a list in a document: the key the list stands under ("" for a list that is the
-    document).
-    """
+    """An element of a list in a document, with the key of the list ("" where the document is a list)."""
 
     key: str
     value: Any
 
 
 def elements(stream: Content, size: int, bounds: Bounds) -> Iterator[Element | Skipped]:
-    """The elements of a document that is a list, or of the lists directly inside of an object, in order.
+    """The elements of a document: of a list, or of the lists directly inside an object, in order.
 
-    Other members of an object are yielded once each under their key, as one element.
+    Every other member of an object is one element under its own key.
     """
     if size <= bounds.document_bytes:
         try:
             document = decode(stream.read(bounds.document_bytes))
         except NotReadable as error:
-            # A document that breaks off is still read element by element, up to where it breaks.
+            # A truncated document is read element by element, up to where it ends.
             stream.seek(0)
             yield from _split(stream)
             yield Skipped("document", str(error))
@@ -284,16 +290,14 @@ class _Splitter:
     def __init__(self) -> None:
         self._shortener = Shortener()
         self._depth = 0
-        self._base = (
-            0  # the depth at which elements stand: 1 in an outer list, 2 in a list of an outer object
-        )
+        self._base = 0  # the depth of elements: 1 in an outer list, 2 in a list of an outer object
         self._object = False
         self._in_text = False
         self._half = b""
         self._key = ""
 
     def feed(self, chunk: bytes) -> Iterator[tuple[str, bytes]]:
-        """The elements that the next bytes complete, with the keys of their lists."""
+        """The elements that the next chunk completes, with the keys of their lists."""
         chunk, self._half, at = self._half + chunk, b"", 0
         while at < len(chunk):
             if self._in_text:

@@ -1,8 +1,12 @@
-"""SWE-agent: `*.traj`, one JSON document with `trajectory` (action, observation) and `history`.
+"""SWE-agent and mini-swe-agent: trajectories, one JSON document each (`*.traj`, `*.traj.json`).
 
-Each step is one answer with one call; what the model got is the observation. What the whole run took stands
-in `info.model_stats` alone, so that its last answer has it. Commands are SWE-agent's own
-(`open`, `goto`, `edit`) or the shell's, so a call's tool is the first word of its action.
+SWE-agent has `trajectory` (action, observation) and `history`: each step is one answer with one call, and the
+observation is what the model got. Usage is in `info.model_stats` for the whole run, so the last answer has
+all of it. Commands are SWE-agent's own (`open`, `goto`, `edit`) or the shell's: the tool is the first word.
+
+mini-swe-agent has `info` and `messages`. What the model runs is in `extra.actions` of its message, whether it
+called a tool or wrote a block of shell, and in older versions in the block alone. The result is the next
+message, with the whole output beside it.
 """
 
 from __future__ import annotations
@@ -10,7 +14,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from readroom.lens.records.events import Answered, Arguments, Called, Event, Opened, Returned, Said, Skipped
+import re2
+
+from readroom.lens.records.events import (
+    Answered,
+    Arguments,
+    Called,
+    Event,
+    Opened,
+    Returned,
+    Said,
+    Skipped,
+    Whole,
+)
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
     NotReadable,
@@ -20,18 +36,17 @@ from readroom.lens.records.values import (
     as_object,
     as_text,
     decode,
+    objects,
+    parts_text,
+    time_of,
 )
 
 NAME = "SWE-agent"
+MINI_NAME = "mini-swe-agent"
 
 
-def recognises(document: Object) -> bool:
-    """Whether a document is a trajectory."""
-    return isinstance(document.get("trajectory"), list)
-
-
-def read(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
-    """The events of one trajectory."""
+def read_trajectory(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
+    """The events of a trajectory of SWE-agent."""
     yield Opened(session, NAME)
     number = 0
     stats: Object = {}
@@ -70,9 +85,7 @@ _RANGE = re.compile(r"\s--view_range\s+(\d+)\s+(-?\d+)")
 
 
 def _edited(action: str) -> Arguments:
-    """The arguments of the editor of newer versions, which are written as a command line: `str_replace_editor
-    view /repo/a.py --view_range 1 40`.
-    """
+    """The arguments of the newer editor's command line: `str_replace_editor view /a.py --view_range 1 40`."""
     head = _VIEW.match(action)
     if head is None:
         return {"command": action}
@@ -95,3 +108,103 @@ def _state(step: Object) -> Object:
         except NotReadable:
             return {}
     return as_object(state)
+
+
+# -----------------------------------------------------------------------------
+# mini-swe-agent
+# -----------------------------------------------------------------------------
+
+_BLOCK = re2.compile(r"(?s)```(?:mswea_bash_command|bash|sh)[ \t]*\n(.*?)\n```")
+"""For RE2: other engines take quadratic time on a text full of openings without an end."""
+_TOOL = "bash"
+
+
+def is_mini(element: Element) -> bool:
+    """Whether a member of a document shows that mini-swe-agent wrote it."""
+    return element.key == "info" and "mini_version" in as_object(element.value)
+
+
+def read_mini(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
+    """The events of a trajectory of mini-swe-agent."""
+    run = _Run(session)
+    for element in elements:
+        if isinstance(element, Skipped):
+            yield element
+        elif element.key == "info":
+            yield _opened(as_object(element.value), session)
+        elif element.key == "messages":
+            yield from run.events(as_object(element.value))
+
+
+def _opened(info: Object, session: str) -> Opened:
+    config = as_object(info.get("config"))
+    folder = as_text(as_object(config.get("environment")).get("cwd"))
+    model = as_text(as_object(config.get("model")).get("model_name"))
+    return Opened(session, MINI_NAME, as_text(info.get("mini_version")), folder, model=model)
+
+
+class _Run:
+    """A run of mini-swe-agent: how many answers there were, the calls of the last, and how many returned."""
+
+    def __init__(self, session: str) -> None:
+        self._session = session
+        self._answers = 0
+        self._ids: list[str] = []
+        self._returned = 0
+
+    def events(self, message: Object) -> Iterator[Event]:
+        extra = as_object(message.get("extra"))
+        if message.get("role") == "assistant" or message.get("object") == "response":
+            yield from self._answer(message, extra)
+        elif self._returned < len(self._ids) and _is_result(message, extra):
+            yield from self._result(message, extra)
+
+    def _answer(self, message: Object, extra: Object) -> Iterator[Event]:
+        self._answers += 1
+        time = time_of(extra.get("timestamp"))
+        usage = as_object(as_object(extra.get("response", message)).get("usage"))
+        read, wrote = (as_count(_either(usage, *names)) for names in (_READ, _WROTE))
+        cached = as_count(as_object(_either(usage, *_OF_READ)).get("cached_tokens"))
+        kept = as_count(usage.get("cache_creation_input_tokens"))
+        rest = max(0, read - cached - kept)
+        cost = as_cost(extra.get("cost"))
+        yield Answered(self._session, f"answer {self._answers}", time, "", rest, wrote, cached, kept, cost)
+        said = [message, *objects(message.get("output"))]
+        text = "\n".join(parts_text(piece.get("content"))[0] for piece in said)
+        yield Said(self._session, text)
+        written = [{"command": block} for block in _BLOCK.findall(text)]
+        actions = list(objects(extra.get("actions", written)))
+        self._ids, self._returned = [], 0
+        for number, action in enumerate(actions):
+            id = as_text(action.get("tool_call_id")) or f"answer {self._answers}.{number}"
+            self._ids.append(id)
+            command = {"command": as_text(action.get("command"))}
+            yield Called(self._session, id, _TOOL, command, time)
+
+    def _result(self, message: Object, extra: Object) -> Iterator[Event]:
+        named = as_text(message.get("tool_call_id")) or as_text(message.get("call_id"))
+        id = named or self._ids[self._returned]
+        self._returned += 1
+        text, images = parts_text(message.get("output", message.get("content")))
+        whole = as_text(extra.get("raw_output"))
+        if len(whole) > len(text):
+            yield Whole(self._session, id, whole)
+        code = extra.get("returncode")
+        time = time_of(extra.get("timestamp"))
+        status = code if type(code) is int else None
+        yield Returned(self._session, id, text, None, images, time, exit_code=status)
+
+
+_READ = ("prompt_tokens", "input_tokens")
+_OF_READ = ("prompt_tokens_details", "input_tokens_details")
+_WROTE = ("completion_tokens", "output_tokens")
+"""Names in the two APIs of OpenAI; cached tokens are part of the input."""
+
+
+def _either(usage: Object, *names: str) -> object:
+    return next((usage[name] for name in names if usage.get(name) is not None), None)
+
+
+def _is_result(message: Object, extra: Object) -> bool:
+    named = message.get("role") == "tool" or message.get("type") == "function_call_output"
+    return named or "returncode" in extra or as_text(message.get("content")).startswith("<returncode>")

@@ -1,6 +1,4 @@
-"""Values of a foreign record taken as what they should be: a wrong type is an empty value and never an
-error.
-"""
+"""Values of a foreign record with the type they should have: a wrong type gives an empty value."""
 
 from __future__ import annotations
 
@@ -17,11 +15,11 @@ Object: TypeAlias = dict[str, Any]
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""What editors of Windows write before the first line."""
+"""Editors on Windows write it before the first line."""
 
 
 class NotReadable(Exception):
-    """A piece of a record that cannot be decoded; its text says why in a few words."""
+    """A piece of a record cannot be decoded; the message says why in a few words."""
 
 
 def decode(data: bytes) -> Any:
@@ -51,7 +49,7 @@ def _decode_leniently(data: bytes) -> Any:
 
 
 def _without_surrogates(value: Any) -> Any:
-    # json.loads leaves halves of characters in texts; nothing downstream can encode them.
+    # json.loads leaves lone surrogates in strings; nothing downstream can encode them.
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -62,13 +60,12 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _require_few_values(data: bytes) -> None:
-    # Commas and brackets inside of texts count too, so the exact count is only made where these are many.
+    # Commas and brackets inside strings count here, too: the exact count is made only if there are many.
     if len(data) <= RECORD_VALUES:
         return
     if data.count(b",") + data.count(b"[") + data.count(b"{") <= RECORD_VALUES:
         return
-    # A quote after a backslash does not end a text, and a doubled backslash must not hide the quote behind
-    # it.
+    # A quote after a backslash does not end a string, but one after two backslashes does.
     bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside = bare.split(b'"', 2 * RECORD_VALUES)[::2]
     values = sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in outside)
@@ -77,34 +74,34 @@ def _require_few_values(data: bytes) -> None:
 
 
 def as_object(value: Any) -> Object:
-    """`value` when it is an object with text keys, an empty one otherwise."""
+    """`value` if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Any) -> list[Any]:
-    """`value` when it is a list, an empty one otherwise."""
+    """`value` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def objects(value: Any) -> Iterator[Object]:
-    """The objects in a list; anything else in it is passed over."""
+    """The objects in a list, without other items."""
     return (item for item in as_list(value) if isinstance(item, dict))
 
 
 def as_text(value: Any) -> str:
-    """`value` when it is a text, an empty one otherwise; numbers are written out."""
+    """`value` if it is a string or a number, as text, else an empty string."""
     if isinstance(value, str):
         return value
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
 def text_bytes(text: str) -> int:
-    """What a text takes in memory: four bytes for each character where one of them needs that."""
+    """The memory that a string takes at most: four bytes for each character unless all are ASCII."""
     return len(text) if text.isascii() else 4 * len(text)
 
 
 def as_count(value: Any) -> int:
-    """A count of tokens or the like: a number from 0 on, 0 for anything else."""
+    """A count, such as of tokens: a number from 0 on, 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
         return 0
     return int(value)
@@ -118,9 +115,7 @@ def as_cost(value: Any) -> float:
 
 
 def as_arguments(value: Any) -> Object:
-    """A call's arguments, given as an object or as JSON text; a text that is not JSON is kept under
-    `text`.
-    """
+    """A call's arguments, from an object or JSON; a string that is not JSON is kept under `text`."""
     if isinstance(value, dict):
         return value
     if not isinstance(value, str) or not value.strip():
@@ -136,7 +131,7 @@ _TIME_DIGITS = 20
 
 
 def time_of(value: Any) -> str:
-    """A time as ISO text: taken as it is, or from milliseconds, microseconds or nanoseconds since 1970."""
+    """A time as ISO text: as it is, or from seconds, milli-, micro- or nanoseconds since 1970."""
     if isinstance(value, str):
         if not (value.isascii() and value.isdigit() and len(value) <= _TIME_DIGITS):
             return value
@@ -156,9 +151,9 @@ def _iso(seconds: float) -> str:
 
 
 def body_text(body: Object, *names: str) -> tuple[str, int]:
-    """The text of a result that is an object, by the names it may stand under, and how many images are in it.
+    """The text of a result that is an object, and how many images are in it.
 
-    Under other names it is what the model is sent: the object, as JSON.
+    It is under the first of `names` that has one; else the model is sent the whole object as JSON.
     """
     for name in names:
         value = body.get(name)
@@ -170,7 +165,7 @@ def body_text(body: Object, *names: str) -> tuple[str, int]:
 
 
 def parts_text(value: Any, between: str = "") -> tuple[str, int]:
-    """The text of a result given as text or as a list of parts, and how many images are among them."""
+    """The text of a result that is a string or a list of parts, and how many parts are images."""
     if isinstance(value, str):
         return value, 0
     if isinstance(value, dict):

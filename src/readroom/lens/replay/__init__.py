@@ -1,18 +1,16 @@
-"""The calls of a session made again with our tools, in a folder as it is now: what would have come, and
-at what price.
+"""A session's calls repeated with our tools: what they would have shown, and at what price.
 
-Each read, search and listing that a session made is made through a workspace, under its policy, in the
-order in which it came: natively, and under the contract whose tools are most like those of the client. A
-reply that is cut is followed by its `next` until it has shown what the model was shown then. What counts
-is the evidence: a line that the model was shown and used later (wrote, quoted, edited) and that stands in
-the file unchanged must be shown again. Lines that differ now are told as changed, files that policy
-denies as denied.
+Each read, search and listing of a session is made in a workspace, under its policy and in order: natively,
+and under the contract whose tools are most like the client's. When a reply is cut, its `next` is followed
+until everything is shown that the model saw then. What counts is evidence: a line that the model saw and used
+later (wrote, quoted, edited), and that is unchanged in the file, must be shown again. Lines that differ now
+are counted as changed, files that policy denies as denied.
 
-Which lines a reply shows is read from its text, as a model reads it; facts say it only where a contract
-does not number them, and which were cut inside.
+Which lines a reply shows is read from its text, as a model would. Facts are used only for contracts that do
+not number lines, and to know which lines were cut.
 
-Knows: contracts by their records, and how their replies show lines.
-Does not know: forms of records.
+Knows: contracts, and how their replies show lines.
+Does not know: formats of records.
 May be touched: `FITTING` for a new client, `lines_of` for a new contract, each with a session in the tests.
 """
 
@@ -32,6 +30,7 @@ from readroom.contracts.base import Contract
 from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
 from readroom.lens.evidence import Known, Run, evidence, tools
+from readroom.lens.findings.use import LEAST_LINE_CHARS
 from readroom.lens.normal_form import Replayed, ReplayState
 from readroom.lens.records.events import Called, Returned
 from readroom.lens.records.values import as_count, as_list, as_object, as_text, decode
@@ -52,7 +51,7 @@ NativeCall: TypeAlias = tuple[str, dict[str, Any]]
 
 
 def requests(result: Result) -> list[NativeCall]:
-    """The calls of our native contract that ask for what a recorded call showed; none where none fits."""
+    """The native calls that ask for what a recorded call showed; none if none fits."""
     seen, arguments = result.seen, result.called.arguments
     if seen.kind == "read" and seen.file and not seen.error:
         return _reads(seen.file, seen.runs)
@@ -70,7 +69,7 @@ def requests(result: Result) -> list[NativeCall]:
 
 
 def _reads(file: str, runs: tuple[Run, ...]) -> list[NativeCall]:
-    """One read for each stretch of lines that was shown: what was cut out of the middle is not asked for."""
+    """A read for each stretch of lines that was shown, without what was cut out between them."""
     if not runs:
         return [("read_file", {"path": file})]
     return [
@@ -81,7 +80,7 @@ def _reads(file: str, runs: tuple[Run, ...]) -> list[NativeCall]:
 
 def _of_command(result: Result) -> list[NativeCall]:
     pieces = tools.pieces(tools.command_of(result.called.arguments))
-    # A search may be in the syntax of another program, and what printed no lines of files is not a read.
+    # A search may be in another syntax than ours, and output without lines of files was not a read.
     if not result.seen.runs or any(piece.search for piece in pieces):
         return []
     return _reads(result.seen.file, result.seen.runs)
@@ -93,7 +92,7 @@ _NUMBERED = {
     "coder": re.compile(r"(\d+)\t(.*)"),
     "inspect_agents": re.compile(r" *(\d+)\t(.*)"),
 }
-"""How a contract numbers lines; one that is not here does not."""
+"""How contracts number lines; other contracts do not."""
 
 
 def lines_of(reply: Reply, contract_name: str, tool: str) -> tuple[Run, ...]:
@@ -146,7 +145,7 @@ NATIVE = "native"
 
 
 class Fit(Struct, frozen=True):
-    """A contract, and what it has in common with the tools of a client."""
+    """The contract for a client, and why it fits."""
 
     contract: str
     why: str
@@ -161,11 +160,11 @@ FITTING: Mapping[str, Fit] = {
     "Codex": Fit("rnd", "text as it stands in the file, without numbers, as `cat` and `sed -n` print it"),
     "SWE-agent": Fit("everruns", "a window of a file with numbered lines"),
 }
-"""The contract for each client whose tools are always the same."""
+"""The contract for each client that has fixed tools."""
 
 
 def fitting(client: str, called: Called) -> str | None:
-    """The contract that fits; where the client is a framework, one that takes the call as it stands."""
+    """The contract that fits a client; for a framework, one that accepts the call as it is."""
     fit = FITTING.get(client)
     if fit is not None:
         return fit.contract
@@ -186,10 +185,10 @@ def _takes(contract_name: str, tool: str, called: Called) -> bool:
 
 
 def call_in(workspace: Workspace, contract_name: str, tool: str, arguments: dict[str, Any]) -> Call | None:
-    """The call of a contract that means a native one; None where it has none.
+    """The call of a contract that is the same as a native call; None if it has none.
 
     Raises:
-        ReadroomError: The arguments mean nothing.
+        ReadroomError: The arguments are invalid.
     """
     if contract_name == NATIVE:
         return Call(tool, arguments)
@@ -200,13 +199,13 @@ def call_in(workspace: Workspace, contract_name: str, tool: str, arguments: dict
 
 
 def _means(record: Contract, call: Call, request: Request) -> bool:
-    # A contract without searches answers with the list of files, which is another question.
+    # A contract without searches would list files instead, which is another question.
     meant = record.bind(call.tool, call.arguments).request
     return type(meant) is type(request) and getattr(meant, "path", "") == getattr(request, "path", "")
 
 
 def narrowed(workspace: Workspace, contract_name: str, call: Call, last: int) -> Call:
-    """A call that goes on reading, for no more than the lines up to `last`."""
+    """A call that continues a read, limited to the lines up to `last`."""
     record = workspace.contract(contract_name)
     request = record.bind(call.tool, call.arguments).request
     if not isinstance(request, ReadRequest) or (request.offset or 0) < 1 or request.column > 1:
@@ -218,7 +217,7 @@ def narrowed(workspace: Workspace, contract_name: str, call: Call, last: int) ->
 
 
 def workspace_at(root: str) -> Workspace:
-    """A workspace in which sessions are made again: every contract reads the folder itself."""
+    """A workspace for replays, in which every contract reads the folder itself."""
     store = config.open_store(root)
     settings = config.load(store)
     inspect = msgspec.structs.replace(settings.setup.inspect, mode="sandbox")
@@ -227,9 +226,7 @@ def workspace_at(root: str) -> Workspace:
 
 
 class _Missed(msgspec.Struct, frozen=True):
-    """A line that was shown then and is not shown now: it is missing when it is used and still stands
-    there.
-    """
+    """A line shown then and not now: it is missing if the model used it and it is unchanged."""
 
     replayed: int
     file: str
@@ -238,18 +235,15 @@ class _Missed(msgspec.Struct, frozen=True):
 
 
 class Replay:
-    """Makes the calls of one session again; a detector among others, so that results are at hand once,
-    when they pass.
-    """
+    """Repeats the calls of one session, as a detector: it gets each result once, when it passes."""
 
     def __init__(
         self, workspace: Workspace, counter: Counter, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Make calls in a workspace; limits of their time are counted by a clock that goes slower."""
+        """Make calls in a workspace, with more patience than for an agent."""
         self._workspace = workspace
         self._counter = counter
-        # What a reply leaves out for lack of time (the outline of a cut file) would be there in one run and
-        # not in the next, by how busy the machine is.
+        # What replies leave out for lack of time (the outline of a cut file) would differ from run to run.
         self._clock = lambda: clock() / REPLAY_PATIENCE
         self._rows: list[Replayed] = []
         self._waiting: dict[int, list[_Missed]] = {}
@@ -258,16 +252,16 @@ class Replay:
 
     @property
     def left_out(self) -> int:
-        """It lists none."""
+        """It has no findings."""
         return 0
 
     @property
     def held(self) -> int:
-        """Its rows, and the lines that are waited for."""
+        """The memory of its rows and awaited lines, in remembered lines."""
         return len(self._rows) * HELD_LINES_OF_CALL + self._remembered
 
     def model(self, text: str) -> None:
-        """A line the model writes is used: if it was not shown again, that is missed."""
+        """A line that the model writes is used: if our replies did not show it, it is missing."""
         if not self._waiting:
             return
         for line in text.split("\n"):
@@ -277,7 +271,7 @@ class Replay:
                     self._rows[missed.replayed] = msgspec.structs.replace(row, missing=row.missing + 1)
 
     def findings(self) -> Iterator[Any]:
-        """A replay finds nothing by itself."""
+        """None: a replay has rows instead."""
         return iter(())
 
     def rows(self) -> list[Replayed]:
@@ -285,7 +279,7 @@ class Replay:
         return self._rows
 
     def result(self, result: Result) -> None:
-        """Make the call again, in each contract, and compare what it shows."""
+        """Repeat the call in each contract, and compare what it shows."""
         if result.number > CALLS_KEPT:
             return
         calls = requests(result)
@@ -319,7 +313,7 @@ class Replay:
     def _followed(
         self, contract: str, call: Call | None, wanted: set[tuple[str, int]], replies: list[Reply]
     ) -> ReplayState:
-        """Make a call, and those that its reply names next, until what was shown then is shown."""
+        """Make a call and follow `next` until everything wanted is shown."""
         while call is not None and len(replies) < REPLAY_REPLIES:
             tool = call.tool
             try:
@@ -330,7 +324,7 @@ class Replay:
             if reply.is_error:
                 error_facts = as_object(reply.facts.get("error"))
                 code, following = as_text(error_facts.get("code")), as_object(error_facts.get("next"))
-                # The answer to a call that asks for too much says how much fits: that costs, and goes on.
+                # A refusal of too much says how much fits: it costs tokens, and the replay goes on.
                 if code != "too_much" or not following:
                     return state_of(code)
             replies.append(reply)
@@ -346,7 +340,7 @@ class Replay:
     def _next(
         self, contract: str, following: Mapping[str, Any], wanted: set[tuple[str, int]], *, refused: bool
     ) -> Call | None:
-        """The call a reply names next, for no more lines than are wanted; None when nothing is."""
+        """The call a reply names next, limited to the wanted lines; None if none are wanted."""
         if not following or not (wanted or refused):
             return None
         call = Call(as_text(following.get("tool")), as_object(following.get("arguments")))
@@ -380,7 +374,7 @@ class Replay:
         if state in ("same", "changed"):
             texts = set(now.values())
             for place, line in then.items():
-                if place not in now and line not in texts and len(line.strip()) >= _LEAST_LINE:
+                if place not in now and line not in texts and len(line.strip()) >= LEAST_LINE_CHARS:
                     self._wait(_Missed(index, *place, line))
 
     def _wait(self, missed: _Missed) -> None:
@@ -389,7 +383,7 @@ class Replay:
             self._waiting.setdefault(hash(missed.line.strip()), []).append(missed)
 
     def _stands(self, missed: _Missed) -> bool:
-        """Whether a line still stands where it was shown."""
+        """Whether a line is unchanged."""
         arguments = {"path": missed.file, "offset": missed.number, "limit": 1}
         try:
             reply = self._call("read_file", arguments, NATIVE)
@@ -403,12 +397,8 @@ def _by_place(runs: Iterable[Run]) -> dict[tuple[str, int], str]:
     return {(run.file, number): line for run in runs for number, line in enumerate(run.lines, run.first)}
 
 
-_LEAST_LINE = 8
-"""A shorter line (`}`, `else:`) is written by chance."""
-
-
 def state_of(code: str) -> Literal["gone", "denied", "failed"]:
-    """What the code of a refusal says about a file."""
+    """The state of a file whose read was refused with a code."""
     if code in ("not_found", "not_a_file"):
         return "gone"
     return "denied" if code in ("denied", "outside_root") else "failed"

@@ -1,7 +1,7 @@
-"""The folder in which a session is made again: as it is, or as git has it at a commit.
+"""The folder for a replay: as it is, or as git has it at a commit.
 
-What git has is taken object by object: an archive would leave out what `.gitattributes` keeps from
-releases, hold all of it in memory, and filters would run programs.
+Files are taken from git object by object: `git archive` would leave out what `.gitattributes` excludes, hold
+all of it in memory, and run the programs of filters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from readroom.errors import BadValue, StoreFailed
 from readroom.limits.lens import RECORD_CHUNK_BYTES
 
 _GIT = ("git", "-c", "protocol.allow=never")
-"""Else git fetches what a partial clone lacks, from wherever its configuration says."""
+"""Otherwise git would fetch what a partial clone lacks, from wherever its configuration says."""
 
 _LINK = b"120000"
 _SUBMODULE = b"160000"
@@ -35,7 +35,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class Folder(msgspec.Struct, frozen=True):
-    """Where calls are made again, and the submodules of the commit of which nothing is there."""
+    """The folder for a replay, and the submodules that are missing in it."""
 
     path: Path
     absent: tuple[str, ...] = ()
@@ -43,42 +43,43 @@ class Folder(msgspec.Struct, frozen=True):
 
 @contextmanager
 def folder_at(root: Path, commit: str | None) -> Iterator[Folder]:
-    """The folder as it is, or what its git repository held at `commit`, in a folder of its own.
+    """The folder as it is, or a temporary one with what its git repository has at `commit`.
 
     Raises:
         BadValue: git does not know the commit.
-        StoreFailed: It does not have all of it.
+        StoreFailed: git lacks some of its objects.
     """
     if commit is None:
         yield Folder(root)
         return
-    held = None if commit.startswith("-") else _committed(root, commit)
-    if held is None:
-        raise _unknown(root, commit)
+    content = None if commit.startswith("-") else _committed(root, commit)
+    if content is None:
+        advice = "Name a commit, a branch or a tag of the repository that --replay names."
+        raise BadValue("--commit", commit, f"is nothing that git knows in {root}", advice)
     with tempfile.TemporaryDirectory(prefix="readroom-replay-") as made:
-        # A commit can be made to hurt: what follows a link would be written where that leads.
+        # Links come last: a hostile commit could have files written through them.
         for links in (False, True):
-            for repository, entries in held.entries:
+            for repository, entries in content.entries:
                 chosen = [entry for entry in entries if (entry.mode == _LINK) is links]
                 _write(repository, chosen, Path(made))
-        yield Folder(Path(made), tuple(held.absent))
+        yield Folder(Path(made), tuple(content.absent))
 
 
 class _Commit(msgspec.Struct):
-    """What a commit holds, by the repository that has it, and its submodules that are not there."""
+    """The entries of a commit, by repository, and its submodules that are missing."""
 
     entries: list[tuple[Path, list[_Entry]]]
     absent: list[str]
 
 
 def _committed(root: Path, commit: str, below: str = "") -> _Commit | None:
-    """What git has at a commit; None where it does not know it."""
+    """What git has at a commit; None if it does not know the commit."""
     command = [*_GIT, "-C", str(root), "ls-tree", "-r", "-z", commit]
     done = subprocess.run(command, capture_output=True, check=False)
     if done.returncode:
         return None
     own: list[_Entry] = []
-    found = _Commit([(root, own)], [])
+    content = _Commit([(root, own)], [])
     for line in done.stdout.split(b"\0")[:-1]:
         head, _, name = line.partition(b"\t")
         mode, _, digest = head.split(b" ")
@@ -90,20 +91,15 @@ def _committed(root: Path, commit: str, below: str = "") -> _Commit | None:
         # A link in its place may lead to the repository itself, or out of it.
         inner = _committed(place, digest.decode(), f"{below}{path}/") if _is_below(place, root) else None
         if inner is None:
-            found.absent.append(below + path)
+            content.absent.append(below + path)
         else:
-            found.entries += inner.entries
-            found.absent += inner.absent
-    return found
+            content.entries += inner.entries
+            content.absent += inner.absent
+    return content
 
 
 def _is_below(folder: Path, root: Path) -> bool:
     return Path(os.path.realpath(root)) in folder.parents
-
-
-def _unknown(root: Path, commit: str) -> BadValue:
-    advice = "Name a commit, a branch or a tag of the repository that --replay names."
-    return BadValue("--commit", commit, f"is nothing that git knows in {root}", advice)
 
 
 def _write(root: Path, entries: list[_Entry], folder: Path) -> None:
@@ -129,7 +125,7 @@ def _write_one(objects: IO[bytes], entry: _Entry, folder: Path) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
     if entry.mode == _LINK:
         target = objects.read(left)
-        # It may lead anywhere: whoever reads the folder follows none that leads out of it.
+        # It may lead anywhere: the guard follows no link out of the folder.
         with suppress(OSError, ValueError):
             os.symlink(os.fsdecode(target), place)
     else:

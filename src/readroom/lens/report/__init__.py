@@ -1,8 +1,8 @@
-"""What an audit comes down to for a reader: sums, and the dearest of everything, in bounded memory.
+"""The result of an audit for readers: sums, and the most expensive of everything.
 
-Knows: how sums and the dearest are kept, and how a text of a record is made harmless (`plain`).
-Does not know: how anything was found; `terminal` and `html` say it and compute nothing.
-May be touched: both, as long as every text of a record goes through `plain`.
+Knows: sums in bounded memory, and how text of a record is made harmless (`plain`).
+Does not know: how anything was found. `terminal` and `html` only format.
+May be touched: freely, as long as every text of a record goes through `plain`.
 """
 
 from __future__ import annotations
@@ -36,20 +36,18 @@ _UNSEEN = re.compile(
 
 
 def plain(text: str, most: int = 400) -> str:
-    """A text of a record on one line: what drives a terminal, reorders or hides text stands there as an
-    escape.
-    """
+    """A text of a record on one line; what controls a terminal, or hides or reorders text, is escaped."""
     short = text if len(text) <= most else text[: most - 1] + "…"
     return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], short)
 
 
 def price(kind: FindingKind, tokens: int, carried: int) -> str:
-    """What findings of a kind come to, in words."""
+    """The cost of findings of a kind, in words."""
     return f"{tokens:,} tokens cut away" if kind in CUT_AWAY else f"{tokens:,} tokens, {carried:,} carried"
 
 
 def passed_over(files: int) -> str:
-    """What is said of files that are no records."""
+    """The note on files that are not records."""
     return f"{counted(files, 'file')} passed over: not the record of a client that is known"
 
 
@@ -57,7 +55,7 @@ T = TypeVar("T")
 
 
 class Sum(msgspec.Struct):
-    """Findings of one kind together."""
+    """Sums over findings of one kind."""
 
     count: int = 0
     sessions: int = 0
@@ -66,7 +64,7 @@ class Sum(msgspec.Struct):
 
 
 class Spent(msgspec.Struct):
-    """What a tool, a file or a client cost."""
+    """The cost of a tool, a file or a client."""
 
     calls: int = 0
     tokens: int = 0
@@ -75,9 +73,7 @@ class Spent(msgspec.Struct):
 
 
 class Again(msgspec.Struct):
-    """Calls made again under one contract: how they ended, and tokens and lines of those that showed
-    something.
-    """
+    """Replayed calls of one contract: how they ended, and tokens and lines of those that showed something."""
 
     states: dict[str, int] = msgspec.field(default_factory=dict)
     then_tokens: int = 0
@@ -88,7 +84,7 @@ class Again(msgspec.Struct):
     missing: int = 0
 
     def add(self, row: Replayed) -> None:
-        """Take a call."""
+        """Add a call."""
         self.states[row.state] = self.states.get(row.state, 0) + 1
         self.missing += row.missing
         if row.state in ("same", "changed"):
@@ -104,7 +100,7 @@ class Again(msgspec.Struct):
 
 
 class Totals:
-    """Sums over sessions, and the dearest of them."""
+    """Sums over sessions, and the most expensive of them."""
 
     def __init__(self) -> None:
         self.sessions = 0
@@ -137,7 +133,7 @@ class Totals:
         self._order = 0
 
     def add(self, part: Audited | SkippedPart) -> None:
-        """Take a session, or something that was not read."""
+        """Add a session, or a part that was not read."""
         if isinstance(part, SkippedPart) and part.where == NO_RECORD:
             self.no_records += 1
             return
@@ -207,36 +203,36 @@ class Totals:
             heapq.heappushpop(heap, (weight, self._order, item))
 
     def dearest_sessions(self) -> list[Session]:
-        """The sessions whose results cost most, dearest first."""
+        """The most expensive sessions, in order."""
         return [session for _, _, session in sorted(self._sessions, key=lambda item: (-item[0], -item[1]))]
 
     def dearest(self, kind: FindingKind) -> list[Finding]:
-        """The findings of a kind that cost most, dearest first."""
+        """The most expensive findings of a kind, in order."""
         ordered = sorted(self._dearest.get(kind, ()), key=lambda item: (-item[0], -item[1]))
         return [finding for _, _, finding in ordered]
 
     def ordered_kinds(self) -> list[FindingKind]:
-        """The kinds that were found, worst first."""
+        """The kinds with findings, worst first."""
         return [kind for kind in FINDINGS if kind in self.kinds]
 
 
 def dearest_of(spent: dict[str, Spent], most: int) -> list[tuple[str, Spent]]:
-    """The entries that cost most, dearest first."""
+    """The most expensive entries, in order."""
     return heapq.nsmallest(most, spent.items(), key=lambda item: (-item[1].carried_tokens, item[0]))
 
 
 def _lines_of_several(part: Audited) -> Counter[tuple[int, str]]:
-    """How many lines calls that are about several files showed of each."""
+    """How many lines of each file were shown by calls that are about several."""
     several = {call.call for call in part.calls if call.more_files}
-    found: Counter[tuple[int, str]] = Counter()
-    for one in part.lines if several else ():
-        if one.call in several:
-            found[one.call, one.file] += one.last - one.first + 1
-    return found
+    counts: Counter[tuple[int, str]] = Counter()
+    for lines in part.lines if several else ():
+        if lines.call in several:
+            counts[lines.call, lines.file] += lines.last - lines.first + 1
+    return counts
 
 
 def _shares(call: Call, lines: Mapping[tuple[int, str], int]) -> Iterator[tuple[str, int]]:
-    """The files of a call, each with its tokens: of several by the lines that were shown of them."""
+    """The files of a call with their tokens, divided by the lines that were shown of each."""
     files = call.files
     shown = [lines.get((call.call, file), 0) for file in files]
     parts = shown if any(shown) else [1] * len(files)
@@ -249,7 +245,7 @@ def _shares(call: Call, lines: Mapping[tuple[int, str], int]) -> Iterator[tuple[
 
 
 _NAMES_KEPT = 20_000
-"""Tools and files that are told apart in sums; those that come later are summed up together."""
+"""Tools and files that have sums of their own; later ones share one."""
 
 
 def _spend(table: dict[str, Spent], name: str, tokens: int, carried: int, error: bool) -> None:

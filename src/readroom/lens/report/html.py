@@ -1,8 +1,7 @@
-"""The report as one page that needs nothing else: no script, no address, no picture, and a policy that
-forbids them.
+"""The report as a self-contained HTML page: no script, no link to elsewhere, no image.
 
-Everything that comes from a record is text: escaped, on one line, with what hides or reorders it shown as
-escapes.
+A content policy forbids them, too. Everything from a record is text on one line, in which HTML and characters
+that hide or reorder text are escaped.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ dd { margin: 0; font-size: 1.3rem; font-variant-numeric: tabular-nums; }
 
 
 def page(totals: Totals, secrets: bool) -> Iterator[str]:
-    """The page in pieces, to be written one after the other."""
+    """The page, in pieces."""
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     yield (

@@ -1,6 +1,4 @@
-"""The summary of an audit for a terminal: what was read, where the context went, what was found, what to
-look at next.
-"""
+"""The report as text for a terminal."""
 
 from __future__ import annotations
 
@@ -16,13 +14,7 @@ _CLIENTS = 6
 
 
 def summary(totals: Totals, listed: int, secrets: bool) -> str:
-    """The whole summary.
-
-    Args:
-        totals: What was found.
-        shown: Findings of each kind that are listed.
-        secrets: Whether secrets were looked for.
-    """
+    """The whole summary, with so many findings of each kind; `secrets` says whether they were looked for."""
     lines = [*_heading(totals), "", *_table("tool", totals.tools), "", *_table("file", totals.files)]
     lines += ["", *_findings(totals, listed)]
     if totals.replayed:
@@ -103,7 +95,7 @@ def _replayed(totals: Totals) -> Iterator[str]:
 
 
 def said(finding: Finding) -> str:
-    """A finding as one line."""
+    """A finding in one line."""
     place = plain(finding.file, 80)
     if finding.first:
         lines = f"{finding.first}" if finding.last <= finding.first else f"{finding.first}-{finding.last}"
