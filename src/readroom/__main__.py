@@ -1,4 +1,4 @@
-"""`python -m readroom`: the command line."""
+"""Entry point of `python -m readroom`: runs the command line."""
 
 from __future__ import annotations
 

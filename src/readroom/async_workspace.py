@@ -1,9 +1,8 @@
-"""A workspace for programs with an event loop: the methods of `Workspace`, awaitable.
+"""A workspace for asyncio: the methods of `Workspace`, awaitable.
 
-Nothing of a workspace is here a second time.  Each method runs the one of the same
-name in a thread, with the same arguments and the same result.  A cancelled task
-cancels the deadline of its call and waits until the thread has ended, so that nothing
-is read or changed for it afterwards.
+Each method runs the method of the same name in a thread, with the same arguments and result; no
+behaviour is written twice.  Cancelling a task cancels the deadline of its call and waits for the
+thread to end, so that no file is read or changed afterwards on its behalf.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ async def in_thread(work: Callable[[], T], deadline: Deadline) -> T:
         while not done.done():
             await asyncio.wait([done])
         if not done.cancelled():
-            done.exception()  # somebody has looked at it: what it says is that it was cancelled
+            done.exception()  # marks it as retrieved; it only says that it was cancelled
         raise
 
 

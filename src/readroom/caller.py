@@ -1,7 +1,7 @@
-"""Who calls: what a face knows of the other side, handed down with every call.
+"""The identity of a caller: what a face knows about the other side, passed down with every call.
 
-Nothing here decides about access; it names whose conversation a call belongs to,
-whose budget pays for it, and who stands in the ledger.
+It decides nothing about access.  It says which conversation a call belongs to, whose budget pays for
+it, and who appears in the ledger.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A base for what is closed at the end of a `with` statement."""
+"""A base class for objects that a `with` statement closes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""One value that ends work: a time limit, a cancel flag and a place to report progress.
+"""The deadline of a call: a time limit, a cancel flag and a progress callback in one object.
 
-It is passed down with every call.  Loops over blocks, files, pages and matches
-call `check`; code that waits for a child process uses `remaining`, and `charge` for
-what the child works where that is limited, too.
+It is passed down with every call.  Loops over blocks, files, pages and matches call `check`.  Code that
+waits for a child process uses `remaining`, and `charge` where the child's processor time is limited too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The packages that few need: what installs them, and the sentence for where one is missing."""
+"""Optional packages: the extra that installs each, and the message when one is missing."""
 
 from __future__ import annotations
 

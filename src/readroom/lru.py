@@ -1,6 +1,6 @@
-"""A cache that keeps what was used last: for everything that saves time and may be forgotten.
+"""A thread-safe least-recently-used cache.
 
-Written here, as `cachetools` takes 6 ms to import, and every command would wait for it.
+Written here because importing `cachetools` takes 6 ms, and every command would wait for it.
 """
 
 from __future__ import annotations

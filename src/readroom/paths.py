@@ -1,4 +1,4 @@
-"""Names inside a workspace: parsed at the door, shown without surprises.
+"""Paths inside a workspace: parsed and normalized where they come in.
 
 A `WorkPath` is relative to the root, POSIX, without "..", "." or empty parts;
 the root itself is ".".  It says nothing about what is there: links are the

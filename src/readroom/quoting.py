@@ -1,4 +1,4 @@
-"""How names are shown: as they are, or quoted as git quotes them where they could be misread.
+"""How names are displayed: as they are, or quoted in git's style where they could be misread.
 
 One rule for every place that shows a name, whether a line of its own, a heading, a
 sentence or a fact.  `RULES` is the grammar of our own lines and sentences, seen from a

@@ -1,4 +1,4 @@
-"""The version of readroom, without a wait: to ask for the metadata of a package takes 40 ms."""
+"""The version number, as a constant because asking for package metadata takes 40 ms."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The one junction: (workspace, contract, tool, arguments) -> reply.
+"""The public entry point: `Workspace` turns (contract, tool, arguments) into a reply.
 
-Every face and every library method comes through `Workspace.call` or its
-raising twin, so that the same call gives the same reply everywhere.  Failures
-are caught here, once, and worded by the contract.
+Every face and every library method goes through `Workspace.call`, or through `perform`, which raises,
+so the same call gives the same reply everywhere.  Failures are caught here, once, and worded by the
+contract.
 """
 
 from __future__ import annotations
@@ -339,7 +339,7 @@ class Workspace(Closeable):
             reply_bytes: What the caller's client passes on, when that is less.
             tool: Its name; there may be none of that name.
         """
-        # None is "nobody has set it"; a value is one, also where it is the usual one.
+        # None means that it was not set; a value counts even if it equals the default.
         size, set_size = record.cap_of(tool), self.limits.reply_bytes
         if set_size is not None:
             size = set_size if record.raisable else min(size, set_size)

@@ -1,9 +1,9 @@
-"""One transaction at a time, in an SQLite file or in PostgreSQL.
+"""Transactions in a database, which is an SQLite file or PostgreSQL.
 
-SQL is written once with `?` for values; it is the part that both share.
+SQL is written once, in the part that both share, with `?` for values.
 
-Knows: connections, transactions, versions of tables, and what becomes of a lost connection.
-Does not know: what is kept.
+Knows: connections, transactions, schema versions, and how to recover from a lost connection.
+Does not know: what the tables hold.
 May be touched: with the tests of the ledger and of several processes.
 """
 

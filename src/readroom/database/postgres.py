@@ -1,4 +1,4 @@
-"""A database of PostgreSQL, for several machines that write one.
+"""The PostgreSQL backend, for servers on several machines.
 
 Writers take turns by an advisory lock, held to the end of a transaction.  When a
 connection is lost, the work is done again on a new one; what was committed and not

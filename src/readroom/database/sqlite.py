@@ -1,4 +1,4 @@
-"""One SQLite file, for any number of processes of one user on one machine.
+"""The SQLite backend: one file, for any number of processes of one user on one machine.
 
 Write-ahead log, so that readers and the writer do not wait for each other.  What
 is committed survives the death of the process at any moment.  It survives a power

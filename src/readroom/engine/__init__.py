@@ -1,10 +1,11 @@
-"""The engine: requests in, results out. It words nothing, and knows no contract but by its record.
+"""The engine: takes requests, returns results.
 
-One verb is one folder or module with a `perform(services, job)`; the table of verbs names it, and no
-verb imports another.  What is here finds out what a path means, and which services a call gets.
+Each verb is a folder or module with a function `perform(services, job)`.  The table of verbs
+(`values/verbs.py`) names it, and no verb imports another.  This module resolves the paths of a request
+and selects the services that its call gets.
 
-Knows: one verb in each room: how a request becomes a result.
-Does not know: contracts and faces; it reads through the guard and through nothing else.
+Knows: how each verb turns a request into a result, one verb per folder or module.
+Does not know: faces, and how contracts word results. It reads files through the guard only.
 May be touched: `read` and `grep` with a run of the benchmarks, `documents.worker` with a security
     review.
 """

@@ -1,7 +1,8 @@
-"""Where searches and listings go on: bound to their arguments, and by name instead of by number.
+"""Cursors of searches and listings: opaque strings that say where the next page starts.
 
-A cursor begins with a fingerprint of the arguments that it was given for, and names the last thing that
-was shown, so that what comes and goes between two pages neither repeats nor hides others.
+A cursor begins with a fingerprint of the arguments it was issued for, and names the last item that was
+shown instead of counting items.  So files that appear or disappear between two pages neither repeat nor
+hide others.
 """
 
 from __future__ import annotations
@@ -23,21 +24,21 @@ from readroom.values.find import millionths
 _Paged: TypeAlias = "GrepRequest | FindRequest | ListRequest"
 
 _UNREADABLE = (ValueError, BadPath, OutsideRoot)
-"""What is raised where the rest of a cursor is not what was written."""
+"""Raised when the rest of a cursor is malformed."""
 
 
 def path_key(path: str) -> bytes:
-    """What sorts paths part by part: no name holds a NUL, and every other byte is larger."""
+    """A sort key that compares paths part by part: no name has a NUL, and all other bytes are larger."""
     return os.fsencode(path).replace(b"/", b"\0")
 
 
 def end_of_folder(key: bytes) -> bytes:
-    """What sorts behind everything below the folder with this key, and before all that follows it."""
+    """A key after everything below the folder with this key, and before whatever follows the folder."""
     return key + b"\1"
 
 
 def _rest(request: _Paged, cursor: str, made_for: str) -> str:
-    """What stands behind the fingerprint. Raises BadCursor when that is not `made_for`."""
+    """The part after the fingerprint. Raises BadCursor if the fingerprint is not `made_for`."""
     begins, _, rest = cursor.partition(".")
     if begins != made_for:
         raise BadCursor("was not given for these arguments", next_request=replace(request, cursor=None))
@@ -45,7 +46,7 @@ def _rest(request: _Paged, cursor: str, made_for: str) -> str:
 
 
 def _not_given(request: _Paged, by: str) -> BadCursor:
-    """The refusal of what begins like a cursor, and is not one."""
+    """The error for a text that begins like a cursor and is not one."""
     return BadCursor(f"is not one that {by} gave", next_request=replace(request, cursor=None))
 
 
@@ -178,7 +179,7 @@ def _grep_fingerprint(request: GrepRequest) -> str:
         *(request.pattern, request.path, request.glob, request.type, request.output),
         *(request.ignore_case, request.multiline, request.fixed, sorted(request.include), sort_of(request)),
         request.documents,
-        # What else is asked for changes the order of matches, as far as anybody knows.
+        # Any other argument may change the order of matches.
         *((name, getattr(request, name)) for name in _MORE if getattr(request, name) != _default(name)),
     )
     return _digest(order, _GREP_DIGITS)

@@ -1,12 +1,12 @@
-"""Look at, delete, move and throw away what has a name, and make folders.
+"""Stat, delete, move and trash files and folders, and make folders.
 
-    enter     the folders of the names are found, held and kept from other writers
-    look      what is there, and the rules about it as what it is
-    survey    of a folder all that is in it: what is denied does not go with it
-    change    in one step for one name; a folder goes name by name, each asked about again
+    enter     find the folders of the names, hold them open and lock them
+    look      at what is there, and apply the rules for what it is
+    survey    everything in a folder: what is denied must not go with it
+    change    one name in one step; a folder name by name, each checked again
 
-A link is what is at its name, and nothing follows it.  What is looked at is what is
-changed: what another program puts there meanwhile stays.
+A link is treated as the link itself and never followed.  What is changed is what was looked at: a file
+that another program puts there in the meantime stays.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from readroom.values.changes import (
 
 
 class _Survey:
-    """One walk. Holds what its steps count."""
+    """A walk through a folder that counts and checks its entries."""
 
     def __init__(self, places: WriteTargets, asked_path: str, deadline: Deadline) -> None:
         """`asked_path` is the folder as it was asked for, for failures."""
@@ -142,7 +142,7 @@ class _Survey:
 
 
 TRASH = WorkPath(".trash")
-"""Where things are thrown away: below it a folder for each moment, and in that the name that they had."""
+"""The trash: it has a folder for each moment, in which things keep the path that they had."""
 
 T = TypeVar("T")
 
@@ -218,7 +218,7 @@ def delete(services: Services, job: Job[DeleteRequest]) -> DeleteResult:
 
 
 def _entered(places: WriteTargets, place: WriteTarget, path: str, deadline: Deadline) -> Stat:
-    """What is at a place that nobody else changes now, and that may be changed."""
+    """Lock a place, and return what is there, if it may be changed."""
     try:
         place.enter(deadline, make_folders=False)
     except NotFound:
@@ -241,7 +241,7 @@ def _there(places: WriteTargets, place: WriteTarget, path: str) -> Stat:
 def _expected(
     services: Services, job: Job[DeleteRequest], place: WriteTarget, state: Stat, digits: str
 ) -> Version:
-    """The state of a file that has the expected hash."""
+    """The version of a file with the expected hash. Raises Stale for another."""
     path = job.request.path
     if state.kind is not EntryKind.FILE:
         raise _no_hash(path)
@@ -373,7 +373,7 @@ def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: MoveRequest
 def _both(
     places: WriteTargets, place: WriteTarget, to: WriteTarget, request: MoveRequest, deadline: Deadline
 ) -> tuple[Stat, Version | None]:
-    """What is to be moved, and the file that it replaces; both ends are entered and may be changed."""
+    """Lock both ends; the stat of what is moved, and the version of the file that it replaces."""
     path, destination = request.path, request.destination
     if place.look() is None:
         places.require(place, path, folder=True)
@@ -426,7 +426,7 @@ def trash(services: Services, job: Job[TrashRequest], clock: Callable[[], int] =
 
 
 def _steadily(once: Callable[[], T], path: str) -> T:
-    """Once more when another program changed something at the last moment."""
+    """Retry when another program changed something at the last moment."""
     for _ in range(CHANGED_TRIES):
         try:
             return once()

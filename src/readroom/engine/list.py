@@ -1,13 +1,13 @@
 """List the names below one folder, a page at a time.
 
-    walk    every name below it, in path order; what policy denies or ignore files hide is counted
-    pick    by name: the first names after the cursor, and the rest is only counted;
-            by time or size: everything is looked at, and the first of that order are kept
-    look    by name: only at what is shown
+    walk    every name below it in path order, counting names that are denied or ignored
+    pick    by name: the first names after the cursor, counting the rest;
+            by time or size: look at everything and keep the first ones of that order
+    look    by name: only at the names that are shown
 
-Names that begin with a dot are shown like any other: `.github` and `.env.example`
-are what an agent looks for.  Denied names are counted before a glob is applied,
-or else a glob would be a way to guess them.
+Names that begin with a dot are shown like any other, because `.github` and `.env.example` are what an
+agent looks for.  Denied names are counted before a glob is applied; otherwise a glob could be used to
+guess them.
 """
 
 from __future__ import annotations

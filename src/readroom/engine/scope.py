@@ -1,10 +1,9 @@
 """Which files below the searched folder a call asks for.
 
-Globs and types only narrow what is searched: hidden names, and names that ignore
-files hide, are left out unless `include` asks for them, whatever a glob matches.
-(rg would search ignored files as soon as a glob matches them, and with them all
-of node_modules.)  The decision is made here for every store; rg is only told
-enough not to look far beside it.
+Globs and types only narrow a search.  Hidden and ignored names are left out unless `include` asks for
+them, whatever a glob matches.  (rg would search ignored files as soon as a glob matches them, all of
+node_modules among them.)  The decision is made here for every store; rg gets only hints that keep it
+from walking much more than needed.
 """
 
 from __future__ import annotations

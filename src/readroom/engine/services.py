@@ -1,6 +1,6 @@
-"""What performing a request takes: what lasts as long as the workspace, and what is of one call.
+"""What the verbs work with: `Services`, which last as long as the workspace, and the `Job` of one call.
 
-Both are frozen and passed on as they are, so that a step that needs one thing more changes no signature.
+Both are frozen and passed on as they are, so a step that needs one more thing changes no signature.
 """
 
 from __future__ import annotations

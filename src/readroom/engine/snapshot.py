@@ -1,4 +1,4 @@
-"""A copy of what a workspace shows, in memory: changes to it leave the workspace as it is."""
+"""Copy the visible files of a workspace into memory, so that changes do not touch the workspace."""
 
 from __future__ import annotations
 

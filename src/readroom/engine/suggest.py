@@ -1,4 +1,4 @@
-"""A name that is missing, with names that are there."""
+"""Suggestions for a path that does not exist: similar names, and what it may have meant."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from readroom.values import EntryKind, FindRequest, GrepRequest, ListRequest, Re
 from readroom.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = frozenset("*?{")
-"""Of which a path has at least one that is meant as a glob; names with brackets are common."""
+"""A path with one of these is taken for a glob; brackets are common in names."""
 
 _SLASHES = re.compile(r"[/\\]")
 
 NEAR_PARTS = 16
-"""Parts at the end of a path elsewhere that are looked for here."""
+"""How many parts at the end of a path outside the workspace are looked up inside it."""
 
 _WITH_LINES = re.compile(
     r"(?P<path>(?:.*/)?(?!\.{1,2}[:#])[^/]+?)(?::(?P<line>[1-9]\d{0,8})(?:-(?P<last>\d{1,9})|:\d+)?:?|#L(?P<mark>[1-9]\d{0,8})(?:-L?(?P<end>\d{1,9}))?)",
@@ -83,7 +83,7 @@ def with_place_inside(error: OutsideRoot, guard: Guard, request: Request, spelle
 
 
 def _by_its_end(guard: Guard, path: str) -> WorkPath | None:
-    """The longest end of a path, with slashes of either kind, that names something that may be seen."""
+    """The longest end of a path, with either kind of slashes, that names a visible file or folder."""
     parts = [part for part in _SLASHES.split(path) if part.strip(".")][-NEAR_PARTS:]
     for at in range(len(parts)):
         try:
@@ -96,7 +96,7 @@ def _by_its_end(guard: Guard, path: str) -> WorkPath | None:
 
 
 def _archive_in(guard: Guard, path: str) -> WorkPath | None:
-    """The archive that a path is meant to lead into, spelled in another way than with `!/`."""
+    """The archive that a path leads into, when it is not written with `!/`."""
     for above in (*ancestors(WorkPath(path)), *(WorkPath(path[:at]) for at in _borders(path))):
         if is_archive_name(above):
             try:
@@ -113,7 +113,7 @@ def _borders(path: str) -> Iterator[int]:
 
 
 def _file_above(guard: Guard, path: WorkPath) -> WorkPath | None:
-    """The file on the way to a path, where one stands in place of a folder."""
+    """The file on the way to a path, where a folder would have to be."""
     for above in reversed(ancestors(path)):
         try:
             _, stat = guard.stat(above)
@@ -130,7 +130,7 @@ def _any(name: WorkPath) -> bool:
 
 
 def _can_be_read(guard: Guard, name: WorkPath) -> bool:
-    """Whether a read shows anything of a file: what it refuses is no suggestion."""
+    """Whether a read would show the file; others are not suggested."""
     from readroom.engine.read.classify import AsBytes, classify  # few paths are wrong
 
     try:

@@ -1,15 +1,13 @@
 """Walk the names below one folder in path order, through the guard.
 
-Every folder is opened once and its names are looked at under that one
-descriptor.  Names that policy denies are counted and never leave this module;
-names that ignore files hide are counted.  Links are names like any other and
-are never followed.  A folder's names follow directly after it, compared part by
-part as bytes, so a walk that ends early has yielded a true beginning.
+Each folder is opened once, and its names are looked up relative to that descriptor.  Names that policy
+denies are counted and never leave this module; ignored names are counted.  Links are listed and never
+followed.  The content of a folder comes directly after its name, compared part by part as bytes, so a
+walk that ends early has yielded a true beginning.
 
-Names come in runs, not one by one: of a folder with 100,000 names a page shows a
-few, and the rest need only be counted.  So runs are in path order, the names of one
-are not: whoever shows some puts the first of them in order.  Memory holds the names
-of one folder for each level, nothing else.
+Names come in runs: of a folder with 100,000 names a page shows a few, and the rest only need counting.
+Runs are in path order, the names in a run are not; callers sort those they show.  Memory holds the names
+of one folder per level.
 """
 
 from __future__ import annotations

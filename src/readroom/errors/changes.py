@@ -1,6 +1,6 @@
-"""The failures of edits and writes; their place in the tree is drawn in the package.
+"""Errors of edits and writes.
 
-Whatever is raised here, the file is as it was before the call.
+Whichever is raised, the file is as it was before the call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The failures of commands. A command that ran and failed is not among them: it has a result."""
+"""Errors of commands. A command that ran and failed is not one of them: it has a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""It is there and allowed, and cannot be served as asked."""
+"""Errors of files that exist and may be seen, but cannot be read as asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The failures of serving: who may call, how much at once, and what a request has to look like."""
+"""Errors of servers: access, budgets and rates, and malformed requests."""
 
 from __future__ import annotations
 

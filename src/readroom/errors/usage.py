@@ -1,4 +1,4 @@
-"""The roots of the tree, and the first of its four sorts: the call itself is wrong, and can never succeed."""
+"""The base classes of all errors, and those of a wrong call, which can never succeed as it is."""
 
 from __future__ import annotations
 

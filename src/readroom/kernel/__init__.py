@@ -1,6 +1,6 @@
-"""What the Linux kernel offers to confine a process: system calls, and nothing of this project.
+"""Confinement by the Linux kernel: system calls, independent of the rest of this project.
 
-Knows: Landlock and filters of system calls, as the kernel has them.
+Knows: Landlock, and seccomp filters of system calls.
 Does not know: workspaces, policy and commands.
 May be touched: with a security review only.
 """

@@ -1,12 +1,12 @@
-"""Children that the kernel keeps to the files they were started for (Landlock, Linux 5.13 and later).
+"""Start child processes that Landlock restricts to a list of files (Linux 5.13 and later).
 
-A thread of ours restricts itself and starts the child, which inherits the
-restriction; then the thread ends.  Landlock binds one thread, so nothing else in
-this process is touched, and no code runs between fork and exec.  What is not
-listed is refused by the kernel, whatever name, link or rename leads there.
+A thread restricts itself and starts the child, which inherits the restriction; then the thread ends.
+Landlock applies to one thread, so nothing else in this process is affected, and no code runs between fork
+and exec.  The kernel refuses access to anything that is not listed, whatever name, link or rename leads
+to it.
 
-Landlock knows of no exceptions: a file below a listed folder is within reach
-whatever policy says of it.  What a child brings back still has to be checked.
+Landlock has no exceptions: a file below a listed folder can be reached even where policy denies it.  So
+what a child returns must still be checked.
 """
 
 from __future__ import annotations

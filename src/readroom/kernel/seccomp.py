@@ -1,18 +1,16 @@
-"""A filter of system calls, for what neither bubblewrap nor Landlock keeps from a command.
+"""A seccomp filter against what neither bubblewrap nor Landlock keeps from a command.
 
-A socket in a file or in the abstract name space reaches the program that listens there:
-the user's bus and systemd, docker, an SSH agent, each of which would run or sign
-something outside.  So a command may open sockets for the network, if it has one,
-and no others; pairs of connected sockets stay allowed.  Rings of the kernel's
-asynchronous interface would get round the filter, and the key rings belong to the
-user.
+A Unix socket, in a file or in the abstract name space, reaches the program that listens on it: the user's
+bus and systemd, docker, an SSH agent, each of which would run or sign something outside.  So a command
+may open sockets for the network, if it has network access, and no others; connected pairs of sockets stay
+allowed.  The rings of io_uring would bypass the filter, and key rings belong to the user.
 
-Landlock has no right for modes, owners, times, attributes and flags of files, and
-none for limits of other processes.  The first three are everyday work for programs
-that install, unpack or build: the kernel asks the supervisor about them, which makes
-the change where the command may write.  The others are refused.
+Landlock has no right for modes, owners, times, attributes and flags of files, and none for limits of
+other processes.  Programs that install, unpack or build change the first three every day: the kernel
+passes these calls to the supervisor, which makes the change where the command may write.  The others are
+refused.
 
-Classic BPF, made here instruction by instruction.
+The filter is classic BPF, assembled here instruction by instruction.
 """
 
 from __future__ import annotations

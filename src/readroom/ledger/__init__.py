@@ -1,7 +1,7 @@
-"""The append-only record of calls, chained by hashes; it holds no content.
+"""The ledger: an append-only, hash-chained record of calls, without any file content.
 
 Knows: rows about calls: who, what, how much, and the hash of the row before.
-Does not know: contents: neither text of a file nor of a reply is ever in a row.
+Does not know: content: no text of a file or of a reply is ever in a row.
 May be touched: a new column is a migration; what is written is never changed.
 """
 
@@ -29,7 +29,7 @@ class LedgerPolicy(Struct, frozen=True):
     Attributes:
         enabled: Whether they are; None leaves it to the face: servers do, commands and the library do not.
         required: A call that cannot be recorded is refused; otherwise it is answered, with a warning.
-        file: The SQLite file, absolute; None when there is no telling where the user's state folder is.
+        file: The SQLite file, absolute; None when the user's state folder is not known.
         url: A PostgreSQL database instead, as libpq takes it.
         full_sync: Wait for the disk on every call, so that a power cut loses nothing.
         hide: Arguments whose length and hash alone are kept.

@@ -1,4 +1,4 @@
-"""The ledger itself: rows are appended and read; nothing is ever changed.
+"""Append rows to the ledger and read them; nothing is ever changed.
 
 The head (number and hash of the last row) is kept beside the rows and written in
 the same transaction, so that rows missing at the end are noticed.

@@ -1,4 +1,4 @@
-"""Questions to a ledger: which calls, how much by what, and what was shown twice."""
+"""Queries of the ledger: which calls there were, what they cost, and what was shown twice."""
 
 from __future__ import annotations
 

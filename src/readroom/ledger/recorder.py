@@ -1,4 +1,4 @@
-"""Makes events of calls and writes them into the ledger; says so when that fails.
+"""Turn calls into ledger events and write them, reporting when that fails.
 
 With `required`, a call that changes something is recorded before it begins, too, so
 that what was changed by a process that died stands in the ledger; and a reply

@@ -1,4 +1,4 @@
-"""One event of the ledger, one row, and the hash that chains it to the row before.
+"""Events, rows, and the hash that chains each row to the one before.
 
     hash = sha256(JSON array [format, number, previous, every field in the order of FIELDS])
 

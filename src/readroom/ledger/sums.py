@@ -1,4 +1,4 @@
-"""Sums of a ledger, kept as rows come, so that a million of them need not be looked at to draw a chart.
+"""Running totals of the ledger, so that charts need not read a million rows.
 
 They can be made from the rows at any time, and `differences` compares them.  A row is not
 summed when it is written, which would cost every call: `fold` takes the next rows, many

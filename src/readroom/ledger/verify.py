@@ -1,8 +1,8 @@
-"""Whether a ledger is what was written: every row, in order, from the first to the head.
+"""Verify a ledger: that every row is as it was written, in order, from the first to the head.
 
-Found are rows that were changed, removed, added or moved, and rows missing at
-the end.  Not found is what somebody writes who can write the whole database and
-makes a new chain of his own, unless a head noted elsewhere is compared (`noted`).
+Rows that were changed, removed, added or moved are found, and so are rows missing at the end.  An
+attacker who can write the whole database and build a new chain is not found, unless a head that was noted
+elsewhere is compared (`noted`).
 """
 
 from __future__ import annotations

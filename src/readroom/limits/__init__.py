@@ -1,11 +1,11 @@
-"""Every default number of the engine, once, with its reason.
+"""Every default number of the engine, defined once, with its reason.
 
-Windows by kind stand in `formats/kinds.py`; numbers that a published contract
-prescribes stand in that contract's record.
+Default windows by kind of file are in `formats/kinds.py`; numbers that a published contract prescribes
+are in that contract's record.
 
 Knows: the numbers, and why each is what it is.
 Does not know: who uses them.
-May be touched: a default may be changed with its reason; those of `text`, `engine.grep` and
+May be touched: freely, if the reason is changed along; numbers of `text`, `engine.grep` and
     `engine.read` with a run of the benchmarks.
 """
 

@@ -1,4 +1,4 @@
-"""Numbers of the Everruns contract, and those that it needs beside them, each with its reason."""
+"""Limits of the Everruns contract and of tools that only other contracts have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every default number of reading documents, once, with its reason."""
+"""Limits of reading documents, archives and tables."""
 
 from __future__ import annotations
 

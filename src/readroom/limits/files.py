@@ -1,4 +1,4 @@
-"""Numbers of giant, compressed and changing files and of child processes, each once, with its reason."""
+"""Limits of large, compressed and changing files, and of child processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers of ranked search and of cursors, each with its reason; weights stand in `ranking/score.py`."""
+"""Limits of ranked search and of cursors; the weights of its ranking are in `ranking/score.py`."""
 
 FIND_BUDGET_TOKENS = 2000
 """A page without a budget of its own."""

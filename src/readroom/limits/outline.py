@@ -1,4 +1,4 @@
-"""Every number about outlines and names of definitions, once, with its reason."""
+"""Limits of outlines and of names of definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits of conversations, budgets and the ledger; beside `limits`, with the same rules."""
+"""Limits of conversations, budgets, servers and the ledger."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ STATE_SPENT_S = 30 * 24 * 3600.0
 """And so much longer it is known what a conversation has spent."""
 
 STATE_CONVERSATIONS = 10_000
-"""Conversations of which it is known what they were shown, of all that share a state. As BUDGET_ACCOUNTS."""
+"""Conversations in one shared state that are remembered with what they were shown. As BUDGET_ACCOUNTS."""
 
 STATE_SWEEP_S = 600.0
 """Between two times that what is too old or too much is forgotten; it takes milliseconds."""

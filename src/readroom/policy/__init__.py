@@ -1,7 +1,7 @@
-"""What may be read, and the guard that applies it.
+"""Which files may be seen, searched and changed, and the guard that enforces it.
 
-Knows: which names may be seen, searched and changed, and by which rule.
-Does not know: what is in a file; what a reply looks like.
+Knows: the rules for names, and which rule decides.
+Does not know: the content of files, and what a reply looks like.
 May be touched: with a security review only.
 """
 

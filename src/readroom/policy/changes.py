@@ -1,13 +1,12 @@
-"""Where files may be changed: the rules of reading, and more.
+"""Which files may be changed: the rules of reading, and more.
 
-What may not be seen may not be made or changed either.  Beyond that, the files
-that policy itself comes from are never changed; those that other programs execute
-(`executed`) are not, links at the name are not followed, and a file with several
-names is not parted from them, unless the operator says so; a file without write
-permission is left alone, also by root.
+A file that may not be seen may not be made or changed either.  Files that the policy itself comes from
+are never changed.  Unless the operator allows it, files that other programs execute (`executed`) are not
+changed, links are not followed, and a file with several names is not replaced under one of them.  A file
+without write permission is left alone, even by root.
 
-As for reading, the rules are asked about the name before anything is looked up
-and again about the real one, and what is then changed is what was checked.
+As for reading, the rules are applied to the requested name before anything is looked up, and again to
+the real name; what is changed is what was checked.
 """
 
 from __future__ import annotations

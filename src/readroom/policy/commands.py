@@ -1,7 +1,7 @@
-"""What an operator says of commands, and what the system offers to keep them in.
+"""The operator's settings for commands, and what of the system a confined command can read.
 
-A confined command sees the workspace less what policy denies, the system's
-programs, and a home and temporary folder of its own; nothing else.
+A confined command sees the workspace without what policy denies, the system's programs, and a home and a
+temporary folder of its own; nothing else.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""Files that other programs execute: read, and not changed unless the operator says so.
+"""Files that other programs execute, which are not changed unless the operator allows it.
 
-Who may change one of them runs programs as the person who works in the folder: the next start
-of an editor, a client of agents, a shell, a commit or a step into the folder is enough, and
-without a question.  A row is in the table when that is so, and when developers do not write the file
-with an agent every day.  So scripts of package.json, Makefiles, sources of tests and builds and the
-workflows of CI stay writable: people run them knowingly, or elsewhere and after a review.  So
-do rules, skills and commands of agents, which are prose.  What asks again when it has changed
-(direnv), needs settings of git to do anything (.gitmodules) or is never shown (.git, .npmrc,
-.envrc) needs no row.
+Whoever can change one of them can run programs as the person who works in the folder: starting an
+editor, an agent or a shell, making a commit, or entering the folder is enough, without any question.
+The table lists files for which that is so, unless developers edit them with an agent every day.
+Therefore scripts of package.json, Makefiles, test and build code and CI workflows stay writable: people
+run them knowingly, or elsewhere after a review.  So do rules, skills and commands of agents, which are
+prose.  Files whose program asks again after a change (direnv), that need settings of git to have any
+effect (.gitmodules), or that are never shown (.git, .npmrc, .envrc) need no row.
 """
 
 from __future__ import annotations

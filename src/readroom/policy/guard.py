@@ -1,9 +1,8 @@
-"""The only store an engine is given: it checks policy, confines and opens in one act.
+"""The guard, the only store that the engine gets: it checks policy, confines and opens in one act.
 
-The rules are asked about the name that was asked for before anything is looked
-up, so that a denied name gives the same answer whether or not something is
-there.  They are asked again about the real name of what was opened, and a file
-with several names about the others, on the very descriptor that is then read.
+The rules are applied to the requested name before anything is looked up, so that a denied name gives the
+same answer whether or not the file exists.  They are applied again to the real name of what was opened,
+and for a file with several names to the others, on the very descriptor that is then read.
 """
 
 from __future__ import annotations
@@ -47,9 +46,8 @@ from readroom.values import EntryKind, Stat
 # -----------------------------------------------------------------------------
 # Names like one that does not exist: a typing error, another case, another folder.
 #
-# Looked for beside the missing name, then in the whole tree from the top down, as
-# long as the effort for it lasts.  What may be suggested is decided by who
-# gives the names.
+# They are looked for next to the missing name, then in the whole tree from the top down,
+# within a limited effort.  The function that lists names decides which may be suggested.
 # -----------------------------------------------------------------------------
 
 
@@ -83,8 +81,8 @@ class Effort:
 
 
 Visible: TypeAlias = Callable[[WorkPath, Effort], Iterator[tuple[WorkPath, EntryKind]]]
-"""The names in a folder that may be suggested or entered, while the effort lasts; none when there is no such
-folder."""
+"""The names in a folder that may be suggested or entered, while the effort lasts; none if the folder does
+not exist."""
 
 
 def near_names(

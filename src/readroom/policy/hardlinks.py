@@ -1,20 +1,18 @@
-"""Files with several names: whether one of the others is denied.
+"""Detect hard links to denied files.
 
-A hard link gives a denied file a harmless name, and nothing on the path tells.
-So before a file with more than one name is opened, all denied files below the
-root are found and known by their identity (device and inode).
+A hard link gives a denied file a harmless name, and nothing in the path shows it.  So before a file with
+more than one name is opened, all denied files below the root are found and remembered by their identity
+(device and inode).
 
-The search costs about 1 us a file, 0.05 s for 50,000, and package managers link
-thousands of files; so it is kept.  A link changes the change time of its file,
-which only root can set back: what was last changed before the search began
-has the names it had then.  A file changed later is searched for anew.  Denied
-files with one name are known as well, so that a link to one of them is caught
+The search costs about 1 us a file, 0.05 s for 50,000, and package managers link thousands of files; so
+its result is kept.  A link changes the change time of its file, which only root can set back: a file that
+was last changed before the search began has the names it had then.  A file that was changed later starts
+a new search.  Denied files with one name are remembered as well, so that a link to one of them is caught
 even where the clocks of this machine and of a file server differ.
 
-Names of one file are often all in one folder, which is looked at first.  They are always
-on one file system: others below the root, such as /proc, are passed over.  Where that is
-still too much for one call the search stops, the file is refused, and the next call goes
-on with the search where it stopped.
+The names of a file are often all in one folder, which is checked first.  They are always on one file
+system, so other file systems below the root, such as /proc, are skipped.  If that is still too much for
+one call, the search stops, the file is refused, and the next call continues the search.
 """
 
 from __future__ import annotations

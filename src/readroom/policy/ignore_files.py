@@ -1,13 +1,12 @@
-"""What ignore files hide from search and listing, with git's answers.
+"""What ignore files hide from search and listing, as git decides it.
 
-Each folder may have a `.gitignore`, which speaks for the names below it; the
-nearest one that says anything about a name decides, then `.git/info/exclude` of
-the repository.  Nothing below a hidden folder comes back.  A folder with a
-`.git` of its own is another repository, to which those above say nothing.
+Each folder may have a `.gitignore` for the names below it.  The nearest one with a matching pattern
+decides, then `.git/info/exclude` of the repository.  Nothing below a hidden folder can be re-included.  A
+folder with its own `.git` is another repository, to which the ignore files above do not apply.
 
-They hide to save attention, not to protect: a hidden file can be read by its
-name, and what is below the folder that was asked for is looked at even when that
-folder is hidden.  Files and folders outside the root are not consulted.
+Ignore files save attention and protect nothing: an ignored file can be read by its name, and a folder
+that is asked for by name is searched even if it is ignored.  Ignore files outside the root are not
+consulted.
 """
 
 from __future__ import annotations

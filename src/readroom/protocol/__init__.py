@@ -1,6 +1,6 @@
-"""The server's side of the Model Context Protocol without any I/O: messages in, messages and calls out.
+"""The server side of the Model Context Protocol, without I/O: bytes in, messages and calls out.
 
-Knows: the eras of the protocol, its messages, and the state of one connection.
+Knows: the versions of the protocol, its messages, and the state of one connection.
 Does not know: sockets, event loops, tools, and what a call does.
 May be touched: freely, with `tests/protocol` and the conformance suite.
 """

@@ -1,4 +1,4 @@
-"""What a server says of itself: in answer to `initialize` and `server/discover`, and with every result."""
+"""The server's description of itself: the results of `initialize` and `server/discover`, and metadata."""
 
 from __future__ import annotations
 

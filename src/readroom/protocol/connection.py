@@ -1,12 +1,12 @@
-"""One connection, as a table of states: what arrives goes in, what has to be sent or done comes out.
+"""The state machine of one connection: messages go in, answers and calls come out.
 
-In the manner of h11: no sockets, no event loop, no threads.  A face feeds it one
-message at a time with `receive`, performs the `Call` that comes out, and hands the
-result to `answer` or the failure to `refuse`; both give the bytes to send.
+Designed like h11: no sockets, no event loop, no threads.  A face passes one message at a time to
+`receive`, performs the `ToolCall` that comes out, and passes the result to `answer` or the failure to
+`refuse`; both return the answer to send.
 
-A client may ask with `server/discover` what is spoken here, give up on the answer,
-and send `initialize`; or the other way round.  Both are answered until a request
-has used one of the two, which decides for the rest of the connection.
+A client may probe with `server/discover`, give up on the answer, and send `initialize`, or the other way
+round.  Both are answered until a request uses one of the two forms, which then holds for the rest of the
+connection.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the protocol fixes, by era: its versions, the keys and codes on the wire, and which methods there are.
+"""What the protocol specifies for each of its versions: metadata keys, error codes and methods.
 
-Up to 2025-11-25 a connection begins with a handshake.  Since 2026-07-28 every
-request says by itself which version it speaks, and nothing comes before it.
+Up to 2025-11-25 a connection begins with a handshake.  Since 2026-07-28 each request states its version,
+and no handshake precedes it.
 """
 
 from __future__ import annotations

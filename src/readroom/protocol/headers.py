@@ -1,4 +1,4 @@
-"""What Streamable HTTP adds to the messages: headers that repeat them, statuses, and events in a stream."""
+"""What Streamable HTTP adds to messages: headers that repeat them, statuses, and event streams."""
 
 from __future__ import annotations
 

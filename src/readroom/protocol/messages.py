@@ -1,7 +1,7 @@
-"""JSON-RPC messages from bytes and to bytes: decoded leniently, encoded always.
+"""Decode JSON-RPC messages, leniently, and encode answers.
 
-What no client should send still gets an answer that names its request, wherever
-the request is known: a client that is not answered waits for minutes.
+Even a message that no client should send gets an answer that names its request, if the request can be
+identified, because a client without an answer waits for minutes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the parameters of a request have to be, by its method; a refusal says which is wrong and why."""
+"""Validate the parameters of a request, by its method."""
 
 from __future__ import annotations
 

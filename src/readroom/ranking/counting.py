@@ -1,4 +1,4 @@
-"""Where the words of a question stand in a text.
+"""Find where the words of a question occur in a text.
 
 The key of a term is looked for in the small letters of the text; only where it stands are the
 borders and the stem of the word around it examined.  So a word that is absent costs one search
@@ -73,7 +73,7 @@ class CountedText:
 
     @property
     def is_dense(self) -> bool:
-        """Whether its lines are longer than anybody writes: minified, packed, data."""
+        """Whether its lines are longer than people write: minified code or data."""
         return self.size > _DENSE_SIZE and self.size > DENSE_CHARS * (self._low.count("\n") + 1)
 
     def places(self, term: Term, most: int) -> Sequence[int]:
@@ -82,10 +82,10 @@ class CountedText:
         if places is None:
             if len(self._places) >= _KEPT_WORDS:
                 self._places.clear()
-            found = self._look(term, most)
+            positions = self._look(term, most)
             if self._added:  # each letter that was spelled out moves what stands behind it
-                found = [at - bisect_left(self._added, at) for at in found]
-            places = self._places[term.stem] = found
+                positions = [at - bisect_left(self._added, at) for at in positions]
+            places = self._places[term.stem] = positions
         return places
 
     def most(self, terms: Sequence[Term]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""What the names of a file, of its folders and of definitions have of a question."""
+"""Match the words of a question against names of files, folders and definitions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Files, best first, each examined only as closely as its place among the others asks for.
+"""Files in order of their score, each examined only as closely as its rank requires.
 
-A first look tells of a file how good it can be at best.  What cannot be among the files that are
-shown is never examined further, so that a word which stands in every file of a large tree costs
-no more than a rare one.  The order is the one of the exact scores all the same: a file comes out
-only when nothing that is left can be better.
+A first look at a file gives an upper bound of its score.  A file that cannot be among those shown is never
+examined further, so that a word that occurs in every file of a large tree costs no more than a rare one.
+The order is still that of the exact scores: a file is returned only when none of the rest can be better.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Parts of a text: what ranking scores and a reply shows as one piece.
+"""Split a text into the parts that ranking scores and a reply shows as one piece.
 
-A part is a definition, a gap between definitions, a section, or a window of lines where no
-grammar knows the text.  What is longer than `PART_LINES` is cut where it breathes: at an
-empty line, best before a line that is indented least.  Parts cover every line that is not
-blank, once, in order.
+A part is a definition, a gap between definitions, a section, or a window of lines where no grammar knows
+the text.  A part of more than `PART_LINES` lines is split, preferably at an empty line before a line with
+the least indent.  Parts cover every line that is not blank, once, in order.
 """
 
 from __future__ import annotations

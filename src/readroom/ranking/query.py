@@ -1,4 +1,4 @@
-"""A question as ranking takes it: its words and what they weigh, and the names it spells out."""
+"""Parse a question: its words with their weights, and the names that it spells out."""
 
 from __future__ import annotations
 
@@ -158,8 +158,8 @@ def _whole(names: Sequence[str], first: str, known: Set[str]) -> list[Term]:
 
 def _paths(text: str) -> frozenset[tuple[str, ...]]:
     runs = (run.rstrip(".-") for run in _BETWEEN_PATHS.split(text))
-    found = [run for run in runs if len(run) <= _PATH_CHARS and _ENDING.search(run)][-_PATHS:]
-    paths = (tuple(filter(None, re.split(r"[/\\]", path.lower()))) for path in found)
+    names = [run for run in runs if len(run) <= _PATH_CHARS and _ENDING.search(run)][-_PATHS:]
+    paths = (tuple(filter(None, re.split(r"[/\\]", path.lower()))) for path in names)
     # A name alone is as often that of a file of the user's as of one that is looked at.
     return frozenset(path for path in paths if len(path) > 1)
 

@@ -1,7 +1,7 @@
-"""What a file is for, as far as its name tells: tests, documentation, generated, older versions.
+"""The role of a file as its name suggests it: test, documentation, generated, older version and so on.
 
-Files with a role come behind the rest, unless the question asks for them by name.  Nothing is
-left out: where all that matches has a role, its order is that of the others.
+Files with a role come after the others, unless the question asks for that role.  None is left out: where
+all matching files have a role, it does not affect their order.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def roles(path: str, query: Query, older: Callable[[str], bool], *, dense: bool 
         path: Relative to the root.
         query: The question.
         older: Whether a path belongs to an older version; of `older_versions`.
-        dense: Whether its lines are longer than anybody writes, except paragraphs.
+        dense: Whether its lines are longer than people write, except paragraphs.
     """
     matching = dict.fromkeys(role for role, pattern in _PATTERNS if pattern.search(path))
     if dense and Role.DOCUMENTATION not in matching:

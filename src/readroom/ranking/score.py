@@ -1,4 +1,4 @@
-"""The score of files and of their parts, and what it is made of.
+"""The scores of files and of their parts, and their explanation.
 
     file   BM25 of its words + pairs of neighbours + its name and folders + names it defines,
            times a factor for what it is for
@@ -106,7 +106,7 @@ class Glimpse(Struct, frozen=True, gc=False):
         most: For each term how often it can be there, at most; 0 just where it is not there.
         named: Whether something of the question can be in its names.
         defined: Names of the question that it seems to define.
-        dense: Whether its lines are longer than anybody writes.
+        dense: Whether its lines are longer than people write.
     """
 
     path: str
@@ -128,7 +128,7 @@ class Counted(Struct, frozen=True):
         counts: Occurrences of each term.
         pairs: Occurrences of each pair of neighbours.
         defined: Names of the question that it seems to define.
-        dense: Whether its lines are longer than anybody writes.
+        dense: Whether its lines are longer than people write.
     """
 
     path: str
@@ -197,7 +197,7 @@ class Scale:
     """How rare each word is in the files that were looked at, and how long they are.
 
     A pair is as rare as the rarer of its words: to count pairs in every file would cost as much as all
-    the rest, and the order of the answers is no better for it.
+    the rest, and the order of the answers is not better for it.
     """
 
     def __init__(self, query: Query, glimpses: Sequence[Glimpse], files: int, size: int) -> None:

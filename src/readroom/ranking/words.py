@@ -1,4 +1,4 @@
-"""Words as ranking counts them: sub-words of names, stems, folded letters, pairs of ideographs.
+"""Split text into words for ranking: sub-words of names, stems, folded letters, pairs of ideographs.
 
 `parseHTTPHeaders`, `parse_http_headers` and "parsing of HTTP headers" hold the same words.
 Letters lose their accents, ligatures are spelled out, and what is written without blanks (Chinese,
@@ -63,8 +63,8 @@ def attached(word: str) -> int:
     code = ord(word[0])
     for first, last, pattern in _ATTACHED:
         if first <= code <= last:
-            found = pattern.match(word, 0, max(0, len(word) - _CORE_LETTERS))
-            return found.end() if found else 0
+            match = pattern.match(word, 0, max(0, len(word) - _CORE_LETTERS))
+            return match.end() if match else 0
     return 0
 
 
@@ -129,7 +129,7 @@ class _Lowering(dict[int, int]):
         return lowered
 
 
-# Each holds at most as many entries as there are characters; the same answer whoever asks.
+# Each has at most as many entries as there are characters.
 _FOLDING, _LOWERING = _Folding(), _Lowering()
 
 _OTHER = re.compile(r"[^\x00-\x7f\u2500-\u257f\u4e00-\u9fff\uac00-\ud7a3]+")
@@ -199,7 +199,7 @@ def stem(word: str) -> str:
 def sub_word_end(folded: str, at: int) -> int:
     """Where the sub-word ends that begins at a place of a folded text: `at` where none does.
 
-    The s of `URLs` is no part of it: it is one of many.
+    The s of `URLs` is not part of it: it is one of many.
     """
     match = SUB_WORD.match(folded, at)
     if match is None:

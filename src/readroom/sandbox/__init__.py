@@ -1,12 +1,11 @@
-"""Which confinement a command gets, and how it is started in it.
+"""Choose how a command is confined, and prepare its start.
 
-bubblewrap comes first: it shows a command nothing that it may not read.  Landlock
-is for where there are no user namespaces, as in most containers: other names can
-be seen there and files of the same user can be given other modes and times, but
-none of them can be read, written or run.  Where neither is to be had no command
-is started, unless policy says "none".
+bubblewrap is preferred: the command sees nothing that it may not read.  Landlock is for systems without
+user namespaces, as in most containers: there other names can be seen, and files of the same user can be
+given other modes and times, but none of them can be read, written or run.  Where neither is available, no
+command is started, unless policy says "none".
 
-Knows: what this machine offers to confine a process, and what of a workspace it may touch.
+Knows: the confinements that this machine offers, and what of a workspace a command may access.
 Does not know: tools and replies.
 May be touched: with a security review only.
 """

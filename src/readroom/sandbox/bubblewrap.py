@@ -1,4 +1,4 @@
-"""A command's reach as arguments of bubblewrap: a tree of its own, in which nothing else exists.
+"""Confinement with bubblewrap: a command line that gives a command a file tree of its own.
 
 The workspace is bound at its own path.  On a hidden entry lies something that
 nobody can open, and every folder above it is bound onto itself: a mount point can

@@ -1,9 +1,8 @@
-"""What of a workspace a confined command may touch: found by walking it before the command starts.
+"""Find what of a workspace a confined command may read and write, before it starts.
 
-Most folders are given as a whole.  One with something denied, or something that
-may not be changed, anywhere below it is split: its entries are told apart.  What
-is denied later, while the command runs, is not known to the confinement; what
-commands make under a denied name is theirs, and no tool shows it.
+Most folders are passed as a whole.  A folder with something denied or protected anywhere below it is split
+into its entries.  The confinement does not learn what becomes denied while the command runs; files that
+commands make under a denied name belong to them, and no tool shows them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Patterns, previews and scans, without files.
+"""Patterns, globs and the interface of rg, without opening files.
 
-Knows: patterns, globs, and how rg is spoken to.
-Does not know: folders and policies: whether a file may be searched is not decided here.
+Knows: patterns, globs, and how to run rg and read its output.
+Does not know: folders and policies: whether a file may be searched is decided elsewhere.
 May be touched: with the tests that compare with rg and RE2; `prefilter` with a run of the
     benchmarks.
 """

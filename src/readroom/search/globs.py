@@ -1,4 +1,4 @@
-"""Globs of a call: which paths it asks for, with the answers of `rg --glob`.
+"""The globs of a call, matched as `rg --glob` matches them.
 
 The syntax is that of .gitignore, and `{a,b}` beside it.  A glob names files to
 take, one with "!" files or whole folders to leave out; the last that matches
@@ -133,9 +133,9 @@ def _backward_range(text: str) -> str | None:
     while at < len(text):
         width = 2 if text[at] == "\\" else _set_length(text, at)
         inside = at + (2 if text[at + 1 : at + 2] in ("!", "^") else 1)
-        for found in _RANGE.finditer(text, inside, at + width - 1):
-            if found[1][-1] > found[2][-1]:
-                return found[0]
+        for bounds in _RANGE.finditer(text, inside, at + width - 1):
+            if bounds[1][-1] > bounds[2][-1]:
+                return bounds[0]
         at += width
     return None
 

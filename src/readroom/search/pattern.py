@@ -1,4 +1,4 @@
-"""One search pattern, and the lines of a text that it finds.
+"""A search pattern, and the matching lines of a text.
 
 RE2 searches the whole text at once and is told never to match a line feed, so a
 match stays in its line whatever the pattern says; the same is done by rg, which

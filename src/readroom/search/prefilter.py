@@ -1,4 +1,4 @@
-r"""What rg is told to look for, so that no file with a match is passed over.
+r"""The pattern that rg gets, chosen so that no file with a match is skipped.
 
 rg looks at bytes as UTF-8.  What is searched in the end is text: of a file in
 another encoding its characters, of lines that CR LF ends the same as of lines

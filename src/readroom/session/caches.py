@@ -1,11 +1,11 @@
-"""The states of small files that were shown, kept in memory for two purposes.
+"""Caches of small files that were read, of replies for them, and of outlines.
 
-When an edit is refused because its file has changed, the refusal says what
-changed since the state that the caller knows.  And what a read found out about the
-bytes of a file holds for the next read of just these bytes: they are read again, and
-compared, which costs a twentieth of hashing them and taking them apart into lines.
-What the same request showed of them is then the same result, and a result that is
-the same is worded the same.
+A read remembers what it found out about the bytes of a file.  The next read reads the file again and
+compares the bytes, which costs a twentieth of hashing and splitting them into lines.  If they are the
+same, the same request has the same result, and the same result the same reply.
+
+Former states are kept as well: when an edit is refused because its file has changed, the refusal says
+what changed since the state that the caller knows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""One conversation: what was shown in it, and since when that is still in view.
+"""A conversation: what it was shown, and whether that is still in the reader's view.
 
-A host that shortens a conversation says so (`compacted`).  From then on nothing
-shown before counts as seen: a receipt "not modified" is for what the reader still
-has in view, and after a compaction the reader has nothing.
+A host that shortens a conversation says so (`compacted`).  From then on nothing that was shown before
+counts as seen, because "not modified" helps only a reader who still has the text.
 """
 
 from __future__ import annotations
@@ -127,7 +126,7 @@ class Session:
         return self._seen.shown(path, content_hash.removeprefix(_KIND).lower())
 
     def believed(self, request: ReadRequest) -> ReadRequest:
-        """The request without a `known_hash` of something that is no longer in view.
+        """The request without its `known_hash` if that state is no longer in view.
 
         Before the first compaction the caller is believed: it may know the file from elsewhere.
         """
@@ -160,7 +159,7 @@ class Sessions:
 
     def of(self, session_id: str) -> Session:
         """The conversation of that id, begun if it is new; the one unused for longest is forgotten."""
-        # Those that give themselves no name have nothing in common that they could be told of.
+        # Conversations without a name have nothing in common that could be shared.
         if self._shared is not None and session_id:
             return Session(session_id, self._shared(session_id))
         return self._kept.get_or_put(session_id, lambda: Session(session_id))

@@ -1,10 +1,9 @@
 """The content of compressed files, expanded once in a session.
 
-It lies in a temporary file without a name that only this process has: no other
-user and no later process finds it.  So every page is as near as in a plain file.
-How much is expanded is bounded, by bytes and by how many times its size a file may
-grow; one file is expanded at a time, so that decoders take their memory once.  An
-expansion that a deadline ends is kept and goes on with the next call.
+The content goes to an unnamed temporary file of this process, which no other user and no later process
+can find.  So every page is as quick to reach as in a plain file.  Expansion is limited in bytes and in
+the ratio to the compressed size.  One file is expanded at a time, so that decoders take their memory
+once.  An expansion that a deadline ends is kept and continued by the next call.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from readroom.text.line_index import Counter, LineIndex, Pass, Shrunk, index_of
 from readroom.values import Packed, Stat, Version, Warn
 
 # -----------------------------------------------------------------------------
-# Bytes in a temporary file that has no name: it is gone when nobody holds it, whatever happens.
+# A temporary file without a name, which vanishes with its last descriptor, whatever happens.
 # -----------------------------------------------------------------------------
 
 _PLACES = ("/var/tmp",)
@@ -202,7 +201,7 @@ class _Enough(Exception):
 
 
 class NotText(Exception):
-    """The content is nothing that is wanted; `head` are its first bytes."""
+    """The content is not of a wanted kind; `head` are its first bytes."""
 
     def __init__(self, head: bytes) -> None:
         super().__init__(len(head))

@@ -1,8 +1,8 @@
-"""The one place that every call passes: whose conversation it is, who pays for it, and what became of it.
+"""The gatekeeper, which every call passes: its conversation, its budget and its ledger entry.
 
-A call enters as a `CallContext` before its arguments are looked at, and leaves with a
-reply or a refusal.  Without budgets and ledger nothing is counted or written, and a
-visit costs microseconds.  Engines and contracts know nothing of it.
+A call enters as a `CallContext` before its arguments are parsed, and leaves with a reply or a refusal.
+Without budgets and ledger nothing is counted or written, and that costs microseconds.  Engines and
+contracts know nothing of it.
 """
 
 from __future__ import annotations
@@ -452,7 +452,7 @@ class CallContext:
             raise
 
     def _known_epoch(self) -> int:
-        """That of the conversation; 0 of a call that was refused because nobody can tell."""
+        """The epoch of the conversation; 0 if it cannot be looked up."""
         if self._epoch is None:
             self._epoch = 0
             with suppress(StateFailed):

@@ -1,14 +1,12 @@
-"""Block indexes of large files: kept in memory and on disk, continued as their files grow.
+"""Block indexes of large files, cached in memory and on disk, and continued as their files grow.
 
-An index belongs to one state of a file.  When the same file is larger than it was,
-blocks of what was indexed are looked at again, the first, the last and some others;
-if they are as they were, only what was added is counted.  That the rest is as it
-was is then likely, not proven, so such an index has no hash of the whole file: a
-hash is stated only when one pass saw all of it in one state.  Whoever needs it
-asks for it, and pays for the pass.  Whatever else has changed, the index is
-forgotten.
+An index belongs to one state of a file.  When the file has grown, some blocks of the indexed part are
+checked again, the first and the last among them.  If they are unchanged, only the new part is counted.
+That the rest is unchanged is then likely and not proven, so such an index has no hash of the whole file: a
+hash is stated only if one pass saw all of the file in one state.  A caller that needs the hash asks for it
+and pays for the pass.  After any other change the index is dropped.
 
-A pass that a deadline ends is kept and goes on with the next call.
+A pass that a deadline ends is kept and continued by the next call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Block indexes of large files, kept on disk for later processes.
+"""The file format of block indexes, which are kept on disk for later processes.
 
 They lie in the user's cache folder, one file for each indexed file, and may be
 deleted at any moment.  They hold numbers of lines and hashes, no content and no

@@ -1,8 +1,8 @@
-"""A reply that is made while its row is still on the way into the ledger.
+"""A receipt for a call whose ledger row is not written yet.
 
-A face that answers many callers at once gives each call a receipt.  The call then
-returns without waiting for its row, and the face sends the reply when the receipt
-says so: after the row is durable, or with the words that it could not be written.
+A face that answers many callers at once gives each call a receipt.  The call then returns without waiting
+for its row, and the face sends the reply when the receipt says so: once the row is durable, or with a
+warning that it could not be written.
 """
 
 from __future__ import annotations

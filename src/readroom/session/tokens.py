@@ -1,11 +1,10 @@
-"""Bearer tokens of the HTTP agent: made once, shown once, kept as hashes.
+"""Bearer tokens: generated once, shown once, stored as hashes.
 
-A token is `rr_<id>_<secret>`: the id finds the row, 256 random bits are the
-secret, and only its SHA-256 is stored (a hash that is slow on purpose protects
-guessable secrets; these are not).  Rows are in an SQLite file of one machine, or in
-the database that servers of several machines share.  Servers look at them for every
-request, so a token that is revoked ends at once, in running servers too; as long as
-the file was not written again, a token that was found is not looked for again.
+A token is `rr_<id>_<secret>`: the id finds the row, the secret is 256 random bits, and only its SHA-256
+is stored (slow hashes protect guessable secrets; these cannot be guessed).  Rows are in an SQLite file of
+one machine, or in the database that servers on several machines share.  Servers look tokens up for every
+request, so a revoked token stops working at once, in running servers too; a token that was found is
+cached only as long as the file is unchanged.
 """
 
 from __future__ import annotations
@@ -120,7 +119,7 @@ class MadeTokens(ABC):
     _UNIT = ""
     """What the names of columns of times end in."""
     _TWICE = ""
-    """What of an insertion is said where it may be done twice."""
+    """The clause of an insertion that may be repeated."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -134,7 +133,7 @@ class MadeTokens(ABC):
         policy: str | None = None,
         lifetime_s: float | None = None,
     ) -> tuple[Grant, str]:
-        """A new token: what it allows, and the secret, which nobody can ask for again."""
+        """A new token: what it allows, and the secret, which cannot be shown again."""
         token, now = new_token(), self._clock()
         row = (
             *(token_id(token), _hashed(token), name, _listed(workspaces), _listed(tools), policy),
@@ -156,13 +155,13 @@ class MadeTokens(ABC):
         return [self._grant(row) for row in self._rows(f"ORDER BY created{self._UNIT}, id", ())]
 
     def any_valid(self) -> bool:
-        """Whether somebody holds a token that works."""
+        """Whether there is a valid token."""
         ends = f"expires{self._UNIT}"
         clause = f"WHERE revoked{self._UNIT} IS NULL AND ({ends} IS NULL OR {ends} > ?) LIMIT 1"
         return bool(self._rows(clause, (self._stored(self._clock()),)))
 
     def any_made(self) -> bool:
-        """Whether somebody was given one and nobody took it back: that it expires opens no door."""
+        """Whether there is a token that was not revoked; an expired one still closes the server."""
         return bool(self._rows(f"WHERE revoked{self._UNIT} IS NULL LIMIT 1", ()))
 
     def revoke(self, identifier: str) -> Grant:

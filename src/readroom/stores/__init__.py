@@ -1,7 +1,7 @@
-"""The ways to where bytes live, behind one seam.
+"""Where files are stored, behind one interface: a local folder, memory, kept outputs.
 
-Knows: where bytes are: a local folder, memory, the kept outputs of commands.
-Does not know: policies. Nothing above takes a byte from here but the guard.
+Knows: how to open, list and change files in each kind of store.
+Does not know: policies. Nothing above reads a byte from here except through the guard.
 May be touched: with a security review only.
 """
 

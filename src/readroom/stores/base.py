@@ -1,10 +1,9 @@
-"""The seam between the engine and wherever bytes live.
+"""The interface between the engine and wherever files are stored.
 
-A store knows nothing of policy.  It resolves a path inside its root, opens what
-is there in one act, and says under which real name it found it; whoever holds a
-`Source` reads exactly the object that was checked, never a second look-up of its
-name.  Paths are normalized (`paths.WorkPath`), relative to the root, "." being
-the root itself.
+A store knows nothing of policy.  It resolves a path inside its root, opens what is there in one act, and
+reports the real name of what it opened.  Reading from a `Source` reads exactly the object that was
+checked; its name is never looked up again.  Paths are normalized (`paths.WorkPath`) and relative to the
+root, which is ".".
 """
 
 from __future__ import annotations
@@ -205,7 +204,7 @@ class Store(Protocol):
 
     @property
     def confinement(self) -> str:
-        """What keeps links from leading out: "kernel", "walk", or "none" where there is no outside."""
+        """What keeps links inside the root: "kernel", "walk", or "none" where there is no outside."""
 
     def require_root(self) -> None:
         """Raise StoreFailed when this is not what its name means any more."""
@@ -251,7 +250,7 @@ class Shelf(Protocol):
         """Take a name; False when there is such an output."""
 
     def drop(self, owner: Owner, name: str) -> None:
-        """Forget an output that nobody was told of."""
+        """Forget an output whose name was never shown."""
 
     def put(self, owner: Owner, name: str, files: Files, most_bytes: int) -> None:
         """Keep an output; the oldest leave when there are too many."""

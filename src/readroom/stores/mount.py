@@ -1,8 +1,7 @@
-"""The kept outputs of one owner as a store of its own, seen as `/.outputs` beside the workspace.
+"""The kept outputs of one owner as a read-only store, mounted as `/.outputs`.
 
-The folder behind it is private and flat, and only readroom writes to it.  What is
-not there has left, is somebody else's, or was kept by a process that has ended:
-nobody is told which, but for whoever's it was.
+The folder behind it is private and flat, and only readroom writes to it.  An output that is not there was
+dropped, belongs to another owner, or was kept by a process that has ended; only its owner is told which.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""The outputs of commands, kept whole on disk while a session lasts.
+"""Outputs of commands, kept on disk while a session lasts.
 
-Each command has a name of its own and two files under it.  Streams are written as
-they come; of one that is larger than its bound the beginning and the end are
-kept, with a line between them that says what is missing.  Of all that is kept the
-oldest leaves first, and what has left is remembered as that.
+Each command has a name and two files.  Streams are written as they arrive; of a stream that exceeds its
+limit the beginning and the end are kept, with a line in between that says what is missing.  When all of
+them exceed their limit, the oldest are dropped, and their names are remembered.
 
-Outputs belong to who ran the command.  Each owner has a folder, so that whatever
-lists or searches it meets nothing of others, and names of one are not taken for
-those of another; the bounds are of all of them together.
+Outputs belong to the caller who ran the command.  Each owner has a folder, so that listing or searching it
+never shows outputs of others, and the same name may be used by several owners.  The limits apply to all
+owners together.
 """
 
 from __future__ import annotations
@@ -90,10 +89,10 @@ def write_all(fd: int, data: bytes, at: int) -> None:
 STREAMS: tuple[StreamName, StreamName] = ("stdout", "stderr")
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
-"""Of names: none that is taken for another."""
+"""Letters and digits that are not easily confused."""
 
 _NAME_CHARS = 5
-"""28 million names: one of another session, still in somebody's mind, is none of this one."""
+"""28 million names, so that a name remembered from another session does not exist in this one."""
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -358,7 +357,7 @@ class Outputs:
                 self._lost[owner, join(OUTPUTS, f"{name}.{stream}")] = one
 
     def settle(self, owner: Owner, name: str, kept: Sequence[Kept]) -> None:
-        """An output is whole; the oldest leave when there are too many, whoever owns them.
+        """Record a complete output; when there are too many, the oldest are dropped, whoever owns them.
 
         What is still being written does not leave: its reply is yet to name it.
         """
@@ -404,7 +403,7 @@ class Outputs:
             return (owner, name) in self._gone
 
     def drop(self, owner: Owner, name: str) -> None:
-        """Remove an output that nobody was told of, here and for the others."""
+        """Remove an output whose name was never shown, here and in the other processes."""
         self.remove(owner, name)
         if self._shelf is not None:
             with contextlib.suppress(StateFailed):  # it leaves when it is a day old
@@ -484,7 +483,7 @@ class OwnOutputs:
         self._all.refresh(self._owner)
 
     def drop(self, name: str) -> None:
-        """Forget an output that nobody was told of."""
+        """Forget an output whose name was never shown."""
         self._all.drop(self._owner, name)
 
     def lost(self, path: WorkPath) -> Lost | None:

@@ -1,9 +1,8 @@
-"""A private folder of this process, outside the workspace, that is gone when the process is.
+"""A private folder of this process, outside the workspace, removed when the process ends.
 
-Its lock is held as long as the process lives.  A process that ended without
-removing its folder leaves it unlocked, and the next one to make a folder removes
-it.  A folder gets its lasting name when it is locked, so that none is taken for
-abandoned before it is in use.
+The process holds a lock in it as long as it lives.  If it ends without removing the folder, the lock is
+released, and the next process that makes such a folder removes the old one.  A folder gets its final name
+only once it is locked, so that none is mistaken for abandoned before it is in use.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _ELSEWHERE = ("/tmp", "/var/tmp")
 
 @final
 class PrivateFolder:
-    """Nobody but this user can look into it."""
+    """The folder, which only this user can read."""
 
     def __init__(self, away_from: str, places: tuple[str, ...] = ()) -> None:
         """Make one.
@@ -43,7 +42,7 @@ class PrivateFolder:
             places: Where it may be; none for where temporary files go.
 
         Raises:
-            StoreFailed: There is no such place, or the system refuses.
+            StoreFailed: No place is suitable, or the system refuses.
         """
         place = _place(away_from, places or (tempfile.gettempdir(), *_ELSEWHERE))
         sweep(place)
@@ -116,9 +115,9 @@ def _remove_abandoned(path: str) -> None:
 def remove_tree(path: str) -> None:
     """Remove a folder and what commands have put into it, however deep it is and whatever its modes.
 
-    What cannot be removed stays, and nobody is told.  Every folder below is moved up into the
-    topmost and emptied there, so that neither names nor open descriptors become more with depth;
-    none is entered through a link.
+    What cannot be removed stays, without an error.  Every folder below is moved up into the topmost
+    one and emptied there, so that neither path lengths nor open descriptors grow with depth; no link
+    is followed.
     """
     with contextlib.suppress(OSError):
         top = _opened(path)

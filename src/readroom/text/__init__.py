@@ -1,6 +1,6 @@
 """Functions of text and its bytes: encodings, lines, selections, hidden characters, tokens.
 
-Knows: bytes and characters of one text that was opened elsewhere.
+Knows: the bytes and characters of a text that was opened elsewhere.
 Does not know: files, policies, replies.
 May be touched: `line_index` and `select` with a run of the benchmarks; the rest freely.
 """

@@ -1,4 +1,4 @@
-"""Content hashes as callers write them: `sha256:` and 64 hex digits, or a prefix of at least 12."""
+"""Content hashes: `sha256:` and 64 hex digits, which callers may shorten to 12 or more digits."""
 
 from __future__ import annotations
 

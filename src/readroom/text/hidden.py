@@ -1,9 +1,8 @@
-"""Characters that a reader does not see: what they are and where they stand.
+"""Find hidden characters in a text: which they are and where.
 
-They can make a line read otherwise than it runs (bidirectional controls), or carry
-text that only a program sees (tags, variation selectors, zero-width marks).  They
-are reported beside the text, never removed from it.  Only what is deterministic is
-reported; nothing is guessed about the meaning of a text.
+They can make a line look different from what it says (bidirectional controls), or carry text that only a
+program sees (tags, variation selectors, zero-width characters).  They are reported beside the text and
+never removed from it.  Only what is certain is reported; the meaning of a text is not guessed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""Lines of a file of any size: one pass that counts and hashes, then any line by number.
+"""An index of the lines of a file of any size: built in one pass that also hashes the file.
 
-A line ends at LF; one CR before it belongs to the line end; nothing else ends a
-line (as in grep and git), and a final newline adds no line.  The index keeps the
-number of newlines before the end of every block, 8 bytes per 256 KiB: finding
-line N then reads one block.  A check of 8 bytes is kept of every block, by which a
-file that has grown is known again: only what was appended is counted then.
+A line ends at LF; one CR before it belongs to the line end; nothing else ends a line (as in grep and
+git), and a final newline adds no line.  The index keeps the number of newlines before the end of every
+block, 8 bytes per 256 KiB, so that finding line N reads one block.  It also keeps a checksum of 8 bytes per
+block, which recognizes a file that has grown: then only the appended part is counted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Choose what one reply shows of a text: lines, pieces of long lines, and where to go on.
+"""Select what one reply shows of a text: lines, pieces of long lines, and where to continue.
 
-Two sources of lines share one selection: a small file decoded whole, and a large
-one read in chunks through its index.  The continuation is computed from what is
-really shown, after every cut.  Cuts fall between lines, or between characters of
-a line that is too long or alone too large for the reply.
+Works alike for a small file decoded as a whole and for a large one read in chunks through its index.  The
+continuation is computed from what is really shown, after every cut.  Cuts fall between lines, or between
+characters of a line that is too long, or too large for the reply by itself.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""How many tokens a text is, roughly: counts of character classes, weighted.
+"""Estimate the number of tokens in a text from weighted counts of character classes.
 
-A byte-pair vocabulary splits text where its classes change (words, runs of
-digits, punctuation) and gives common words one token; so the counts of letters,
-digits and marks and of some changes between them say most of what the vocabulary
-would.  The weights are a least-squares fit to o200k over 1,021 files of code,
-markup, data and prose from 39 repositories and 192 replies with numbered lines.
-Each measured with the weights of other repositories, nine in ten of the files are
-estimated within 0.88-1.10 and of the replies within 0.92-1.06.  It is an estimate
-and has to be called one: other vocabularies differ, and there is no exact offline
-counter for Claude.
+A byte-pair vocabulary splits text where character classes change (words, runs of digits, punctuation) and
+has single tokens for common words; so the counts of letters, digits, punctuation and of some changes
+between them predict most of its result.  The weights are a least-squares fit to o200k over 1,021 files of
+code, markup, data and prose from 39 repositories and 192 replies with numbered lines.  With weights fitted
+to the other repositories, nine in ten files are estimated within 0.88-1.10 and replies within 0.92-1.06.
+It is an estimate and must be called one: other vocabularies differ, and there is no exact offline counter
+for Claude.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""The values that pass between layers.
+"""The values that pass between layers: requests, results and facts.
 
-Requests are canonical: lines and columns are 1-based and inclusive, whatever base a contract speaks.  A
+Requests are canonical: lines and columns are 1-based and inclusive, whatever base a contract uses.  A
 continuation is itself a request, so that what a reply suggests is what the engine accepts.  No I/O here.
 
-Knows: the requests, results and facts that pass between the layers; frozen, and without any
-    behaviour that reads a file.
+Knows: requests, results and facts; all frozen, and none reads a file.
 Does not know: stores, contracts or faces.
-May be touched: add a field freely; a field that is renamed or goes is a change of the library for
-    its users.
+May be touched: a field may be added freely; to rename or remove one changes the library for its users.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values of a change to a file: what is asked for, what came of it, and how it differs.
+"""Values of changes to files: requests, results and diffs.
 
 Texts are characters; which bytes they become is the file's encoding and the line
 ends at the place.  Lines are 1-based.  No I/O here.

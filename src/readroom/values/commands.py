@@ -1,4 +1,4 @@
-"""The values of a command: what is to be run, and what came of it.
+"""Values of commands: requests and results.
 
 Lines are 1-based and those of the kept output, which is byte for byte what the
 command wrote.  No I/O here.

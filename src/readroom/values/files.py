@@ -1,7 +1,4 @@
-"""What stores say of names: kinds, stats and versions.
-
-Beside `model`, which builds on them.
-"""
+"""Values that describe files: kinds, stats, versions, definitions and documents."""
 
 from __future__ import annotations
 
@@ -143,7 +140,7 @@ class Packed(Struct, frozen=True):
 
 
 class Cut(Struct, frozen=True):
-    """A line of which the characters `first`..`last` of `total` are shown."""
+    """The part of a cut line that is shown: characters `first` to `last` of `total`."""
 
     first: int
     last: int

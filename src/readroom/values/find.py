@@ -1,4 +1,4 @@
-"""What a ranked search asks for and what it yields."""
+"""Values of ranked searches: requests and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an outline lists within its share of a file, and what of it is folded.
+"""Choose what an outline lists when a file has too many definitions, and what it folds.
 
 Nothing that is folded is lost: it is counted, found by its name, and listed by a full outline.
 """

@@ -1,4 +1,4 @@
-"""Options of a read, for contracts that differ from the native one.
+"""Options of reads and searches, for contracts that differ from the native one.
 
 A value of a request: engines obey it, contracts choose it.  No I/O here.
 """

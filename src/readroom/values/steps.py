@@ -1,8 +1,7 @@
-"""What a contract decides about a read: before anything is selected, and after.
+"""The steps that a contract adds to a read, before and after the selection.
 
-An engine selects; what a contract refuses, and what it takes a file for, is the contract's
-own affair.  `accept` is asked when the file is open and its kind is known, and `fit` gets what was
-selected before it is worded.
+The engine selects; which files are refused and what they are read as may be up to the contract.  `accept`
+is called when the file is open and its kind is known, `fit` with the selection before it is worded.
 """
 
 from __future__ import annotations

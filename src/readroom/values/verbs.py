@@ -1,8 +1,7 @@
-"""The verbs, one row each: the request, what performs it, and what budgets make of it.
+"""The table of verbs: for each kind of request, what performs it and what budgets make of it.
 
-A verb is one kind of request with its result.  A row names functions as
-`module:function`, which are imported when they are first used: the table lies
-below everything that it names, and a call imports only what it needs.
+Rows name functions as `module:function`, which are imported on first use.  So the table can lie below
+everything that it names, and a call imports only what it needs.
 """
 
 from __future__ import annotations

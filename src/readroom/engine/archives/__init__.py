@@ -1,13 +1,14 @@
-"""Archives as folders: `lib.zip!/org/x.py` is a member, `lib.zip!` the folder of all of them.
+"""Archives as folders: `lib.zip!/org/x.py` is a member, `lib.zip!` the folder of all members.
 
-An archive is opened through the guard, and what is inside has a guard of its own: a store of members
-(`store`) under the rules for members; an archive in an archive is entered through the first.  Reading,
-listing and searching need to know nothing of it.  What has such a name on disk is that, not a member.
-Nothing is ever written under the names of members.
+An archive is opened through the guard, and its members get a guard of their own: a store of members
+(`store`) under the rules for members.  An archive inside an archive is opened through the guard of the
+outer one.  The verbs that read, list and search need no knowledge of archives.  Where a file or folder
+on disk has such a name, that file or folder is meant.  Nothing is ever written under a member's name.
 
-Knows: which paths lead into an archive, which requests are about members, and what a listing says of one.
-Does not know: how archives are made (`formats.containers`), and what is done with a member.
-May be touched: with a security review: policy for members hangs on `Archives` and `store`.
+Knows: which paths lead into an archive, which requests are about members, and what a listing says about
+    an archive.
+Does not know: archive formats (`formats.containers`), and what is done with a member.
+May be touched: with a security review: `Archives` and `store` apply the policy to members.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""An opened archive as a store, for a guard: members are files and folders, nothing can be changed.
+"""An opened archive as a read-only store, so that a guard can be put in front of its members.
 
-Names are those of the workspace: the archive's own path, the border, and the path inside.  Links
-are followed inside of the archive only, hard links too; what they lead to is asked for under its
-own name by the guard, as on disk.
+Names are those of the workspace: the path of the archive, `!/`, and the path inside.  Links, hard links
+included, are followed inside the archive only; the guard checks the name that a link leads to, as it does
+on disk.
 """
 
 from __future__ import annotations

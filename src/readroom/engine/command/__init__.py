@@ -1,15 +1,15 @@
 """Run one command in the workspace.
 
     find      the folder it starts in, through the guard
-    confine   what the same policy lets it see
+    confine   it to what the policy lets it see
     start     its supervisor, which starts the shell
-    keep      both streams on disk, whole, as they come
-    choose    the lines that a reply shows
+    keep      both output streams on disk, complete, as they arrive
+    choose    the lines that the reply shows
 
-A command that fails, or that the time limit ends, has a result like any other.
+A command that fails or times out has a result like any other.
 
-Knows: the way from a command line to its result.
-Does not know: how it is confined, which is the sandbox's.
+Knows: the steps from a command line to its result.
+Does not know: how a command is confined (`sandbox`).
 May be touched: with a security review.
 """
 

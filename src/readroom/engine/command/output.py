@@ -1,4 +1,4 @@
-"""One kept output as lines to choose from: counted once, and read only where lines are shown."""
+"""Choose the lines of a command's output that its reply shows."""
 
 from __future__ import annotations
 

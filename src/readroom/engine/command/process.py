@@ -1,4 +1,4 @@
-"""A running command: started by its supervisor, its streams read as they come, ended in time."""
+"""A running command: started by its supervisor, read as it writes, stopped at its time limit."""
 
 from __future__ import annotations
 

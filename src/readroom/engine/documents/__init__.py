@@ -1,17 +1,16 @@
 """Read parts of a document: pages, slides, sheets, cells, sections.
 
-    open      its process, or what is kept of it; hash of its bytes beside that
-    pick      the parts that `pages` means; without, all of them and the table of contents
-    extract   one part after the other, as many as the reply takes
-    continue  with what lines were cut of, then with the parts that are left
+    open      the process that extracts it, or what is cached of it; hash its bytes meanwhile
+    pick      the parts that `pages` selects; without it, all parts and the table of contents
+    extract   one part after another, as many as fit the reply
+    continue  with the rests of lines that were cut, then with the remaining parts
 
-Lines are counted in their part, in a sheet they are its rows: a line is found again
-by part and number, whatever else was asked for.  `offset` and `column` are about
-the first part that is asked for, `limit` about all lines together: with a column, about
-those whose rests are shown.
+Line numbers count within a part; in a sheet they are row numbers.  So part and line number always
+identify the same line.  `offset` and `column` apply to the first part that is asked for, `limit` to all
+lines together; with a column, to the lines whose rests are shown.
 
-Knows: the way from a document to the parts that a reply holds.
-Does not know: formats, which are the children's.
+Knows: the steps from a document to the parts that a reply shows.
+Does not know: file formats, which only the extracting process reads.
 May be touched: `worker` with a security review, the rest freely.
 """
 

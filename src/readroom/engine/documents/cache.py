@@ -1,8 +1,8 @@
-"""What a workspace keeps of documents: hashes, extracted parts, and processes that have one open.
+"""The document cache of a workspace: hashes, extracted parts, and processes with an open document.
 
-Parts are kept by the hash of their document, so that neither its name nor its
-times matter.  A process that has answered is kept for a moment: the next page of
-the same document comes in a millisecond instead of a tenth of a second.
+Parts are cached by the hash of their document, so that neither its name nor its times matter.  A process
+that has answered is kept for a moment: the next page of the same document then takes a millisecond
+instead of a tenth of a second.
 """
 
 from __future__ import annotations

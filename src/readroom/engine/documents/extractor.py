@@ -1,7 +1,7 @@
-"""A process that extracts one document, seen from here: started, asked, and ended in time.
+"""The parent's side of a process that extracts one document: start it, ask it, end it in time.
 
-What it answers may have been made up by a hostile file: sizes are bounded before
-anything is read, and what is not an answer ends it.
+A hostile file may control its answers.  So sizes are checked before anything is read, and an invalid
+answer ends the process.
 """
 
 from __future__ import annotations

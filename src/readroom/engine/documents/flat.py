@@ -1,9 +1,8 @@
-"""Read a document as one text, its lines numbered through.
+"""Read a document as one text with lines numbered from start to end.
 
-Parts are extracted in order, without their pictures, until the window is full: how
-many lines follow is then not known, except of what is text.  An empty line parts them.
-Notes about what cannot be shown of a part are lines of the text, so that numbers stay
-the same for every window.
+Parts are extracted in order, without their pictures, until the window is full; the number of lines after
+it is then unknown, unless the document is itself a text.  An empty line separates parts.  Notes about what
+cannot be shown of a part are lines of the text, so that line numbers are the same for every window.
 """
 
 from __future__ import annotations

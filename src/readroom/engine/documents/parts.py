@@ -1,9 +1,7 @@
-"""Parts of a document for one read: extracted, from the line that is asked for, pictures ready to send.
+"""The parts of a document that one read asks for, and the pieces that a search goes through.
 
-What looks at all of the text, a search or a ranking, takes it piece by piece (`pieces`).
-
-A piece is one part, or some rows of a sheet, so that a sheet of a million rows is never held
-whole.  A part that cannot be read says so in its place, and the next one comes.
+A piece (`pieces`) is one part, or some rows of a sheet, so that a sheet of a million rows is never held
+in memory as a whole.  A part that cannot be read is reported in its place, and the next one follows.
 """
 
 from __future__ import annotations

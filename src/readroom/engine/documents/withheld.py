@@ -1,7 +1,7 @@
-"""Files that a document carries and policy denies: neither their names nor their content are shown.
+"""Withhold the attachments of a document that policy denies: their names and their content.
 
-A file that is attached to a message is asked about as a member of an archive is: `mail.eml!/.env` is
-denied where `.env` is.  What is kept of a document is whole, so that other rules can be asked tomorrow.
+An attached file is checked like a member of an archive: `mail.eml!/.env` is denied where `.env` is.  The
+cache holds documents complete, so that other rules can be applied to them later.
 """
 
 from __future__ import annotations

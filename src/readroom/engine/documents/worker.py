@@ -1,13 +1,12 @@
-"""The process that reads one document: confined before it looks at a byte of it.
+"""The child process that reads one document, confined before it looks at the first byte.
 
-A program of its own, run by its path with `python -I -S`; where modules are found,
-it is told.  It imports the module that reads this kind of document and only then
-gives up what it has: files but those of Python's own libraries and fonts, sockets,
-new programs, memory and processor time without end.  What it says is believed by
-nobody.
+A program of its own, run by its path with `python -I -S`; its parent tells it where modules are.  It
+imports the module that reads this kind of document and only then gives up its rights: files except
+those of Python's own libraries and fonts, sockets, new programs, unlimited memory and processor time.
+Its parent trusts nothing that it says.
 
     standard input   one JSON object in a line, see `Order`; then one `Ask` in a line for each part
-    standard output  an answer for the opening and for each part, see `formats.wire`
+    standard output  an answer for the opening and for each part, see `formats.documents.protocol`
 """
 
 from __future__ import annotations
@@ -118,8 +117,8 @@ def main() -> int:
         os._exit(0)
     _confine(order, reopens=getattr(module, "REOPENS", False))
     file = io.BufferedReader(_File(order["file"]), 64 * 1024)
-    given = (order["argument"],) if order["argument"] else ()
-    document = _answered(answers, lambda: _opened(partial(module.open_document, file, *given), order))
+    arguments = (order["argument"],) if order["argument"] else ()
+    document = _answered(answers, lambda: _opened(partial(module.open_document, file, *arguments), order))
     while document is not None and (line := orders.readline()):
         ask: Ask = json.loads(line)
         _answered(answers, lambda ask=ask: _extracted(document, ask, order))

@@ -1,15 +1,15 @@
 """Replace texts in one file, all of them or none.
 
-    find      places.find(path)      rules and confinement, the folder held and locked
+    find      the file, through rules and confinement; its folder is held open and locked
     search    one pass: encoding, hash, every old text, the bytes to be changed
-    refuse    another hash; a text that is not there once; edits that overlap
-    write     the file with those bytes changed, beside the old one
-    name      when the old one is still what was read
+    refuse    another hash; a text that does not occur exactly once; edits that overlap
+    write     the file with those bytes changed, next to the old one
+    rename    it over the old one, if that is still what was read
 
-The expected hash is compared with that of the very bytes that are then copied.
+The expected hash is compared with the hash of the very bytes that are then copied.
 
-Knows: the way from old and new texts to the changed file.
-Does not know: the other verbs; how a reply is worded.
+Knows: the steps from old and new texts to the changed file.
+Does not know: the other verbs, and how a reply is worded.
 May be touched: with the race tests.
 """
 

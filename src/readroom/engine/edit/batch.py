@@ -1,12 +1,12 @@
 """Replace texts in several files, all of them or none.
 
-    find     a place for each; two names of one file are refused
+    find     every file; two names of one file are refused
     lock     the folders, in one order for all callers
-    prepare  each file read and changed in memory; what fails is collected
-    write    every new content beside its old one, and only then the names, one after the other
+    prepare  every file in memory, collecting failures
+    write    every new content next to the old one, and only then rename, one after the other
 
-A name is given when every file is still what was read.  Should one of them fail all the
-same, the names that were given get their old content back.
+Files are renamed only while all of them are still what was read.  If a rename fails all the same, the
+files that were renamed get their old content back.
 """
 
 from __future__ import annotations

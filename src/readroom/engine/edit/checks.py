@@ -1,4 +1,4 @@
-"""What every change asks of its call and of its file before it is made, and how it is refused.
+"""Checks that all changes share: their arguments, the file, and the refusal of a stale edit.
 
 A change that was made against another state of its file is refused with what changed since.
 """

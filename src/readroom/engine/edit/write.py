@@ -1,8 +1,7 @@
-"""Create one file, or replace all of its content, when it is in the state that the call names.
+"""Create a file, or replace its whole content if it is still in the state that the call names.
 
-What replaces a file is encoded as that file is, with its mark, and with CR LF
-where all of its lines end so and the new content has line feeds only: a model
-that read the file was shown neither.
+A replaced file keeps its encoding and byte order mark.  It keeps CR LF line ends if all of its lines had
+them and the new content has line feeds only, because a model that read the file saw neither.
 """
 
 from __future__ import annotations

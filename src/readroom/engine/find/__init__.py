@@ -1,17 +1,17 @@
-"""Find the passages that best answer a question, inside a budget of tokens.
+"""Find the passages that best answer a question, within a budget of tokens.
 
-    look    every file that may be seen: what of the question is in it (`survey`)
+    look    at every file that may be seen, for the words of the question (`survey`)
     rank    files by their words, their names and what they define (`ranking.score`)
-    part    the best of them taken apart by their outlines, and the parts ranked (`page`)
-    show    best first until the budget is used, grouped by file; the cursor says where to go on
+    part    the best files by their outlines, and rank the parts (`page`)
+    show    the best parts until the budget is used, grouped by file; the cursor says where to go on
 
-Nothing is kept from one call to the next but texts in the state in which they were read, which
-a stat confirms (`kept`): what was edited a moment ago is found as it is now.
-Every word is counted anew, in files that the guard lets through now, so that no change of rules
-and no file that may not be seen has a part in an answer.
+Between calls nothing is kept but file texts, each with the state in which it was read, which a stat
+confirms (`kept`); a file that was edited a moment ago is ranked as it is now.  Words are counted anew for
+every call, in the files that the guard lets through at that time.  So a change of rules takes effect at
+once, and a file that may not be seen never influences an answer.
 
-Knows: the way from a question to a page of passages.
-Does not know: how texts are scored (`ranking`); how a reply is worded.
+Knows: the steps from a question to a page of passages.
+Does not know: how texts are scored (`ranking`), and how a reply is worded.
 May be touched: with a run of `benchmarks/find`; what is kept, with the tests of freshness.
 """
 
@@ -457,7 +457,7 @@ class _Ranking:
 
 
 def _others_begun(documents: Sequence[Begun]) -> list[Warn]:
-    """Documents that were left before their end, and whose rest is no call of its own here."""
+    """A warning about unfinished documents beyond those that get a call of their own."""
     others = [document.path for document in documents[FIND_LEFT_CALLS:]]
     if not others:
         return []
@@ -465,7 +465,7 @@ def _others_begun(documents: Sequence[Begun]) -> list[Warn]:
 
 
 def _not_expanded(paths: Sequence[str]) -> Warn:
-    """It stands below every search of such a tree: one name says what they are."""
+    """A warning with one example only, because every search of such a tree has it."""
     count = "1 file was" if len(paths) == 1 else f"{len(paths):,} files were"
     return Warn("compressed", f"{count} not looked at: {first_of(paths, 1)}")
 

@@ -1,8 +1,7 @@
-"""Documents in a ranked search: each is one text whose lines know in which part they stand.
+"""Documents in a ranked search: each becomes one text that knows which part each line is from.
 
-Extraction is bounded in time and length.  What was not reached is named, and counts nothing: a long
-book is ranked by its first parts, and the reply names the rest.  Files that a message carries and
-policy denies are taken out before anything is counted.
+Extraction is bounded in time and length.  A long book is ranked by its first parts only, and the reply
+names the rest.  Attachments that policy denies are removed before anything is counted.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ class DocumentText(Struct):
 
     def parts(self, lines: Sequence[str]) -> list[TextPart]:
         """What ranking scores: windows of the parts, a few rows of a sheet, each with the title around it."""
-        found, ends = list[TextPart](), [run.line for run in self.runs[1:]] + [len(lines)]
+        parts, ends = list[TextPart](), [run.line for run in self.runs[1:]] + [len(lines)]
         top: PlacedLines | None = None
         for run, end in zip(self.runs, ends, strict=True):
             if top is None or top.part != run.part:
@@ -111,10 +110,10 @@ class DocumentText(Struct):
             # The first row of a sheet says what the columns of the others are.
             headed = ((top.line + 1, lines[top.line]),) if self.unit.has_rows and end > top.line else ()
             for part in cut_rows(own) if self.unit.has_rows else cut(own, ()):
-                found.append(
+                parts.append(
                     TextPart(part.first + run.line, part.last + run.line, (title,) if title else (), headed)
                 )
-        return found
+        return parts
 
 
 @final

@@ -1,14 +1,14 @@
-"""What a ranked search has read, so that the next one need not read it again.
+"""The texts that ranked searches have read, cached so that the next search need not read them again.
 
-A text stands for one state of one file: the same name, device, inode, size, times, mode and number
-of names.  Whether the file may be seen is asked anew every time: a text is looked for only after
-the guard has let its folder and its name through.  What was counted in it is kept for the question
-that was asked last, whose next page is the most frequent call to follow.
+A cached text belongs to one state of one file: the same name, device, inode, size, times, mode and link
+count.  Whether the file may be seen is checked anew every time: a text is looked up only after the guard
+has let its folder and its name through.  Word counts are cached for the last question only, because its
+next page is the call that most often follows.
 
-Nothing is kept on disk.  An index of all words was tried: to build it takes as long as a dozen
-searches of the same tree, so that it pays only where files stay as they are, and
-it would hold what was readable under rules that have changed since.  What does not exist is never
-stale, needs no lock, fills no disk and tells nobody anything.
+Nothing is kept on disk.  We tried an index of all words: building it takes as long as a dozen searches
+of the same tree, so it pays off only where files do not change, and it would hold text that was readable
+under rules that have changed since.  Without an index there is nothing to go stale, lock, fill a disk or
+leak.
 """
 
 from __future__ import annotations

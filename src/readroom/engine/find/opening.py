@@ -1,4 +1,4 @@
-"""How a ranked search opens files, through the guard or that of an archive, and their text."""
+"""How a ranked search opens files, in folders and in archives, and decodes their text."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Opener:
         if source.size > FIND_FILE_BYTES and is_packed(source):
             raise TooLarge(quote(source.real), source.size, FIND_FILE_BYTES, "bytes", _ADVICE)
         with (
-            deadline.share(FIND_DOCUMENT_S) as within,  # a bomb of zeros keeps nobody waiting
+            deadline.share(FIND_DOCUMENT_S) as within,  # bounds a decompression bomb
             searchable(source, request, services.indexes, services.limits, within) as content,
         ):
             if content is source:
@@ -93,7 +93,7 @@ class Opener:
     def members(
         self, guard: Guard, path: WorkPath, deadline: Deadline
     ) -> Iterator[tuple[Guard, Folder] | None]:
-        """The folder that an archive is, and its guard; None for what is no archive.
+        """The folder that an archive is, and its guard; None if it is not an archive.
 
         Raises:
             BrokenData, BadDocument: It cannot be opened.

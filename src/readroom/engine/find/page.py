@@ -1,4 +1,4 @@
-"""The second stage of a ranked search: the best files taken apart, and a page of their best passages."""
+"""The second stage of a ranked search: split the best files into parts, and fill a page with them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
 """Kinds that are cut by lines, whatever their language."""
 
 _RECORDS = frozenset({Kind.LOG, Kind.CSV})
-"""Kinds of which each line is a record: they are cut into a few lines each."""
+"""Kinds whose lines are records: they are split into parts of a few lines."""
 
 _ROW = "{}{}\t{}\n"
 

@@ -1,4 +1,4 @@
-"""The first stage of a ranked search: every file that may be seen, and what of the question is in it.
+"""The first stage of a ranked search: look for the words of the question in every visible file.
 
 Each file is opened through the guard, or its kept text is used while a stat through the guard's
 folders says that it is the same state of the same file.  Nothing else is counted, so a file that

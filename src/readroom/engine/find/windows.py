@@ -1,8 +1,8 @@
-"""One text that is too large to be held: looked at in windows of whole lines, the best of them read again.
+"""Rank one text that is too large to hold in memory, in windows of whole lines.
 
-Windows are to a large text what files are to a tree: a first look tells which words are in each, how
-rare a word is comes from all of them, and the best are taken apart together.  So a log of 100 MB
-answers an error message with its own lines, in one pass and bounded memory.
+Windows of a large text are ranked like files of a tree: a first pass tells which words each window has
+and how rare a word is, then the best windows are read again and split together.  So a question about a
+log of 100 MB is answered in one pass and bounded memory.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Window(Struct, frozen=True):
 
 @final
 class LargeText:
-    """An opened text, looked at for one question. Whoever made it closes the source.
+    """An opened text, examined for one question. The caller closes the source.
 
     Attributes:
         seen: Its windows, as a survey tells of files.
@@ -58,7 +58,7 @@ class LargeText:
         """Look at all of it.
 
         Raises:
-            Binary: It is no text.
+            Binary: It is not text.
             TooLarge: It is larger than is looked at, or one of its lines is.
             TimedOut, Cancelled: From the deadline.
         """
@@ -165,7 +165,7 @@ class LargeText:
 
 @final
 class Sparse(Sequence[_T]):
-    """A long sequence of which some runs are known; what is asked for has to be within one.
+    """A long sequence with only some runs filled in; an index or slice must be within one run.
 
     Attributes:
         length: Of the whole.

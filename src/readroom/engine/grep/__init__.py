@@ -1,16 +1,16 @@
-"""Search the contents of files: rg finds, the guard decides, and what is shown is read again.
+"""Search the contents of files: rg finds candidates, the guard decides, and the engine searches again.
 
-    find       files that may match, in path order: by rg below a local folder, by a walk elsewhere
-    open       each through the guard; what it refuses, what is gone, what became a link is nothing
-    search     the opened file itself: nothing that is shown, and no count, comes from anywhere else
-    show       until the page is full, or the deadline passes; then the cursor says where to go on
+    find       files that may match, in path order: with rg below a local folder, with a walk elsewhere
+    open       each through the guard; files that are refused, gone, or links by now are dropped
+    search     the opened file itself: every shown line and every count comes from there
+    show       matches until the page is full or the deadline passes; the cursor says where to go on
 
-A limit or a deadline never looks like "not found": the result says what stopped
-it, how far it came, and how to continue.  No file keeps the search from those behind
-it: each gets a share of the time, and what is left before its end is named (`coverage`).
+A limit or a deadline never looks like "not found": the result says what stopped the search, how far it
+came, and how to continue.  No file holds up the files after it: each gets a share of the time, and a file
+that is left unfinished is named (`coverage`).
 
-Knows: the way from a pattern to a page of matches.
-Does not know: the other verbs; how a reply is worded.
+Knows: the steps from a pattern to a page of matches.
+Does not know: the other verbs, and how a reply is worded.
 May be touched: with a run of the benchmarks.
 """
 
@@ -75,10 +75,10 @@ _REPORT_EVERY = 64
 """Files between two reports of progress."""
 
 _FIRST = "\x01"
-"""What no name comes before: where a round begins, in a cursor."""
+"""Sorts before every name: the beginning of a round, in a cursor."""
 
 _GONE = (RefusedError, AbsentError, NotAFile, NotAFolder)
-"""Why a candidate is dropped: refused, gone, or something else than a file by now."""
+"""Reasons to drop a candidate: it is refused, gone, or no longer a file."""
 
 _T = TypeVar("_T")
 
@@ -474,7 +474,7 @@ class _Search:
         return begun.line is None or (place.line is not None and place.line <= begun.line)
 
     def _more_time(self, at: Last | None) -> GrepRequest | None:
-        """The same search for longer; when there is no longer one, behind the part that took all the time."""
+        """The same search with more time; at the longest limit, from behind the part that took it all."""
         if self._seconds < GREP_MAX_TIMEOUT_S:
             return replace(self._request, timeout_s=more_time(self._seconds))
         place = 0 if at is None else at.line or 0

@@ -1,9 +1,9 @@
-"""Search the members of archives beside the files of a folder.
+"""Search the members of archives along with the files of a folder.
 
-Archives are found by their names, by a walk of their own: what rg is told to look for says nothing
-of them.  Their members are candidates like files, in path order (`lib.zip!/x.py` where a folder
-`lib.zip!` would come), and each is opened through the guard of its archive.  One archive is open
-at a time.  An archive that cannot be opened is named, and the search goes on.
+Archives are found by name in a walk of their own, because rg cannot look into them.  Members are
+candidates like files, in path order (`lib.zip!/x.py` comes where a folder `lib.zip!` would), and each is
+opened through the guard of its archive.  One archive is open at a time.  An archive that cannot be opened
+is named, and the search goes on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Candidates of a search beside those of rg, in path order with them: documents, members of archives."""
+"""Merge the candidates of two finders in path order: those of rg with documents or archive members."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from readroom.errors import TimedOut
 class Beside:
     """Candidates of two finders. Attributes as of `ripgrep.Tree`.
 
-    One of them is always ahead: what it gave waits until the other has come there.  So where time ends
-    the search is no further than what waits, and a file that was left behind that was not passed yet.
+    One finder is always ahead, and its candidate waits for the other one.  When time runs out, the search
+    has come no further than the waiting candidate, so files left unfinished after it do not count yet.
     """
 
     def __init__(self, finder: Finder, other: Finder) -> None:
@@ -29,7 +29,7 @@ class Beside:
 
     @property
     def unreadable(self) -> list[str]:
-        """What either could not read."""
+        """Names that either of them could not read."""
         return [*self._finder.unreadable, *self._other.unreadable]
 
     @property
@@ -46,15 +46,16 @@ class Beside:
             closing(self._finder.files(after, at_once=at_once)) as files,
             closing(self._other.files(after)) as others,
         ):
-            found = next(files, None)  # where time ends meanwhile, nobody has looked for the others
-            self._waiting = self._next(others, self._other, found)
-            while heads := [path for path in (found, self._waiting) if path is not None]:
+            candidate = next(files, None)  # if time runs out here, the other finder has not started
+            self._waiting = self._next(others, self._other, candidate)
+            while heads := [path for path in (candidate, self._waiting) if path is not None]:
                 path = min(heads, key=path_key)
                 yield path
-                if path == found:
-                    found = self._next(files, self._finder, None if path == self._waiting else self._waiting)
+                if path == candidate:
+                    waiting = None if path == self._waiting else self._waiting
+                    candidate = self._next(files, self._finder, waiting)
                 if path == self._waiting:
-                    self._waiting = self._next(others, self._other, found)
+                    self._waiting = self._next(others, self._other, candidate)
 
     def _next(self, files: Generator[str], finder: Finder, waiting: str | None) -> str | None:
         """The next of one of them; None behind its last. Raises TimedOut, and says where that was."""

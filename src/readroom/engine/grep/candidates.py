@@ -1,4 +1,4 @@
-"""Where the files come from that a search opens: one round for nearly all, one for the rest.
+"""The files that a search opens, in two rounds: one for nearly all of them, one for the rest.
 
 rg takes a file with a NUL for binary, and UTF-16 without a mark is full of them; a log of a machine
 that lost its power may have some in its middle; into compressed files rg is not to look.  All of them

@@ -1,4 +1,4 @@
-"""How much of a tree a search has covered when its deadline passes.
+"""How much of a tree a search has covered when its deadline passes, and what it left unfinished.
 
 Counting files costs a walk, so it is done beside the search, and only when half
 of its time has gone.
@@ -69,7 +69,7 @@ class Coverage:
             self.count()
 
     def count(self) -> None:
-        """Count until the end, the deadline, or until the count is no longer wanted."""
+        """Count to the end, to the deadline, or until the search is over."""
         try:
             for name in self._listing(self._deadline):
                 if self._count % _KEPT_EVERY == 0:
@@ -117,13 +117,13 @@ def more_time(seconds: float) -> float:
 
 
 def instead(request: GrepRequest, *, alone: bool) -> Omission:
-    """What is left where there is no more time to ask for: a file page by page, a folder by its parts."""
+    """The omission at the longest time limit, with a request for smaller steps: a read, or a listing."""
     other = ReadRequest(request.path) if alone else ListRequest(request.path)
     return Omission("files", 1, 1, "timeout", request=other)
 
 
 def patient(request: GrepRequest) -> GrepRequest:
-    """The same request, with time to do something."""
+    """The same request with at least the shortest useful time limit."""
     timeout_s = request.timeout_s
     return request if timeout_s is None else replace(request, timeout_s=max(timeout_s, _LEAST_S))
 

@@ -1,9 +1,9 @@
-"""Search the text of documents: page by page, as reads show it, until the page of the reply is full.
+"""Search the text of documents, part by part, until the page of the reply is full.
 
-Documents are found by their names, beside the files that rg finds; what one is, its
-bytes say once it was opened through the guard.  Each part that is done moves the
-cursor, so that a document of ten thousand pages is searched in several calls.  A
-part that cannot be read is noted, and the search goes on with the next one.
+Documents are found by name, along with the files that rg finds; the format is decided by the bytes, once
+the file was opened through the guard.  The cursor moves on with each part, so that a document of ten
+thousand pages is searched in several calls.  A part that cannot be read is reported, and the search goes
+on with the next one.
 """
 
 from __future__ import annotations

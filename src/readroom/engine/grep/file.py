@@ -1,7 +1,7 @@
-"""One file of a search: its lines, the parts of a document, the content of what is compressed.
+"""Search one file: its lines, the parts of a document, or the content of a compressed file.
 
-Among many, a file gets a share of the time, and what is left before its end is noted;
-alone, it gets all of it.
+In a search of many files each gets a share of the time, and one that is left unfinished is noted.  A file
+that is searched alone gets all of the time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The matching lines of one opened file: what a search shows comes from here, in every store.
+"""The matching lines of one opened file, for every store: all shown lines come from here.
 
 small      read whole and searched by RE2, where RE2 means what rg means; otherwise rg is given
            the very text

@@ -1,9 +1,9 @@
 """Orders of a search other than by path: newest first, most relevant first.
 
-All candidates have to be known first.  Relevance is the ranking of `find_relevant`, with the words that
-the pattern spells out as the question and the files that hold a match as all there is: files whose words
-are rarer among them, more frequent, nearer to each other and in names come first, then those with more
-matching lines, then by path.  `fixed` text of several words still means exactly that text.
+Both need all candidates before the first one is shown.  Relevance is the ranking of `find_relevant`: the
+words of the pattern are the question, and the files with a match are the collection.  Files come first
+whose words are rarer in it, more frequent, closer together and in names; then those with more matching
+lines; then by path.  A `fixed` text of several words still matches exactly that text.
 """
 
 from __future__ import annotations

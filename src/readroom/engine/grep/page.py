@@ -1,8 +1,7 @@
-"""One reply of a search: takes files and matching lines until it is full.
+"""The page of a search reply, filled with files and matching lines until it is full.
 
-Full means the limit of the call, or the cap on the reply's text, counted as the
-contract counts it.  What it takes is final: lines around matches that lie close
-together are shown once.
+A page is full at the limit of the call, or at the size limit of the reply, measured as the contract
+measures it.  A line that was added stays.  Context lines shared by neighbouring matches are shown once.
 """
 
 from __future__ import annotations
@@ -142,7 +141,7 @@ class Page:
         if not self._takes(self._measure.file(file) + _COUNT_BYTES, relative):
             if self.shown:
                 return False
-            self.full, self._room = None, 0  # one file always fits, or nobody would come past it
+            self.full, self._room = None, 0  # one file always fits; otherwise no page would ever get past it
         self.files.append(file)
         self.shown += 1
         self.last = Last(self.rank, relative, None)

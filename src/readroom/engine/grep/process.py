@@ -1,4 +1,4 @@
-"""One run of rg as a child of this process: started confined, read as it goes, ended in time.
+"""A run of rg as a child process: started confined, read as it writes, stopped in time.
 
 It gets no environment, no terminal and no descriptor beside its own; it sees the
 searched root and itself and nothing else where the kernel can see to that.

@@ -1,4 +1,4 @@
-"""Finding the files below a local folder that may match, with rg.
+"""Find the files below a local folder that may match, with rg.
 
 rg walks by name, and names can be made to mean something else at any moment.  So
 what it finds are candidates, nothing more: each is opened through the guard, and

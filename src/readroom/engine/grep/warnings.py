@@ -1,4 +1,4 @@
-"""What a search looks for: checked before anything is opened."""
+"""Checks of a search before it starts, and warnings about what it could not look into."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Patt
 
 
 # -----------------------------------------------------------------------------
-# What a search could not look into, so that nobody takes its result for the whole.
+# Warnings about what a search could not look into, so that its result is not taken for complete.
 # -----------------------------------------------------------------------------
 
 

@@ -1,15 +1,15 @@
 """Read a window of one file.
 
-    open      guard.open(path)       rules and confinement and opening in one act
+    open      guard.open(path): rules, confinement and opening in one act
     classify  by name and first bytes: kind, encoding, default window
-    select    a small file decoded whole, a large one through its block index
-    check     the file is still what was opened, else once more
+    select    from a small file decoded as a whole, or a large one through its block index
+    check     that the file is still what was opened; otherwise try once more
 
-Everything shown comes from the one descriptor that was checked.  `read` is the road of a text that is
-read whole; what other files need stands beside it and is imported for them.
+Everything shown comes from the one descriptor that was checked.  This module handles plain text; code
+for other kinds of files is in its own modules and imported when needed.
 
-Knows: the way from a request to a window of one file.
-Does not know: the other verbs; how a reply is worded.
+Knows: the steps from a request to a window of one file.
+Does not know: the other verbs, and how a reply is worded.
 May be touched: with a run of the benchmarks.
 """
 

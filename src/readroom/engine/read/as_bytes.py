@@ -1,4 +1,4 @@
-"""Files that are not text: their first bytes, the picture they are, or all their bytes as a stream."""
+"""Read files that are not text: the first bytes, an image, or all bytes as a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is read as, by its name, its first bytes, and what is asked of it."""
+"""Decide how a file is read, from its name, its first bytes and the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A compressed file as its content, for reading and searching alike."""
+"""Open the content of a compressed file, for reads and searches."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Read by definition: the outline of a file, and one definition of it by its name.
+"""Read by definition: the outline of a file, or one definition by its name.
 
-Only a text that is held whole is parsed; what that is, `read` decides.  An outline
-is kept as long as the content it was made from is asked for.
+Texts that fit in memory are parsed here, larger ones in a process of their own.  Outlines are cached by
+the hash of the file.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ def language(source: Source, content: Content) -> str | None:
         head = content.text.whole[:HEAD_BYTES]
     else:
         head = decode(source.read_at(len(content.encoding.bom), HEAD_BYTES), content.encoding)
-    found = language_of(source.real, head)
-    return found if can_outline(found) else None
+    name = language_of(source.real, head)
+    return name if can_outline(name) else None
 
 
 def _is_large(source: Source, content: Content) -> bool:

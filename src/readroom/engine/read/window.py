@@ -1,7 +1,7 @@
-"""The window of a text that a read asks for, with what it leaves out and where to go on.
+"""The window of a text that a read asks for, what it leaves out, and where to continue.
 
-A text whose lines are not all counted has a window, too: from the start, of the
-lines that are counted; or of its last lines, which then count from the end.
+Also works for a text whose lines are not all counted yet: with a window of the lines counted so far, or
+of the last lines, which are then numbered from the end.
 """
 
 from __future__ import annotations

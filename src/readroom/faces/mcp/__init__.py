@@ -1,6 +1,6 @@
-"""The Model Context Protocol: one server over stdio and over streamable HTTP.
+"""The Model Context Protocol: one server, over stdio and over streamable HTTP.
 
-Knows: the tools of a workspace as the protocol describes and calls them; pipes.
+Knows: how the tools of a workspace are listed and called in MCP, and how to talk over pipes.
 Does not know: HTTP.
 May be touched: freely, with a look at what the start imports.
 """

@@ -1,10 +1,9 @@
-"""A conversation over pipes that begins before anything heavy is imported.
+"""The first phase of an MCP connection over stdio, before anything heavy is imported.
 
-Clients ask who serves and which tools there are as soon as the process runs, and
-some do not wait a second for it.  Both are known before any file is read, so they
-are answered from what was prepared when the package was made, by a loop that needs
-no event loop.  Meanwhile a thread imports and opens what a first call needs; then
-the server proper goes on with the same connection, where this one stopped.
+Clients ask for the server's name and its tools as soon as the process runs, and some wait less than a
+second for them.  Both are known before any file is read, so they are answered from a prepared copy, by a
+loop that needs no event loop.  Meanwhile a thread imports and opens what a first call needs.  Then the
+full server takes over the same connection.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Begun:
         self.outgoing = outgoing
         self.lines = Lines(MCP_MESSAGE_BYTES)
         self.waiting: list[Event] = []
-        """What came of lines and is not done yet."""
+        """Events of received lines that are not handled yet."""
 
 
 class _Ended(BaseException):
@@ -94,7 +93,7 @@ class Early(Generic[T]):
             self._thread.start()
 
     def _hear(self) -> bool:
-        """Wait for lines and answer them. True while there is no reason to go on elsewhere."""
+        """Wait for lines and answer them. False when the full server should take over."""
         wait = select.poll()
         wait.register(self._begun.incoming, select.POLLIN)
         wait.register(self._done, select.POLLIN)

@@ -1,7 +1,7 @@
-"""What a person reads when the HTTP server starts: where it is, and what to paste into which client.
+"""The text that `readroom serve` prints at its start: addresses, and configuration to paste into clients.
 
-Everything shown works as it stands: absolute paths, quoted for the shell, JSON
-and TOML; a name that holds control characters cannot reach the terminal.
+Everything in it works as it is: absolute paths, quoted for the shell, JSON and TOML.  Control characters
+in names never reach the terminal.
 """
 
 from __future__ import annotations

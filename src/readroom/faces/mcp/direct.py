@@ -1,9 +1,9 @@
-"""Tool calls in the threads that answer them: for a server of one client.
+"""Run tool calls in threads that also write the answers, for a server with one client.
 
-Handing a result back to the thread that listens to the client, for it to write, takes as
-long as a read of a small file.  So here the thread of a call makes the whole answer and
-writes it.  The other thread only listens: a call that takes long, on a file system that
-does not answer, say, delays neither a ping nor its own cancellation.
+Handing a result back to the thread that reads from the client, for it to write, takes as long as reading
+a small file.  So the thread of a call makes the whole answer and writes it.  The other thread only reads:
+a long call, such as one on a file system that does not respond, delays neither a ping nor its own
+cancellation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def driven(coroutine: Coroutine[Any, Any, T]) -> T:
 
 @final
 class DirectCalls:
-    """The calls of one process, each performed by whoever asks for it, in a thread of a pool.
+    """The calls of one process, each performed in the thread of a pool that asks for it.
 
     `threads` run at once, `queue` more wait in the order they came.  Safe to share between threads.
     """

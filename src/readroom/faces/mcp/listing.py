@@ -1,4 +1,4 @@
-"""What a client gets before its first call: who serves, what, and the tools, a page at a time."""
+"""What the server says before the first call: its name and capabilities, and the tools, page by page."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The one MCP server, whatever carries its messages: tools of a contract, answered by a workspace.
+"""The MCP server, independent of the transport: the tools of a contract, answered by a workspace.
 
-What `readroom.protocol` hands out is performed here.  A result is exactly what
-`contracts.base.tool_result` says, as every other face sends it; the protocol adds
-what its version wants with every result.
+It performs the calls that `readroom.protocol` parses.  A tool result is exactly that of
+`contracts.base.tool_result`, as in every other face; the protocol adds what its version requires.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""MCP over standard input and output, for one client that started this process.
+"""MCP over standard input and output, for the one client that started this process.
 
-One thread hears what the client says, and the thread of a call writes its answer: there is
-no event loop, which would cost each call as much as reading a small file.
+One thread reads what the client sends, and the thread of each call writes its answer.  There is no event
+loop, which would cost each call as much as reading a small file.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""Which names may be seen: denials and allow lists, in layers.
+"""The rules that decide which names may be seen: deny and allow lists in layers.
 
-Each source of rules is one layer.  A name is denied as soon as one layer denies
-it, so a layer can only restrict further, and a negation brings back only what
-its own layer took out.  Below a denied folder everything is denied.
+Each source of rules is one layer.  A name is denied as soon as one layer denies it, so a layer can only
+restrict further, and a negation re-includes only what its own layer excluded.  Everything below a denied
+folder is denied.
 
-Denials do not depend on case, on composed or decomposed characters, or on
-characters that some file systems ignore: a name that macOS would take for `.env`
-is `.env`.  Rules know nothing of what is on disk.
+Denials ignore case, the composition of characters, and characters that some file systems ignore: a name
+that macOS would take for `.env` is `.env`.  Rules know nothing of what is on disk.
 
 Knows: patterns of operators, of folders and of ignore files, and which of them decides.
 Does not know: whether a file is there.
@@ -157,7 +156,7 @@ class AllowList:
 
 
 PACKED = tuple(ending for endings in SUFFIXES.values() for ending in endings)
-"""How names of compressed files end, of which reads and searches show the content."""
+"""Suffixes of compressed files whose content reads and searches show."""
 
 
 @final

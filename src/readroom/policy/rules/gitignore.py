@@ -1,4 +1,4 @@
-"""Globs as git reads them, as regular expressions.
+"""Gitignore patterns, translated into regular expressions.
 
 Follows git's wildmatch.c with WM_PATHNAME, byte by byte: names and globs come as
 `byte_text`, in which each character stands for one byte.  `*`, `?` and sets never

@@ -1,6 +1,4 @@
-"""The program that starts a command, watches over it and ends it.
-
-Run by its path; it imports nothing of readroom.
+"""The supervisor: a program that starts one command, watches it and cleans up after it.
 
 Knows: one process tree.
 Does not know: readroom.

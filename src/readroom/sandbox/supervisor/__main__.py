@@ -1,4 +1,4 @@
-"""Begins the supervisor; run by its path with `python -I -S`.
+"""Entry point of the supervisor, which is run by its path with `python -I -S`.
 
 Python compiles a program anew whenever it is run, and keeps what it has compiled of modules: all of it is
 in `watch`.

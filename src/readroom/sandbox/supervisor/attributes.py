@@ -1,4 +1,4 @@
-"""Changes of modes, owners and times for a command that may not make them itself.
+"""Change modes, owners and times of files for a command that may not make these system calls.
 
 Part of the supervisor's program: imports nothing of readroom.  Landlock has no right
 for these, so a filter stops the calls and the kernel asks here (seccomp user

@@ -1,4 +1,4 @@
-"""All that a process has started, in whatever session and however often it forked: found, signalled, ended.
+"""Find, signal and end all descendants of a process, whatever session they moved to.
 
 Part of the supervisor's program: imports nothing of readroom.  The process has been
 made the parent of all orphans below it (PR_SET_CHILD_SUBREAPER), so one without

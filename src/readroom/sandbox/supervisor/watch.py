@@ -1,4 +1,4 @@
-"""The process between readroom and a command: it starts the command and sees that nothing of it stays.
+"""The process between readroom and a command: starts the command and ends whatever it leaves behind.
 
 A program of its own, which `__main__` begins: it imports nothing of readroom but the
 two files beside it that are parts of this program, and of the standard library only what

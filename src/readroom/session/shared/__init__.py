@@ -1,12 +1,11 @@
-"""What several processes of a server know alike, so that any of them can take the next request.
+"""State that the processes of a server share, so that any of them can take the next request.
 
-One process keeps all of this in memory, which costs nothing.  Several, and servers on
-several machines, keep it in one database: an SQLite file, or PostgreSQL.  Servers of
-the same folders that share a database are one server: they have the same budgets,
-rates, sessions, conversations and kept outputs.
+A single process keeps it in memory.  Several processes, also on several machines, keep it in one
+database: an SQLite file, or PostgreSQL.  Servers of the same folders that share a database act as one
+server: they have the same budgets, rates, sessions, conversations and kept outputs.
 
-When the database cannot be used, what it bounds is refused (`StateFailed`): nothing
-becomes unlimited because it could not be counted.
+When the database cannot be used, calls that need it are refused (`StateFailed`): a limit that cannot be
+counted is never taken for no limit.
 
 Knows: accounts, rates, sessions, conversations, outputs, tokens and visits as rows.
 Does not know: who asks, and what a refusal looks like.
@@ -28,7 +27,7 @@ class StatePolicy(Struct, frozen=True):
     """Where the shared state is.
 
     Attributes:
-        file: An SQLite file, absolute; None when there is no telling where the user's state folder is.
+        file: An SQLite file, absolute; None when the user's state folder is not known.
         url: A PostgreSQL database instead, as libpq takes it.
     """
 

@@ -1,12 +1,12 @@
-"""What callers have spent, counted by all processes together: tokens, and requests of the last minute.
+"""Spending counted across processes: tokens, and requests of the last minute.
 
-Tokens are taken from an account in one act, in memory or in a database.
-What a call sets aside has an id, and is settled once: also when the answer to a
-transaction was lost and it is done again.  What a call of a process that died had set
-aside is free again when the process is replaced, or after the longest time of a call.
+Tokens are reserved in an account in one step, in memory or in a database.  A reservation has an id and is
+settled once, even if the answer to a transaction was lost and the transaction is repeated.  Tokens that a
+process had reserved when it died are free again when the process is replaced, or after the longest time a
+call can take.
 
-Of requests there are two counts for each name, of this minute and of the one before, which counts
-for the part of it that the last sixty seconds still cover.
+For requests there are two counts per name: of this minute, and of the minute before, weighted by the part
+of it that is within the last sixty seconds.
 """
 
 from __future__ import annotations
@@ -93,11 +93,11 @@ class SharedWindows:
 
 
 def _take(execute: Execute, name: str, most: int, wanted: int, now: float, *, forget: bool) -> Lease:
-    found = execute("SELECT minute, hits, before FROM state_windows WHERE name = ?", (name,))
+    rows = execute("SELECT minute, hits, before FROM state_windows WHERE name = ?", (name,))
     current = int(now // MINUTE_S)
     if forget:
         execute("DELETE FROM state_windows WHERE minute < ?", (current - 1,))
-    minute, hits, before = found[0] if found else (current, 0, 0)
+    minute, hits, before = rows[0] if rows else (current, 0, 0)
     if current > minute:
         before, hits = (hits if current == minute + 1 else 0), 0
         minute = current
@@ -118,7 +118,7 @@ def _take(execute: Execute, name: str, most: int, wanted: int, now: float, *, fo
 
 
 class Account(Struct, frozen=True):
-    """One budget: of which scope and whose, in all; `key` is its name where all are together."""
+    """A budget: its scope, its key among all accounts, and its limit."""
 
     scope: str
     key: str
@@ -224,7 +224,7 @@ class MemoryAccounts:
 
 
 _LONGEST_US = int((SERVE_CALL_S + SERVE_EXIT_S) * 1_000_000)
-"""No call runs longer."""
+"""The longest time that a call can take."""
 
 
 class _Owed(Struct, frozen=True):

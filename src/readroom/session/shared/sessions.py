@@ -1,11 +1,10 @@
-"""Sessions as rows: of MCP clients, whose they are and what was agreed on in them, and of people who are
-signed in to the dashboard. What is kept of people cannot be read without their cookies.
+"""Sessions of MCP clients, visits to the dashboard and conversations, as rows.
 
-They age by a clock that nobody sets.
-A machine that wakes, or asks a time server, may be hours further by its clock from one request to the next,
-and a session that was used a moment before would be idle since then.  So ages are taken from the clock that
-only goes on.  It begins with each start of the machine, and where it stood then by the other clock is
-a row, which all processes share.
+Dashboard tokens are encrypted with the visitors' cookies, so the rows alone do not reveal them.
+
+Sessions age by a monotonic clock.  By the wall clock, a machine that wakes up or synchronizes its time may
+be hours later from one request to the next, and a session that was just used would seem idle for hours.  The
+monotonic clock restarts with the machine; a row that all processes share has its offset to the wall clock.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ class SharedSessions:
         self._database.change(lambda execute: self._open(execute, session_id, owner, agreed))
 
     def find(self, session_id: str, owner: Owner) -> str | None:
-        """What was agreed on in a session; for anybody but its owner there is none. Raises StateFailed."""
+        """What was agreed on in a session of this owner; None if there is none. Raises StateFailed."""
         sql = (
             "SELECT agreed, used_us FROM state_sessions "
             "WHERE id = ? AND server = ? AND token = ? AND workspace = ?"
@@ -101,12 +100,12 @@ class SharedSessions:
             rows = execute(sql, values)
             return (str(rows[0][0]), self._clock.now_us(execute) - rows[0][1]) if rows else None
 
-        found = self._database.look(work)
-        if found is None or found[1] > _IDLE_US:
+        session = self._database.look(work)
+        if session is None or session[1] > _IDLE_US:
             return None
-        if found[1] > _NOTED_US:
+        if session[1] > _NOTED_US:
             self._database.change(lambda execute: self._used(execute, session_id))
-        return found[0]
+        return session[0]
 
     def agree(self, session_id: str, agreed: str) -> None:
         """Something else was agreed on. Raises StateFailed."""

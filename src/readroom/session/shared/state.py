@@ -1,7 +1,7 @@
-"""All that is shared, in one database: its tables, and what is done with them at the start and the end.
+"""The database of the shared state: its tables, and its cleanup at start and end.
 
-Kept outputs of commands are rows, whole and in pieces, so that any process can show them.
-Each process has the files of those that it has shown; the rows say which there are.
+Kept outputs of commands are stored in pieces, so that any process can show them.  Each process has local
+copies of those it has shown; the rows say which outputs exist.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class SharedOutputs:
         return bool(self._database.change(lambda execute: execute(sql, (*values, execute.now_us()))))
 
     def drop(self, owner: Owner, name: str) -> None:
-        """Forget an output that nobody was told of. Raises StateFailed."""
+        """Forget an output whose name was never shown. Raises StateFailed."""
         key = self._key(owner)
         self._database.change(lambda execute: _dropped(execute, key, name))
 
@@ -89,7 +89,7 @@ class SharedOutputs:
     def fetch(self, owner: Owner, name: str, stream: str, path: str) -> None:
         """Write a stream of an output into a new file. Raises StateFailed or OSError."""
         key, number, folder = self._key(owner), 0, os.path.dirname(path)
-        # Where nobody lists it.
+        # Outside the folder that is listed.
         beside = os.path.join(os.path.dirname(folder), f"new-{os.path.basename(folder)}")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -263,7 +263,7 @@ def _database(policy: StatePolicy) -> Database:
 
 
 class Spending(Struct, frozen=True):
-    """What was paid from one budget: of which scope, in which workspace, and whose."""
+    """What was paid from one budget: its scope, its workspace and its owner."""
 
     scope: str
     workspace: str
@@ -291,10 +291,10 @@ class SharedState:
         database = self.database = _database(policy)
         self.machine = socket.gethostname().replace("/", "")
         self.process = f"{self.machine}/{os.getpid()}/{secrets.token_hex(8)}"
-        """The name of this process, which no other has had."""
+        """A name of this process that is never used again."""
         self.several = several
         self.remote = policy.url is not None
-        """Every look goes over a network, and may wait."""
+        """Whether each query goes over a network."""
         self.name = database.name
         self.server = server
         self.accounts = SharedAccounts(database, self.process)
@@ -331,7 +331,7 @@ class SharedState:
         self.database.change(work)
 
     def sweep(self) -> None:
-        """Forget what nobody has used for long. Raises StateFailed."""
+        """Forget what has not been used for long. Raises StateFailed."""
         self.database.change(lambda execute: sweep(execute, self._clock.now_us(execute)))
 
     def spent(self) -> list[Spending]:
@@ -361,7 +361,7 @@ def _lives(pid: int) -> bool:
 
 
 def sweep(execute: Execute, steady_us: int) -> None:
-    """Forget what nobody has used for long; sessions by the time that they age by."""
+    """Forget what has not been used for long; sessions are aged by their own clock."""
     before_us = execute.now_us() - int(STATE_KEPT_S * 1_000_000)
     execute("DELETE FROM state_held WHERE until_us < ?", (before_us,))
     conversations = ("session\n", before_us - int(STATE_SPENT_S * 1_000_000))
@@ -385,7 +385,7 @@ def sweep(execute: Execute, steady_us: int) -> None:
         "(SELECT id FROM state_conversations WHERE used_us < ?)",
         (before_us,),
     )
-    # The epochs stay: what was compacted away is not in view again because nobody has asked for a day.
+    # Epochs are kept: text that was compacted away does not come back into view after an idle day.
     execute(
         "DELETE FROM state_pieces WHERE EXISTS (SELECT 1 FROM state_outputs o WHERE o.owner = "
         "state_pieces.owner AND o.name = state_pieces.name AND o.time_us < ?)",

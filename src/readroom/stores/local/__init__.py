@@ -1,10 +1,9 @@
 """A local folder as a store, confined by the kernel or by a walk of our own.
 
-The root is held by one descriptor for the life of the store: what is opened is
-below that folder, wherever it is moved to.  When another folder takes its name,
-`require_root` says so.
+The root is held open as long as the store: everything opened is below that folder, even if it is moved.
+If another folder takes its name, `require_root` reports it.
 
-Knows: the root, the kernel's ways of staying below it, and changes that are whole or not at all.
+Knows: the root, how to stay below it, and changes that happen completely or not at all.
 Does not know: policies and contents.
 May be touched: with a security review and the race tests only.
 """
@@ -328,7 +327,7 @@ class _Closed:
 
 
 _ROOT = "Give the path of a folder."
-"""Advice for who opens one: there is no workspace yet whose tools could be named."""
+"""Advice without the names of tools, because there is no workspace yet."""
 
 
 _REPLACED = "the folder of this workspace was removed, or another has taken its place, since it was opened"
@@ -386,7 +385,7 @@ def _content_of(fd: int, status: os.stat_result, path: WorkPath) -> bytes | None
         return None
     now = os.fstat(fd)
     if (now.st_size, now.st_mtime_ns) != (status.st_size, status.st_mtime_ns):
-        return None  # somebody writes to it: it has another size by now
+        return None  # it was written to meanwhile, and has another size now
     pieces, size = [data], len(data)
     while size <= SMALL_FILE_BYTES and (data := os.pread(fd, SMALL_FILE_BYTES, size)):
         pieces.append(data)

@@ -1,4 +1,4 @@
-"""Confinement by the Linux kernel, through `openat2`.
+"""Confinement by the Linux kernel, with `openat2`.
 
 What is found is first held by an O_PATH descriptor, which has no effect on a
 pipe or a device; only a regular file is then opened for reading, through its own

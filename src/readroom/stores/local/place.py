@@ -1,9 +1,8 @@
-"""A name in a local folder that may get a new file, confined as reading is.
+"""The target of a write in a local folder, confined like a read.
 
-The folder is found by the store's own way and held by its descriptor; all that
-follows happens relative to it.  The new file is written without a name or under
-a temporary one (`unfinished`), flushed, and given the name in one step, so that at
-every moment the name stands for the whole old file or the whole new one.
+The folder is resolved like any other and held open; everything else happens relative to its descriptor.
+The new file is written without a name or under a temporary one (`unfinished`), flushed, and renamed in
+one step, so that the name always stands for the complete old file or the complete new one.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from readroom.values.files import Warn
 # -----------------------------------------------------------------------------
 # What a new file takes over from the one it replaces: mode, owner, access lists and attributes.
 #
-# Best effort, and said when it fails: only root can give a file away.  Nobody gains
+# Best effort, and reported when it fails: only root can give a file away.  Nobody gains
 # access by a failure: without the group, its members get what others have.  As the
 # kernel does on every write, the set-user-ID and set-group-ID bits and capabilities
 # are taken from a program that is changed.

@@ -1,4 +1,4 @@
-"""Renames in one step: in place of another file, or only where there is none; and taking a file away.
+"""Atomic renames: replacing a file, refusing to replace one, and removing a file.
 
 `replace` exchanges the two names where the system can (Linux `renameat2`), looks
 at what came out, and puts it back when it is not the file that was to be
@@ -151,7 +151,7 @@ def exchange(folder: int, temporary: str, name: str, expected: Version) -> bool:
 
 
 def _put_back(folder: int, temporary: str, name: str, ours: os.stat_result) -> None:
-    """Exchange again, unless our file was replaced by now; whoever saved last keeps the name."""
+    """Exchange again, unless our file was replaced by now; the last one saved keeps the name."""
     status = _stat(folder, name)
     if status is None or _identity(status) != _identity(ours):
         return
@@ -274,7 +274,7 @@ class Removal:
             path: Its name for `step`.
 
         Raises:
-            Moved: Somebody else is changing it.
+            Moved: Another program is changing it.
             OSError: The system's refusal.
         """
         self._step(path, True)

@@ -1,4 +1,4 @@
-"""What the two ways of staying inside a root have in common.
+"""What both ways of resolving a path share: flags, results, and the translation of system errors.
 
 A way turns a path into a descriptor of what is there, its real name, and its
 stat.  It raises plain `OSError` for the system's refusals, which the store

@@ -1,4 +1,4 @@
-"""Files that are being written: one writer at a time in a folder, and what crashed writers left.
+"""Temporary files of writers: one writer per folder at a time, and cleanup after a crash.
 
 Where the system can, a new file has no name while it is written (`O_TMPFILE`): when its writer dies
 then, nothing stays.  To take the place of another file it gets a temporary name for an instant;

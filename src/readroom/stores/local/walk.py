@@ -1,13 +1,12 @@
-"""Confinement without help from the kernel: one component at a time.
+"""Confinement without help from the kernel: a path is resolved one component at a time.
 
-Every folder on the way is opened relative to the one before, never following a
-link.  A link is read, and the parts of its target take its place.  The folders
-that are open form a stack: ".." of a target takes one off, and the root cannot
-be taken off.  A rename at any moment changes which folders are met, never
+Every folder on the way is opened relative to the one before, never following a link.  A link is read, and
+the parts of its target are resolved in its place.  The open folders form a stack: ".." in a target pops
+one, and the root cannot be popped.  A rename at any moment may change which folders are met, but never
 whether they were reached from the root.
 
-An absolute target is taken as a path from the root when it names the root, and
-leads outside otherwise.
+An absolute target is resolved from the root if it begins with a name of the root, and is refused as
+outside otherwise.
 """
 
 from __future__ import annotations

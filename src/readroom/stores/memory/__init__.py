@@ -1,9 +1,8 @@
-"""A tree of files in memory: for tests, for programs that hold a workspace in their hands.
+"""A store in memory: for tests, and for programs that have their files in memory.
 
-Folders exist because files are in them, or because they were made.  Links
-follow the rules of a local store: inside the root they work, out of it they do
-not.  A file that is put again keeps its identity and gets a new version, as a
-local file that is written to.
+A folder exists because a file is in it, or because it was made.  Links follow the rules of a local store:
+they work inside the root and not out of it.  A file that is put again keeps its identity and gets a new
+version, like a local file that is written to.
 
 Knows: a tree of names, bytes and links.
 Does not know: disks and policies.

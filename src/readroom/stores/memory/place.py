@@ -1,4 +1,4 @@
-"""A name in a memory store that may get a new file."""
+"""The target of a write in a store in memory."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""Where the texts that edits replace stand in a file, and which bytes change: all others stay what they are.
+"""Find the texts that edits replace, and the smallest spans of bytes to change.
 
-The file is searched in windows, as characters, with every CR LF taken as LF on both
-sides.  What is replaced is then narrowed to the characters that really differ, and
-these to their bytes.  So line ends, characters that have two spellings in bytes,
-and bytes that are not characters stay as they are, even inside the text that was
-matched.  New line ends are those of the place.
+The file is searched in windows of characters, with CR LF treated as LF on both sides.  A replacement is
+then narrowed to the characters that differ, and these to their bytes.  So line ends, characters with two
+spellings in bytes, and invalid bytes stay as they are, even inside the matched text.  New line ends are
+like those around them.
 
 Knows: texts before and after a change, window by window.
-Does not know: files; who may change them.
-May be touched: with a review of this and `splice`: what they keep is a user's file.
+Does not know: files, and who may change them.
+May be touched: with a review of this module and `splice`: what they preserve is a user's file.
 """
 
 from __future__ import annotations

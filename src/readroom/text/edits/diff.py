@@ -1,9 +1,8 @@
-"""How two texts differ, line by line, in hunks as `diff -u` prints them, without its cost on large files.
+"""Differences of two texts, line by line, in the format of `diff -u`, with bounded cost.
 
-What both ends have in common is set aside first; difflib sees only the middle,
-and only while that is small: its worst case is quadratic, and with its heuristic
-for large inputs a change of one line once printed 12,006.  A middle that is too
-large is shown as one block, before and after.
+The common beginning and end are set aside first.  difflib compares the middle only if that is small: its
+worst case is quadratic, and with its heuristic for large inputs a change of one line once printed 12,006.
+A middle that is too large is shown as one block, before and after.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Replace a text in another where it stands exactly, or else where its lines do but for blanks.
+"""Replace a text where it occurs exactly, or else where its lines match except for white space.
 
     exactly      character for character
-    trailing     line by line, blanks at the ends of lines aside
-    surrounding  line by line, blanks on both sides aside
+    trailing     line by line, ignoring white space at the ends of lines
+    surrounding  line by line, ignoring white space at both ends
 
-The first of these that finds a place decides.  What old and new text have in common
-beside their words (an indent, a line end) is how the caller's habits are, and there
-the file's own stand; where the two differ, the caller changes it on purpose.
+The first way that finds a match is used.  White space that old and new text share (an indent, a line end)
+reflects the caller's habits, and the file's own is kept there; where the two differ, the caller means to
+change it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Bytes of a file replaced by others: which text the bytes may be, and the changed file as a stream.
+"""Replace spans of bytes in a file, streamed, and show the change as a diff.
 
-A splice is exact: it was found by a scan of the file and says nothing of the text around
-it.  What is checked here is that its bytes mean the text they were made from, also
-beside bytes that are not characters.
+A splice is exact: a scan of the file found it, and it says nothing of the text around it.  This module
+checks that the new bytes decode to the intended text, also next to invalid bytes.
 """
 
 from __future__ import annotations

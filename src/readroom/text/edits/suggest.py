@@ -1,10 +1,9 @@
-"""Why a text is not in a file: the usual slips in copying it, else the lines most like it.
+"""Explain why a text does not occur in a file: common slips in copying it, or the most similar lines.
 
-Slips come first, since they can be named for certain: numbers of lines that were
-copied along, escapes that were not decoded, letters with marks made of other
-characters, other white space, other case, an edit that was already made.
-Otherwise the most telling lines are looked up among all lines by similarity, and
-the stretch around the best one is compared.
+Slips come first, because they are certain: line numbers that were copied along, escapes that were not
+decoded, composed or decomposed letters, other white space, other case, an edit that was already made.
+Otherwise the most distinctive lines are looked up among all lines by similarity, and the lines around the
+best match are compared.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""A file of any size as decoded stretches, with the exact way back from characters to bytes.
+"""A file of any size as overlapping decoded windows that map characters back to bytes exactly.
 
-Searching a text means decoding it; changing a file means knowing bytes.  A window
-holds one stretch decoded as `encodings.decode` does, once with its own line ends
-and once `plain`, with every CR LF as LF.  A position in `plain` is translated back
-by measuring how many bytes the characters before it took, never by encoding text
-and hoping that it gives the same bytes: several bytes may stand for one character,
-and some bytes stand for none.
+Searching a text means decoding it; changing a file means knowing bytes.  A window holds one stretch
+decoded as `encodings.decode` does, with its own line ends, and once more as `plain`, with CR LF as LF.  A
+position in `plain` is mapped back by measuring how many bytes the characters before it took, never by
+encoding text and hoping for the same bytes: several byte sequences may stand for one character, and some
+bytes for none.
 
-Windows overlap, so that a text that is searched for lies whole in one of them,
-with some characters around it.
+Windows overlap, so that a searched text lies completely in one of them, with some characters around it.
 """
 
 from __future__ import annotations

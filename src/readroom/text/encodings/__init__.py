@@ -1,16 +1,13 @@
-"""Encodings: which one a file has, and bytes to characters without loss or error.
+"""Detect and decode text encodings, without loss and without errors.
 
-Text is decoded in pieces, so everything here is defined such that a cut between
-characters is invisible: for every `data` and `p = prefix(data, e)`,
-`decode(data[:p], e) + decode(data[p:], e) == decode(data, e)`.
+Text is decoded in pieces, so a cut between characters must make no difference: for every `data` and
+`p = prefix(data, e)`, `decode(data[:p], e) + decode(data[p:], e) == decode(data, e)`.
 
-Bytes that are not characters in the encoding become lone surrogates, which no
-valid text holds: byte b becomes U+DC00 + b (for bytes above 7F that is Python's
-`surrogateescape`), a broken UTF-16 or UTF-32 unit becomes `BROKEN_UNIT`.  They
-are counted and reported as characters; `visible` turns them into U+FFFD when
-text leaves for the reader.
+Bytes that are invalid in the encoding become lone surrogates, which no valid text contains: byte b becomes
+U+DC00 + b (for bytes above 7F that is Python's `surrogateescape`), a broken UTF-16 or UTF-32 unit becomes
+`BROKEN_UNIT`.  They are counted and reported as characters; `visible` turns them into U+FFFD for replies.
 
-Knows: encodings, and what their bytes are as characters.
+Knows: encodings, and which characters their bytes stand for.
 Does not know: files.
 May be touched: with a run over the sample texts: what is detected wrongly is shown wrongly.
 """

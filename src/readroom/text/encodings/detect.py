@@ -1,9 +1,9 @@
-"""Which codec unmarked bytes are in, or that they are not text at all.
+"""Detect the encoding of bytes without a byte order mark, or that they are not text.
 
-From sure to likely: UTF-16 or UTF-32, where the place of the NULs or the letters
-that result prove it; a NUL near the beginning, as git has it, makes a file binary;
-UTF-8, also with a few broken bytes, which are then reported rather than the whole file
-turned into other letters; the legacy encoding that makes the most likely text (`legacy`).
+From certain to likely: UTF-16 or UTF-32, proved by the positions of NULs or by the resulting letters; git's
+rule that a NUL near the beginning makes a file binary; UTF-8, even with a few invalid bytes, which are then
+reported instead of turning the whole file into other letters; the legacy encoding that gives the most likely
+text (`legacy`).
 """
 
 from __future__ import annotations

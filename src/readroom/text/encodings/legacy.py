@@ -1,18 +1,16 @@
-"""Which legacy encoding makes the most likely text of some bytes.
+"""Guess a legacy encoding by how likely the resulting text is.
 
-Every encoding that files are really kept in is tried, and what results is scored
-as text of each language written in it: how common its letters are there, whether
-capitals stand where capitals stand, whether scripts change inside words.  The
-scores are sums of logarithms of probabilities, so long samples decide by
-themselves and short ones by which encoding is more common to begin with.
+Each encoding that real files use is tried, and the result is scored as text of each language written in
+it: how common its letters are there, whether capitals are where capitals belong, whether scripts change
+inside words.  Scores are sums of log probabilities, so long samples speak for themselves, and short ones
+are decided by how common an encoding is.
 
-Measured on translated program messages (36 languages, 50 pairs of language and
-encoding) that the letters were not taken from: right for 88 % of single lines,
-99 % of five lines and 99.7 % of fifty; charset-normalizer 3.5 is right for 47 %,
-74 % and 74 %.  chardet 7.7 is right for more single lines (96 against 91 of 100 in
-another draw), as good on longer ones and ten times as fast, but takes 36 MB, and
-reads a few letters in a file of English, which most sources have at most, far less
-often right: 352 of 1,119, against 997 here.
+Measured on translated program messages (36 languages, 50 pairs of language and encoding) that the letter
+frequencies were not taken from: right for 88 % of single lines, 99 % of five lines and 99.7 % of fifty;
+charset-normalizer 3.5 is right for 47 %, 74 % and 74 %.  chardet 7.7 is right for more single lines (96
+against 91 of 100 in another draw), as good on longer ones and ten times as fast, but takes 36 MB, and is
+much weaker on a few foreign letters in an English file, which is all that most source files have: right
+for 352 of 1,119, against 997 here.
 """
 
 from __future__ import annotations

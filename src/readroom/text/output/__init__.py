@@ -1,11 +1,11 @@
-"""Which lines of a program's output are shown when not all can be.
+"""Choose the lines of a program's output to show when not all of them fit.
 
-Of a command that failed: the lines that say why, the earliest first, with what
-explains them; then the end, where results are summed up; then the beginning.  Of
-one that succeeded: the beginning and the end, because a search whose hits contain
-the word "error" is not a failure.  Two streams share one room by what they need.
+Of a failed command: the lines that say why, the earliest first, with what explains them; then the end,
+where results are summed up; then the beginning.  Of a successful command: the beginning and the end,
+because a search whose hits contain the word "error" is not a failure.  Two streams share the space by
+need.
 
-Lines are fetched one by one, and only those near what is shown.
+Lines are fetched one at a time, and only near those that are shown.
 
 Knows: lines of a log, and which of them a reader looks for first.
 Does not know: commands and how they run.

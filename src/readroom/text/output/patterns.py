@@ -1,10 +1,9 @@
-"""What a line of a failed command's output tells: one table for compilers, test runners and crashes.
+"""Patterns that recognize telling lines in the output of compilers, test runners and crashes.
 
-A clue has a weight: how sure it is that the reader needs the line, and how near
-it is to the cause.  The first rule that fits decides, so what only sounds like a
-failure ("0 errors", "test_error PASSED") stands first.  Lines are cleaned of
-terminal escapes.  All patterns but that of mere words are also in the syntax of
-RE2, which looks through much output for lines that could fit.
+A clue has a weight: how sure it is that the reader needs the line, and how close it is to the cause.  The
+first matching rule decides, so lines that only sound like a failure ("0 errors", "test_error PASSED") come
+first.  Terminal escapes are removed from lines.  All patterns except the one of plain words are valid in
+RE2, too, which scans large outputs for candidate lines.
 """
 
 from __future__ import annotations
