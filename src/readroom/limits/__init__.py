@@ -318,7 +318,7 @@ RUN_VERBOSE_BYTES = 16 * 1024
 """Shown with output="verbose"."""
 
 RUN_LINE_CHARS = 400
-"""A longer line of the inline part is cut: a minified bundle in an error message would take all of it."""
+"""Where not all is shown, a line has so much or its share: a minified bundle would take all of a message."""
 
 RUN_CLUE_CHARS = 300
 """How much of a line is looked at to tell whether it matters; messages say so at their beginning."""

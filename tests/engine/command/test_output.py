@@ -129,6 +129,24 @@ def test_a_successful_command_shows_its_beginning_and_its_end(outputs: OwnOutput
     assert 5 < head < len(numbers) - head
 
 
+@pytest.mark.parametrize("chars", [3_000, 100_000])
+def test_how_much_of_a_long_line_is_left_out_is_counted(outputs: OwnOutputs, chars: int) -> None:
+    lines = (b"x" * chars + b"\n") * 2 + b"end\n" * 5
+    for written in (lines, b"\x1b[31m" + lines):
+        rows = shown(outputs, written, failed=False).out.lines
+        assert {len(row.text) + row.left for row in rows} == {chars, 3}
+
+
+@pytest.mark.parametrize(("level", "most"), [("silent", 200), ("concise", 2_048), ("full", CAP.size)])
+def test_lines_are_cut_only_where_they_have_to_be(outputs: OwnOutputs, level: Verbosity, most: int) -> None:
+    whole = shown(outputs, b"x" * (most * 9 // 10 - 64) + b"\nend\n", failed=False, output=level)
+    assert [row.left for row in whole.rows] == [0, 0]
+    for piece in ("x", "é", "\t"):
+        found = shown(outputs, (piece * most * 2).encode(), failed=True, output=level)
+        assert found.rows[0].left
+        assert most * 0.8 < found.size <= most
+
+
 def test_two_streams_share_the_room_by_what_they_need(outputs: OwnOutputs) -> None:
     long = noise("log")
     found = shown(outputs, long, b"done\n", failed=False)

@@ -26,7 +26,7 @@ from readroom.text import encodings, hidden
 from readroom.text.line_index import build_index
 from readroom.text.output import choose, folded, holds, lines_with, patterns, shapes
 from readroom.text.output.patterns import LogPattern
-from readroom.text.select import IndexedText, LongLine
+from readroom.text.select import MARK_BYTES, IndexedText, LongLine
 from readroom.values import Cap, OutputMeasure
 from readroom.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, StreamName
 from readroom.values.files import Warn
@@ -89,6 +89,7 @@ def picked(
         text = json.dumps(row.text, ensure_ascii=False) if measure.escapes else row.text
         return max(least, number + len(text.encode("utf-8", "replace")) + mark)
 
+    _cut_long_lines(texts, room)
     spare, rows = room, choose(texts, room, cost, failed=failed)
     while measure.gap_bytes and spare > 0:
         gaps = sum(_gaps(row_lines, text.total) for row_lines, text in zip(rows, texts, strict=True))
@@ -98,6 +99,16 @@ def picked(
         spare -= over
         rows = choose(texts, max(0, spare), cost, failed=failed)
     return rows
+
+
+def _cut_long_lines(texts: Sequence[KeptText], room: int) -> None:
+    """Cut lines at their share of `room`, unless all of them have room as they are."""
+    chars = room
+    if sum(text.size for text in texts) > room:
+        share = room // max(1, sum(text.total for text in texts))
+        chars = max(RUN_LINE_CHARS, share - MARK_BYTES)
+    for text in texts:
+        text.cut_lines_at(chars)
 
 
 def _gaps(rows: Sequence[OutputLine], total: int) -> int:
@@ -147,9 +158,21 @@ class KeptText:
         encoding = encodings.detect(head, complete=len(head) == source.size)
         self.binary = encoding is None
         self._index = build_index(source, encoding or encodings.UTF8, deadline)
-        self._text = IndexedText(source, self._index, encodings.decode, _HEAD_CHARS, deadline)
-        self._windows: dict[int, dict[int, str]] = {}
         self.redrawn: set[int] = set()
+        self.cut_lines_at(RUN_LINE_CHARS)
+
+    def cut_lines_at(self, chars: int) -> None:
+        """Show at most so many characters of a line from now on."""
+        self._chars = chars
+        head = max(_HEAD_CHARS, chars)
+        self._text = IndexedText(self._source, self._index, encodings.decode, head, self._deadline)
+        self._windows: dict[int, dict[int, str]] = {}
+        self._long: dict[int, LongLine] = {}
+
+    @property
+    def size(self) -> int:
+        """Its bytes, as far as it is text."""
+        return 0 if self.binary else self._source.size
 
     @property
     def total(self) -> int:
@@ -167,7 +190,9 @@ class KeptText:
         if text is None:
             self.redrawn.add(number)
             return None
-        return OutputLine(number, encodings.visible(text[:RUN_LINE_CHARS]), total=len(text))
+        long = self._long.get(number)
+        behind = 0 if long is None else self._text.length(long) - len(long.head)
+        return OutputLine(number, encodings.visible(text[: self._chars]), total=len(text) + behind)
 
     def clues(self) -> Sequence[tuple[int, LogPattern]]:
         """Lines that tell why a command failed, in their order; when time is up, those found by then."""
@@ -207,15 +232,16 @@ class KeptText:
             last = min(first + _WINDOW - 1, self.total)
             lines = self._text.lines(first, last)
             rows = [
-                (at, line if isinstance(line, str) else self._last_state(line))
+                (at, line if isinstance(line, str) else self._of_long(line))
                 for at, line in enumerate(lines, first)
             ]
             window = self._windows[first] = dict(folded(rows))
         return window
 
-    def _last_state(self, line: LongLine) -> str:
-        """A line of a thousand redraws is shown as it ended."""
+    def _of_long(self, line: LongLine) -> str:
+        """The beginning of a long line; one of a thousand redraws is shown as it ended."""
         if "\r" not in line.head:
+            self._long[line.number] = line
             return line.head
         length = self._text.length(line)
         return self._text.piece(line, max(1, length - _HEAD_CHARS + 1), _HEAD_CHARS)

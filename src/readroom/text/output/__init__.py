@@ -117,7 +117,8 @@ class _Picks:
         for turn, at in enumerate(sorted(needy, key=lambda at: self._streams[at].total)):
             share = self._left // (len(needy) - turn)
             spare = self._left - share
-            self._from(at, reversed(range(1, self._streams[at].total + 1)), spare + int(share * _HEAD_SHARE))
+            head = int(share * _HEAD_SHARE) if self._streams[at].total > 1 else 0
+            self._from(at, reversed(range(1, self._streams[at].total + 1)), spare + head)
             self._from(at, iter(range(1, self._streams[at].total + 1)), spare)
         for at in needy:
             self._from(at, reversed(range(1, self._streams[at].total + 1)), 0)
