@@ -384,7 +384,7 @@ class NoSpace(FailedError, OSError):
 
 
 # -----------------------------------------------------------------------------
-# The failures of removing and moving what has a name; their place in the tree is drawn in the package.
+# Errors of deleting and moving files and folders.
 # -----------------------------------------------------------------------------
 
 

@@ -306,7 +306,7 @@ class EncryptedDocument(BadDocument):
 
 
 # -----------------------------------------------------------------------------
-# What can be wrong with outlines and with names of definitions.
+# Errors of outlines and of names of definitions.
 # -----------------------------------------------------------------------------
 
 _LISTED = 20

@@ -260,7 +260,7 @@ class BadTokenStore(FailedError):
 
 
 # -----------------------------------------------------------------------------
-# The failures of budgets and of the ledger; their place in the tree is drawn in the package.
+# Errors of budgets, of the ledger and of the shared state.
 # -----------------------------------------------------------------------------
 
 

@@ -25,7 +25,7 @@ import os
 import shlex
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Literal, TypeAlias, final
 
@@ -68,10 +68,9 @@ class FolderToken(Struct, frozen=True):
 class FolderTokens:
     """The tokens of folders below one folder of state. Safe to share between threads and processes."""
 
-    def __init__(self, path: str, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, path: str) -> None:
         """Keep them in the folder `path`, which is made with the first of them."""
         self._path = path
-        self._clock = clock
 
     def of(self, folder: str) -> FolderToken | None:
         """That of a folder, if it has one. Raises BadTokenStore for a file that cannot be trusted."""
@@ -205,7 +204,7 @@ class FolderTokens:
             raise self._spoiled(name, problem, folder)
 
     def _write(self, below: int, folder: str) -> FolderToken:
-        made = FolderToken(folder, new_token(), self._clock())
+        made = FolderToken(folder, new_token(), time.time())
         data = json.dumps({"folder": folder, "token": made.token, "created": made.created}).encode("ascii")
         name = _name(folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -130,9 +130,10 @@ class _Worded(Struct, frozen=True):
 class ReplyCache:
     """Least recently used replies by file, for results that come again. Safe to share between threads."""
 
-    def __init__(self, max_bytes: int = READ_REPLIES_BYTES, max_text_bytes: int = KEPT_TEXT_BYTES) -> None:
-        self._max_text_bytes = max_text_bytes
-        self._kept: LruCache[str, _Worded] = LruCache(max_bytes, lambda worded: len(worded.reply.text))
+    def __init__(self) -> None:
+        self._kept: LruCache[str, _Worded] = LruCache(
+            READ_REPLIES_BYTES, lambda worded: len(worded.reply.text)
+        )
 
     def worded(self, result: ReadResult, cap: Cap, render: Callable[[Result, Cap], Reply]) -> Reply:
         """The reply for a result: of the very result that was worded before it is the same."""
@@ -142,7 +143,7 @@ class ReplyCache:
         if kept is not None and kept.result is result and kept.render is render and kept.cap == cap:
             return _again(kept.reply)
         reply = render(result, cap)
-        if len(reply.text) <= self._max_text_bytes:
+        if len(reply.text) <= KEPT_TEXT_BYTES:
             reply = replace(reply, build_facts=_built_once(reply.build_facts))
             self._kept.put(result.path, _Worded(result, cap, render, reply))
         return reply
@@ -180,8 +181,8 @@ _ITEM_BYTES = 500
 class OutlineCache:
     """Least recently used outlines, by language and hash of the text. Safe to share between threads."""
 
-    def __init__(self, max_bytes: int = OUTLINE_CACHE_BYTES) -> None:
-        self._kept: LruCache[tuple[str, str, str], Outline] = LruCache(max_bytes, _outline_bytes)
+    def __init__(self) -> None:
+        self._kept: LruCache[tuple[str, str, str], Outline] = LruCache(OUTLINE_CACHE_BYTES, _outline_bytes)
 
     def get(self, language: str, encoding: str, digits: str) -> Outline | None:
         """The outline of a file with that hash, read in that encoding."""

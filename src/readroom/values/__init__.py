@@ -44,8 +44,6 @@ from readroom.values.find import FindRequest as FindRequest
 from readroom.values.find import FoundFile
 from readroom.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
 
-# Values like the others here; `changes`, which this module builds on, needs them too.
-
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """A JSON value; facts are what a program may rely on."""
 

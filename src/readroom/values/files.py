@@ -134,8 +134,6 @@ class Packed(Struct, frozen=True):
 
 # -----------------------------------------------------------------------------
 # What a reply shows of a file, piece by piece: cut lines, images, parts of a document.
-#
-# Beside `model`, whose results are built of them.
 # -----------------------------------------------------------------------------
 
 

@@ -102,23 +102,15 @@ _FOLDER = frozenset((EntryKind.FOLDER,))
 _ANY = frozenset((EntryKind.FILE, EntryKind.FOLDER))
 
 
-def _of_names(
-    request: type[Request],
-    result: type[Result],
-    name: str,
-    paths: tuple[str, ...] = ("path",),
-) -> Verb:
+def _change(request: type[Request], result: type[Result], perform: str, **more: Any) -> Verb:
+    """The row of a change of content."""
+    perform = _ENGINE + perform
+    return Verb(request, result, perform, traces="edit", time_limit="change_timeout_s", **more)
+
+
+def _of_names(request: type[Request], result: type[Result], name: str, **more: Any) -> Verb:
     """The row of a change of names: what is deleted, moved or made."""
-    return Verb(
-        request,
-        result,
-        perform=f"{_ENGINE}files:{name}",
-        traces="edit",
-        time_limit="change_timeout_s",
-        near=_ANY,
-        suggestion="above",
-        paths=paths,
-    )
+    return _change(request, result, f"files:{name}", near=_ANY, suggestion="above", **more)
 
 
 VERBS = (
@@ -168,30 +160,9 @@ VERBS = (
         perform=_ENGINE + "read.as_bytes:perform",
         shown=_SHOWN + "shown_by_bytes",
     ),
-    Verb(
-        EditRequest,
-        EditResult,
-        perform=_ENGINE + "edit:perform",
-        shown=_SHOWN + "shown_by_change",
-        traces="edit",
-        time_limit="change_timeout_s",
-    ),
-    Verb(
-        EditFilesRequest,
-        EditFilesResult,
-        perform=_ENGINE + "edit.batch:perform",
-        shown=_SHOWN + "shown_by_edit_files",
-        traces="edit",
-        time_limit="change_timeout_s",
-    ),
-    Verb(
-        WriteRequest,
-        WriteResult,
-        perform=_ENGINE + "edit.write:perform",
-        shown=_SHOWN + "shown_by_change",
-        traces="edit",
-        time_limit="change_timeout_s",
-    ),
+    _change(EditRequest, EditResult, "edit:perform", shown=_SHOWN + "shown_by_change"),
+    _change(EditFilesRequest, EditFilesResult, "edit.batch:perform", shown=_SHOWN + "shown_by_edit_files"),
+    _change(WriteRequest, WriteResult, "edit.write:perform", shown=_SHOWN + "shown_by_change"),
     Verb(
         RunRequest,
         RunResult,

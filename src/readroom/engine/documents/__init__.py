@@ -21,11 +21,11 @@ from typing import final
 
 from msgspec.structs import replace
 
-from readroom.deadline import Deadline
-from readroom.engine.documents.cache import DocumentCache, Reading
+from readroom.engine.documents.cache import Reading
 from readroom.engine.documents.parts import PartContent, PartLines, Parts
-from readroom.engine.documents.withheld import Denies
+from readroom.engine.documents.withheld import denied_in
 from readroom.engine.read.window import hidden_in_page, rest_from
+from readroom.engine.services import Job, Services
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
 from readroom.errors.usage import negative_limit, past_column
 from readroom.formats.documents import OTHER_COPY, Area, Encrypted, NoSuchColumn, Unreadable, page_ranges
@@ -42,7 +42,7 @@ from readroom.quoting import joined, quote
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes
 from readroom.text.select import Frame, Page, along, forward, weight
-from readroom.values import Cap, Kind, Omission, ReadRequest, ReadResult, Warn
+from readroom.values import Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.values.files import PartView, ShownDocument
 
 _LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
@@ -51,17 +51,16 @@ _ROWS_OF_HEAD = 3
 
 
 def read_document(
-    room: DocumentCache,
-    source: Source,
-    recognised: Recognised,
-    limits: Limits,
-    cap: Cap,
-    request: ReadRequest,
-    known: str | None,
-    deadline: Deadline,
-    denies: Denies,
+    services: Services, job: Job[ReadRequest], source: Source, recognised: Recognised, known: str | None
 ) -> ReadResult:
-    """The parts of a document that `request` asks for, without files that it carries and `denies` names.
+    """The parts of a document that a request asks for, without attachments that policy denies.
+
+    Args:
+        services: What the workspace offers.
+        job: The request.
+        source: The document, or its content where it is compressed.
+        recognised: Its format.
+        known: The hash that the caller knows, in hex; None for none.
 
     Raises:
         BadDocument, EncryptedDocument: It cannot be read, or the first part that is shown cannot.
@@ -69,14 +68,16 @@ def read_document(
         BadValue: An argument that means nothing in a document.
         TimedOut, Cancelled: From the deadline.
     """
+    request = job.request
     if (request.limit or 1) < 0:
         raise negative_limit(request.limit, next_request=replace(request, limit=None))
-    within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
-    with room.open(source, recognised.format, within, denies, eager=known is None) as reading:
+    within = job.deadline.of_work(services.limits.document_timeout_s, DOCUMENT_PATIENCE)
+    denies = denied_in(services.guard, source, request.path)
+    with services.documents().open(source, recognised.format, within, denies, eager=known is None) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         if known is not None and reading.digits.startswith(known):
             return replace(base, not_modified=True)
-        return _Shown(reading, recognised, limits, cap, request, base).result()
+        return _Shown(reading, recognised, services.limits, job, base).result()
 
 
 @final
@@ -88,10 +89,10 @@ class _Shown:
         reading: Reading,
         recognised: Recognised,
         limits: Limits,
-        cap: Cap,
-        request: ReadRequest,
+        job: Job[ReadRequest],
         base: ReadResult,
     ) -> None:
+        request, cap = job.request, job.cap
         self._reading = reading
         self._format = recognised.format
         assert cap.measure.parts is not None, "the contract reads documents part by part"

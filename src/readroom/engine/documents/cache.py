@@ -56,18 +56,11 @@ class _Idle(Struct):
 class DocumentCache:
     """Safe to share between threads."""
 
-    def __init__(
-        self,
-        *,
-        idle_s: float = DOCUMENT_IDLE_S,
-        kept: int = DOCUMENT_KEPT,
-        part_bytes: int = DOCUMENT_CACHE_BYTES,
-    ) -> None:
-        """Keep up to `kept` processes for `idle_s`, and `part_bytes` of extracted parts."""
-        self._idle_s = idle_s
+    def __init__(self, part_bytes: int = DOCUMENT_CACHE_BYTES) -> None:
+        """Cache up to `part_bytes` of extracted parts."""
         self._lock = threading.Lock()
         self._turns = threading.BoundedSemaphore(DOCUMENT_PROCESSES)
-        self._idle: LruCache[tuple[Version, str], _Idle] = LruCache(kept)
+        self._idle: LruCache[tuple[Version, str], _Idle] = LruCache(DOCUMENT_KEPT)
         self._hashes: LruCache[Version, str] = LruCache(DOCUMENT_HASHES)
         self._parts: LruCache[_PartKey, Part] = LruCache(part_bytes, _size)
         self._part_bytes = part_bytes
@@ -116,7 +109,7 @@ class DocumentCache:
 
     def _give(self, key: tuple[Version, str], extractor: Extractor, opened: Opened) -> None:
         """Keep a process for a while, instead of the one that has waited longest."""
-        timer = threading.Timer(self._idle_s, self._drop, (key, extractor))
+        timer = threading.Timer(DOCUMENT_IDLE_S, self._drop, (key, extractor))
         timer.daemon = True
         gone: list[_Idle] = []
         with self._lock:

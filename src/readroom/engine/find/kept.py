@@ -115,9 +115,8 @@ class KnownText(Struct):
 class KeptTexts:
     """Texts by real path, and the files that were taken apart last. Safe to share between threads."""
 
-    def __init__(self, max_bytes: int = FIND_KEPT_BYTES, max_apart: int = FIND_APART_CHARS) -> None:
+    def __init__(self, max_bytes: int = FIND_KEPT_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._max_apart = max_apart
         self._bytes = 0
         self._search = 0
         self._refused = 0
@@ -211,13 +210,13 @@ class KeptTexts:
     def put_apart(self, path: str, source: Source, apart: Apart) -> None:
         """Keep a file that was taken apart, in place of those that were needed least recently."""
         size = apart.candidate.starts[-1]
-        if not _is_settled(source) or size > self._max_apart:
+        if not _is_settled(source) or size > FIND_APART_CHARS:
             return
         with self._lock:
             old = self._apart.pop(path, None)
             self._apart_chars += size - (old[1].candidate.starts[-1] if old else 0)
             self._apart[path] = (source.stat, apart)
-            while self._apart_chars > self._max_apart:
+            while self._apart_chars > FIND_APART_CHARS:
                 self._apart_chars -= self._apart.popitem(last=False)[1][1].candidate.starts[-1]
 
     def outlined(self, path: str, apart: Apart) -> None:

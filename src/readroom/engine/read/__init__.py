@@ -351,11 +351,9 @@ class _Reading:
                 raise self._source.out_of_time
             known = None  # it would be compared with the hash of the content
         from readroom.engine.documents import read_document  # it starts processes
-        from readroom.engine.documents.withheld import denied_in
 
-        denies = denied_in(self._services.guard, self._source, request.path)
-        arguments = (self._services.limits, self._job.cap, request, known, self._job.deadline, denies)
-        return read_document(self._services.documents(), self._source, document, *arguments)
+        job = replace(self._job, request=request)
+        return read_document(self._services, job, self._source, document, known)
 
     def _flat(self, document: Recognised, head: bytes) -> ReadResult:
         """The document as one text; one that cannot be read so, and is a text itself, can be mended."""

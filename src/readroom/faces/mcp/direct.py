@@ -39,15 +39,13 @@ def driven(coroutine: Coroutine[Any, Any, T]) -> T:
 class DirectCalls:
     """The calls of one process, each performed in the thread of a pool that asks for it.
 
-    `threads` run at once, `queue` more wait in the order they came.  Safe to share between threads.
+    MCP_WORKERS run at once, SERVE_QUEUE more wait in the order they came.  Safe to share between threads.
     """
 
-    def __init__(self, *, threads: int = MCP_WORKERS, queue: int = SERVE_QUEUE) -> None:
+    def __init__(self) -> None:
         self._everyone = ClientScope()
-        self._most = threads + queue
         self._open = 0
         self._lock = threading.Lock()
-        self._threads = threads
         self._pool = Pool("readroom-call")
 
     def start(self, work: Callable[[], None]) -> None:
@@ -56,9 +54,9 @@ class DirectCalls:
         When there is no place for it, it is done here and now, and its calls are turned away.
         """
         with self._lock:
-            crowded = self._open >= self._most
+            crowded = self._open >= MCP_WORKERS + SERVE_QUEUE
             self._open += not crowded
-            threads = min(self._open, self._threads)
+            threads = min(self._open, MCP_WORKERS)
         if crowded:
             work()
         else:

@@ -302,16 +302,12 @@ class LocalPlace(Closeable):
             raise NotFound(self.real)
         try:
             other._make_folders()
-            ends = {place._identity(): place for place in (self, other)}
+            ends = {place.lock: place for place in (self, other)}
             for _, place in sorted(ends.items()):
                 unfinished.lock(place._fds[-1], deadline)
                 place._locked = True
         except OSError as error:
             raise unwritten(error, other.real) from None
-
-    def _identity(self) -> tuple[int, int]:
-        status = os.fstat(self._fds[-1])
-        return status.st_dev, status.st_ino
 
     def make(self) -> None:
         """Make a folder at the name."""
@@ -429,8 +425,5 @@ def _flush(fd: int) -> None:
         else:
             os.fsync(fd)
     except OSError as error:
-        if error.errno not in (
-            errno.EINVAL,
-            errno.ENOTSUP,
-        ):  # a file system that cannot, say a read-only view
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that cannot flush
             raise

@@ -13,175 +13,35 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
-from typing import TypeAlias, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import final
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.closeable import Closeable
-from readroom.errors import BadPath, NoSpace, NotAFile, NotAFolder, NotFound, OutsideRoot
-from readroom.limits import LINK_HOPS
-from readroom.paths import ROOT, WorkPath, join, normalize, parts
-from readroom.stores.base import Moved, Step
-from readroom.stores.memory.place import MemoryPlace
-from readroom.values import Entry, EntryKind, Names, Stat, Version
+from readroom.deadline import Deadline
+from readroom.errors import BadPath, NoSpace, NotAFile, NotAFolder, NotFound, OutsideRoot, TimedOut
+from readroom.limits import LINK_HOPS, LOCK_WAIT_S
+from readroom.paths import ROOT, WorkPath, basename, join, normalize, parent, parts
+from readroom.stores.base import Moved, Source, Step, WriteTarget
+from readroom.stores.memory.nodes import (
+    File,
+    FolderNode,
+    Link,
+    MemoryFolder,
+    MemorySource,
+    Node,
+    each,
+    files_in,
+    size_of,
+    stat_of,
+    version_of,
+)
+from readroom.values import Stat, Version
+from readroom.values.files import Warn
 
-# -----------------------------------------------------------------------------
-# What a memory store is made of: files, folders, links, and how they look when they are opened.
-# -----------------------------------------------------------------------------
-
-
-class File(Struct):
-    """A file; its bytes and their version change together, as one value."""
-
-    state: tuple[bytes, Version]
-
-
-class FolderNode(Struct):
-    """A folder's names."""
-
-    mtime_ns: int
-    names: dict[str, Node] = field(default_factory=dict)
-
-
-class Link(Struct, frozen=True):
-    """A symbolic link."""
-
-    target: str
-    mtime_ns: int
-
-
-Node: TypeAlias = "File | FolderNode | Link"
-
-
-@final
-class MemorySource(Closeable):
-    """An open file in memory."""
-
-    __slots__ = ("_file", "real", "size", "stat", "version")
-
-    def __init__(self, real: WorkPath, file: File) -> None:
-        self._file = file
-        self.real = real
-        # What was known of it at the moment of opening; a read asks for each several times.
-        version = self.version = file.state[1]
-        self.size = version.size
-        self.stat = Stat(EntryKind.FILE, version.size, version.mtime_ns, inode=version.inode)
-
-    def current(self) -> Version:
-        """Identity of the state right now."""
-        return self._file.state[1]
-
-    def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset` of what is in the file now."""
-        return self._file.state[0][offset : offset + size]
-
-    def read_into(self, offset: int, buffer: memoryview) -> int:
-        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
-        data = self.read_at(offset, len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
-
-    def fileno(self) -> None:
-        """There is no descriptor."""
-        return
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-
-@final
-class MemoryFolder(Closeable):
-    """An open folder in memory."""
-
-    __slots__ = ("_folder", "real")
-
-    def __init__(self, real: WorkPath, folder: FolderNode) -> None:
-        self._folder = folder
-        self.real = real
-
-    def entries(self) -> Iterator[Entry]:
-        """The names in it when the first is asked for."""
-        for name, node in list(self._folder.names.items()):
-            yield Entry(name, stat_of(node).kind)
-
-    def names(self, most: int) -> Iterator[Names]:
-        """The same, up to `most` at a time."""
-        entries = self.entries()
-        while chunk := list(islice(entries, most)):
-            kinds = {entry.name: entry.kind for entry in chunk if entry.kind is not EntryKind.FILE}
-            yield Names([entry.name for entry in chunk], kinds)
-
-    def stat(self, name: str) -> Stat:
-        """Of one name in it, links not followed."""
-        return stat_of(self._node(name))
-
-    def target(self, name: str) -> str | None:
-        """Where a link in it points, as stored; None when it is not a link."""
-        node = self._node(name)
-        return node.target if isinstance(node, Link) else None
-
-    def open(self, name: str) -> MemorySource:
-        """Open a file in it, never following a link."""
-        node, path = self._node(name), join(self.real, name)
-        if not isinstance(node, File):
-            raise NotAFile(path, "link" if isinstance(node, Link) else "folder")
-        return MemorySource(path, node)
-
-    def fileno(self) -> None:
-        """There is no descriptor."""
-        return
-
-    def close(self) -> None:
-        """Nothing to release."""
-
-    def _node(self, name: str) -> Node:
-        if "/" in name or name in ("", ".", "..") or "\0" in name:
-            raise BadPath(name, "is not a name that a folder's entry can have")
-        node = self._folder.names.get(name)
-        if node is None:
-            raise NotFound(join(self.real, name))
-        return node
-
-
-def each(path: WorkPath, node: Node, step: Step) -> None:
-    """Call `step` for a node and all below it, folders first."""
-    pending = [(path, node)]
-    while pending:
-        at, node = pending.pop()
-        step(at, isinstance(node, FolderNode))
-        if isinstance(node, FolderNode):
-            pending += [(join(at, name), inner) for name, inner in node.names.items()]
-
-
-def _files_in(node: Node | None) -> Iterator[File]:
-    """A file, or all files below a folder."""
-    pending = [node]
-    while pending:
-        match pending.pop():
-            case FolderNode(names=names):
-                pending += names.values()
-            case File() as file:
-                yield file
-
-
-def size_of(node: Node | None) -> int:
-    """The bytes of a file, or of all files below a folder."""
-    return sum(file.state[1].size for file in _files_in(node))
-
-
-def stat_of(node: Node) -> Stat:
-    """What is known of it."""
-    match node:
-        case File():
-            version = node.state[1]
-            return Stat(EntryKind.FILE, version.size, version.mtime_ns, inode=version.inode)
-        case FolderNode():
-            return Stat(EntryKind.FOLDER, len(node.names), node.mtime_ns, 0o755)
-        case Link():
-            return Stat(EntryKind.LINK, len(node.target), node.mtime_ns, 0o777)
+_WAIT_S = 0.05
+"""How long a waiting writer is deaf to its caller going away."""
 
 
 @final
@@ -265,7 +125,7 @@ class MemoryStore:
             folder, name, node = self._there(path)
             if node is None or isinstance(node, FolderNode) != (step is not None):
                 raise Moved
-            if expected is not None and _version(node) != expected:
+            if expected is not None and version_of(node) != expected:
                 raise Moved
             if step is not None:
                 each(path, node, step)
@@ -282,14 +142,14 @@ class MemoryStore:
             if node is None or stat_of(node) != found:
                 raise Moved
             old = self._there(to)[2]
-            if (None if old is None else _version(old)) != over or (old is None) != (over is None):
+            if (None if old is None else version_of(old)) != over or (old is None) != (over is None):
                 raise Moved
             target, new = self._place(to)
             self._bytes -= 0 if old is node else size_of(old)
             del folder.names[name]
             target.names[new] = node
             # As in a dictionary, what gets another name comes last.
-            for file in sorted(_files_in(node), key=lambda file: file.state[1].inode):
+            for file in sorted(files_in(node), key=lambda file: file.state[1].inode):
                 self._count += 1
                 content, version = file.state
                 file.state = (content, replace(version, inode=self._count))
@@ -459,5 +319,114 @@ def _todo(target: str, path: WorkPath, hops: int) -> list[str]:
     return todo[::-1]
 
 
-def _version(node: Node) -> Version | None:
-    return node.state[1] if isinstance(node, File) else None
+# -----------------------------------------------------------------------------
+# The target of a write.
+# -----------------------------------------------------------------------------
+
+
+@final
+class MemoryPlace(Closeable):
+    """A name in memory. Folders that are missing are made together with the file."""
+
+    writable = True
+    warnings: Sequence[Warn] = ()
+    removed = 0
+
+    def __init__(self, store: MemoryStore, path: WorkPath) -> None:
+        """Find the deepest folder on the way that exists."""
+        self._store = store
+        self._locked = False
+        self.name = basename(path)
+        missing: list[str] = []
+        folder = parent(path)
+        while True:
+            try:
+                real = store.open_folder(folder).real
+                break
+            except NotFound:
+                missing.insert(0, basename(folder))
+                folder = parent(folder)
+        made: list[WorkPath] = []
+        for name in missing:
+            real = join(real, name)
+            made.append(real)
+        self._missing = tuple(made)
+        self._folder = real
+        self.folders: Sequence[WorkPath] = ()
+        self.real = join(real, self.name)
+
+    @property
+    def lock(self) -> tuple[int, ...]:
+        """The whole store."""
+        return (id(self._store),)
+
+    def look(self) -> Stat | None:
+        """What is at the name now, links not followed; None when nothing is."""
+        try:
+            return self._store.open_folder(self._folder).stat(self.name)
+        except NotFound:
+            return None
+
+    def open(self) -> Source:
+        """The file at the name. Raises Moved when it is a link."""
+        source = self._store.open(self.real)
+        if source.real != self.real:
+            raise Moved
+        return source
+
+    def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
+        """Keep other writers out."""
+        if self._missing and not make_folders:
+            raise NotFound(self.real)
+        within = deadline.within(LOCK_WAIT_S)
+        while not self._store.writing.acquire(timeout=_WAIT_S):
+            if within.expired and not deadline.expired:
+                raise TimedOut(LOCK_WAIT_S, "Another writer is at work; send the call again in a moment.")
+            deadline.check()
+        self._locked = True
+        self.folders = self._missing
+
+    def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Give the name a new file; there is nothing that it could not take over."""
+        data = b"".join(pieces)
+        ready()
+        self._store.replace(self.real, data, None if over is None else over.version)
+        return ()
+
+    def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
+        """Enter both: there is one lock for all."""
+        assert isinstance(other, MemoryPlace)
+        self.enter(deadline, make_folders=False)
+        other.folders = other._missing
+
+    def make(self) -> None:
+        """Make a folder at the name, with those above it."""
+        self._store.add_folder(self.real)
+        self.folders = (*self.folders, self.real)
+
+    def remove(self, expected: Version | None) -> None:
+        """Remove a file or a link."""
+        self._store.remove(self.real, expected, None)
+
+    def remove_folder(self, step: Step) -> None:
+        """Remove a folder with all that is in it: all of it, or when `step` raises nothing."""
+        count = 0
+
+        def counted(path: WorkPath, folder: bool) -> None:
+            nonlocal count
+            step(path, folder)
+            count += 1
+
+        self._store.remove(self.real, None, counted)
+        self.removed = count
+
+    def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:
+        """Give what is here the other name."""
+        assert isinstance(to, MemoryPlace)
+        self._store.move(self.real, found, to.real, over)
+
+    def close(self) -> None:
+        """Let other writers in; a second call does nothing."""
+        locked, self._locked = self._locked, False
+        if locked:
+            self._store.writing.release()
