@@ -42,6 +42,9 @@ _STEPS = 32
 and the clock and the memory take longer to read than those to parse."""
 
 
+_TOO_DEEP = "it is nested too deeply"
+
+
 class Unparsable(Exception):
     """A text that a parser cannot take safely; says why."""
 
@@ -89,14 +92,23 @@ def build(text: str, language: str, deadline: Deadline, *, isolated: bool = Fals
 
 
 def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, isolated: bool) -> Outline:
+    from readroom.outline.cuts import whole, without_bodies
     from readroom.outline.walk import Walk
 
     source = text.encode()
     deadline.check()
+    memory = LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB
+    cut = without_bodies(source, grammar, deadline)
+    if cut is not None and _is_surely_shallow(cut.source):
+        parsing = _Parsing(cut.source, grammar, deadline, memory)
+        tree = parsing.whole()
+        if not tree.root_node.has_error:
+            walk = Walk(cut, grammar, deadline, parsing.part)
+            return Outline(language, walk.items(tree.root_node), _TOO_DEEP if walk.too_deep else None)
     if not _is_surely_shallow(source):
         _require_shallow(text)
-    parsing, tree = _best(source, grammar, deadline, LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB)
-    walk = Walk(source, parsing.grammar, deadline, parsing.part)
+    parsing, tree = _best(source, grammar, deadline, memory)
+    walk = Walk(whole(source), parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
     from readroom.outline.certain import bare_bodies, damage_of, with_ends
 
@@ -114,7 +126,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
             items = with_headed(items, source, parsing.grammar.heads)
         items = with_ends(items, text, language, errors, deadline)
     if walk.too_deep:
-        partial = "it is nested too deeply"
+        partial = _TOO_DEEP
     elif errors:
         partial = f"it has syntax errors, the first in line {errors[0][0]:,}"
     return Outline(language, items, partial, tuple(errors[:OUTLINE_ERRORS]))
@@ -246,7 +258,7 @@ def _require_shallow(text: str) -> None:
         if mark in ";{}":
             angles = 0  # these were comparisons
         if depth + angles > OUTLINE_BRACKETS:
-            raise Unparsable("it is nested too deeply")
+            raise Unparsable(_TOO_DEEP)
 
 
 # -----------------------------------------------------------------------------

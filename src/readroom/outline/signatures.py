@@ -12,7 +12,7 @@ def shortened(text: str) -> str:
     """A signature on one line, without what opens a body, as long as outlines show it."""
     line = " ".join(text.split())
     if "\n" in text:
-        line = line.replace("( ", "(").replace(", )", ")").replace(" )", ")")
+        line = line.replace("( ", "(").replace(", )", ")").replace(" )", ")").replace("{ ; }", "{ … }")
     line = line.removesuffix("=>").rstrip(_OPENING)
     if len(line) <= OUTLINE_SIGNATURE_CHARS:
         return line

@@ -67,6 +67,23 @@ Chooser: TypeAlias = "Callable[[Node], NodeRule | None]"
 """For kinds of nodes that define one thing or another, by what is in them."""
 
 
+class Bodies(Struct, frozen=True):
+    """Which bodies of functions need not be parsed, since nothing in them is listed.
+
+    `head` matches a line up to the brace that begins one, or, where bodies are `indented`, all of what
+    begins one from the line feed before it, with its indentation as a group.  A body is parsed all the same
+    where one of the `words` is in it or `inner`, or else that of the grammar, matches, or where there is
+    an odd number of some of the `quotes` of texts of several lines.  A statement is `put` in its place.
+    """
+
+    head: re.Pattern[bytes]
+    indented: bool = False
+    words: tuple[bytes, ...] = ()
+    inner: re.Pattern[bytes] | None = None
+    quotes: tuple[bytes, ...] = ()
+    put: bytes = b";"
+
+
 class Grammar(Struct, frozen=True):
     """One language: where its grammar is, and what its kinds of nodes mean.
 
@@ -80,6 +97,7 @@ class Grammar(Struct, frozen=True):
     by these.  Those that are `inner_named` count with a name only.  What is `embedded`
     holds text of the language that its grammar left alone, parsed on its own where
     `inner` matches.  What is `plain` holds no definition unless `plain_unless` is in it.
+    `bodies` are those that need not be parsed.
     `heads` is how lines begin functions, for a text that does not parse everywhere.
     `prepare` blanks what the grammar stumbles over, byte for byte, `simplify` what else
     it may for the lines in which that did not do; `other` is the language to try where this
@@ -105,6 +123,7 @@ class Grammar(Struct, frozen=True):
     embedded: frozenset[str] = frozenset()
     plain: frozenset[str] = frozenset()
     plain_unless: re.Pattern[bytes] | None = None
+    bodies: Bodies | None = None
     heads: re.Pattern[bytes] | None = None
     prepare: Callable[[bytes], bytes] | None = None
     simplify: Callable[[bytes, Sequence[tuple[int, int]]], bytes] | None = None

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS, OUTLINE_SIGNATURE_CHARS
 from readroom.outline.called import CLASSES, FUNCTIONS, HOLDING, ONCE, called
+from readroom.outline.cuts import CutText
 from readroom.outline.lead import Lead
 from readroom.outline.signatures import shortened
 from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, pattern, plan_of, text_of
@@ -78,8 +79,9 @@ def _last_row(node: Node) -> int:
 class Walk:
     """One walk. `too_deep` says whether something was too deeply nested to be looked into."""
 
-    def __init__(self, source: bytes, grammar: Grammar, deadline: Deadline, reparse: Reparse) -> None:
-        self._source = source
+    def __init__(self, text: CutText, grammar: Grammar, deadline: Deadline, reparse: Reparse) -> None:
+        self._source = text.source
+        self._lines = text.lines
         self._grammar = grammar
         self._plan = plan_of(grammar)
         self._deadline = deadline
@@ -219,7 +221,12 @@ class Walk:
         row, signature = node.start_point[0], shortened(told[0].decode("utf-8", "ignore"))
         first = row if lead is None else lead.above(row)
         name = told[1].decode()[:OUTLINE_NAME_CHARS]
-        return [Item(rule.kind, name, signature, first + 1, _last_row(node) + 1, row + 1, minor=rule.minor)]
+        lines = self._lines
+        return [
+            Item(
+                rule.kind, name, signature, lines[first], lines[_last_row(node)], lines[row], minor=rule.minor
+            )
+        ]
 
     def _items(
         self,
@@ -261,9 +268,9 @@ class Walk:
             kind,
             name[:OUTLINE_NAME_CHARS],
             signature,
-            (start if lead is None else lead.above(start)) + 1,
-            _last_row(node if body is None or body.end_byte <= node.end_byte else body) + 1,
-            line + 1,
+            self._lines[start if lead is None else lead.above(start)],
+            self._lines[_last_row(node if body is None or body.end_byte <= node.end_byte else body)],
+            self._lines[line],
             owner,
             members,
             minor=minor,

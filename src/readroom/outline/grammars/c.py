@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from readroom.outline.grammars.macros import first_branches, without_macros
 from readroom.outline.syntax import (
     ENUM_MEMBER,
+    Bodies,
     Chooser,
     Grammar,
     Named,
@@ -193,10 +194,19 @@ _RULES: dict[str, NodeRule | Chooser] = {
 
 _CPP = re.compile(rb"^[ \t]*(?:class[ \t]+\w|namespace\b|template[ \t]*<|using[ \t]+\w)|\w::\w", re.MULTILINE)
 
+_BODIES = Bodies(
+    re.compile(
+        rb"(?![ \t]*+(?:#|\}|if\b|else\b|for\b|while\b|switch\b))"
+        rb"(?![^\n(]*\b(?:struct|union|enum|class|namespace)\b(?![ \t]+\w+[ \t]*\*[ \t*]*\w+[ \t]*\())"
+        rb"[^\n{}]*\)(?:[ \t]*(?:const|noexcept|override|final)\b){0,4}[ \t]*\Z"
+    )
+)
+
 C = Grammar(
     "tree_sitter_c",
     table(_RULES),
     through=_HOLDERS,
+    bodies=_BODIES,
     prepare=without_macros,
     simplify=first_branches,
     other="cpp",
@@ -230,6 +240,7 @@ CPP = Grammar(
     wraps=words("template_declaration friend_declaration"),
     through=_HOLDERS,
     not_signature=words("attribute_declaration comment"),
+    bodies=_BODIES,
     prepare=without_macros,
     simplify=first_branches,
 )

@@ -10,6 +10,7 @@ from readroom.outline.syntax import (
     FUNCTION,
     METHOD,
     TYPE,
+    Bodies,
     Grammar,
     Named,
     NodeRule,
@@ -41,6 +42,9 @@ def _fields(source: bytes, node: Node) -> Sequence[Named]:
     return [((), name)] if name else []
 
 
+_BODIES = Bodies(re.compile(rb"[ \t]*+(?:func\b|\)|var\b[^\n]*\bfunc\b)[^\n]*\Z"), quotes=(b"`",))
+
+
 GRAMMAR = Grammar(
     "tree_sitter_go",
     table(
@@ -57,6 +61,7 @@ GRAMMAR = Grammar(
     ),
     wraps=words("type_declaration const_declaration var_declaration"),
     through=words("field_declaration_list var_spec_list"),
+    bodies=_BODIES,
     inner=re.compile(rb"\btype[ \t]"),
     inner_nodes=words("type_spec"),
 )

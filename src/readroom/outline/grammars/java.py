@@ -9,11 +9,20 @@ from readroom.outline.syntax import (
     ENUM,
     INTERFACE,
     METHOD,
+    Bodies,
     Grammar,
     NodeRule,
     table,
     words,
 )
+
+_BODIES = Bodies(
+    re.compile(
+        rb"(?![^\n]*\b(?:if|for|while|switch|catch|synchronized|else|return|new|class|interface|enum|record)\b)"
+        rb"[ \t]*+\w[\w<>\[\], .?&@]*[ \t>\]]\w+[ \t]*\([^{}]*\)(?:[ \t]*throws[ \t][\w., ]+)?[ \t]*\Z"
+    ),
+)
+
 
 GRAMMAR = Grammar(
     "tree_sitter_java",
@@ -36,6 +45,7 @@ GRAMMAR = Grammar(
     through=words("enum_body_declarations"),
     comments=words("line_comment block_comment"),
     not_signature=words("annotation marker_annotation line_comment block_comment"),
+    bodies=_BODIES,
     inner=re.compile(rb"\b(?:class|interface|enum|record)\s|\bnew\s[^;{}]{0,200}\)\s*\{"),
     inner_nodes=words(
         "class_declaration interface_declaration enum_declaration record_declaration method_declaration"

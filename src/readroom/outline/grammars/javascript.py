@@ -17,6 +17,7 @@ from readroom.outline.syntax import (
     INTERFACE,
     METHOD,
     PROPERTY,
+    Bodies,
     Chooser,
     Grammar,
     Named,
@@ -279,6 +280,27 @@ def _methods(source: bytes) -> Iterator[int]:
     return (found.start(1) for found in _METHOD.finditer(source))
 
 
+_AT_ONCE = rb"(?![^\n]*(?:(?<![\w$])\([ \t]*(?:async[ \t]*)?(?:function\b|\()|\bnew[ \t]+function\b))"
+"""What is called at once is a module: what it declares is listed."""
+
+_NO_METHOD = (
+    rb"(?!(?:if|for|while|switch|catch|with|return|do|else|case|default|class|interface|enum|namespace|module|"
+    rb"declare|abstract|type)\b)"
+)
+_BODIES = Bodies(
+    re.compile(
+        rb"[ \t]*+(?:export[ \t]+)?(?:default[ \t]+)?"
+        rb"(?:(?:async|get|set|static|public|private|protected|override)[ \t]+){0,4}"
+        + _NO_METHOD
+        + rb"(?:[*#]?[\w$]++[ \t]*(?:<[^(){}]*>)?\([^{}]*\)[ \t]*(?::[^{}]*)?|"
+        + _AT_ONCE
+        + rb"(?:[^\n]*\bfunction\b[^{}]*\)[ \t]*(?::[^{}]*)?|[^\n]*=>[ \t]*))\Z"
+    ),
+    words=(b"function", b"class", b"=>"),
+    inner=_METHOD,
+    quotes=(b"`",),
+)
+
 JAVASCRIPT = Grammar(
     "tree_sitter_javascript",
     table(_RULES),
@@ -306,6 +328,7 @@ JAVASCRIPT = Grammar(
     ),
     inner_named=words("function_expression"),
     inner_words=(b"function", b"class", b"=>"),
+    bodies=_BODIES,
     inner_names=_methods,
     other="tsx",
     other_if=re.compile(rb"@flow|\bimport type\b|\)\s*:\s*[\w<?{]|\?:|[(,]\s*\w+\s*:\s*[\w?{]"),

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from readroom.outline.syntax import (
+    Bodies,
     Grammar,
     Named,
     NodeRule,
@@ -94,6 +95,14 @@ def _constructor(source: bytes, node: Node) -> Named:
     return (), "constructor"
 
 
+_PLAIN_BODIES = Bodies(
+    re.compile(
+        rb"(?![^\n]*\b(?:object|interface|class)\b)[^\n]*\bfun\b[^\n]*\)(?:[ \t]*:[^\n{}=]*)?[ \t]*\Z"
+    ),
+    put=b"0",
+)
+
+
 GRAMMAR = Grammar(
     "tree_sitter_kotlin",
     table(
@@ -118,6 +127,7 @@ GRAMMAR = Grammar(
     comments=words("line_comment block_comment"),
     not_signature=words("annotation line_comment block_comment"),
     through=words("class_parameters"),
+    bodies=_PLAIN_BODIES,
     inner=re.compile(rb"\b(?:fun|class)\s|\bobject\s*:"),
     inner_nodes=words("function_declaration class_declaration"),
 )

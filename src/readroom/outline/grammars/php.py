@@ -11,6 +11,7 @@ from readroom.outline.syntax import (
     FUNCTION,
     INTERFACE,
     METHOD,
+    Bodies,
     Grammar,
     Named,
     NodeRule,
@@ -45,6 +46,9 @@ def _assigned(source: bytes, node: Node) -> Named:
     return ((), name.lstrip("$")) if re.fullmatch(r"\$\w+", name) else None
 
 
+_BODIES = Bodies(re.compile(rb"[^\n]*\bfunction\b[^\n]*\Z"), words=(b"?>",))
+
+
 GRAMMAR = Grammar(
     "tree_sitter_php",
     table(
@@ -69,6 +73,7 @@ GRAMMAR = Grammar(
         "expression_statement enum_declaration_list"
     ),
     not_signature=words("attribute_list comment"),
+    bodies=_BODIES,
     inner=re.compile(rb"\bfunction\s+&?\s*\w|\bclass\s+\w|\bnew\s+class\b"),
     inner_nodes=words("function_definition class_declaration method_declaration"),
 )

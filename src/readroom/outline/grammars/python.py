@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from readroom.limits.outline import OUTLINE_COMMENT_LINES
-from readroom.outline.syntax import CLASS, TYPE, Grammar, Named, table, text_of, words
+from readroom.outline.syntax import CLASS, TYPE, Bodies, Grammar, Named, table, text_of, words
 from readroom.outline.syntax import NodeRule as Rule
 
 if TYPE_CHECKING:
@@ -89,6 +89,18 @@ def _without_long_comments(source: bytes) -> bytes:
 _DARK = re.compile(rb"[^\r\n]")
 
 
+_BODIES = Bodies(
+    re.compile(
+        rb"\n( {0,80}+|\t{0,20}+)(?:async[ \t]+)?def[ \t]+(?!__init__\b)\w++(?:\[[^\[\]\n]{0,200}\])?"
+        rb"\([^()]*+(?:\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)[^()]*+)*+\)(?:[ \t]*->[^:\n]{0,200})?:[ \t]*+\r?\n"
+    ),
+    indented=True,
+    inner=re.compile(rb"\n[ \t]++(?:async[ \t]+)?(?:def|class)[ \t]"),
+    quotes=_QUOTES,
+    put=b"0",
+)
+
+
 GRAMMAR = Grammar(
     "tree_sitter_python",
     table(
@@ -104,5 +116,6 @@ GRAMMAR = Grammar(
     not_signature=words("decorator comment"),
     inner_nodes=words("class_definition function_definition decorated_definition"),
     inner_words=(b"def ", b"class "),
+    bodies=_BODIES,
     prepare=_without_long_comments,
 )

@@ -10,6 +10,7 @@ from readroom.outline.syntax import (
     FIELD,
     FUNCTION,
     TYPE,
+    Bodies,
     Grammar,
     Named,
     NodeRule,
@@ -42,6 +43,9 @@ def _module(node: Node) -> NodeRule:
     return _MODULE_FILE if node.child_by_field_name("body") is None else _MODULE
 
 
+_BODIES = Bodies(re.compile(rb"[ \t]*+(?:\)|[^\n]*\bfn[ \t])[^\n]*\Z"))
+
+
 GRAMMAR = Grammar(
     "tree_sitter_rust",
     table(
@@ -66,6 +70,7 @@ GRAMMAR = Grammar(
     through=words("foreign_mod_item declaration_list expression_statement"),
     comments=words("line_comment block_comment"),
     attached=words("attribute_item"),
+    bodies=_BODIES,
     inner=re.compile(rb"\b(?:fn|struct|enum|trait|impl|macro_rules!|mod|const|static|type)\s"),
     inner_nodes=words("function_item struct_item enum_item union_item trait_item impl_item macro_definition"),
     embedded=words("macro_invocation"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from readroom.outline.syntax import (
     TYPE,
+    Bodies,
     Grammar,
     Named,
     NodeRule,
@@ -43,6 +44,13 @@ def _properties(source: bytes, node: Node) -> Sequence[Named]:
     return [((), name) for name in plain if re.fullmatch(r"`?\w+`?", name)]
 
 
+_BODIES = Bodies(
+    re.compile(rb"[^\n]*\b(?:func|init|deinit)\b[^\n]*\Z"),
+    quotes=(b'"' * 3,),
+    put=b"0",
+)
+
+
 GRAMMAR = Grammar(
     "tree_sitter_swift",
     table(
@@ -64,6 +72,7 @@ GRAMMAR = Grammar(
     comments=words("comment multiline_comment"),
     not_signature=words("attribute comment multiline_comment"),
     through=words("directive"),
+    bodies=_BODIES,
     inner=re.compile(rb"\b(?:func|struct|class|enum)\s"),
     inner_nodes=words("function_declaration class_declaration"),
 )
