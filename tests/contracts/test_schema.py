@@ -185,6 +185,17 @@ def test_a_number_that_json_does_not_have_is_shown_as_text(value: float) -> None
     assert json.loads(json.dumps(caught.value.facts, allow_nan=False))["value"] == str(value)
 
 
+@pytest.mark.parametrize("name", ["path", "limit", "include", "mode", "nonsense"])
+@pytest.mark.parametrize("depth", [500, 5_000])
+def test_a_value_nested_as_deep_as_nobody_means_is_refused(name: str, depth: int) -> None:
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value]
+    with pytest.raises(ReadroomError) as caught:
+        given_to(**{name: value})
+    assert len(str(caught.value)) < 300
+
+
 def test_a_long_wrong_value_is_not_repeated_whole() -> None:
     with pytest.raises(ReadroomError) as caught:
         given_to(mode="c" * 10_000)

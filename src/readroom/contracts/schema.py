@@ -303,11 +303,17 @@ def _has_bound(wanted: object) -> bool:
 
 def _encodable(value: object) -> bool:
     """Whether every text in it can be sent on; a lone surrogate breaks JSON and UTF-8 alike."""
-    if isinstance(value, str):
-        return value.isascii() or not re.search(_SURROGATE, value)
-    if isinstance(value, Mapping):
-        return all(_encodable(key) and _encodable(inner) for key, inner in value.items())
-    return all(map(_encodable, value)) if isinstance(value, list) else True
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            if not one.isascii() and re.search(_SURROGATE, one):
+                return False
+        elif isinstance(one, Mapping):
+            left += [*one, *one.values()]
+        elif isinstance(one, list):
+            left += one
+    return True
 
 
 _SURROGATE = "[\ud800-\udfff]"
@@ -375,7 +381,10 @@ def _kind(value: object) -> str:
 
 
 def _shown(value: object) -> Fact:
-    text = str(value)
+    try:
+        text = str(value)
+    except RecursionError:  # lists in lists, a thousand deep
+        return _JSON_NAMES[_json_type(value)]
     if isinstance(value, (int, float)) or (isinstance(value, list) and len(text) <= VALUE_CHARS):
         return value
     return text if len(text) <= VALUE_CHARS else f"{text[:VALUE_CHARS]}…"
