@@ -14,6 +14,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from readroom.formats.magic import MAGIC, RIFFS, ZIPS, Family, MediaType
+from readroom.quoting import quote
 from readroom.text.encodings import Encoding
 from readroom.values import Kind
 
@@ -348,6 +349,15 @@ class Recognised(Struct, frozen=True):
 def reads_as_document(path: str) -> bool:
     """Whether a file is a text by whose name it is read as a document, with other lines than its own."""
     return _TEXTS.get(suffix(path), "html") != "html"
+
+
+def told_of_stored_lines(path: str) -> str | None:
+    """What is said of lines that were found in the text of a file that is read as a document; else None."""
+    if not reads_as_document(path):
+        return None
+    stored = "JSON" if suffix(path) == "ipynb" else "source"
+    how = "read them with encoding utf-8, or search with documents"
+    return f"lines of {quote(path)} are those of its {stored}: {how}"
 
 
 def suffix(path: str) -> str:

@@ -145,6 +145,19 @@ def test_what_was_not_reached_of_a_long_document_is_named_with_the_call_that_rea
     assert passages(driver.follow(left["call"])) == [("long.ipynb", 3, 1, 1)]
 
 
+def test_what_is_cut_of_a_line_of_json_is_read_as_json() -> None:
+    cell = markdown("needle " * 400)
+    driver = Driver(MemoryStore({"n.ipynb": notebook(cell)}))
+    reply = driver.call("find_relevant", query="needle", path="n.ipynb")
+    shown = reply.text.split("\n")[2].partition("\t")[2]
+    assert shown.startswith('{"cells"')
+    (left,) = fact(reply, "omitted")
+    rest = driver.follow(left["call"])
+    line = f"{left['line']}:{left['from']}\t"
+    assert line + notebook(cell).decode()[len(shown) :][:100] in rest.text
+    assert "lines of n.ipynb are those of its JSON" in reply.text
+
+
 def test_of_many_documents_that_time_was_too_short_for_all_are_named() -> None:
     files = {f"{name}.pdf": pdf(PAGES[:1]) for name in ("a", "b", "c", "d", "e\t")}
     driver = Driver(MemoryStore(files), limits=Limits(document_timeout_s=1e-9, grep_timeout_s=3600))

@@ -14,7 +14,7 @@ from readroom.engine.find.kept import Apart, KeptTexts, TextLines, as_document
 from readroom.engine.find.opening import DecodedFile, Opener
 from readroom.engine.services import Services
 from readroom.errors import Cancelled, ReadroomError, TimedOut
-from readroom.formats.kinds import kind_by_name
+from readroom.formats.kinds import kind_by_name, reads_as_document, told_of_stored_lines
 from readroom.limits import HEAD_BYTES, MAX_WARNINGS
 from readroom.limits.find import (
     FIND_LINE_CHARS,
@@ -228,6 +228,9 @@ class PageOfPassages:
     def warnings(self) -> list[Warn]:
         """What is hidden in the lines that are shown, and which of the files have several names."""
         warnings = []
+        apart = (path for path in self._taken if self._apart[path].document is None)
+        if cells := next(filter(None, map(told_of_stored_lines, apart)), None):
+            warnings.append(Warn("notebook", cells))
         for path, taken in self._taken.items():
             links = self._apart[path].links
             if links > 1:
@@ -289,8 +292,10 @@ class PageOfPassages:
         for path, taken in self._taken.items():
             for ranked, passage in taken:
                 pages = None if passage.part is None else str(passage.part)
+                plain = "utf-8" if pages is None and reads_as_document(path) else None
+                whole = ReadRequest(path, pages=pages, encoding=plain)
                 for number, shown_part in passage.cuts.items():
-                    rest = ReadRequest(path, offset=number, column=shown_part.last + 1, pages=pages)
+                    rest = replace(whole, offset=number, column=shown_part.last + 1)
                     omissions.append(
                         Omission(
                             "columns",
@@ -302,7 +307,7 @@ class PageOfPassages:
                         )
                     )
                 for first, last in self._left_of(ranked, passage):
-                    rest = ReadRequest(path, offset=first, limit=last - first + 1, pages=pages)
+                    rest = replace(whole, offset=first, limit=last - first + 1)
                     omissions.append(Omission("lines", first, last, "budget", request=rest))
         return omissions
 

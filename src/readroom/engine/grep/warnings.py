@@ -15,7 +15,7 @@ from readroom.engine.grep.lines import Searcher
 from readroom.engine.grep.order import Symbols
 from readroom.engine.scope import join_below
 from readroom.errors import BadPattern, MissingProgram
-from readroom.formats.kinds import reads_as_document
+from readroom.formats.kinds import told_of_stored_lines
 from readroom.limits import GREP_PATTERN_BYTES, MAX_WARNINGS
 from readroom.paths import WorkPath
 from readroom.quoting import first_of, quote
@@ -84,11 +84,9 @@ def warnings_of(
         top = WorkPath(request.path)
         whole = [top if name == "." else join_below(top, name) for name in sorted(unreadable, key=path_key)]
         warnings.append(Warn("unreadable", f"{first_of(whole, NAMED)} cannot be read"))
-    cells = next((file.path for file in files if reads_as_document(file.path)), None)
+    cells = next(filter(None, (told_of_stored_lines(file.path) for file in files)), None)
     if cells is not None and not request.documents and request.output == "content":
-        how = "read them with encoding utf-8, or search with documents"
-        stored = "JSON" if cells.lower().endswith(".ipynb") else "source"
-        warnings.append(Warn("notebook", f"lines of {quote(cells)} are those of its {stored}: {how}"))
+        warnings.append(Warn("notebook", cells))
     if searcher.too_wide:
         names = first_of([*dict.fromkeys(searcher.too_wide)], NAMED)
         warnings.append(
