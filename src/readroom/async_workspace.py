@@ -28,7 +28,7 @@ T = TypeVar("T")
 def _awaited(
     method: Callable[Concatenate[Workspace, P], T],
 ) -> Callable[Concatenate[AsyncWorkspace, P], Coroutine[Any, Any, T]]:
-    """The method for `AsyncWorkspace` that does what this one of `Workspace` does."""
+    """The awaitable counterpart of a method of `Workspace`."""
 
     @wraps(method)
     async def run(self: AsyncWorkspace, /, *arguments: P.args, **options: P.kwargs) -> T:
@@ -44,7 +44,7 @@ def _awaited(
 
 @final
 class _Ending:
-    """A workspace whose calls end with one deadline: what the methods of `Workspace` find as themselves."""
+    """A workspace whose calls use one deadline; methods of `Workspace` run with this as `self`."""
 
     def __init__(self, workspace: Workspace, deadline: Deadline) -> None:
         self._workspace = workspace
@@ -58,7 +58,7 @@ class _Ending:
 
 
 async def in_thread(work: Callable[[], T], deadline: Deadline) -> T:
-    """What `work` gives, done in a thread.
+    """Run `work` in a thread and return its result.
 
     When this task is cancelled so is the deadline, and `work` has ended before anyone hears of it.
     """
@@ -108,7 +108,7 @@ class AsyncWorkspace:
     call = _awaited(Workspace.call)
 
     async def close(self) -> None:
-        """Close the workspace, as its own `close` does."""
+        """Close the workspace."""
         await in_thread(self.workspace.close, Deadline())
 
     async def __aenter__(self) -> Self:

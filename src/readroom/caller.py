@@ -15,7 +15,7 @@ Owner: TypeAlias = tuple[str, str]
 
 
 class Caller(Struct, frozen=True):
-    """The other side of a call.
+    """The identity of a caller.
 
     Attributes:
         agent: What it calls itself, such as the name of an MCP client; not proved.
@@ -31,7 +31,7 @@ class Caller(Struct, frozen=True):
 
     @property
     def owner(self) -> Owner:
-        """Whose the output of a command is: no one else is shown it."""
+        """The owner of the outputs of its commands, which are shown to no other caller."""
         return self.token, self.session
 
 
@@ -40,5 +40,5 @@ ANONYMOUS = Caller()
 
 
 def conversation(token: str, session: str) -> str:
-    """The conversation that a client means: a name for one does not reach into those of another token."""
+    """The key of a conversation, which includes the token so that tokens do not share conversations."""
     return f"{token}:{session}" if token and session else session

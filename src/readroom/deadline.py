@@ -19,7 +19,7 @@ Progress = Callable[[int, int | None, str], None]
 
 
 class Deadline:
-    """When to stop. Safe to share between threads; `cancel` may be called from any."""
+    """The deadline of some work. Safe to share between threads; `cancel` may be called from any."""
 
     __slots__ = (
         "_cancelled", "_clock", "_ends", "_hooks", "_lock", "_progress", "_work", "_worked", "seconds",
@@ -43,7 +43,7 @@ class Deadline:
         self._worked = 0.0
 
     def cancel(self) -> None:
-        """End the work: the next `check` raises, and registered children are ended now."""
+        """Cancel the work: the next `check` raises, and registered child processes are ended now."""
         with self._lock:
             self._cancelled = True
             hooks, self._hooks = self._hooks, []
@@ -51,7 +51,7 @@ class Deadline:
             hook()
 
     def on_cancel(self, hook: Callable[[], None]) -> Callable[[], None]:
-        """Call `hook` when cancelled (at once if that already happened); returns its removal."""
+        """Call `hook` on cancellation, at once if that already happened; returns its removal."""
         with self._lock:
             if not self._cancelled:
                 self._hooks.append(hook)
@@ -81,7 +81,7 @@ class Deadline:
         return None if self._ends is None else max(0.0, self._ends - self._clock())
 
     def within(self, seconds: float) -> Deadline:
-        """A shorter limit for a part of the work, cancelled together with this one."""
+        """A shorter deadline for part of the work, cancelled together with this one."""
         if self._ends is not None:
             seconds = min(seconds, max(0.0, self._ends - self._clock()))
         part = Deadline(seconds, progress=self._progress, clock=self._clock)
@@ -93,7 +93,7 @@ class Deadline:
         return part
 
     def of_thread(self, seconds: float) -> Deadline:
-        """A limit in processor time of the thread that asks, for a part that makes a reply better.
+        """A limit in processor time of the calling thread, for work that only improves a reply.
 
         Elapsed time would show less on a busy machine than on a quiet one.  It ends with this one, too.
         """
@@ -106,7 +106,7 @@ class Deadline:
         return part
 
     def of_work(self, seconds: float, patience: float) -> Deadline:
-        """A limit in processor time, which a busy machine does not use up.
+        """A limit in processor time, which a busy machine does not consume.
 
         `patience` says how many times as long it may take by the clock, as a last resort.
         """
@@ -116,11 +116,11 @@ class Deadline:
 
     @property
     def work_s(self) -> float | None:
-        """Processor time that children may use in all; None without a limit."""
+        """The processor time that children may use in all; None without a limit."""
         return self._work
 
     def charge(self, seconds: float) -> None:
-        """Count processor time that a child has used for this work.
+        """Count processor time that a child has used.
 
         Raises:
             TimedOut: It is more than it may use.
@@ -131,7 +131,7 @@ class Deadline:
 
     @contextmanager
     def share(self, seconds: float) -> Iterator[Deadline]:
-        """As `within`, for one of many parts: what it leaves behind here is taken away again."""
+        """Like `within`, for one of many parts: leaves nothing registered here."""
         left = self.remaining
         part = Deadline(seconds if left is None else min(seconds, left), clock=self._clock)
         forget = self.on_cancel(part.cancel)
@@ -141,13 +141,13 @@ class Deadline:
             forget()
 
     def grace(self, seconds: float) -> Deadline:
-        """So much time of its own, for what is still worth telling when this one has passed."""
+        """A deadline of its own, for finishing touches after this one has passed."""
         part = Deadline(seconds, clock=self._clock)
         self.on_cancel(part.cancel)
         return part
 
     def check(self) -> None:
-        """Return while work may go on.
+        """Return if the work may continue.
 
         Raises:
             Cancelled: The caller went away.
@@ -159,12 +159,12 @@ class Deadline:
             raise TimedOut(self.seconds or 0)
 
     def tick(self) -> None:
-        """Tell the listener how much of the time has passed, where nothing else can be counted."""
+        """Report how much of the time has passed, where nothing else can be counted."""
         left = self.remaining
         if self._progress is not None and self.seconds is not None and left is not None:
             self._progress(int(self.seconds - left), int(self.seconds), "seconds")
 
     def report(self, done: int, total: int | None, unit: str) -> None:
-        """Tell the listener how far the work is."""
+        """Report how far the work is."""
         if self._progress is not None:
             self._progress(done, total, unit)

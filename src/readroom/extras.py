@@ -20,13 +20,13 @@ def install(extra: str) -> str:
 
 
 def problem(package: str) -> str:
-    """What is wrong, as a clause about a file that the package would open."""
+    """What is wrong, as a clause about a file that needs the package."""
     return f"it needs the package {package}, which is not installed"
 
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """Around the imports of a framework.
+    """A context for the imports of a framework.
 
     Raises:
         ModuleNotFoundError: It is not installed; says the command that installs it.
@@ -40,7 +40,7 @@ def needs(extra: str) -> Iterator[None]:
 
 @contextmanager
 def serves(extra: str) -> Iterator[None]:
-    """Around the imports of a face.
+    """A context for the imports of a face.
 
     Raises:
         MissingProgram: What it is made of is not installed.

@@ -16,10 +16,10 @@ V = TypeVar("V")
 
 @final
 class LruCache(Generic[K, V]):
-    """Values by key, the least recently used leaving first. Safe to share between threads."""
+    """A least-recently-used cache. Safe to share between threads."""
 
     def __init__(self, bound: int, size: Callable[[V], int] | None = None, count: int | None = None) -> None:
-        """`bound` is a number of values, or of what `size` says of each when it is put.
+        """`bound` limits the number of values, or the sum of their sizes as `size` returns them.
 
         With `count` it holds no more values than that either, and the last one however large it is.
         """
@@ -31,7 +31,7 @@ class LruCache(Generic[K, V]):
         self._lock = threading.RLock()
 
     def get(self, key: K) -> V | None:
-        """The value, which is now the one used last."""
+        """The value, which becomes the most recently used."""
         with self._lock:
             entry = self._kept.get(key)
             if entry is None:
@@ -40,7 +40,7 @@ class LruCache(Generic[K, V]):
             return entry[0]
 
     def put(self, key: K, value: V) -> list[V]:
-        """Keep a value, which is now the one used last; those that leave for it, the oldest first."""
+        """Store a value; returns the values that were evicted, the oldest first."""
         size = 1 if self._size is None else self._size(value)
         left = []
         with self._lock:
@@ -66,7 +66,7 @@ class LruCache(Generic[K, V]):
             return entry[0]
 
     def pop(self, key: K) -> V | None:
-        """The value, which is kept no longer."""
+        """Remove a value and return it."""
         with self._lock:
             entry = self._kept.pop(key, None)
             if entry is None:
@@ -75,12 +75,12 @@ class LruCache(Generic[K, V]):
             return entry[0]
 
     def items(self) -> list[tuple[K, V]]:
-        """All, the one used last first; none of them counts as used."""
+        """All items, the most recently used first; none of them counts as used."""
         with self._lock:
             return [(key, value) for key, (value, _) in reversed(self._kept.items())]
 
     def clear(self) -> list[V]:
-        """All values, the oldest first; none is kept any longer."""
+        """Remove all values and return them, the oldest first."""
         with self._lock:
             values = [value for value, _ in self._kept.values()]
             self._kept.clear()

@@ -56,7 +56,7 @@ ABOVE = "'..' leads above the root"
 
 
 def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
-    """The normalized form of a path as a caller gives it.
+    """Parse and normalize a path from a caller.
 
     Args:
         path: Relative to the root, or absolute below one of `roots`, or either
@@ -84,7 +84,7 @@ def normalize(path: str, roots: Sequence[str] = ()) -> WorkPath:
 
 
 def require_normal(path: str) -> WorkPath:
-    """A path that `parse` has been through, checked once more where nothing may go wrong.
+    """Check once more that a path was parsed, where a mistake would be dangerous.
 
     Raises:
         BadPath: It is not in normal form.
@@ -111,7 +111,7 @@ def basename(path: WorkPath) -> str:
 
 
 def parts(path: WorkPath) -> list[str]:
-    """Its parts from the root down; none for the root itself."""
+    """Its parts from the root down; none for the root."""
     return [] if path == "." else path.split("/")
 
 
@@ -122,7 +122,7 @@ def ancestors(path: WorkPath) -> list[WorkPath]:
 
 
 def may_lead_inside(path: str) -> bool:
-    """Whether a path could be that of an archive's member, or of all of them, by its spelling."""
+    """Whether a path may, by its spelling, lead into an archive."""
     return f"{BORDER}/" in path or path.endswith(BORDER)
 
 

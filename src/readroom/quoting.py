@@ -99,16 +99,16 @@ _PAIRS = {")": "(", "]": "["}
 
 
 class Misquoted(ValueError):
-    """What stands in quotes is not a quoted name; the message is a clause about it."""
+    """Text in quotes that is not a quoted name; the message is a clause about it."""
 
 
 def quote(name: str) -> str:
-    """The name as replies show it: of a file, and of whatever else was named by strangers."""
+    """A name as replies show it: that of a file, or any other name that strangers chose."""
     return name if _is_plain(name) else in_quotes(name)
 
 
 def as_value(name: str) -> str:
-    """The name as a field of JSON has it, an argument or a fact, where nothing but JSON says where it ends.
+    """A name as a JSON value, in arguments and facts, where only JSON marks its end.
 
     Quoted only where a reader would not see all of it, or could take it for quoted.
     """
@@ -118,12 +118,12 @@ def as_value(name: str) -> str:
 
 
 def in_quotes(name: str) -> str:
-    """The name in quotes, whatever it is."""
+    """A name in quotes, in any case."""
     return '"' + "".join(map(_quoted, name)) + '"'
 
 
 def joined(names: Iterable[str], between: str = ", ") -> str:
-    """Names as a list in a sentence: one that holds what stands between them is quoted too."""
+    """Names as a list in a sentence; a name that contains the separator is quoted."""
     return between.join(in_quotes(name) if between in name else quote(name) for name in names)
 
 
@@ -142,12 +142,12 @@ def as_given(name: str, most: int | None = None) -> str:
 
 
 def is_in_quotes(text: str) -> bool:
-    """Whether it stands between two quotes; what is between them may be wrong."""
+    """Whether it is between two quotes; what is between them may be invalid."""
     return len(text) >= len('""') and text[0] == text[-1] == '"'
 
 
 def unquoted(text: str) -> str | None:
-    """The name behind a quoted one; None when it is not quoted, or not rightly."""
+    """The name in quotes; None if it is not quoted, or not correctly."""
     try:
         return without_quotes(text) if is_in_quotes(text) else None
     except Misquoted:
@@ -155,7 +155,7 @@ def unquoted(text: str) -> str | None:
 
 
 def without_quotes(text: str) -> str:
-    """The name that stands in quotes. Raises Misquoted."""
+    """The name in quotes. Raises Misquoted."""
     inner = text[1:-1]
     if "\\" not in inner and '"' not in inner:
         return inner
@@ -185,7 +185,7 @@ def _encoded(text: str) -> bytes:
 
 
 def shortened(name: str, most: int) -> str:
-    """The name as shown, in about `most` UTF-8 bytes: of a longer one its beginning and its end."""
+    """A name as shown, in about `most` UTF-8 bytes: its beginning and its end if it is longer."""
     quoted = quote(name)
     if len(quoted) <= most and len(quoted.encode("utf-8", "replace")) <= most:
         return quoted
@@ -226,7 +226,7 @@ def _is_unlike_ours(name: str) -> bool:
 
 
 def _is_paired(name: str) -> bool:
-    """Whether no bracket of the name can close one of ours."""
+    """Whether no bracket in the name can close one of ours."""
     open_: list[str] = []
     for char in re.findall(_BRACKETS, name):
         if char in "([":

@@ -52,7 +52,7 @@ W = TypeVar("W", bound=Closeable)
 
 @final
 class Instances(Generic[W]):
-    """Workspaces by key, made when first used. Safe to share between threads."""
+    """Workspaces by key, created on first use. Safe to share between threads."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -60,7 +60,7 @@ class Instances(Generic[W]):
         self._kept: dict[tuple[str, ...], tuple[W, float]] = {}
 
     def of(self, key: tuple[str, ...], make: Callable[[], W]) -> W:
-        """The one of that key, made if there is none.
+        """The workspace of that key, created if there is none.
 
         Raises:
             TooLarge: There are as many as may be, and all of them are in use.
@@ -74,14 +74,14 @@ class Instances(Generic[W]):
         return instance
 
     def close(self) -> None:
-        """Release all of them."""
+        """Close all of them."""
         with self._lock:
             for instance, _ in self._kept.values():
                 instance.close()
             self._kept.clear()
 
     def _drop_idle(self) -> None:
-        """The one that has been unused for longest makes room, if that is long enough."""
+        """Close the longest unused workspace, if it is idle for long enough."""
         key, (instance, used) = next(iter(self._kept.items()))
         if self._clock() - used < STORE_IDLE_S:
             advice = "Go on in one of them, or work without `instance`."
@@ -103,7 +103,7 @@ class Calling(Protocol):
 
 
 class Offer(Struct, frozen=True):
-    """One tool of a workspace.
+    """A tool of a workspace, ready to be called.
 
     Attributes:
         tool: Its record.
@@ -135,7 +135,7 @@ class Offer(Struct, frozen=True):
 
     @property
     def handler(self) -> Callable[..., Reply]:
-        """Takes the arguments by keyword and gives the reply; a failure is a reply, too."""
+        """A function that takes the arguments by keyword and returns the reply, even for a failure."""
 
         def handle(**arguments: Fact) -> Reply:
             return self.call(self.tool.name, arguments)
@@ -186,7 +186,7 @@ class Workspace(Closeable):
         return self.perform("grep_files", {"pattern": pattern, **options})
 
     def find(self, /, query: str, **options: Fact) -> Reply:
-        """Find what answers a question; options are those of `find_relevant`. Raises ReadroomError."""
+        """Find what best answers a question; options are those of `find_relevant`. Raises ReadroomError."""
         return self.perform("find_relevant", {"query": query, **options})
 
     def list(self, /, path: str = ".", **options: Fact) -> Reply:
@@ -211,17 +211,17 @@ class Workspace(Closeable):
 
     @property
     def runs_commands(self) -> bool:
-        """Whether policy allows it."""
+        """Whether policy allows commands."""
         return self.engine.commands is not None
 
     @property
     def guard(self) -> Guard:
-        """The store under the policy."""
+        """The guard of its files."""
         return self.engine.services.guard
 
     @property
     def targets(self) -> WriteTargets:
-        """Where files may be changed."""
+        """Finds the files that may be changed."""
         return self.engine.services.targets
 
     def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
@@ -230,11 +230,11 @@ class Workspace(Closeable):
         return tuple(Offer(tool, call) for tool in self.offered(contract_name))
 
     def offered(self, contract_name: str = "native") -> tuple[Tool, ...]:
-        """The records of those tools; those that run commands only where policy allows it."""
+        """The records of the tools; those that run commands only where policy allows it."""
         return self.contract(contract_name).offered(commands=self.runs_commands)
 
     def contract(self, name: str) -> Contract:
-        """The contract of that name, as this workspace offers it. Raises BadValue when there is none."""
+        """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
             setup, roots = self.settings.setup, self._store.roots or (self.settings.setup.root,)
             setup = replace(setup, root=roots[0])
@@ -283,7 +283,7 @@ class Workspace(Closeable):
         granted: frozenset[str] | None = None,
         receipt: Receipt | None = None,
     ) -> Reply:
-        """Like `perform`, but a failure is a reply too, in the contract's words: for models.
+        """Like `perform`, but a failure is a reply too, in the contract's words, for models.
 
         `granted` are the tools that the caller may use; None is all of them.  `reply_lines` is the most
         lines that its client passes on.  With a `receipt` the reply may be sent when that says so.
@@ -310,7 +310,7 @@ class Workspace(Closeable):
                 return visit.refusal(Internal(type(error).__name__))
 
     def session(self, session_id: str = "") -> Session:
-        """The conversation of that id, as callers name it; its `compacted` says that it was shortened."""
+        """The conversation of that id; call its `compacted` when the conversation was shortened."""
         return self.gatekeeper.session(session_id)
 
     def refuse(
@@ -321,18 +321,18 @@ class Workspace(Closeable):
         *,
         reply_bytes: int | None = None,
     ) -> Reply:
-        """A failure that a face met before the call began, in the contract's words."""
+        """The reply for an error that a face met before the call, in the contract's words."""
         record = self.contract(contract_name)
         return record.worded(tool, None).render_error(error, self.cap(record, reply_bytes, tool))
 
     def close(self) -> None:
-        """Release the store, end what reads documents, remove kept outputs and what was expanded."""
+        """Release the store, end document processes, and remove kept outputs and expanded files."""
         self.engine.close()
         self.gatekeeper.close()
         self._instances.close()
 
     def cap(self, record: Contract, reply_bytes: int | None = None, tool: str = "") -> Cap:
-        """The size of a reply of a tool, and how it is measured.
+        """The size limit of a tool's reply, and how the reply is measured.
 
         Args:
             record: Its contract.
@@ -378,7 +378,7 @@ class Workspace(Closeable):
         return visit.settled()
 
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
-        """The workspace of a call: this one, or a store in memory of the same conversation.
+        """The workspace for a call: this one, or a store in memory of the same conversation.
 
         The one without a name begins as a copy of the folder; where there is none, this is in memory.
         """

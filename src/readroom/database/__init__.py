@@ -21,16 +21,16 @@ T = TypeVar("T")
 
 
 class Execute(Protocol):
-    """Statements of one transaction; SQL with `?` for values."""
+    """Executes statements in a transaction; SQL uses `?` for values."""
 
     def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of one statement, if it has any."""
+        """The rows of a statement, if it has any."""
 
     def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        """The same statement once for each row, on one way to the database."""
+        """Execute a statement once per row, in one round trip."""
 
     def now_us(self) -> int:
-        """Microseconds since 1970 by the clock that all who use this database have in common."""
+        """Microseconds since 1970, by the clock that all users of the database share."""
 
 
 class Backend(Protocol):
@@ -38,14 +38,14 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """Where it is, for people; without a password."""
+        """Its location for people, without a password."""
 
     @property
     def failure(self) -> type[DatabaseFailed]:
-        """What is raised when it cannot be used."""
+        """The class of its errors."""
 
     def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Perform `work` in one transaction; with `write` nobody else writes meanwhile.
+        """Run `work` in one transaction; with `write` there is no other writer meanwhile.
 
         It may be performed again when a connection was lost, so it has to find out what is done.
 
@@ -54,7 +54,7 @@ class Backend(Protocol):
         """
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
-        """Statements as this database writes them: `{big}` is its integer of 64 bits, `{bytes}` its bytes."""
+        """Statements in its dialect: `{big}` is a 64-bit integer, `{bytes}` a byte string."""
 
     def close(self) -> None:
         """Release it."""
@@ -66,7 +66,7 @@ class Backend(Protocol):
 
 
 def migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]]) -> None:
-    """Bring tables, or an empty database, to the present version.
+    """Bring the tables of a database, which may be empty, to the current version.
 
     Args:
         backend: The database.
@@ -105,10 +105,10 @@ def _migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]], ex
 
 @final
 class Database:
-    """A database that is left alone for a moment after it has failed: each try may wait for seconds."""
+    """A database that is left alone for a moment after a failure, since each attempt may wait for seconds."""
 
     def __init__(self, name: str, open_backend: Callable[[], Backend]) -> None:
-        """Nothing is opened before it is used."""
+        """Opens nothing before its first use."""
         self.name = name
         self._open = open_backend
         self._backend: Backend | None = None
@@ -117,11 +117,11 @@ class Database:
         self._rests_until = 0.0
 
     def look(self, work: Callable[[Execute], T]) -> T:
-        """Perform what only reads. Raises StateFailed."""
+        """Run read-only work. Raises StateFailed."""
         return self._run(work, write=False)
 
     def change(self, work: Callable[[Execute], T]) -> T:
-        """Perform what may write; it may be performed twice. Raises StateFailed."""
+        """Run work that may write, and that may be run twice. Raises StateFailed."""
         return self._run(work, write=True)
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ LEDGER_LOCK = 0x72656164726F6F6D
 
 
 class _ServersClock:
-    """The time of the server, which machines with clocks of their own have in common.
+    """The server's clock, which all machines share.
 
     It is asked now and then; in between a clock that is never set goes on from there.
     """
@@ -47,7 +47,7 @@ class _ServersClock:
 
 
 class _PostgresStatements:
-    """Those of one transaction."""
+    """The statements of one transaction."""
 
     def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]], clock: _ServersClock) -> None:
         self._cursor = cursor
@@ -81,7 +81,7 @@ class PostgresBackend:
         lock: int = LEDGER_LOCK,
         failure: type[DatabaseFailed] = LedgerFailed,
     ) -> None:
-        """Take a database; it is connected to when it is first used.
+        """Connects on first use.
 
         Args:
             url: As libpq takes it; what is not in it comes from libpq's own variables and files.
@@ -110,7 +110,7 @@ class PostgresBackend:
         self.name = _shown(url)
 
     def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Perform `work` in one transaction; again after the loss of a connection. Raises DatabaseFailed."""
+        """Run `work` in one transaction, again if the connection is lost. Raises DatabaseFailed."""
         until = time.monotonic() + self._wait_s
         with self._lock:
             while True:
@@ -129,7 +129,7 @@ class PostgresBackend:
                     raise self.failure(self.name, _problem(error)) from None
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
-        """Statements as PostgreSQL writes them."""
+        """Statements in the dialect of PostgreSQL."""
         return [statement.replace("{big}", "BIGINT").replace("{bytes}", "BYTEA") for statement in statements]
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class PostgresBackend:
 
 
 def _problem(error: Exception) -> str:
-    """The first line of what the server or the driver said; libpq never puts a password into it.
+    """The first line of an error message; libpq never puts a password into it.
 
     What follows are guesses and questions, such as whether the server is running.
     """
@@ -172,7 +172,7 @@ def _problem(error: Exception) -> str:
 
 
 def _shown(url: str) -> str:
-    """Where it is, without user, password and options."""
+    """The location without user, password and options."""
     from urllib.parse import urlsplit
 
     try:

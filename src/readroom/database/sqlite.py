@@ -31,7 +31,7 @@ _OPENING = threading.Lock()
 
 
 class _SqliteStatements:
-    """Those of one transaction."""
+    """The statements of one transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -87,7 +87,7 @@ class SqliteBackend:
         return self._path
 
     def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Perform `work` in one transaction. Raises DatabaseFailed."""
+        """Run `work` in one transaction. Raises DatabaseFailed."""
         with self._lock:
             self._check()
             try:
@@ -104,7 +104,7 @@ class SqliteBackend:
                 raise self.failure(self._path, str(error)) from None
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
-        """Statements as SQLite writes them."""
+        """Statements in the dialect of SQLite."""
         return [statement.replace("{big}", "INTEGER").replace("{bytes}", "BLOB") for statement in statements]
 
     def close(self) -> None:
@@ -114,7 +114,7 @@ class SqliteBackend:
                 self._connection.close()
 
     def _check(self) -> None:
-        """A connection must not cross a fork, and rows must not go into a file without a name."""
+        """Reconnect after a fork, and refuse a file that was removed or replaced."""
         if self._pid != os.getpid():
             _INHERITED.append(self._connection)
             self._connection = self._opened()
@@ -145,7 +145,7 @@ class SqliteBackend:
 
 
 def _keep_log(connection: sqlite3.Connection) -> None:
-    """Switch to a write-ahead log. Of two that switch at once SQLite refuses one without any waiting."""
+    """Switch to a write-ahead log; SQLite refuses concurrent switches without waiting, so retry."""
     ends = time.monotonic() + LEDGER_WAIT_S
     while True:
         try:
@@ -158,7 +158,7 @@ def _keep_log(connection: sqlite3.Connection) -> None:
 
 
 def _own_file(path: str, failure: type[DatabaseFailed], *, make: bool) -> tuple[int, int]:
-    """Device and inode of the file, which nobody else may read; SQLite's other files get its mode.
+    """The device and inode of the file, made private to this user; SQLite's other files get its mode.
 
     A file that is there is looked at and never opened: closing a descriptor of it ends the locks
     of every connection that this process has to it (https://sqlite.org/howtocorrupt.html, 2.2), and

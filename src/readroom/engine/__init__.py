@@ -66,7 +66,7 @@ class Engine:
         commands: CommandService | None,
         commands_off: Callable[[], ReadroomError],
     ) -> None:
-        """Take over the guard, the indexes and the commands (None for none), which `close` releases."""
+        """Take ownership of guard, indexes and commands (None for none); `close` releases them."""
         self._targets = targets
         self._indexes = indexes
         self.commands = commands
@@ -101,7 +101,7 @@ class Engine:
         caller: Caller = ANONYMOUS,
         steps: Steps = AS_IT_IS,
     ) -> Result:
-        """What a request yields, before a contract words it.
+        """Perform a request; the result is not worded yet.
 
         Args:
             record: The contract, whose rules hold beside those of the workspace.
@@ -155,7 +155,7 @@ class Engine:
         return performed
 
     def close(self) -> None:
-        """End commands and what reads documents, and release the indexes and the store."""
+        """End commands and document processes, and release the indexes and the store."""
         self._closed = True
         if self.commands is not None:
             self.commands.close()
@@ -167,7 +167,7 @@ class Engine:
         self.services.guard.close()
 
     def _services(self, record: Contract, request: Request, caller: Caller) -> Services:
-        """The services of a call: under the rules of its contract, and with its owner's commands."""
+        """The services for a call, with its contract's rules and its owner's commands."""
         layers = record.layers
         if record.change_layers and changes(request):
             layers = (*layers, *record.change_layers)
@@ -194,7 +194,7 @@ class Engine:
             return self._found
 
     def _archive_room(self) -> Archives:
-        """What opens archives; made for the first."""
+        """The opener of archives, made on first use."""
         from readroom.engine.archives import Archives
 
         with self._making:
@@ -203,7 +203,7 @@ class Engine:
             return self._archives
 
     def _document_cache(self) -> DocumentCache:
-        """What is kept of documents; made when the first is read."""
+        """The document cache, made on first use."""
         from readroom.engine.documents.cache import DocumentCache
 
         with self._making:
@@ -218,7 +218,7 @@ def _performed(services: Services, job: Job[Request]) -> Result:
 
 
 def _inside(services: Services, job: Job[Request]) -> Result:
-    """What a request yields, inside of the archive that its path leads into, if it does."""
+    """Perform a request, inside the archive that its path leads into, if any."""
     request = job.request
     if may_lead_inside(request.path) or _is_about_members(request):
         from readroom.engine import archives  # few requests are about them
@@ -234,7 +234,7 @@ def _inside(services: Services, job: Job[Request]) -> Result:
 
 
 def _is_about_members(request: Request) -> bool:
-    """Whether a request could be about members of an archive, by other names than that of its path inside."""
+    """Whether a request may be about members of an archive without a path that leads into one."""
     verb = BY_REQUEST[type(request)]
     if verb.in_archives == "folder":
         return is_archive_name(request.path)
@@ -244,7 +244,7 @@ def _is_about_members(request: Request) -> bool:
 def _place(
     commands: OwnCommands, own: Guard, record: Contract, request: Request, spelled: str
 ) -> tuple[Guard, WorkPath]:
-    """The guard of what a path of a request means, which may be a kept output, and its normal form."""
+    """The guard for a path of a request, which may be a kept output, and the normal form of the path."""
     output = commands.parse(spelled)
     if output is None:
         path = own.parse(spelled)

@@ -60,7 +60,7 @@ def _digest(arguments: tuple[object, ...], digits: int) -> str:
 
 
 class ListPlace(Struct, frozen=True, order=True):
-    """An entry's place in an order: a value, smaller ones first, then its path part by part as bytes."""
+    """The sort key of an entry: its value, smaller ones first, then its path part by part as bytes."""
 
     value: int
     key: bytes
@@ -106,14 +106,14 @@ _WHOLE = "a"
 
 
 class GrepPlace(Struct, frozen=True, order=True):
-    """A file's place in an order: its rank, smaller ones first, then its path part by part as bytes."""
+    """The sort key of a file: its rank, smaller ones first, then its path part by part as bytes."""
 
     rank: tuple[int, ...]
     key: bytes
 
 
 class Cursor(Struct, frozen=True):
-    """All files before `place` are done, and that file up to `line`; None: all of it."""
+    """Where a search goes on: files before `place` are done, this one up to `line`; None means all of it."""
 
     place: GrepPlace
     path: str
@@ -121,7 +121,7 @@ class Cursor(Struct, frozen=True):
 
 
 def sort_of(request: GrepRequest) -> GrepSort:
-    """The order of a search, with the default filled in: a text of several words comes best first."""
+    """The order of a search; by default a fixed text of several words is sorted by relevance."""
     if request.sort is not None:
         return request.sort
     if request.documents or "archives" in request.include:
@@ -191,7 +191,7 @@ def _grep_fingerprint(request: GrepRequest) -> str:
 
 
 class FindPlace(Struct, frozen=True, order=True):
-    """The place of a passage or file in the order of a round: smaller comes first."""
+    """The sort key of a passage or file in a round: smaller comes first."""
 
     score: int
     path: str
@@ -199,7 +199,7 @@ class FindPlace(Struct, frozen=True, order=True):
 
 
 class FindCursor(Struct, frozen=True):
-    """Where to go on.
+    """Where a ranked search goes on.
 
     Attributes:
         since: The first path, relative to the searched folder, that is looked at; "" for all.
@@ -218,11 +218,11 @@ class FindCursor(Struct, frozen=True):
 
     @property
     def goes_on(self) -> bool:
-        """Whether a page before has ranked the same files: then all of them have to be looked at again."""
+        """Whether an earlier page ranked the same files, so that all of them must be looked at again."""
         return bool(self.until or self.round or self.after)
 
     def shows(self, position: int) -> bool:
-        """Whether what stands at a position behind `after` was shown before."""
+        """Whether the item at this position behind `after` was shown before."""
         return bool(self.ahead >> position & 1)
 
 
@@ -230,12 +230,12 @@ _FIND_BEGINNING = FindCursor()
 
 
 def place_of(score: float, path: str, line: int = 0) -> FindPlace:
-    """The place of what has a score: best first, then by path and line."""
+    """The sort key for a score: best first, then by path and line."""
     return FindPlace(-millionths(score), path, line)
 
 
 def read_find_cursor(request: FindRequest) -> FindCursor:
-    """Where `request` goes on. Raises BadCursor when it was not given for these arguments."""
+    """Where `request` goes on. Raises BadCursor if it was issued for other arguments."""
     if request.cursor is None:
         return _FIND_BEGINNING
     rest = _rest(request, request.cursor, _find_fingerprint(request))
@@ -259,7 +259,7 @@ def read_find_cursor(request: FindRequest) -> FindCursor:
 
 
 def write_find_cursor(request: FindRequest, cursor: FindCursor) -> str:
-    """The cursor that continues `request` there."""
+    """The cursor that continues `request` at this place."""
     since, until = (as_value(path) if path else "" for path in (cursor.since, cursor.until))
     after = cursor.after or FindPlace(0, "")
     path = as_value(after.path) if after.path else ""

@@ -64,7 +64,7 @@ class _Survey:
     """A walk through a folder that counts and checks its entries."""
 
     def __init__(self, places: WriteTargets, asked_path: str, deadline: Deadline) -> None:
-        """`asked_path` is the folder as it was asked for, for failures."""
+        """`asked_path` is the folder as it was asked for, for error messages."""
         self._places = places
         self._asked = asked_path
         self._deadline = deadline
@@ -72,7 +72,7 @@ class _Survey:
         self._denied = 0
 
     def count(self, folder: WorkPath, to: WorkPath | None = None, *, recursive: bool = True) -> int:
-        """The number of names in a folder that may all be deleted, or moved to the names that they get.
+        """Count and check the names in a folder that is to be deleted or moved.
 
         Args:
             folder: Its real name.
@@ -105,7 +105,7 @@ class _Survey:
         return self._entries
 
     def _folders(self, opened: Folder, at: WorkPath, new: WorkPath | None) -> list[str]:
-        """The folders in a folder; all that is in it is counted and checked."""
+        """The folders in a folder, counting and checking everything in it."""
         folders = []
         for entry in opened.entries():
             self._deadline.check()
@@ -148,7 +148,7 @@ T = TypeVar("T")
 
 
 def stat(services: Services, job: Job[StatRequest]) -> StatResult:
-    """What is known of a name.
+    """The stat of a name, or that there is nothing.
 
     Raises:
         Denied: A rule denies it, whether or not it is there.
@@ -297,7 +297,7 @@ def _delete_folder(
 
 
 def make_folder(services: Services, job: Job[MakeFolderRequest]) -> FolderResult:
-    """Make a folder and those above it.
+    """Make a folder and its parents.
 
     Raises:
         Taken: Something else has the name.
@@ -333,7 +333,7 @@ def _leads_to_folder(places: WriteTargets, path: str, state: Stat) -> bool:
 
 
 def move(services: Services, job: Job[MoveRequest]) -> MoveResult:
-    """Give a file, a link or a folder another name; folders that are missing are made.
+    """Rename a file, a link or a folder; missing folders are made.
 
     Raises:
         BadValue: The destination is the same name, or lies in the folder itself.
@@ -358,7 +358,7 @@ def move(services: Services, job: Job[MoveRequest]) -> MoveResult:
 
 
 def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: MoveRequest) -> None:
-    """A name cannot be moved to itself or below itself."""
+    """Refuse to move a name to itself or below itself."""
     if f"{to.real}/".startswith(f"{place.real}/"):
         same = to.real == place.real
         raise BadValue(
@@ -398,7 +398,7 @@ def _both(
 
 
 def trash(services: Services, job: Job[TrashRequest], clock: Callable[[], int] = time.time_ns) -> TrashResult:
-    """Move a file, a link or a folder into the workspace's trash, under a name that nothing has.
+    """Move a file, a link or a folder into the workspace's trash, under an unused name.
 
     Raises:
         BadValue: It is the trash, or in it.

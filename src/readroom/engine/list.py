@@ -60,7 +60,7 @@ def perform(services: Services, job: Job[ListRequest]) -> ListResult:
 
 
 class _Page:
-    """The entries shown so far, and why no more are."""
+    """The entries of the page so far, and why there are no more."""
 
     def __init__(self, cap: Cap, request: ListRequest, limit: int) -> None:
         # A continuation repeats the globs.
@@ -73,7 +73,7 @@ class _Page:
         self.reason: str | None = None
 
     def add(self, entry: ListEntry) -> bool:
-        """Take the entry, unless the page is full. The first is always taken: every page makes progress."""
+        """Add an entry, if it fits. The first always does, so every page makes progress."""
         if len(self.entries) == self._limit:
             self.reason = "limit"
             return False
@@ -88,7 +88,7 @@ class _Page:
 
 
 class _Listing:
-    """One listing. Holds what its steps share.
+    """The listing of one call.
 
     `total` counts entries that match the call, `before` those of them that come
     before this page.
@@ -128,12 +128,12 @@ class _Listing:
         return self._shown(walk)
 
     def _smaller(self) -> ListRequest | None:
-        """What is listed sooner: the folder itself, as it comes; None where that was asked for."""
+        """A smaller listing that takes less time; None if this is the smallest."""
         smaller = replace(self._request, depth=1, sort="name", cursor=None)
         return smaller if smaller != self._request else None
 
     def _by_name(self, runs: Iterator[Run]) -> None:
-        """The walk is in this order: skip to the cursor, take what fits, count the rest."""
+        """In the order of the walk: skip to the cursor, take what fits, count the rest."""
         taking = True
         for run in runs:
             names = self._asked_for(run)
@@ -156,7 +156,7 @@ class _Listing:
         return [name for name in run.names if takes(run.prefix + name, folder=kinds.get(name) is folder)]
 
     def _placed_in(self, run: Run, names: Sequence[str]) -> tuple[int, Iterable[str]]:
-        """How many of the names come before this page, and the others, in order."""
+        """How many of the names come before this page, and the other names in order."""
         if self._request.skip:
             first = min(len(names), max(0, self._request.skip - self._before))
             return first, islice(in_order(names), first, None)
@@ -169,7 +169,7 @@ class _Listing:
         return len(names) - len(rest), in_order(rest)
 
     def _by_value(self, runs: Iterator[Run]) -> None:
-        """Look at everything and keep the first of that order; no more than a reply can hold."""
+        """Look at every entry and keep the first ones of that order, as many as a reply can hold."""
         for _, entry in heapq.nsmallest(self._most, self._placed(runs), key=lambda pair: pair[0]):
             if not self._page.add(entry):
                 break
@@ -196,7 +196,7 @@ class _Listing:
                     yield entry
 
     def _place(self, entry: ListEntry) -> ListPlace:
-        """Newest and largest first; what has no size comes last."""
+        """The sort key: newest or largest first, entries without a value last."""
         value = entry.made if self._request.sort == "made" else -self._value(entry)
         return ListPlace(value, path_key(entry.path))
 
@@ -207,7 +207,7 @@ class _Listing:
     # --- one entry ----------------------------------------------------------------------------
 
     def _look(self, run: Run, name: str) -> ListEntry | None:
-        """What is at the name; None when it is gone by now, or is something else than its folder said."""
+        """The entry for a name; None if it is gone, or no longer what the folder said."""
         path, kind = run.prefix + name, run.kind(name)
         try:
             stat = run.folder.stat(name)
@@ -223,7 +223,7 @@ class _Listing:
         return ListEntry(path, kind, size, stat.mtime_ns, target, stat.inode, stat.mode)
 
     def _target(self, folder: Folder, name: str) -> str | None:
-        """Where a link points, as stored; None when that is denied or outside the root, names included."""
+        """The target of a link, as stored; None if it is denied or outside the root."""
         target = None
         try:
             target = folder.target(name)
@@ -237,7 +237,7 @@ class _Listing:
         return target
 
     def _may_name(self, folder: WorkPath, target: str) -> bool:
-        """Whether the stored text itself may be seen: it is the name of a file."""
+        """Whether the stored target may be shown, since it names a file."""
         try:
             path = self._guard.parse(quote(target if target.startswith("/") else f"{folder}/{target}"))
         except (BadPath, OutsideRoot):

@@ -25,7 +25,7 @@ _BRACES = frozenset("{}")
 
 
 class Hints(Struct, frozen=True):
-    """A set of files that holds all that a scope takes.
+    """A superset of the files that a scope takes.
 
     Attributes:
         folders: Where they are, relative to the searched folder, in path order.
@@ -40,7 +40,7 @@ class Hints(Struct, frozen=True):
 
 @final
 class Scope:
-    """The decision for one call. Paths are relative to the searched folder."""
+    """Decides which files a call asks for. Paths are relative to the searched folder."""
 
     def __init__(
         self, guard: Guard, request: GrepRequest, top: WorkPath, type_globs: Sequence[str] | None
@@ -64,7 +64,7 @@ class Scope:
         self._taken_whole: dict[str, bool] = {"": False}
 
     def enters(self, folder: str) -> bool:
-        """Whether files below a folder can be asked for, those above it included."""
+        """Whether files below a folder may be asked for; checks the folders above it, too."""
         known = self._entered.get(folder)
         if known is None:
             above, _, name = folder.rpartition("/")
@@ -91,7 +91,7 @@ class Scope:
         return self._sees(file, file.rpartition("/")[2], folder=False)
 
     def taken(self, folder: str, names: Sequence[str], marks: Container[str]) -> list[str]:
-        """Those of the files in one folder that are asked for: as `takes`, fast for many.
+        """The files in one folder that are asked for; like `takes`, but fast for many.
 
         `marks` are those of `ignore_files.MARKS` that are in the folder.
         """
@@ -126,7 +126,7 @@ class Scope:
         return known
 
     def hints(self) -> Hints:
-        """What to tell a program that walks by itself."""
+        """Hints for a program that walks by itself."""
         wanted = [glob for glob in self._globs.texts if not glob.startswith("!")]
         last = max((at for at, glob in enumerate(self._globs.texts) if not glob.startswith("!")), default=-1)
         without = [
@@ -148,14 +148,14 @@ def join_below(top: WorkPath, path: str) -> WorkPath:
 
 
 def _name(glob: str) -> str:
-    """A glob for the last parts of the files that `glob` takes."""
+    """A glob that matches the last part of all paths that `glob` matches."""
     last = glob.rpartition("/")[2]
     # To rg, braces are alternatives, and a colon means something in a type.
     return "*" if last in ("", "**") or _BRACES & set(last) or ":" in last else last
 
 
 def _literal_folder(glob: str) -> str:
-    """The folder below which everything lies that `glob` takes, as far as it is spelled out."""
+    """The longest literal folder that all files matched by `glob` are below."""
     if "/" not in glob.removesuffix("/"):
         return ""
     parts = []
@@ -167,7 +167,7 @@ def _literal_folder(glob: str) -> str:
 
 
 def _outermost(folders: set[str]) -> list[str]:
-    """Without those that lie in others, in path order."""
+    """The folders that are not inside others, in path order."""
     outer: list[str] = []
     for folder in sorted(folders, key=path_key):
         if not any(above == "" or folder == above or folder.startswith(above + "/") for above in outer):

@@ -30,7 +30,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class OwnCommands(Protocol):
-    """The commands of one owner, and the outputs that are kept of them."""
+    """The commands of one owner, and their kept outputs."""
 
     @property
     def guard(self) -> Guard:
@@ -40,33 +40,33 @@ class OwnCommands(Protocol):
         """Run a command."""
 
     def read(self, look: Callable[[], ReadResult]) -> ReadResult:
-        """A read of an output, with what was not kept of it."""
+        """Read an output, adding what was not kept of it."""
 
     def parse(self, path: str) -> WorkPath | None:
-        """The normal form of a path that means a kept output or all of them; None for any other."""
+        """The normal form of a path below `/.outputs`; None for any other path."""
 
     def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
-        """The kept output, or all of them, that a path means where they are files of the root."""
+        """The kept output that a path like `.outputs/NAME` means, although it names a file of the root."""
 
     def holds(self, path: WorkPath) -> bool:
-        """Whether there is such an output."""
+        """Whether there is an output at this path."""
 
 
 class ArchiveOpener(Protocol):
-    """What opens archives in place."""
+    """Opens archives in place."""
 
     def entered(self, guard: Guard, path: WorkPath, deadline: Deadline) -> Guard | None:
-        """The guard of the archive that a path leads into, for its owner to close; None when into none."""
+        """The guard of the archive that a path leads into, closed by the caller; None for no archive."""
 
     def folder(self, guard: Guard, path: WorkPath, deadline: Deadline) -> tuple[Guard, WorkPath] | None:
-        """The guard of a file that is an archive, and its path as a folder; None when it is not one."""
+        """The guard of a file that is an archive, and its path as a folder; None if it is not one."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
 
 
 class Services(Struct, frozen=True):
-    """What requests are performed with, under the rules of one contract and for one owner.
+    """What the verbs use, under the rules of one contract and for one owner.
 
     Attributes:
         guard: The files that may be seen.
@@ -96,7 +96,7 @@ class Services(Struct, frozen=True):
 
 
 class Job(Struct, Generic[R_co], frozen=True):
-    """One request, how large its reply may be, what ends the work, and what the contract decides of it."""
+    """A request with the size limit of its reply, its deadline, and the steps of its contract."""
 
     request: R_co
     cap: Cap

@@ -38,7 +38,7 @@ _WITH_LINES = re.compile(
 def with_near_names(
     error: NotFound, services: Services, request: Request, deadline: Deadline, *, archives: bool = True
 ) -> NotFound:
-    """The same failure with names that would have worked, if it is about the path that was asked for.
+    """The error with names that would have worked, if it is about the requested path.
 
     Args:
         error: The failure.
@@ -74,7 +74,7 @@ def with_near_names(
 
 
 def with_place_inside(error: OutsideRoot, guard: Guard, request: Request, spelled: str) -> OutsideRoot:
-    """The same failure with the place in the workspace that the end of a path elsewhere names, if it does."""
+    """The error with the path in the workspace that the end of an outside path names, if any."""
     meant = None if error.next is not None else _by_its_end(guard, spelled)
     if meant is None or spelled != getattr(request, "path", None):
         return error
@@ -144,7 +144,7 @@ def _can_be_read(guard: Guard, name: WorkPath) -> bool:
 
 
 def _by_glob(request: Request, guard: Guard) -> Request | None:
-    """The request for the files that a path with wildcards means; None for another path."""
+    """The request for the files that a path with wildcards matches; None for another path."""
     if not isinstance(request, (FindRequest, GrepRequest, ListRequest, ReadRequest)):
         return None
     parts = request.path.split("/")
@@ -164,7 +164,7 @@ def _by_glob(request: Request, guard: Guard) -> Request | None:
 
 
 def _without_lines(request: Request) -> Request:
-    """The request with the lines that are named in the path of a file as lines that are read."""
+    """The request for a path like `a.py:12`, with the line numbers as arguments instead."""
     lines = _WITH_LINES.fullmatch(request.path)
     if lines is None:
         return request

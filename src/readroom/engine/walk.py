@@ -53,7 +53,7 @@ def in_order(names: Sequence[str]) -> Iterator[str]:
 
 
 def behind(names: Sequence[str], border: str) -> list[str]:
-    """Those of the names that come behind another, in no order."""
+    """The names that sort after `border`, unsorted."""
     return _behind(names, border, _key(names) if border.isascii() else os.fsencode)
 
 
@@ -61,7 +61,7 @@ _Key: TypeAlias = "Callable[[str], bytes] | None"
 
 
 def _key(names: Sequence[str]) -> _Key:
-    """By what names are compared; none where they compare like their bytes as they are."""
+    """The sort key of names; None if they sort like their bytes as they are."""
     return None if "".join(names).isascii() else os.fsencode
 
 
@@ -80,7 +80,7 @@ def _up_to(names: Sequence[str], border: str, key: _Key) -> list[str]:
 
 
 class Run(Struct, frozen=True):
-    """Neighbours in one open folder; their paths, relative to where the walk began, start with `prefix`.
+    """Consecutive names of an open folder; `prefix` leads to them from the start of the walk.
 
     `names` are in no order: see `in_order`.
     `kinds` says what those names of the folder are that are not regular files.
@@ -97,7 +97,7 @@ class Run(Struct, frozen=True):
 
 
 class _Level(Struct):
-    """An open folder, how many of its names were yielded, and which of them are walked into."""
+    """An open folder, how many of its names were yielded, and which of them are entered."""
 
     whole: Run
     stops: Iterator[int]
@@ -109,7 +109,7 @@ class _Level(Struct):
 
 
 class Walk:
-    """One pass. The counters grow while it goes on and are final when it has ended.
+    """One walk. The counters grow while it runs and are final when it has ended.
 
     Attributes:
         denied: Names that policy denies.
@@ -148,7 +148,7 @@ class Walk:
         self.finished = False
 
     def below(self, top: Folder, asked_path: WorkPath) -> Generator[Run]:
-        """Everything below `top`, which was opened as `asked`, stays open and belongs to the caller.
+        """Everything below `top`, which was opened as `asked_path` and is closed by the caller.
 
         Raises:
             Cancelled: The caller went away.
@@ -225,7 +225,7 @@ class Walk:
         return names, kinds
 
     def _out(self, real: WorkPath, asked_path: WorkPath, some: Names) -> set[str]:
-        """Names that are not shown, counted for the reason."""
+        """The names that are not shown; they are counted."""
         folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
         denied = self._guard.denied(real, some.names, folders)
         if asked_path != real:

@@ -48,7 +48,7 @@ _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 
 
 class ChangePolicy(Struct, frozen=True):
-    """What an operator says of changes.
+    """The operator's rules for changes.
 
     Attributes:
         read_only: Nothing is changed.
@@ -65,12 +65,12 @@ class ChangePolicy(Struct, frozen=True):
 
 @final
 class WriteTargets:
-    """Finds places for new files under policy. Safe to share between threads."""
+    """Finds write targets under policy. Safe to share between threads."""
 
     def __init__(
         self, guard: Guard, policy: ChangePolicy | None = None, protected: Iterable[WorkPath] = ()
     ) -> None:
-        """`protected` are files that the operator's policy comes from, where they lie in the workspace.
+        """`protected` are files of the operator's policy that lie in the workspace.
 
         The attribute of that name holds all that policy comes from, as names are compared.
         """
@@ -80,7 +80,7 @@ class WriteTargets:
         self._executed = ExecutedNames(self.policy.exceptions)
 
     def find(self, path: str) -> WriteTarget:
-        """A place that may be changed; nothing is changed yet, and nothing locked.
+        """The target of a write that policy allows; nothing is changed or locked yet.
 
         Raises:
             Denied: A rule denies its name or the name it really has.
@@ -105,7 +105,7 @@ class WriteTargets:
         return self._behind(requested)
 
     def entry(self, path: str) -> WriteTarget:
-        """The place of whatever has a name, or may get it: a link itself, a folder, a file.
+        """The target for a name, whatever is there: a link itself, a folder, a file, or nothing.
 
         Ask `there` what is at it once it is entered.  Raises as `find` does, but nothing because of
         what is there.
@@ -116,7 +116,7 @@ class WriteTargets:
         return self._at(requested, requested)
 
     def there(self, place: WriteTarget, requested: str) -> Stat | None:
-        """What is at a place that `entry` gave, when the rules let it be changed.
+        """The stat of what is at a target from `entry`, if the rules allow a change.
 
         Raises:
             Denied: A rule denies it as what it is; when there is nothing, as whatever it could be.
@@ -127,22 +127,22 @@ class WriteTargets:
         return stat
 
     def require(self, place: WriteTarget, requested: str, *, folder: bool) -> None:
-        """Return when a file or folder of that name may be changed. Raises Denied or Protected."""
+        """Raise Denied or Protected unless a file or folder of that name may be changed."""
         for path in {WorkPath(requested), place.real}:
             self._require(path, WorkPath(requested), folder=folder)
 
     def require_inside(self, path: WorkPath, *, folder: bool) -> None:
-        """Return when a name found in a folder may be changed with it. Raises Denied or Protected."""
+        """Raise Denied or Protected unless a name in a folder may be changed along with it."""
         self._visible(path, path, folder=folder)
         self._require_unprotected(path, path, folder=folder)
 
     def fixed(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
-        """Those of the names in a folder, itself not protected, that may be seen and not changed."""
+        """The names in an unprotected folder that may be seen but not changed."""
         own = {name for name in names if _folded(join(folder, name)) in self.protected}
         return own | self._executed.among(folder, names, folders)
 
     def protection(self, path: WorkPath, *, folder: bool) -> Protected | None:
-        """Why a name may not be changed though it may be seen; None when it may."""
+        """Why a visible name must not be changed; None if it may be."""
         try:
             self._require_unprotected(path, path, folder=folder)
         except Protected as why:
@@ -150,7 +150,7 @@ class WriteTargets:
         return None
 
     def require_writable(self, place: WriteTarget, requested: str, stat: Stat) -> None:
-        """Return when a file may be deleted or get another name.
+        """Raise unless a file may be deleted or renamed.
 
         Raises:
             ReadOnlyFile, ReadOnlyPlace: It is write-protected, or its file system is.
@@ -163,7 +163,7 @@ class WriteTargets:
                 self.guard.check_links(source, WorkPath(requested))
 
     def look(self, path: str) -> tuple[WorkPath, Stat | None]:
-        """The real name of whatever has a name, and what it is, a link itself; None when nothing has it.
+        """The real name and stat of what is at a path, a link itself; None for nothing.
 
         For looking only: the rules are those of reading.
 
@@ -195,7 +195,7 @@ class WriteTargets:
         return requested
 
     def source(self, place: WriteTarget, requested: str) -> Source:
-        """The file at a place, which may be replaced.
+        """Open the file at a target, which may be replaced.
 
         Raises:
             NotFound, NotAFile: There is none.
@@ -228,7 +228,7 @@ class WriteTargets:
         return place
 
     def _behind(self, requested: WorkPath) -> WriteTarget:
-        """The place that a link leads to, if policy follows links."""
+        """The target of a link, if policy follows links."""
         target = self._target(requested)
         if target is None or not self.policy.follow_links:
             raise SymbolicLink(requested, target)
@@ -240,7 +240,7 @@ class WriteTargets:
         return place
 
     def _target(self, requested: WorkPath) -> WorkPath | None:
-        """The file that a link leads to, when it may be seen: a link must not tell other names."""
+        """The file that a link leads to, if it is visible; a link must not reveal other names."""
         try:
             real, stat = self.guard.stat(requested)
         except ReadroomError:
@@ -285,11 +285,11 @@ class WriteTargets:
 
 
 def _exception(path: WorkPath) -> str:
-    """What an operator writes in a configuration file to have a name changed, as a TOML string."""
+    """The pattern an operator writes to allow changes of a name, as a TOML string."""
     pattern = re.sub(_ODD, "?", "/" + re.sub(_MAGIC, r"\\\g<0>", path))
     return f"'{pattern}'" if "\\" in pattern else f'"{pattern}"'
 
 
 def _folded(path: str) -> str:
-    """Names that some file system takes for the same are the same."""
+    """A form in which names are equal if any file system takes them for the same."""
     return foldable(path).lower()

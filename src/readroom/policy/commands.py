@@ -46,7 +46,7 @@ class CommandPolicy(Struct, frozen=True):
 
 
 class SystemFolder(Struct, frozen=True):
-    """A place outside every workspace that confined commands can read, and why."""
+    """A system folder or file that confined commands can read, and why."""
 
     path: str
     reason: str

@@ -152,10 +152,10 @@ RULES: tuple[Rule, ...] = tuple(
 
 @final
 class ExecutedNames:
-    """The table, less what an operator takes out of it. Safe to share between threads."""
+    """The table without the operator's exceptions. Safe to share between threads."""
 
     def __init__(self, exceptions: Sequence[Rule] = ()) -> None:
-        """`exceptions` are patterns of names that may be changed, with all that is below them."""
+        """`exceptions` are patterns of names that may be changed, with everything below them."""
         self._list = Denials(RULES)
         self._exceptions = PatternList(
             patterns([foldable(rule.pattern) for rule in exceptions], fold=True), fold=True
@@ -164,7 +164,7 @@ class ExecutedNames:
     def rule(
         self, path: WorkPath, *, folder: bool, exists: Callable[[WorkPath], bool] | None = None
     ) -> Rule | None:
-        """Why a name is protected; None when it is not, or is excepted.
+        """The rule that protects a name; None if it is not protected.
 
         Args:
             path: The name.
@@ -184,7 +184,7 @@ class ExecutedNames:
         return rule
 
     def among(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
-        """Those of the names in a folder that are protected, when the folder itself is not."""
+        """The protected names in a folder that is not protected itself."""
         folded = [byte_text(foldable(name).lower()) for name in names]
         protected = {names[at] for at in self._list.concerned(folded)}
         if not {*_NAMES}.difference(names):
@@ -198,7 +198,7 @@ class ExecutedNames:
 
 
 def _in_repository(path: WorkPath, exists: Callable[[WorkPath], bool]) -> bool:
-    """Whether a name has a part in a folder that is a repository to git, or would be with it."""
+    """Whether a path has a part in a folder that is, or would become, a git repository."""
     parts = path.split("/")
     for at, part in enumerate(parts):
         low = foldable(part).lower()

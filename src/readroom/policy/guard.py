@@ -53,7 +53,7 @@ from readroom.values import EntryKind, Stat
 
 @final
 class Effort:
-    """What looking for names may still cost, whether they may be suggested or not.
+    """The remaining effort for finding similar names, visible or not.
 
     A folder costs one step for each part of its path, a name one.
 
@@ -68,13 +68,13 @@ class Effort:
         self.spent = False
 
     def takes_name(self) -> bool:
-        """Whether one more name is looked at."""
+        """Spend effort on one more name; False if there is none left."""
         self._names -= 1
         self.spent = self.spent or self._names < 0
         return not self.spent
 
     def takes_folder(self, folder: WorkPath) -> bool:
-        """Whether one more folder is opened."""
+        """Spend effort on opening one more folder; False if there is none left."""
         self._parts -= len(ancestors(folder)) + 1
         self.spent = self.spent or self._parts < 0 or self._deadline.expired or self._deadline.cancelled
         return not self.spent
@@ -92,7 +92,7 @@ def near_names(
     deadline: Deadline,
     is_usable: Callable[[WorkPath], bool] = lambda name: True,
 ) -> list[WorkPath]:
-    """Usable names of some kinds that are like `path`, best first, no more than a few."""
+    """The names most similar to `path`, of some kinds and usable, best first."""
     within = deadline.within(NEAR_SCAN_S)
     beside = [name for name, kind in visible(parent(path), Effort(within)) if kind in kinds]
     near = list(islice(filter(is_usable, _ranked(path, beside, NEAR_BESIDE_SCORE)), NEAR_NAMES))
@@ -104,7 +104,7 @@ def near_names(
 
 
 def _tree(visible: Visible, effort: Effort) -> Iterator[tuple[WorkPath, EntryKind]]:
-    """Everything below the root, what is higher up first."""
+    """Everything below the root, breadth first."""
     pending = deque([ROOT])
     while pending and not effort.spent:
         for name, kind in visible(pending.popleft(), effort):
@@ -131,7 +131,7 @@ def _ranked(path: WorkPath, candidates: Sequence[WorkPath], score: int) -> list[
 
 
 def _folded(name: str) -> str:
-    """One spelling for all that look the same: macOS writes an accent as a character of its own."""
+    """A form in which names that look the same are equal: macOS decomposes accented letters."""
     return unicodedata.normalize("NFC", name).casefold()
 
 
@@ -149,7 +149,7 @@ class Guard:
     """
 
     def __init__(self, store: Store, rules: Rules | None = None, hardlinks: HardLinkMode = "warn") -> None:
-        """Put a store under rules.
+        """Apply rules to a store.
 
         Args:
             store: What it guards; closing the guard closes it.
@@ -168,7 +168,7 @@ class Guard:
         self.refresh()
 
     def narrowed(self, layers: Sequence[Layer]) -> Guard:
-        """A guard of the same store under these rules, too. Close only one of them."""
+        """A guard of the same store with additional rules. Close only one of the two."""
         return Guard(self.store, self._base.with_layers(layers), self.hardlinks)
 
     @property
@@ -178,7 +178,7 @@ class Guard:
 
     @property
     def folder(self) -> str | None:
-        """The local root, for programs that walk it; what they find goes through `allows` and `open`."""
+        """The local root, for programs that walk it; check what they find with `allows` and `open`."""
         return self.store.folder
 
     def parse(self, path: str) -> WorkPath:
@@ -214,7 +214,7 @@ class Guard:
         return source
 
     def open_folder(self, path: str) -> Folder:
-        """Open a folder; its entries still have to be asked for with `allows`. Raises as `open` does."""
+        """Open a folder; check its entries with `allows`. Raises as `open` does."""
         requested = require_normal(path)
         rules = self.refresh()
         _require(rules, requested, folder=True)
@@ -251,7 +251,7 @@ class Guard:
         return real, stat
 
     def through_link(self, path: str) -> bool:
-        """Whether a name, or a folder on the way to it, is a symbolic link, wherever that leads.
+        """Whether a path, or a folder on the way, is a symbolic link.
 
         For callers to whom the rules have let the name through, and who follow no links.
         """
@@ -267,18 +267,18 @@ class Guard:
         return False
 
     def allows(self, path: WorkPath, *, folder: bool) -> bool:
-        """Whether the rules let a name be seen, as they were when something was last opened.
+        """Whether the rules allow a name, as they were when something was last opened.
 
         For names that were found in an opened folder: links and ignore files are not looked at.
         """
         return self._rules[1].decide(path, folder=folder).allowed
 
     def denied(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
-        """Those of the names in one folder that `allows` would not let be seen, fast for many."""
+        """The names in a folder that `allows` would refuse; fast for many."""
         return self._rules[1].denied(folder, names, folders)
 
     def visible(self, folder: Folder) -> VisibleNames:
-        """The names in an opened folder that the rules let be seen. Raises as reading the folder does."""
+        """The names in an opened folder that the rules allow. Raises as reading the folder does."""
         kinds: dict[str, EntryKind] = {}
         for some in folder.names(_NAMES_AT_ONCE):
             kinds.update(dict.fromkeys(some.names, EntryKind.FILE))
@@ -290,7 +290,7 @@ class Guard:
         return VisibleNames(self, folder, kinds, marks)
 
     def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
-        """What the rules say of a name, and which one says no."""
+        """Whether a name is allowed, and the rule that denies it."""
         return self.refresh().decide(path, folder=folder)
 
     def near(
@@ -300,7 +300,7 @@ class Guard:
         deadline: Deadline,
         is_wanted: Callable[[WorkPath], bool] = lambda name: True,
     ) -> list[WorkPath]:
-        """Wanted names of some kinds like one that does not exist, best first, which can be opened."""
+        """Names similar to a missing one, of some kinds and wanted, best first; all can be opened."""
         visible = partial(self._visible, IgnoreTree(self))
 
         def is_usable(name: WorkPath) -> bool:
@@ -309,11 +309,11 @@ class Guard:
         return near_names(require_normal(path), visible, kinds, deadline, is_usable)
 
     def irrevocable(self) -> list[str]:
-        """Patterns of names that programs need not look at when they walk the folder: some of the denied."""
+        """Patterns of denied names that programs may skip in a walk; not all denied names."""
         return self._rules[1].irrevocable()
 
     def refresh(self) -> Rules:
-        """The rules with what the root's ignore files say now. Raises BadConfig when one cannot be used."""
+        """The rules with the current ignore files of the root. Raises BadConfig if one is unusable."""
         layers = []
         for file in self._ignore_files:
             layer = file.layer()
@@ -327,7 +327,7 @@ class Guard:
         return rules
 
     def check_links(self, source: Source, requested: WorkPath) -> None:
-        """Return when a file with several names may be read. Raises HardLinked."""
+        """Raise HardLinked unless a file with several names may be read."""
         if self.hardlinks == "refuse":
             raise HardLinked(requested, source.stat.links, "policy refuses such files")
         self._links.check(source, requested, self._rules[1])
@@ -353,7 +353,7 @@ class Guard:
             return
 
     def _opens(self, path: WorkPath) -> bool:
-        """Whether it is there and may be used: a suggestion that is refused does not help."""
+        """Whether a name exists and can be opened; a suggestion that is refused does not help."""
         try:
             _, stat = self.stat(path)
             (self.open_folder if stat.kind is EntryKind.FOLDER else self.open)(path).close()
@@ -364,7 +364,7 @@ class Guard:
 
 @final
 class VisibleNames:
-    """The names in one opened folder that may be seen, and the way to the files among them.
+    """The visible names in one opened folder, and a way to open files among them.
 
     For a walk that looks into every file of a tree: the rules decided about all names at once, and a file
     is opened from its folder, without a walk from the root.  Links among them are not followed.
@@ -383,7 +383,7 @@ class VisibleNames:
         self.marks = marks
 
     def open(self, name: str) -> Source:
-        """Open one of the files for reading.
+        """Open one of the files.
 
         Raises:
             NotFound: It is none of the names, or gone by now.

@@ -52,7 +52,7 @@ _MANY_DEVICES = b"btrfs"
 
 
 def mounts_below(root: str, device: int) -> list[WorkPath]:
-    """The places below a folder where a device is mounted, or may be; empty where that cannot be known."""
+    """The places below a folder where a device is, or may be, mounted; empty if unknown."""
     try:
         with open(MOUNTS, "rb") as file:
             lines = file.read().split(b"\n")
@@ -82,7 +82,7 @@ _NAMES = 1000
 
 @final
 class HardLinks:
-    """Finds denied names of open files. Safe to share between threads."""
+    """Checks open files for denied names. Safe to share between threads."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class HardLinks:
         wall_ns: Callable[[], int] = time.time_ns,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`wall_ns` is compared with file times, `clock_s` measures how long."""
+        """`wall_ns` is compared with file times, `clock_s` measures durations."""
         self._store = store
         self._wall_ns = wall_ns
         self._clock_s = clock_s
@@ -99,7 +99,7 @@ class HardLinks:
         self._searches: dict[int | None, _Search] = {}
 
     def check(self, source: Source, requested: WorkPath, rules: Rules) -> None:
-        """Return when no other name below the root of an open file is denied.
+        """Raise HardLinked unless no other name of an open file below the root is denied.
 
         Raises:
             HardLinked: One is, or that is not known, or not yet.
@@ -135,7 +135,7 @@ _AGAIN = (
 
 @final
 class _Search:
-    """The identities of all denied files of one file system, found bit by bit.
+    """Collects the identities of all denied files of one file system, step by step.
 
     Attributes:
         rules: What is denied.
@@ -146,7 +146,7 @@ class _Search:
     """
 
     def __init__(self, store: Store, rules: Rules, device: int | None, began_ns: int) -> None:
-        """Begin; `device` is that of the folders that are looked at, None for all."""
+        """`device` restricts the search to folders on it; None searches all."""
         self.rules = rules
         self.denied: set[int] = set()
         self.folders = 0
@@ -161,13 +161,13 @@ class _Search:
             self._add_mounts(device)
 
     def covers(self, rules: Rules, now_s: float, now_ns: int, changed_ns: int) -> bool:
-        """Whether it says something about a file that was last changed then, or will."""
+        """Whether the search is valid for a file with that change time."""
         # Where the clock was set back, what has changed since looks older than it is.
         in_time = changed_ns < self._began_ns - _CLOCK_STEP_NS <= now_ns
         return self.rules is rules and now_s < self._ends_s and in_time
 
     def go_on(self, clock_s: Callable[[], float]) -> None:
-        """Search for a while."""
+        """Continue the search for a limited time."""
         if not self.pending:
             return
         began = clock_s()
@@ -195,7 +195,7 @@ class _Search:
             return  # gone, or closed to this process, which then cannot have linked what is in it
 
     def _add_mounts(self, device: int) -> None:
-        """Where this file system is mounted once more, below folders of others."""
+        """Add the places where this file system is mounted again below other ones."""
         for path in mounts_below(self._store.folder or "", device):
             try:
                 real, stat = self._store.stat(path)
@@ -209,7 +209,7 @@ class _Search:
 
 
 def _device_of(store: Store, source: Source) -> int | None:
-    """That of a file and its folder; None where they differ, or it is not known what else is mounted."""
+    """The device of a file and its folder; None if they differ, or mounts are unknown."""
     if store.folder is None or not os.path.exists(MOUNTS):
         return None
     try:
@@ -221,7 +221,7 @@ def _device_of(store: Store, source: Source) -> int | None:
 
 
 def _all_beside(store: Store, source: Source, rules: Rules) -> bool:
-    """Whether all names of a file are in one small folder, and none is denied."""
+    """Whether all names of a file are in one small folder and none is denied."""
     above, version, left = parent(source.real), source.version, source.stat.links
     try:
         with store.open_folder(above) as folder:
@@ -244,7 +244,7 @@ def _device(folder: Folder) -> int | None:
 def _look(
     folder: Folder, path: WorkPath, denied: bool, rules: Rules, single_names: set[int]
 ) -> list[tuple[WorkPath, bool]]:
-    """Note the denied files of one folder; its folders, with whether they are denied."""
+    """Record the denied files of a folder; returns its folders, each with whether it is denied."""
     deeper = []
     for some in folder.names(_NAMES):
         folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
@@ -261,5 +261,5 @@ def _look(
 
 
 def _identity(device: int, inode: int) -> int:
-    """One number for both: half the memory of a pair."""
+    """Device and inode as one number, which takes half the memory of a pair."""
     return device << 64 | inode

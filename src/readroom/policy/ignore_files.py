@@ -37,13 +37,13 @@ _REASON = "an ignore file hides it from search and listing"
 
 
 class Guarded(Protocol):
-    """What is needed of a guard."""
+    """The part of a guard that is needed here."""
 
     store: Store
 
 
 class _File(Struct, frozen=True):
-    """The patterns of one ignore file, and how many characters of a path are the folder they start from."""
+    """The patterns of an ignore file, and the length of its folder's path."""
 
     name: WorkPath
     patterns: PatternList
@@ -52,13 +52,13 @@ class _File(Struct, frozen=True):
 
 @final
 class IgnoreTree:
-    """The ignore files of one tree, each read when a name below its folder is asked for.
+    """The ignore files of a tree, each read when a name below its folder is looked up.
 
     For one call: what was read is not looked at again.
     """
 
     def __init__(self, guard: Guarded, top: WorkPath = ROOT) -> None:
-        """Look through a guard's store: ignore files are read whatever policy says of them, and never shown.
+        """Ignore files are read whatever policy says about them, and never shown.
 
         Args:
             guard: Of the workspace.
@@ -71,11 +71,11 @@ class IgnoreTree:
         self._kept_bytes = 0
 
     def ignored(self, path: WorkPath, *, folder: bool) -> bool:
-        """Whether a name, or a folder above it, is hidden; `folder` says what it is, a link being none."""
+        """Whether a name, or a folder above it, is ignored. A link is not a folder."""
         return self.rule(path, folder=folder) is not None
 
     def hidden(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
-        """Those of the names in one folder that are hidden, fast for many; `folders`: which are folders."""
+        """The ignored names in a folder, fast for many; `folders` are the names that are folders."""
         if self.rule(folder, folder=True) is not None:
             return set(names)
         files = self._consulted(folder)
@@ -87,7 +87,7 @@ class IgnoreTree:
         return {name for name in concerned if self.ignored(join(folder, name), folder=name in folders)}
 
     def rule(self, path: WorkPath, *, folder: bool) -> Rule | None:
-        """The pattern that hides it."""
+        """The pattern by which a name is ignored."""
         if path in self._shown:
             return None
         if path in self._hidden:
@@ -113,14 +113,14 @@ class IgnoreTree:
         return None
 
     def enter(self, folder: WorkPath, names: Container[str]) -> None:
-        """Take the ignore files of a folder whose names, at least those of `MARKS`, are known.
+        """Read the ignore files of a folder whose names, at least those in `MARKS`, are known.
 
         What is above it was entered before.
         """
         self._consulted(folder, names)
 
     def _consulted(self, folder: WorkPath, names: Container[str] = MARKS) -> tuple[_File, ...]:
-        """The ignore files that may say something about names in a folder, the first to decide first."""
+        """The ignore files that apply to names in a folder, in order of precedence."""
         known = self._files.get(folder)
         if known is None:
             if ".git" in names and self._is_repository(folder):
@@ -136,7 +136,7 @@ class IgnoreTree:
         return known
 
     def _forget(self) -> None:
-        """Start again rather than hold what a tree of any size says."""
+        """Start over, to bound the memory for trees of any size."""
         self._files.clear()
         self._hidden.clear()
         self._kept_bytes = 0
@@ -184,7 +184,7 @@ _ADVICE = "Ask the user to correct the file or to remove it; until then nothing 
 
 @final
 class IgnoreFile:
-    """The layer of one file, kept while the file stays as it is."""
+    """The layer of one ignore file in the root, cached while the file is unchanged."""
 
     __slots__ = ("_kept", "_name", "_store")
 
@@ -194,7 +194,7 @@ class IgnoreFile:
         self._kept: tuple[Version | None, Denials | None] = (None, None)
 
     def layer(self) -> Denials | None:
-        """What the file denies; None without a file. The same object while it stays the same.
+        """What the file denies; None without a file. The same object while the file is unchanged.
 
         Raises:
             BadConfig: It is there and cannot be used.

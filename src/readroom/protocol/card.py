@@ -17,7 +17,7 @@ class Fresh(msgspec.Struct, frozen=True):
 
 
 class Card(msgspec.Struct, frozen=True):
-    """A server.
+    """The description of a server.
 
     Attributes:
         name: What programs call it.
@@ -41,12 +41,12 @@ class Card(msgspec.Struct, frozen=True):
 
     @property
     def info(self) -> dict[str, Any]:
-        """As `serverInfo` says it."""
+        """The value of `serverInfo`."""
         return {"name": self.name, "title": self.title, "version": self.version}
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """What it offers; no list of it changes while it runs in a way that it tells of."""
+        """The server's capabilities; it sends no notifications about changes."""
         offered: dict[str, Any] = {"logging": {}}
         if "resources/list" in self.methods:
             offered["resources"] = {"listChanged": False, "subscribe": False}
@@ -55,7 +55,7 @@ class Card(msgspec.Struct, frozen=True):
         return offered
 
     def greeting(self, version: str) -> dict[str, Any]:
-        """The result of `initialize`, for a client that asks for a version."""
+        """The result of `initialize`, for the version that a client asks for."""
         known = version in eras.HANDSHAKE_VERSIONS
         return {
             "protocolVersion": version if known else eras.HANDSHAKE_VERSIONS[-1],
@@ -73,7 +73,7 @@ class Card(msgspec.Struct, frozen=True):
         }
 
     def shaped(self, method: str, version: str, result: dict[str, Any]) -> dict[str, Any]:
-        """A result with what its version of the protocol adds to every one."""
+        """A result with what its version of the protocol adds to every result."""
         if not eras.is_stateless(version):
             return result
         shaped = {**result, "resultType": "complete"}

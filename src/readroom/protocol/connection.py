@@ -34,7 +34,7 @@ from readroom.protocol.messages import (
 
 
 class State(Enum):
-    """What has happened on a connection."""
+    """The state of a connection."""
 
     OPEN = "nothing has been used yet"
     GREETED = "initialize was answered, and nothing has been used yet"
@@ -43,7 +43,7 @@ class State(Enum):
 
 
 class MethodKind(Enum):
-    """What a request means for the state."""
+    """The kind of a request, as far as it matters for the state."""
 
     INITIALIZE = "opens a connection with a handshake"
     DISCOVER = "asks what is spoken, in the form of 2026-07-28"
@@ -139,7 +139,7 @@ class Notice(msgspec.Struct, frozen=True):
 
 
 class CallCancelled(msgspec.Struct, frozen=True):
-    """The client no longer waits for a call."""
+    """The client cancelled a call."""
 
     call: ToolCall
 
@@ -149,7 +149,7 @@ Event: TypeAlias = Answer | ToolCall | CallCancelled | Notice
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """What holds on a connection: all that another process has to know to go on with it."""
+    """What was agreed on a connection; enough for another process to continue with it."""
 
     state: State
     version: str
@@ -158,10 +158,10 @@ class Agreement(msgspec.Struct, frozen=True):
 
 
 class Connection:
-    """The server's end of one connection: a pipe, a session over HTTP, or one request of 2026-07-28."""
+    """The server's side of a connection: a pipe, a session over HTTP, or one request of 2026-07-28."""
 
     def __init__(self, card: Card, *, state: State = State.OPEN, both: bool = True) -> None:
-        """Without `both` it is settled whether there is a handshake: over HTTP a header says so."""
+        """Without `both`, `state` says which form is used: over HTTP a header tells."""
         self.state = state
         self.client: str | None = None
         """What the client called itself in the handshake."""
@@ -176,7 +176,7 @@ class Connection:
 
     @property
     def agreement(self) -> Agreement:
-        """What was agreed on so far; set to what another process has agreed on."""
+        """What was agreed on so far; may be set to what another process agreed on."""
         return Agreement(self.state, self._version, self.client, self._level)
 
     @agreement.setter
@@ -192,11 +192,11 @@ class Connection:
         return list(self._running.values())
 
     def receive(self, data: bytes) -> Event | None:
-        """What comes of one message; None when nothing does."""
+        """Process a message; the event it causes, None for none."""
         return self.take(decode(data, self._card.most))
 
     def take(self, message: Message | Answer) -> Event | None:
-        """The same for a message that `decode` has made."""
+        """Process a message that `decode` has parsed."""
         if isinstance(message, Answer):
             return message
         if isinstance(message, Request):
@@ -204,17 +204,17 @@ class Connection:
         return None if isinstance(message, Unasked) else self._told(message)
 
     def answer(self, call: ToolCall, result: dict[str, Any]) -> Answer | None:
-        """A call was performed; None when it is not waited for."""
+        """The answer for a performed call; None if the client no longer waits."""
         if not self._settle(call):
             return None
         return Answer(call.id, self._card.shaped(call.method, call.version, result))
 
     def refuse(self, call: ToolCall, code: int, message: str, data: object = None) -> Answer | None:
-        """A call could not be performed; None when it is not waited for."""
+        """The answer for a call that failed; None if the client no longer waits."""
         return refusal(call.id, code, message, data) if self._settle(call) else None
 
     def progress(self, call: ToolCall, done: float, total: float | None, words: str) -> bytes | None:
-        """How far a call is, for a client that wants to know."""
+        """A progress notification for a client that wants them."""
         if call.token is None or call.cancelled:
             return None
         parameters: dict[str, Any] = {"progressToken": call.token, "progress": done, "message": words}
@@ -223,7 +223,7 @@ class Connection:
         return notification("notifications/progress", parameters)
 
     def log(self, call: ToolCall, level: str, words: str) -> bytes | None:
-        """A log message about a call, for a client that wants those of its level."""
+        """A log message about a call, for a client that wants its level."""
         if call.level is None or call.cancelled or eras.LEVELS.index(level) < eras.LEVELS.index(call.level):
             return None
         return notification(
@@ -231,7 +231,7 @@ class Connection:
         )
 
     def _settle(self, call: ToolCall) -> bool:
-        """Forget a call; whether its client still waits."""
+        """Remove a call; whether its client still waits."""
         with self._lock:
             waited_for = self._running.get(_key(call.id)) is call
             if waited_for:
@@ -261,7 +261,7 @@ class Connection:
     def _begun(
         self, request: Request, target: State, meta: Mapping[str, Any] | None, *, stateless: bool
     ) -> Event:
-        """The request fits: what comes of it, and the state after it."""
+        """Process a request that fits the state, and move to the next state."""
         parameters = request.params or {}
         if not self._serves(request.method, eras.STATELESS_METHODS if stateless else eras.HANDSHAKE_METHODS):
             self.state = target
@@ -291,7 +291,7 @@ class Connection:
         return ToolCall(request.id, request.method, parameters, version, client, meta, token, level)
 
     def _own(self, request: Request, parameters: Mapping[str, Any]) -> Answer | None:
-        """The answer to what concerns the connection itself; None for what has to be performed."""
+        """The answer to a request about the connection itself; None for a call to be performed."""
         if request.method == "initialize":
             greeting = self._card.greeting(parameters["protocolVersion"])
             self._version, self.client = greeting["protocolVersion"], parameters["clientInfo"]["name"]
@@ -327,7 +327,7 @@ class Connection:
 
 
 def _key(request_id: Id) -> Id:
-    """What an id is known by: some clients cancel 7 as "7"."""
+    """The key of a request id: some clients cancel 7 as "7"."""
     if isinstance(request_id, str) and len(request_id) < 20 and request_id.isdecimal():
         return int(request_id)
     return request_id
@@ -350,13 +350,13 @@ def _unfit(request: Request, why: Refused) -> Answer:
 
 
 def supported(requested: object) -> dict[str, Any]:
-    """The data of a failure about a version: those that are spoken without a handshake."""
+    """The data of an error about versions: those without a handshake."""
     data: dict[str, Any] = {"supported": list(eras.STATELESS_VERSIONS)}
     return {**data, "requested": requested} if isinstance(requested, str) else data
 
 
 def _enveloped(request: Request, meta: Mapping[str, Any]) -> Answer | None:
-    """What is wrong with what a request of 2026-07-28 says of itself; None when nothing is."""
+    """The error about the metadata of a request of 2026-07-28; None if it is valid."""
     missing = [key for key in (eras.VERSION_META, eras.CAPABILITIES_META) if key not in meta]
     if missing:
         return refusal(request.id, eras.INVALID_PARAMS, f"params._meta lacks {', '.join(missing)}")

@@ -37,17 +37,17 @@ _STATUS: Final = {
 
 
 def is_stateless(version: str | None) -> bool:
-    """Whether a version in a header is 2026-07-28 or later; an unknown one counts as such."""
+    """Whether a version header means 2026-07-28 or later; an unknown version counts as such."""
     return version is not None and version not in eras.HANDSHAKE_VERSIONS
 
 
 def status(answer: Answer) -> int:
-    """The HTTP status of an answer since 2026-07-28."""
+    """The HTTP status of an answer, since 2026-07-28."""
     return 200 if answer.failure is None else _STATUS.get(answer.failure.code, 200)
 
 
 def unspoken(version: str | None) -> str | None:
-    """What is said of a version in a header that no era has; None when one has it."""
+    """The error about an unsupported version header; None if the version is supported."""
     if version is None or version in (*eras.HANDSHAKE_VERSIONS, *eras.STATELESS_VERSIONS):
         return None
     agreed, own = ", ".join(eras.HANDSHAKE_VERSIONS), ", ".join(eras.STATELESS_VERSIONS)
@@ -62,7 +62,7 @@ _VERSION_CHARS = 40
 
 
 def accepted(header: str) -> tuple[bool, bool]:
-    """Whether a client takes JSON, and whether it takes a stream of events."""
+    """Whether a client accepts JSON, and whether it accepts a stream of events."""
     kinds = {kind.partition(";")[0].strip().lower() for kind in header.split(",")}
     takes_all = "*/*" in kinds
     takes_json = takes_all or not kinds.isdisjoint((JSON, "application/*"))
@@ -81,7 +81,7 @@ STILL_HERE: Final = b": still here\r\n\r\n"
 def contradiction(
     message: Request | Notification, headers: Mapping[str, str], names: Iterable[str]
 ) -> Answer | None:
-    """What is answered to a message of 2026-07-28 whose headers say something else; None when they agree.
+    """The error for a message of 2026-07-28 that contradicts its headers; None if they agree.
 
     Args:
         message: The body.
@@ -123,7 +123,7 @@ def _unsupported(version: str | None) -> Answer:
 
 
 def _decoded(value: str | None) -> str | None:
-    """A header's value; what a header cannot carry travels in base64. None for what is not that."""
+    """The value of a header, which may be base64; None if that is invalid."""
     match = None if value is None else _ENCODED.fullmatch(value)
     if match is None:
         return value

@@ -20,7 +20,7 @@ Id: TypeAlias = int | str
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What wants an answer."""
+    """A message that requires an answer."""
 
     id: Id
     method: str
@@ -28,7 +28,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Notification(msgspec.Struct, frozen=True):
-    """What wants none."""
+    """A message without an answer."""
 
     method: str
     params: dict[str, Any] | None = None
@@ -39,7 +39,7 @@ class Unasked(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Why there is no result."""
+    """The error of an answer."""
 
     code: int
     message: str
@@ -47,7 +47,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A result or a failure, for a request whose id may not be known."""
+    """A result or an error, for a request whose id may be unknown."""
 
     id: Id | None
     result: dict[str, Any] | None = None
@@ -58,7 +58,7 @@ Message: TypeAlias = Request | Notification | Unasked
 
 
 class _Wire(msgspec.Struct):
-    """Any message, as far as its form is checked by msgspec."""
+    """The form of any message, as far as msgspec checks it."""
 
     jsonrpc: Literal["2.0"]
     id: int | str | UnsetType = UNSET
@@ -72,7 +72,7 @@ _DECODER: Final = msgspec.json.Decoder(_Wire)
 
 
 def decode(data: bytes, most: int) -> Message | Answer:
-    """The message in `data`, or what is answered to something that is not one.
+    """The message in `data`, or the answer to invalid data.
 
     Bytes that are not UTF-8 and halves of surrogate pairs are kept as characters
     that no file name has: the tool then says what is wrong with its argument.
@@ -107,7 +107,7 @@ def _message(wire: _Wire) -> Message | None:
 
 
 def _lenient(value: object) -> Message | Answer:
-    """A decoded value as a message, if it is one in spite of its odd characters."""
+    """A message from a decoded value, in spite of unusual characters."""
     if isinstance(value, list):
         words = "Batches are not taken: the protocol has had none since 2025-06-18. Send the messages singly"
         return refusal(None, eras.INVALID_REQUEST, words)
@@ -133,12 +133,12 @@ def _is_id(value: object) -> TypeGuard[Id]:
 
 
 def halves(text: str) -> bool:
-    """Whether it holds halves of surrogate pairs, which no answer can repeat."""
+    """Whether a text has halves of surrogate pairs, which an answer cannot repeat."""
     return text != text.encode("utf-8", "replace").decode()
 
 
 def refusal(request_id: Id | None, code: int, message: str, data: object = None) -> Answer:
-    """A failure as an answer."""
+    """An answer with an error."""
     return Answer(request_id, failure=Failure(code, message, data))
 
 
@@ -146,7 +146,7 @@ _ENCODER: Final = msgspec.json.Encoder()
 
 
 def encode(answer: Answer) -> bytes:
-    """The bytes of an answer, without a line feed in them; another failure when JSON cannot carry it.
+    """The bytes of an answer, without line feeds; an error answer if JSON cannot represent it.
 
     A refusal that repeats half of a surrogate pair, which only its client can have sent, says "?" for it.
     """
@@ -184,7 +184,7 @@ def notification(method: str, params: dict[str, Any]) -> bytes:
 
 
 class Refusal(Exception):
-    """What performing a request raises when there is no result: the failure that is answered."""
+    """Raised when a call fails; becomes the error of its answer."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)

@@ -61,7 +61,7 @@ _CALL_BEHIND = re.compile(r"[ \t]*\([^;\n]*\Z")
 
 @final
 class CountedText:
-    """A text in which words are looked for. Places count its characters from 0."""
+    """A text in which words are looked up. Places are character positions from 0."""
 
     __slots__ = ("_added", "_folded", "_low", "_places", "size")
 
@@ -89,7 +89,7 @@ class CountedText:
         return places
 
     def most(self, terms: Sequence[Term]) -> tuple[int, ...]:
-        """For each term how many words with its stem there are at most; 0 just where there is none.
+        """For each term an upper bound of its occurrences; 0 only if there is none.
 
         The words behind the first one are not examined, so that common ones cost nothing.
         """
@@ -115,7 +115,7 @@ class CountedText:
         return 0
 
     def pairs(self, first: Term, second: Term, most: int) -> list[int]:
-        """The places of the first term where the second follows at once."""
+        """The places of the first term that are followed directly by the second."""
         behind = self.places(second, most)
         if not behind:
             return []
@@ -128,7 +128,7 @@ class CountedText:
         return together
 
     def defines(self, name: str) -> bool:
-        """Whether a line looks as if it defined the name; what a grammar says is surer."""
+        """Whether a line looks like a definition of the name; a grammar knows better."""
         folded, name = self._folded, fold(spelled_out(name)[0])
         at = folded.find(name)
         for _ in range(COUNTED):
@@ -225,5 +225,5 @@ def _defining(before: str, behind: str) -> bool:
 
 
 def pairs_of(query: Query) -> list[tuple[Term, Term]]:
-    """Words that stand next to each other in the question."""
+    """The pairs of adjacent words in the question."""
     return list(zip(query.terms, query.terms[1:], strict=False))

@@ -11,7 +11,7 @@ from readroom.ranking.score import Candidate, Scale
 
 
 def points_of_lines(scale: Scale, candidate: Candidate, part: TextPart) -> list[float]:
-    """For each line of a part the points of the words in it, each word once."""
+    """The points of each line of a part for the words in it, each word once."""
     starts, above = candidate.starts, part.first - 1
     points = [0.0] * (part.last - above)
     for term, weight in zip(scale.query.terms, scale.terms, strict=True):
@@ -24,7 +24,7 @@ def points_of_lines(scale: Scale, candidate: Candidate, part: TextPart) -> list[
 
 
 def best_run(points: Sequence[float], costs: Sequence[int], room: int) -> range:
-    """The neighbouring lines that hold most points and cost no more than there is room for, at least one.
+    """The run of adjacent lines with the most points within `room`; at least one line.
 
     Of equal ones the first; what room its first and last lines with points leave is for those around them.
     """
@@ -41,7 +41,7 @@ def best_run(points: Sequence[float], costs: Sequence[int], room: int) -> range:
 
 
 def _widened(run: range, costs: Sequence[int], room: int) -> range:
-    """The run with as many lines behind and before it, in turns, as there is room for."""
+    """The run extended at both ends, alternately, while there is room."""
     first, behind = run.start, run.stop
     room -= sum(costs[first:behind])
     while True:

@@ -24,13 +24,13 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def names_of(path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words of the folders of a path, and of the name without its endings."""
+    """The words of the folders of a path, and of the name without its suffixes."""
     folder, _, name = path.rpartition("/")
     return words_of(folder), words_of(name[:1] + name[1:].partition(".")[0])
 
 
 def likeness(term: Term, words: Sequence[str]) -> float:
-    """1 for one of the words, or two in one, INSIDE for what is within one or begins with one, else 0."""
+    """1 for a whole word, or one written as two; INSIDE for a part or a beginning of a word; else 0."""
     best = 0.0
     for word in words:
         if term.is_stem_of(word):
@@ -44,7 +44,7 @@ def likeness(term: Term, words: Sequence[str]) -> float:
 
 
 class NameHints:
-    """Says at once of most paths that nothing of the question is in their names."""
+    """Quickly rules out paths whose names have no word of the question."""
 
     __slots__ = ("_any",)
 
@@ -56,7 +56,7 @@ class NameHints:
         self._any = re.compile("|".join(map(re.escape, sorted(keys))))
 
     def may_hold(self, path: str) -> bool:
-        """Whether a word of the question can be in the names of a path."""
+        """Whether the names of a path may have a word of the question."""
         return self._any.search(_run_together(path)) is not None
 
 
@@ -65,19 +65,19 @@ def _run_together(name: str) -> str:
 
 
 def in_names(path: str, query: Query) -> bool:
-    """Whether a word of the question is in the names of a path."""
+    """Whether the names of a path have a word of the question."""
     folder, name = names_of(path)
     return any(likeness(term, name) or likeness(term, folder) for term in query.terms)
 
 
 def is_spelled_out(path: str, query: Query) -> bool:
-    """Whether the question has the name of a file together with that of its folder."""
+    """Whether the question names the file together with its folder."""
     parts = tuple(path.lower().split("/")[-2:])
     return any(parts == asked[-2:] for asked in query.paths)
 
 
 def covered(path: str, query: Query) -> float:
-    """The share of the words of a file's name that the question asks for."""
+    """The share of the words in a file's name that the question asks for."""
     words = names_of(path)[1]
     asked_for = sum(1 for word in words if any(term.is_stem_of(word) for term in query.terms))
     return asked_for / len(words) if words else 0.0

@@ -25,7 +25,7 @@ _GLANCED, _NAMED, _EXACT = range(3)
 
 @final
 class BestFirst:
-    """The files of one question in order. `len` is how many there are."""
+    """The files for one question, best first. `len` is their number."""
 
     def __init__(self, scale: Scale, glimpses: Sequence[Glimpse], examine: Examine) -> None:
         self._scale = scale
@@ -46,23 +46,23 @@ class BestFirst:
         return len(self._ranked) + len(self._left)
 
     def first(self, count: int) -> Sequence[RankedFile]:
-        """The best files, so many or all."""
+        """The first `count` files, or all."""
         while len(self._ranked) < count and self._left:
             self._advance()
         return self._ranked[:count]
 
     def at(self, position: int) -> RankedFile | None:
-        """The file at a position from 0; None behind the last."""
+        """The file at a position from 0; None past the end."""
         while len(self._ranked) <= position and self._left:
             self._advance()
         return self._ranked[position] if position < len(self._ranked) else None
 
     def explain(self, file: RankedFile) -> list[Why]:
-        """What counted for a file, most first."""
+        """The reasons for a file's score, the strongest first."""
         return scoring.explain_file(self._scale, file, self._older)
 
     def _advance(self) -> None:
-        """Examine what may be the best of those that are left, or take it when that is certain."""
+        """Examine the most promising file more closely, or move it to the result."""
         _, path, step, best = self._left[0]
         if isinstance(best, RankedFile):
             heapq.heappop(self._left)

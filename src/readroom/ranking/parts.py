@@ -56,7 +56,7 @@ class TextPart(Struct, frozen=True):
 
 
 def cut(lines: Sequence[str], items: Sequence[Item]) -> list[TextPart]:
-    """The parts of a text.
+    """Split a text into parts.
 
     Args:
         lines: All of its lines, without their ends.
@@ -72,7 +72,7 @@ def cut(lines: Sequence[str], items: Sequence[Item]) -> list[TextPart]:
 
 
 def cut_rows(lines: Sequence[str]) -> list[TextPart]:
-    """The parts of a log or a table: each line says something of its own, and few belong together."""
+    """Split a log or table into parts of a few lines."""
     firsts = range(1, len(lines) + 1, ROW_LINES)
     windows = ((first, min(first + ROW_LINES - 1, len(lines))) for first in firsts)
     return [TextPart(first, last) for first, last in windows if any(map(str.strip, lines[first - 1 : last]))]
@@ -124,7 +124,7 @@ def _pieces(
     names: tuple[str, ...],
     signatures: tuple[tuple[int, str], ...],
 ) -> Iterator[TextPart]:
-    """Lines without definitions of their own, in pieces that are short enough."""
+    """Lines without definitions of their own, split into short pieces."""
     while first <= last and not lines[first - 1].strip():
         first += 1
     while last >= first and not lines[last - 1].strip():
@@ -151,7 +151,7 @@ def _piece(
 
 
 def _breath(lines: Sequence[str], first: int) -> int:
-    """The last line of the piece that begins with line `first`."""
+    """The last line of the piece that begins at line `first`."""
     best, indent = first + PART_LINES - 1, None
     for number in range(first + _LEAST_LINES, first + PART_LINES):
         line = lines[number - 1]

@@ -68,7 +68,7 @@ _PIECE_LETTERS = 3
 
 
 class Term(Struct, frozen=True):
-    """One word to look for.
+    """A word to look for.
 
     Attributes:
         stem: What the words that count have as their stem.
@@ -85,13 +85,13 @@ class Term(Struct, frozen=True):
     anywhere: bool = False
 
     def is_stem_of(self, word: str) -> bool:
-        """Whether a sub-word, in small letters, is one of those that count."""
+        """Whether a sub-word in lower case counts as an occurrence."""
         # To stem a word takes a tenth of a millisecond, and few begin alike.
         return word == self.stem or (word.startswith(self.key) and stem(word) == self.stem)
 
 
 class Query(Struct, frozen=True):
-    """What a question asks for.
+    """A parsed question.
 
     Attributes:
         text: The question.
@@ -112,7 +112,7 @@ class Query(Struct, frozen=True):
     paths: frozenset[tuple[str, ...]] = frozenset()
 
     def asks_for(self, *words: str) -> bool:
-        """Whether one of the stems is among its own."""
+        """Whether the question has one of these stems."""
         return any(term.stem in words for term in self.terms)
 
 
@@ -125,7 +125,7 @@ def term_of(word: str, weight: float = 1.0) -> Term:
 
 
 def parse(text: str) -> Query:
-    """The terms of a question; none when there is no letter or digit in it."""
+    """Parse a question; it has no terms if it has no letters or digits."""
     first = text.strip().partition("\n")[0]
     text, often = _unlike_others(text)
     words = Counter(_asked(text))
@@ -151,7 +151,7 @@ def parse(text: str) -> Query:
 
 
 def _whole(names: Sequence[str], first: str, known: Set[str]) -> list[Term]:
-    """Terms for whole names: `MAX_TURNS` is rarer than its words, and where it stands is what is meant."""
+    """Terms for whole names: `MAX_TURNS` is rarer than its words, and more specific."""
     keys = {plain(name): 1.0 if name in first else _LATER_WEIGHT for name in names}
     return [Term(key, key, key, weight, anywhere=True) for key, weight in keys.items() if key not in known]
 
@@ -184,7 +184,7 @@ def _is_letter(word: str) -> bool:
 
 
 def _unlike_others(text: str) -> tuple[str, str]:
-    """Of a long question the lines that fewest others are like, in order, and one of each frequent sort."""
+    """The most unusual lines of a long question, in order, with one of each frequent kind."""
     if len(text) <= MAX_CHARS:
         return text, ""
     if len(text) > _READ_CHARS:
@@ -204,14 +204,14 @@ def _unlike_others(text: str) -> tuple[str, str]:
 
 
 def _symbol(text: str) -> tuple[str, ...]:
-    """The parts of the one name that a text is; none when it is more, or something else."""
+    """The parts of the only name in a text; none if it has more than that."""
     if not _SYMBOL.fullmatch(text):
         return ()
     return tuple(part for part in _SEPARATOR.split(text.strip("@#$!?()~")) if part)
 
 
 def _most_telling(terms: Sequence[Term], common: Set[str]) -> list[Term]:
-    """The words of a long question worth looking for: those of its title, then the longest, in order.
+    """The words of a long question to look for: those of its title, then the longest, in order.
 
     What is `common` to the lines of a log, and its numbers, tell less than any word.
     """
@@ -224,7 +224,7 @@ def _most_telling(terms: Sequence[Term], common: Set[str]) -> list[Term]:
 
 
 def _is_compound(name: str) -> bool:
-    """Whether a word is put together as names in programs are: `max_size`, `maxSize`, not `Size`."""
+    """Whether a word is compound, such as `max_size` or `maxSize`, but not `Size`."""
     folded = fold(name)
     bumps = any(first.islower() and second.isupper() for first, second in pairwise(folded))
     return bumps or "_" in name.strip("_")

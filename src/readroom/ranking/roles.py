@@ -15,7 +15,7 @@ from readroom.ranking.query import Query
 
 
 class Role(StrEnum):
-    """Why a file comes behind others."""
+    """A reason to rank a file after others."""
 
     TEST = "test"
     EXAMPLE = "example"
@@ -141,7 +141,7 @@ def roles(path: str, query: Query, older: Callable[[str], bool], *, dense: bool 
 
 
 def are_tests(names: Sequence[str], query: Query) -> bool:
-    """Whether qualified names, the outermost first, say of a definition that it tests others beside it.
+    """Whether qualified names, the outermost first, suggest that a definition is a test.
 
     As Rust has them, `mod tests` in the very file; a question may ask for them.
     """
@@ -155,7 +155,7 @@ _TEST_MODULES = frozenset({"test", "tests"})
 
 
 def older_versions(paths: Iterable[str]) -> Callable[[str], bool]:
-    """Says of a path whether it lies in a folder like `v1` beside a later one, or beside what replaced it.
+    """A predicate for paths in a folder like `v1` that a later version, or its parent, replaces.
 
     A folder is replaced by the one around it when that has files of the same names: `pkg/v1/main.py` and
     `pkg/main.py`.

@@ -89,7 +89,7 @@ Documents and settings can be what is meant; licences hardly ever are."""
 
 
 class Why(Struct, frozen=True):
-    """One thing that counted, and how many points it gave; `factor` for what multiplies the rest."""
+    """A reason for a score, and its points; with `factor`, a multiplier for the rest."""
 
     what: str
     points: float
@@ -97,7 +97,7 @@ class Why(Struct, frozen=True):
 
 
 class Glimpse(Struct, frozen=True, gc=False):
-    """What a first look at a file tells: which words are in it, and how good it can be at best.
+    """The result of a first look at a file: which words it has, and an upper bound of its score.
 
     Attributes:
         path: Relative to the root.
@@ -119,7 +119,7 @@ class Glimpse(Struct, frozen=True, gc=False):
 
 
 class Counted(Struct, frozen=True):
-    """What ranking knows of a file before it is taken apart.
+    """What is counted in a file before it is split.
 
     Attributes:
         path: Relative to the root.
@@ -141,7 +141,7 @@ class Counted(Struct, frozen=True):
 
 
 class RankedFile(Struct, frozen=True):
-    """A file with its score; `factor` is that of its roles."""
+    """A file with its score; `factor` is the factor of its roles."""
 
     path: str
     score: float
@@ -150,7 +150,7 @@ class RankedFile(Struct, frozen=True):
 
 
 class RankedPart(Struct, frozen=True):
-    """A part of a file with its score; `own` without what comes from the file.
+    """A part with its score; `own` is the score without the file's contribution.
 
     `minor` are line and signature of the fields, constants and inner functions in it that are asked for;
     `defines` says whether it is of the definition of the symbol that is asked for.
@@ -166,7 +166,7 @@ class RankedPart(Struct, frozen=True):
 
 
 class Candidate(Struct, frozen=True):
-    """A file that was taken apart: `starts` are the places where its lines begin, and its end."""
+    """A file split into parts; `starts` are the positions where its lines begin, and its end."""
 
     file: RankedFile
     text: CountedText
@@ -175,7 +175,7 @@ class Candidate(Struct, frozen=True):
 
 
 def glance(query: Query, hints: NameHints, path: str, place: str, text: CountedText) -> Glimpse | None:
-    """What a first look at a file tells; None when nothing in it or its name is asked for."""
+    """A first look at a file; None if neither its text nor its name has a word of the question."""
     most = text.most(query.terms)
     named = hints.may_hold(place)
     if any(most):
@@ -187,21 +187,21 @@ def glance(query: Query, hints: NameHints, path: str, place: str, text: CountedT
 
 
 def count(query: Query, glimpse: Glimpse, text: CountedText) -> Counted:
-    """What there is of the question in a text."""
+    """Count the words of the question in a text."""
     counts = tuple([len(text.places(term, COUNTED)) for term in query.terms])
     pairs = tuple([len(text.pairs(first, second, COUNTED)) for first, second in pairs_of(query)])
     return Counted(glimpse.path, glimpse.place, text.size, counts, pairs, glimpse.defined, glimpse.dense)
 
 
 class Scale:
-    """How rare each word is in the files that were looked at, and how long they are.
+    """How rare each word is in the files that were looked at, and how long these are.
 
     A pair is as rare as the rarer of its words: to count pairs in every file would cost as much as all
     the rest, and the order of the answers is not better for it.
     """
 
     def __init__(self, query: Query, glimpses: Sequence[Glimpse], files: int, size: int) -> None:
-        """Take the measure.
+        """Compute the scale from the files.
 
         Args:
             query: The question.
@@ -222,7 +222,7 @@ class Scale:
 
     @classmethod
     def within(cls, query: Query, candidate: Candidate) -> Scale:
-        """The measure of one text alone: how rare each word is in its parts."""
+        """The scale of a single text: how rare each word is in its parts."""
         counts, _ = _counts(query, candidate)
         return cls(
             query, [Glimpse("", "", 0, times) for times in counts], len(candidate.parts), candidate.starts[-1]
@@ -233,18 +233,18 @@ class Scale:
 
 
 def best_possible(scale: Scale, glimpse: Glimpse) -> float:
-    """A score that a file with nothing in its names cannot pass, whatever is found in it."""
+    """An upper bound of the score of a file without matching names."""
     return math.fsum(_possible_points(scale, glimpse))
 
 
 def best_named(scale: Scale, glimpse: Glimpse, older: Callable[[str], bool]) -> float:
-    """A score that a file cannot pass, whatever is found in its text; what its names say is in it."""
+    """An upper bound of a file's score that includes its names."""
     names = (why.points for why in _name_points(scale, glimpse.place))
     return _in_all([*_possible_points(scale, glimpse), *names], scale, glimpse, older)[0]
 
 
 def rank(scale: Scale, counted: Counted, older: Callable[[str], bool]) -> RankedFile:
-    """The file with its score."""
+    """Compute the score of a file."""
     points = [why.points for why in _file_points(scale, counted)]
     score, factor = _in_all(points, scale, counted, older)
     return RankedFile(counted.path, score, factor, counted)
@@ -304,7 +304,7 @@ def _name_points(scale: Scale, place: str) -> list[Why]:
 
 
 def explain_file(scale: Scale, file: RankedFile, older: Callable[[str], bool]) -> list[Why]:
-    """What counted for a file, most first."""
+    """The reasons for a file's score, the strongest first."""
     place = file.counted.place
     whys = sorted(_file_points(scale, file.counted), key=lambda why: (-why.points, why.what))
     share = covered(place, scale.query)
@@ -315,7 +315,7 @@ def explain_file(scale: Scale, file: RankedFile, older: Callable[[str], bool]) -
 
 
 def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart]:
-    """The parts of files in which something of the question stands, best first."""
+    """The parts of files that have a word of the question, best first."""
     sizes = [_size(scored, part) for scored in candidates for part in scored.parts]
     mean = max(sum(sizes) / max(len(sizes), 1), 1.0)
     names = _NameLikeness(scale.query)
@@ -324,7 +324,7 @@ def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart
 
 
 def most_promising(scale: Scale, candidates: Sequence[Candidate]) -> list[str]:
-    """Their paths, those first that seem to define a name that is asked for, then by their best parts."""
+    """The paths of files, first those that seem to define the symbol, then by their best parts."""
     defining = [candidate.file.path for candidate in candidates if candidate.file.counted.defined]
     # By what each part says itself: what is beside it depends on where lines happen to be cut.
     parts = sorted(rank_parts(scale, candidates), key=lambda part: (-part.own, part.path, part.part.first))
@@ -332,7 +332,7 @@ def most_promising(scale: Scale, candidates: Sequence[Candidate]) -> list[str]:
 
 
 def rank_with_parts(files: Sequence[RankedFile], parts: Sequence[RankedPart]) -> list[RankedFile]:
-    """The files in the order that their best parts make of it."""
+    """The files in the order of their best parts."""
     best: dict[str, float] = {}
     for part in parts:
         best[part.path] = max(best.get(part.path, 0.0), part.own)
@@ -341,14 +341,14 @@ def rank_with_parts(files: Sequence[RankedFile], parts: Sequence[RankedPart]) ->
 
 
 class _NameLikeness:
-    """How much the names of definitions are like each term; most names stand around many parts."""
+    """How similar names of definitions are to each term; cached, since names enclose many parts."""
 
     def __init__(self, query: Query) -> None:
         self._terms = query.terms
         self._known: dict[str, list[float]] = {}
 
     def likenesses(self, name: str) -> list[float]:
-        """For each term, how much the name is like it."""
+        """For each term, how similar the name is to it."""
         values = self._known.get(name)
         if values is None:
             words = words_of(name)
@@ -356,7 +356,7 @@ class _NameLikeness:
         return values
 
     def counts(self, names: Sequence[str]) -> list[float]:
-        """For each term, how many occurrences the qualified name of a part stands for."""
+        """For each term, how many occurrences the qualified name of a part counts for."""
         if not names:
             return [0.0] * len(self._terms)
         counts = [OWN_NAME * like for like in self.likenesses(names[-1])]
@@ -391,7 +391,7 @@ def _parts_of(scale: Scale, names: _NameLikeness, candidate: Candidate, mean: fl
 def _scored_alone(
     scale: Scale, names: _NameLikeness, candidate: Candidate, mean: float
 ) -> Iterator[tuple[float, Sequence[Why]]]:
-    """For each part what its own words and names give, and why; nothing where none is asked for."""
+    """For each part the score of its own words and names, and the reasons."""
     counts, pairs = _counts(scale.query, candidate)
     # Tests in the very file that they test come behind the rest of it; in a file of tests, all are alike.
     is_apart = candidate.file.factor <= FACTORS[Role.TEST]
@@ -427,7 +427,7 @@ def _places_in_definition(parts: Sequence[TextPart], query: Query) -> list[int |
 
 
 def _counts(query: Query, candidate: Candidate) -> tuple[list[list[int]], list[list[int]]]:
-    """How often each term, and each pair of neighbours, stands in each part."""
+    """How often each term, and each pair of adjacent terms, occurs in each part."""
     firsts = [candidate.starts[part.first - 1] for part in candidate.parts]
     neighbours = pairs_of(query)
     counts = [[0] * len(query.terms) for _ in candidate.parts]
@@ -440,7 +440,7 @@ def _counts(query: Query, candidate: Candidate) -> tuple[list[list[int]], list[l
 
 
 def _spread(places: Sequence[int], firsts: Sequence[int], counts: Sequence[list[int]], at: int) -> None:
-    """Count each place in the part that it lies in."""
+    """Count each place in the part that it is in."""
     for place in places:
         part = bisect_right(firsts, place) - 1
         if part >= 0:
@@ -481,7 +481,7 @@ def _asked_for(part: TextPart, query: Query) -> str | None:
 
 
 def _minor_asked_for(part: TextPart, query: Query) -> list[tuple[int, str]]:
-    """Line and signature of the fields, constants and inner functions in a part that are the symbol."""
+    """The fields, constants and inner functions in a part that are the symbol, with their lines."""
     if not query.symbol:
         return []
     last = len(query.symbol)

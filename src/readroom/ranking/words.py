@@ -40,7 +40,7 @@ _CYRILLIC = ("Ѐ", "ӿ")
 
 
 def is_unspaced(letter: str) -> bool:
-    """Whether the script of a letter puts no blanks between words, or not between all."""
+    """Whether the script of a letter separates words without spaces, at least some of them."""
     code = ord(letter)
     return code >= _UNSPACED[0][0] and any(first <= code <= last for first, last in _UNSPACED)
 
@@ -59,7 +59,7 @@ _CORE_LETTERS = 3
 
 
 def attached(word: str) -> int:
-    """How many of the first letters of a word may be an article or a preposition; 0 in most scripts."""
+    """How many of a word's first letters may be an article or preposition; 0 in most scripts."""
     code = ord(word[0])
     for first, last, pattern in _ATTACHED:
         if first <= code <= last:
@@ -69,12 +69,12 @@ def attached(word: str) -> int:
 
 
 def may_be_attached_to(letter: str) -> bool:
-    """Whether letters before a word that begins so may be no part of it."""
+    """Whether letters before a word with this first letter may be attached to it."""
     return _ATTACHED[0][0] <= ord(letter) <= _ATTACHED[-1][1]
 
 
 def is_attached(folded: str, at: int) -> bool:
-    """Whether all letters before a place, back to the beginning of their word, may be no part of it."""
+    """Whether all letters before a place, back to the start of their word, may be attached."""
     start = at
     while start > 0 and folded[start - 1].isalpha():
         start -= 1
@@ -93,7 +93,7 @@ _SPELLED = re.compile(f"[{''.join(_SPELLED_OUT)}]")
 
 
 def spelled_out(text: str) -> tuple[str, Sequence[int]]:
-    """The text with ligatures as letters, and the places in it of those that it has more, in order."""
+    """The text with ligatures expanded, and the positions of the added letters in it."""
     # Most texts have none, and to look for each takes no time where letters are in one byte.
     if text.isascii() or not any(letter in text for letter in _SPELLED_OUT):
         return text, ()
@@ -142,13 +142,13 @@ def _folded(run: str) -> str:
 
 
 def fold(text: str) -> str:
-    """The text without accents, in as many characters."""
+    """The text without accents, with the same number of characters."""
     # Translating only what is not ASCII is 20 times faster where that is little, and seldom slower.
     return text if text.isascii() else _OTHER.sub(lambda run: _folded(run[0]), text)
 
 
 def lower(folded: str) -> str:
-    """The text in small letters, in as many characters."""
+    """The text in lower case, with the same number of characters."""
     small = folded.lower()
     if small.isascii():
         return small
@@ -157,7 +157,7 @@ def lower(folded: str) -> str:
 
 
 def plain(name: str) -> str:
-    """A name without accents and ligatures, in small letters."""
+    """A name in lower case, without accents and ligatures."""
     return lower(fold(spelled_out(name)[0]))
 
 
@@ -186,7 +186,7 @@ def _stemmer(language: str) -> BaseStemmer:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """The stem of a word in small letters; other scripts than Latin and Cyrillic have none."""
+    """The stem of a lower-case word; unchanged in scripts other than Latin and Cyrillic."""
     if len(word) < _STEMMED_FROM:
         return word
     if word.isascii():
@@ -197,7 +197,7 @@ def stem(word: str) -> str:
 
 
 def sub_word_end(folded: str, at: int) -> int:
-    """Where the sub-word ends that begins at a place of a folded text: `at` where none does.
+    """Where the sub-word that begins at a place of a folded text ends; `at` if none begins there.
 
     The s of `URLs` is not part of it: it is one of many.
     """
@@ -209,7 +209,7 @@ def sub_word_end(folded: str, at: int) -> int:
 
 
 def sub_words(text: str) -> list[str]:
-    """The sub-words of a name or a sentence in order: folded, in small letters, not stemmed."""
+    """The sub-words of a name or sentence in order: folded, in lower case, not stemmed."""
     words: list[str] = []
     folded = fold(spelled_out(text)[0])
     for match in SUB_WORD.finditer(folded):

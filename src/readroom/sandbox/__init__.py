@@ -49,7 +49,7 @@ _INSTALL = (
 
 
 class Private(Struct, frozen=True):
-    """Places of the session: HOME, temporary files of this command, and what is laid on hidden names."""
+    """Private places of the session: HOME, temporary files of a command, and shutters for hidden names."""
 
     home: str
     temporary: str
@@ -88,7 +88,7 @@ class Start(Struct, frozen=True):
 
 
 def available(confinement: Confinement) -> str:
-    """Why this system does not have it; empty when it does."""
+    """Why a confinement is not available; empty if it is."""
     if confinement == "none":
         return ""
     if sys.platform != "linux":
@@ -106,7 +106,7 @@ def available(confinement: Confinement) -> str:
 
 
 def chosen(demand: Demand) -> Confinement:
-    """The confinement that fits what policy demands. Raises NotConfined when there is none."""
+    """The best confinement that policy accepts. Raises NotConfined if there is none."""
     if demand == "none":
         return "none"
     candidates = _CONFINING if demand == "any" else (demand,)

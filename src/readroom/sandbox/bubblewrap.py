@@ -44,7 +44,7 @@ _NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgr
 
 
 class Shutters(Struct, frozen=True):
-    """An empty file and an empty folder that no one may open, to lie on what is hidden.
+    """An empty file and an empty folder without permissions, mounted over hidden names.
 
     `devices` is a folder with devices to lie on those of the system; empty where they may stay.
     """
@@ -56,7 +56,7 @@ class Shutters(Struct, frozen=True):
 
 @functools.cache
 def program() -> tuple[str | None, str]:
-    """Where bubblewrap is and works; or None, and why not."""
+    """The path of a working bubblewrap; or None, and why."""
     path = shutil.which("bwrap", path=_WHERE)
     if path is None:
         return None, "bubblewrap is not installed"
@@ -80,7 +80,7 @@ def program() -> tuple[str | None, str]:
 
 
 def system() -> list[str]:
-    """The system's programs and what they need, read-only; links stay links."""
+    """Options for the system's programs and what they need, read-only; links stay links."""
     options: list[str] = []
     for path in _system_paths():
         target = _link(path)
@@ -97,7 +97,7 @@ def _system_paths() -> list[str]:
 
 
 def _link(path: str) -> str | None:
-    """Where a folder at the top leads that is a link, as /bin on systems of today."""
+    """The target of a top-level folder that is a link, such as /bin on current systems."""
     return os.readlink(path) if os.path.islink(path) and os.path.dirname(path) == "/" else None
 
 
@@ -147,7 +147,7 @@ def _closed_settings() -> tuple[str, ...]:
 
 
 def make_devices(folder: str) -> bool:
-    """Make devices of a command's own, whose modes it may change: user 0 owns those of the system.
+    """Make device files of a command's own, whose modes it may change: user 0 owns the system's.
 
     Whether that was to be done, and could be.
     """

@@ -58,7 +58,7 @@ class Split(Struct, frozen=True):
 
 
 class SandboxView(Struct, frozen=True):
-    """The split folders by path; the root is among them unless it is given as a whole."""
+    """The split folders by path; the root is among them unless it is passed as a whole."""
 
     splits: Mapping[WorkPath, Split]
 
@@ -73,7 +73,7 @@ class SandboxView(Struct, frozen=True):
                 yield from self.walk(join(folder, child.name))
 
     def wholes(self) -> Iterator[WorkPath]:
-        """What is given whole, and nothing above it."""
+        """The topmost folders and files that are passed as a whole."""
         if not self.splits:
             yield ROOT
         for folder, split in self.walk():
@@ -81,12 +81,12 @@ class SandboxView(Struct, frozen=True):
 
     @property
     def limited(self) -> list[WorkPath]:
-        """Split folders: with Landlock nothing can be made or removed directly in them."""
+        """Split folders, in which Landlock cannot allow making or removing names."""
         return [folder for folder, _ in self.walk()]
 
 
 def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> SandboxView:
-    """Walk a workspace.
+    """Walk a workspace to find what a command may access.
 
     Args:
         tools: The guard of the tools: what it denies beyond the other one may be read, not changed.
@@ -209,7 +209,7 @@ class _Look:
             self.linked.add((stat.device, stat.inode))
 
     def _note_below(self, path: WorkPath) -> None:
-        """The files with several names in a denied folder."""
+        """Record the files with several names in a denied folder."""
         self._deadline.check()
         try:
             with self._commands.store.open_folder(path) as opened:

@@ -45,7 +45,7 @@ _ELSEWHERE = (
 
 
 class FolderToken(Struct, frozen=True):
-    """A folder, and the token that opens it. Its `repr` is without the secret."""
+    """The token of a folder. Its `repr` does not show the secret."""
 
     folder: str
     token: str
@@ -56,29 +56,29 @@ class FolderToken(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """Its name in lists, logs and the ledger."""
+        """Its id in lists, logs and the ledger."""
         return token_id(self.token) or ""
 
     def grant(self, workspaces: frozenset[str] | None = None) -> Grant:
-        """What it allows: all of its folder, wherever that is served."""
+        """What it allows: everything in its folder, in whatever workspace that is served."""
         return Grant(self.id, "folder", workspaces, created=self.created)
 
 
 @final
 class FolderTokens:
-    """The tokens of folders below one folder of state. Safe to share between threads and processes."""
+    """The tokens of folders, stored below one state folder. Safe to share between threads and processes."""
 
     def __init__(self, path: str) -> None:
-        """Keep them in the folder `path`, which is made with the first of them."""
+        """Store tokens in the folder `path`, which is made with the first of them."""
         self._path = path
 
     def of(self, folder: str) -> FolderToken | None:
-        """That of a folder, if it has one. Raises BadTokenStore for a file that cannot be trusted."""
+        """The token of a folder, if it has one. Raises BadTokenStore if its file cannot be trusted."""
         with self._below() as below:
             return None if below is None else self._read(below, os.path.realpath(folder))
 
     def state(self, folder: str) -> tuple[int, ...] | None:
-        """What changes when the file of a folder's token does; None when there is none to look at."""
+        """A value that changes whenever the token's file does; None if there is no file."""
         try:
             status = os.lstat(os.path.join(self._path, _name(folder)))
         except OSError:
@@ -87,14 +87,14 @@ class FolderTokens:
         return (*identity, status.st_mtime_ns, status.st_ctime_ns)
 
     def shown(self, folder: str) -> FolderToken:
-        """That of a folder. Raises NoFolderToken or BadTokenStore."""
+        """The token of a folder. Raises NoFolderToken or BadTokenStore."""
         token = self.of(folder)
         if token is None:
             raise NoFolderToken(os.path.realpath(folder))
         return token
 
     def ensured(self, folder: str) -> FolderToken:
-        """That of a folder, made now if it has none. Raises BadTokenStore."""
+        """The token of a folder, made now if it has none. Raises BadTokenStore."""
         token = self.of(folder)
         if token is not None:
             return token
@@ -104,12 +104,12 @@ class FolderTokens:
             return self._read(below, real) or self._write(below, real)
 
     def renewed(self, folder: str) -> FolderToken:
-        """Another one instead of what a folder has, whatever that is. Raises BadTokenStore."""
+        """A new token that replaces the folder's token, if any. Raises BadTokenStore."""
         with self._writing() as below:
             return self._write(below, os.path.realpath(folder))
 
     def all(self) -> list[FolderToken]:
-        """Those that work, oldest first; a file that does not is left out."""
+        """All valid tokens, oldest first; invalid files are left out."""
         tokens = []
         with self._below() as below:
             if below is None:
@@ -134,7 +134,7 @@ class FolderTokens:
 
     @contextmanager
     def _below(self) -> Iterator[int | None]:
-        """The folder of the files, which is ours alone; None while there is none."""
+        """The state folder, opened, which is ours alone; None if it does not exist."""
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             below = os.open(self._path, flags)
@@ -230,10 +230,10 @@ class FolderTokens:
 
 @final
 class Openings:
-    """Which of the served folders a token opens. Used from one thread."""
+    """Finds the served folders that a token opens. Used from one thread."""
 
     def __init__(self, tokens: FolderTokens, served: Mapping[str, str]) -> None:
-        """`served` are the folders by the names of their workspaces."""
+        """`served` maps workspace names to folders."""
         self._tokens = tokens
         self._names: dict[str, set[str]] = {}
         for name, folder in served.items():
@@ -243,7 +243,7 @@ class Openings:
         """By folder, what was read of its file, and the state of that file before."""
 
     def find(self, token: str) -> Grant | None:
-        """What a presented token allows; None for one that no served folder has. Raises BadTokenStore."""
+        """What a presented token allows; None if no served folder has it. Raises BadTokenStore."""
         identifier = token_id(token)
         if identifier is None:
             return None
@@ -256,7 +256,7 @@ class Openings:
         return None
 
     def _of(self, folder: str) -> FolderToken | None:
-        """The token of a folder now: one that is renewed or revoked ends at once, with its file."""
+        """The current token of a folder, so that a renewed or revoked one ends at once."""
         state = self._tokens.state(folder)
         before = self._read.get(folder)
         if before is not None and before[0] == state:
@@ -293,7 +293,7 @@ Auth: TypeAlias = Literal["auto", "required", "open"]
 
 
 class Keys(Struct, frozen=True):
-    """Where the tokens of this account are."""
+    """The tokens of this account."""
 
     made: MadeTokens
     """By `readroom token create`."""
@@ -359,10 +359,10 @@ class Admission(Struct):
 
     @property
     def waits(self) -> bool:
-        """Whether to look for a token may take long."""
+        """Whether looking up a token may take long."""
         return self.keys is not None and self.keys.remote
 
     def find(self, token: str) -> Grant | None:
-        """What a presented token allows, whatever its state; None for one that is not known here."""
+        """What a presented token allows, in any state; None for an unknown token."""
         grant = None if self.keys is None else self.keys.made.find(token)
         return self._openings.find(token) if grant is None and self._openings is not None else grant

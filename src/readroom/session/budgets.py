@@ -44,7 +44,7 @@ are those of the smallest replies of each sort (MIN_REPLY_BYTES of text has abou
 
 
 class BudgetPolicy(Struct, frozen=True):
-    """Budgets in tokens, None for no bound.
+    """Token budgets; None for no limit.
 
     Attributes:
         call: Of one reply.
@@ -67,7 +67,7 @@ class BudgetPolicy(Struct, frozen=True):
 
 
 class Level(IntEnum):
-    """What is still possible, from everything to nothing."""
+    """What is still possible with a budget, from everything to nothing."""
 
     CONTENT = 0
     OUTLINE = 1
@@ -77,7 +77,7 @@ class Level(IntEnum):
 
 
 class Use(Struct, frozen=True):
-    """How far one budget is used.
+    """How much of a budget is used.
 
     Attributes:
         scope: session, token or workspace.
@@ -98,7 +98,7 @@ class Use(Struct, frozen=True):
 
 
 def _level(account: Account, balance: Balance) -> Level:
-    """What an account allows as it is."""
+    """The level that an account allows now."""
     free = account.limit - balance.used - balance.held
     return next(
         (
@@ -111,14 +111,14 @@ def _level(account: Account, balance: Balance) -> Level:
 
 
 def _warned(account: Account, before: int, after: int) -> int:
-    """The highest percentage that was reached with the tokens from `before` to `after`."""
+    """The highest warning percentage that was crossed between two amounts."""
     reached = [at for at in BUDGET_WARNINGS if before * 100 < at * account.limit <= after * 100]
     return max(reached, default=0)
 
 
 @final
 class Reservation:
-    """Tokens set aside for one call. Used by one thread; settle it exactly once."""
+    """Tokens reserved for one call. Used by one thread; settle it exactly once."""
 
     def __init__(self, kept: Accounts, accounts: Sequence[Account], taken: Taken) -> None:
         self._kept = kept
@@ -136,14 +136,14 @@ class Reservation:
         return Use(account.scope, account.limit, balance.used)
 
     def grow(self, amount: int) -> bool:
-        """Set aside more, if every account has it. Raises StateFailed."""
+        """Reserve more, if every account has it. Raises StateFailed."""
         if not self._kept.grow(self._id, self._accounts, self.amount, amount - self.amount):
             return False
         self.amount = amount
         return True
 
     def settle(self, tokens: int) -> tuple[Use, ...]:
-        """Give back what was set aside, and pay what it did cost. How far each budget is used.
+        """Release the reservation and pay the real cost; how much of each budget is used.
 
         Raises:
             StateFailed: It could not be written, and is paid later.
@@ -175,18 +175,18 @@ class BudgetPool:
         self._workspace = as_value(workspace)
 
     def reserve(self, caller: Caller, wanted: int) -> Reservation:
-        """Set aside up to `wanted` tokens; fewer when an account has fewer. Raises StateFailed."""
+        """Reserve up to `wanted` tokens, fewer if an account has fewer. Raises StateFailed."""
         accounts = self._accounts(caller)
         return Reservation(self._kept, accounts, self._kept.take(accounts, wanted))
 
     def used(self, caller: Caller) -> tuple[Use, ...]:
-        """How far the budgets of a caller are used. Raises StateFailed."""
+        """How much of a caller's budgets is used. Raises StateFailed."""
         accounts = self._accounts(caller)
         pairs = zip(accounts, self._kept.balances(accounts), strict=True)
         return tuple(Use(account.scope, account.limit, balance.used) for account, balance in pairs)
 
     def all(self) -> list[tuple[str, Use, Level]]:
-        """Whose each account is, how far it is used and what that leaves possible, the most used first.
+        """All accounts with owner, use and level, the most used first.
 
         Raises:
             StateFailed: They are kept in a database, which cannot be used.
@@ -228,7 +228,7 @@ REASON = "budget"
 
 
 def degraded(request: Request, level: Level) -> Request:
-    """The request that shows as much as a level allows."""
+    """The request reduced to what a level allows."""
     less = BY_REQUEST[type(request)].degraded
     if level is Level.CONTENT or less is None:
         return request
@@ -237,7 +237,7 @@ def degraded(request: Request, level: Level) -> Request:
 
 
 def less_of_read(request: ReadRequest, level: Level) -> ReadRequest:
-    """The outline of the file, and at last a read that shows nothing but counts."""
+    """The outline of the file; at the lowest level a read that shows only counts."""
     return outlined(request) if level is Level.OUTLINE else replace(request, view="text", symbol=None)
 
 
@@ -276,14 +276,14 @@ def outlined(request: ReadRequest) -> ReadRequest:
 
 
 def shows_content(request: Request, level: Level) -> bool:
-    """Whether what it yields at that level is shown as it is."""
+    """Whether the result is shown as it is at that level."""
     if level is Level.CONTENT or BY_REQUEST[type(request)].counted is None:
         return True
     return level is Level.OUTLINE and getattr(request, "view", "") == "outline"
 
 
 def counted(result: Result, request: Request) -> Result:
-    """What shows counts alone of what a request yielded."""
+    """The result reduced to its counts."""
     less = BY_REQUEST[type(request)].counted
     assert less is not None
     counts: Result = function(less)(result, request)
@@ -291,7 +291,7 @@ def counted(result: Result, request: Request) -> Result:
 
 
 def counts_of_read(result: ReadResult, request: ReadRequest) -> ReadResult:
-    """A read without its lines: what the file is, how long, and what would show it."""
+    """A read without its lines: facts about the file, and the request that would show it."""
     if result.not_modified:
         return result
     total = result.total_lines or 0
@@ -321,7 +321,7 @@ COUNTERS: Final = ("estimate", "o200k")
 
 
 def counter(name: str) -> Counter:
-    """The counter of that name. Raises MissingProgram when it needs a package that is not installed."""
+    """The counter of that name. Raises MissingProgram if its package is not installed."""
     if name == "estimate":
         from readroom.text.tokens import estimate
 

@@ -31,7 +31,7 @@ _LINE_BYTES = 64
 
 
 class Shown(Struct, frozen=True):
-    """What a request showed of a text: all of it."""
+    """What a request showed of a text, when that was everything it asked for."""
 
     request: ReadRequest
     cap: Cap
@@ -60,25 +60,25 @@ class ReadText(Struct):
     shown: Shown | None = None
 
     def result(self, request: ReadRequest, cap: Cap) -> ReadResult | None:
-        """What the same request showed of it; None where that has to be found out."""
+        """The result of the same request; None if it has to be computed."""
         shown = self.shown
         same = shown is not None and shown.request == request and shown.cap == cap
         return shown.result if same and shown is not None else None
 
     def show(self, request: ReadRequest, cap: Cap, result: ReadResult) -> None:
-        """Keep what a request shows of it, if that is all."""
+        """Remember the result of a request, if it left nothing out."""
         if not result.omitted and result.lines:
             self.shown = Shown(request, cap, result)
 
 
 def _weight(known: ReadText) -> int:
-    """About what it occupies."""
+    """Its approximate size in memory."""
     text = known.text
     return len(known.data) + 2 * sys.getsizeof(text.whole) + _LINE_BYTES * text.total_lines
 
 
 class TextCache:
-    """Least recently used states by file and hash. Safe to share between threads."""
+    """An LRU cache of file states, by path and hash. Safe to share between threads."""
 
     def __init__(self, max_bytes: int = KEPT_TEXTS_BYTES, max_text_bytes: int = KEPT_TEXT_BYTES) -> None:
         self._max_text_bytes = max_text_bytes
@@ -86,12 +86,12 @@ class TextCache:
         self._read: LruCache[str, ReadText] = LruCache(READ_TEXTS_BYTES, _weight)
 
     def known(self, path: str, data: bytes) -> ReadText | None:
-        """What was found out about the file of that name, if its bytes are the same."""
+        """What is known of a file, if its bytes are the same."""
         text = self._read.get(path)
         return text if text is not None and text.data == data else None
 
     def learn(self, path: str, text: ReadText) -> None:
-        """Keep what was found out, in place of what was known of the file."""
+        """Cache what was found out about a file, keeping its previous state."""
         if not self.wants(len(text.data)):
             return
         before = self._read.get(path)
@@ -104,12 +104,12 @@ class TextCache:
         return size <= self._max_text_bytes
 
     def put(self, path: str, digits: str, data: bytes) -> None:
-        """Keep a state; the least recently used leave when the bound is passed."""
+        """Cache a state of a file."""
         if self.wants(len(data)):
             self._kept.put((path, digits), data)
 
     def find(self, path: str, start: str) -> bytes | None:
-        """The state of a file whose hash begins so, the latest one first."""
+        """A state of a file by the start of its hash, the latest first."""
         read = self._read.get(path)
         if read is not None and read.digits.startswith(start):
             return read.data
@@ -119,7 +119,7 @@ class TextCache:
 
 
 class _Worded(Struct, frozen=True):
-    """How a result was worded."""
+    """A result with its reply."""
 
     result: ReadResult
     cap: Cap
@@ -128,7 +128,7 @@ class _Worded(Struct, frozen=True):
 
 
 class ReplyCache:
-    """Least recently used replies by file, for results that come again. Safe to share between threads."""
+    """An LRU cache of replies by file, for results that come again. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._kept: LruCache[str, _Worded] = LruCache(
@@ -136,7 +136,7 @@ class ReplyCache:
         )
 
     def worded(self, result: ReadResult, cap: Cap, render: Callable[[Result, Cap], Reply]) -> Reply:
-        """The reply for a result: of the very result that was worded before it is the same."""
+        """The reply for a result; cached if it is the very same result as last time."""
         if result.omitted or not result.lines:
             return render(result, cap)
         kept = self._kept.get(result.path)
@@ -150,7 +150,7 @@ class ReplyCache:
 
 
 def _built_once(build: Callable[[], dict[str, Fact]]) -> Callable[[], dict[str, Fact]]:
-    """What builds the facts once and then copies them: each reader may change those of its reply."""
+    """Build the facts once and return copies, because callers may change those of their reply."""
     first = cache(build)
     return lambda: {name: _copied(fact) for name, fact in first().items()}
 
@@ -164,7 +164,7 @@ def _copied(fact: Fact) -> Fact:
 
 
 def _again(reply: Reply) -> Reply:
-    """The same reply to another call: its facts are its own, its tokens need not be counted again."""
+    """The reply for another call: with facts of its own, and the same token counts."""
     copy = replace(reply)
     copy.counted.update(reply.counted)
     return copy
@@ -179,7 +179,7 @@ _ITEM_BYTES = 500
 
 
 class OutlineCache:
-    """Least recently used outlines, by language and hash of the text. Safe to share between threads."""
+    """An LRU cache of outlines, by language and hash of the text. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._kept: LruCache[tuple[str, str, str], Outline] = LruCache(OUTLINE_CACHE_BYTES, _outline_bytes)
@@ -189,7 +189,7 @@ class OutlineCache:
         return self._kept.get((language, encoding, digits))
 
     def put(self, outline: Outline, encoding: str, digits: str) -> None:
-        """Keep an outline; the least recently used leave when the bound is passed."""
+        """Cache an outline."""
         self._kept.put((outline.language, encoding, digits), outline)
 
 

@@ -43,25 +43,25 @@ class ShownLines(Struct, frozen=True):
 
 
 class Seen(Protocol):
-    """What one conversation was shown. Safe to share between threads."""
+    """What a conversation was shown. Safe to share between threads."""
 
     @property
     def epoch(self) -> int:
-        """How often it was compacted so far."""
+        """How often the conversation was compacted."""
 
     def advance(self, epoch: int | None) -> int:
-        """Go on to an epoch, or to the next one; never back. The new epoch."""
+        """Advance to an epoch, or to the next one, never back; returns the new epoch."""
 
     def show(self, path: str, content_hash: str) -> None:
         """Remember that a state of a file was shown."""
 
     def shown(self, path: str, start: str) -> bool:
-        """Whether a state whose hash begins so was shown in this epoch."""
+        """Whether a state whose hash begins with `start` was shown in this epoch."""
 
 
 @final
 class SeenHere:
-    """Kept in the memory of this process; what was shown longest ago is forgotten."""
+    """`Seen` in the memory of this process; the oldest entries are forgotten."""
 
     def __init__(self, max_files: int = SESSION_FILES) -> None:
         self.epoch = 0
@@ -94,35 +94,35 @@ class Session:
     """One conversation. Safe to share between threads."""
 
     def __init__(self, session_id: str, seen: Seen | None = None, *, max_files: int = SESSION_FILES) -> None:
-        """`seen` is what it was shown; None for what this process will remember of it."""
+        """`seen` is what it was shown; None to remember that in this process."""
         self.id = session_id
         self._seen: Seen = seen or SeenHere(max_files)
 
     @property
     def epoch(self) -> int:
-        """How often the conversation was compacted so far. Raises StateFailed."""
+        """How often the conversation was compacted. Raises StateFailed."""
         return self._seen.epoch
 
     def compacted(self) -> int:
-        """The conversation was shortened: nothing shown before counts as seen. The new epoch."""
+        """Record that the conversation was shortened, so nothing counts as seen; returns the new epoch."""
         return self._seen.advance(None)
 
     def reached(self, epoch: int) -> None:
-        """The host counts compactions itself and is at that one; an earlier one changes nothing."""
+        """Record the host's own count of compactions; an earlier one changes nothing."""
         if epoch > self.epoch:
             self._seen.advance(epoch)
 
     def show(self, span: ShownLines) -> None:
-        """Remember what a reply shows; the files shown longest ago are forgotten."""
+        """Remember what a reply shows."""
         if span.content_hash is not None:
             self._seen.show(span.path, span.content_hash.removeprefix(_KIND).lower())
 
     def outline(self, path: str) -> None:
-        """Remember that a reply has the outline of that file, or of what it does not show of it."""
+        """Remember that a reply has an outline of that file."""
         self._seen.show(path, OUTLINE)
 
     def has_in_view(self, path: str, content_hash: str) -> bool:
-        """Whether that state of the file was shown since the last compaction; a start of its hash will do."""
+        """Whether that state of the file was shown since the last compaction; a hash prefix will do."""
         return self._seen.shown(path, content_hash.removeprefix(_KIND).lower())
 
     def believed(self, request: ReadRequest) -> ReadRequest:
@@ -137,7 +137,7 @@ class Session:
         return replace(request, known_hash=None)
 
     def outlined_once(self, request: ReadRequest) -> ReadRequest:
-        """The request without an outline beside its lines where the reader has that file's in view.
+        """The request without an outline beside its lines, if the reader still has that outline.
 
         Where a contract says how much that outline takes, it belongs to each of its replies.
         """
@@ -153,12 +153,12 @@ class Sessions:
     """The conversations of one workspace, by their ids. Safe to share between threads."""
 
     def __init__(self, max_sessions: int = SESSIONS, shared: Callable[[str], Seen] | None = None) -> None:
-        """`shared` says what a conversation was shown by any process; None for this one alone."""
+        """`shared` returns what all processes showed to a conversation; None for this process alone."""
         self._kept: LruCache[str, Session] = LruCache(max_sessions)
         self._shared = shared
 
     def of(self, session_id: str) -> Session:
-        """The conversation of that id, begun if it is new; the one unused for longest is forgotten."""
+        """The conversation of that id, created if new; the least recently used one is forgotten."""
         # Conversations without a name have nothing in common that could be shared.
         if self._shared is not None and session_id:
             return Session(session_id, self._shared(session_id))
@@ -171,7 +171,7 @@ class Sessions:
 
 
 def shown_by(result: Result) -> Sequence[ShownLines]:
-    """The spans that a reply for `result` shows, at most SHOWN_SPANS; names of listings do not count."""
+    """The lines that a reply for `result` shows, at most SHOWN_SPANS entries; listings show none."""
     name = BY_RESULT[type(result)].shown
     if name is None:
         return ()
@@ -180,7 +180,7 @@ def shown_by(result: Result) -> Sequence[ShownLines]:
 
 
 def shown_by_read(result: ReadResult) -> Sequence[ShownLines]:
-    """The lines; of a document or an image that it was shown."""
+    """The lines; for a document or image only that it was shown."""
     if result.not_modified:
         return ()
     if result.document is not None or result.image is not None:
@@ -191,22 +191,22 @@ def shown_by_read(result: ReadResult) -> Sequence[ShownLines]:
 
 
 def shown_by_bytes(result: BytesResult) -> Sequence[ShownLines]:
-    """That bytes of the file went out."""
+    """Only that bytes of the file were sent."""
     return (ShownLines(result.path, None),)
 
 
 def shown_by_change(result: EditResult | WriteResult) -> Sequence[ShownLines]:
-    """Of a change the caller sees its own text; the hash is what a later edit has to name."""
+    """The file with its new hash, which a later edit has to name."""
     return (ShownLines(result.path, result.content_hash),)
 
 
 def shown_by_edit_files(result: EditFilesResult) -> Sequence[ShownLines]:
-    """As of one change, for each file."""
+    """The same for each file."""
     return [ShownLines(file.path, file.content_hash) for file in result.files]
 
 
 def shown_by_run(result: RunResult) -> Sequence[ShownLines]:
-    """The shown lines of its outputs."""
+    """The shown lines of the outputs."""
     return [
         ShownLines(output.path, None, output.lines[0].number, output.lines[-1].number)
         for output in result.outputs
@@ -215,7 +215,7 @@ def shown_by_run(result: RunResult) -> Sequence[ShownLines]:
 
 
 def shown_by_find(result: FindResult) -> Sequence[ShownLines]:
-    """Whole passages, with the hash of the file; of a document that it was shown."""
+    """Whole passages, with the hash of the file; for a document only that it was shown."""
     if result.request.output != "passages":
         return ()
     spans = [
@@ -229,7 +229,7 @@ def shown_by_find(result: FindResult) -> Sequence[ShownLines]:
 
 
 def shown_by_grep(result: GrepResult) -> Sequence[ShownLines]:
-    """Runs of shown lines; previews are parts of lines, and the hash of a searched file is not known."""
+    """Runs of shown lines, without a hash, which a search does not know."""
     spans: list[ShownLines] = []
     for file in result.files:
         first = last = 0

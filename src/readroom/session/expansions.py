@@ -49,17 +49,17 @@ _PLACES = ("/var/tmp",)
 
 @final
 class TempSpool:
-    """A file of this process alone; written by one thread, read by any."""
+    """A private temporary file, written by one thread and read by any."""
 
     def __init__(self) -> None:
-        """Make one. Raises OSError."""
+        """Create the file. Raises OSError."""
         self._fd = _nameless()
         self.size = 0
         # A reader that still has it when the cache lets go of it keeps it open.
         weakref.finalize(self, os.close, self._fd)
 
     def append(self, data: bytes | memoryview) -> None:
-        """Add bytes at the end. Raises OSError, such as for a full disk, with nothing added."""
+        """Append bytes. Raises OSError, for example for a full disk, with nothing appended."""
         done = 0
         while done < len(data):
             done += os.pwrite(self._fd, data[done:], self.size + done)
@@ -74,7 +74,7 @@ class TempSpool:
         return os.preadv(self._fd, [buffer], offset)
 
     def descriptor(self) -> int:
-        """A descriptor with a position of its own where the system has such; the caller closes it."""
+        """A descriptor, with its own position where the system allows; the caller closes it."""
         if sys.platform == "linux":
             with contextlib.suppress(OSError):
                 return os.open(f"/proc/self/fd/{self._fd}", os.O_RDONLY | os.O_CLOEXEC)
@@ -99,7 +99,7 @@ _Key: TypeAlias = tuple[Version, WorkPath]
 
 @final
 class Expansion:
-    """The content of one state of a compressed file, as far as it was expanded.
+    """The content of one state of a compressed file, as far as it is expanded.
 
     Attributes:
         consumed: Bytes of the compressed file that were read.
@@ -109,7 +109,7 @@ class Expansion:
     """
 
     def __init__(self, compression: Compression, most: int) -> None:
-        """At most `most` bytes are expanded. Raises OSError."""
+        """Expand at most `most` bytes. Raises OSError."""
         self.compression = compression
         self.spool = TempSpool()
         self.consumed = 0
@@ -123,7 +123,7 @@ class Expansion:
 
     @property
     def digits(self) -> str:
-        """Of the raw bytes, 64 hex digits."""
+        """The hash of the compressed file, 64 hex digits; empty until all of it was read."""
         return self._digest.hexdigest() if self.done else ""
 
     def head(self) -> bytes:
@@ -131,7 +131,7 @@ class Expansion:
         return self.spool.read_at(0, HEAD_BYTES)
 
     def advance(self, raw: Source, deadline: Deadline, until: int | None = None) -> None:
-        """Go on to the end, or until so many bytes are expanded.
+        """Continue to the end, or until so many bytes are expanded.
 
         Raises:
             Shrunk: The file is shorter than it was when it was opened.
@@ -143,7 +143,7 @@ class Expansion:
             deadline.report(self.consumed, raw.size, "bytes")
 
     def index(self, encoding: Encoding, deadline: Deadline) -> LineIndex:
-        """The index of what was expanded so far. Raises TimedOut or Cancelled."""
+        """The line index of the content so far. Raises TimedOut or Cancelled."""
         with self._lock:
             index = self._indexes.get(encoding)
             if index is None or index.size != self.spool.size:
@@ -197,7 +197,7 @@ class Expansion:
 
 
 class _Enough(Exception):
-    """No more is expanded."""
+    """A limit of expansion was reached."""
 
 
 class NotText(Exception):
@@ -233,12 +233,12 @@ class ExpandedSource(Closeable):
 
     @property
     def packed(self) -> Packed:
-        """What is said of it beside its text."""
+        """The facts about the compression for a reply."""
         return Packed(self._expansion.compression, self.size)
 
     @property
     def stat(self) -> Stat:
-        """Of the file itself."""
+        """The stat of the compressed file."""
         return self.raw.stat
 
     @property
@@ -252,7 +252,7 @@ class ExpandedSource(Closeable):
         return self.version if now == self.raw.version else now
 
     def index(self, encoding: Encoding, deadline: Deadline) -> LineIndex:
-        """Of the content. Raises TimedOut or Cancelled."""
+        """The line index of the content. Raises TimedOut or Cancelled."""
         return self._expansion.index(encoding, deadline)
 
     def read_at(self, offset: int, size: int) -> bytes:
@@ -278,7 +278,7 @@ class ExpandedSource(Closeable):
 
 @final
 class Expansions:
-    """The expansions of a session, the least recently used leaving first. Safe to share between threads."""
+    """An LRU cache of expansions. Safe to share between threads."""
 
     def __init__(self, max_bytes: int = EXPANDED_SESSION_BYTES, max_files: int = EXPANDED_FILES) -> None:
         self._kept: LruCache[_Key, Expansion] = LruCache(
@@ -294,7 +294,7 @@ class Expansions:
         wanted: Callable[[bytes, bool], bool],
         deadline: Deadline,
     ) -> ExpandedSource:
-        """A compressed file as its content, at most `most` bytes of it.
+        """Open a compressed file as its content, expanded up to `most` bytes.
 
         When the deadline passes, the content is what was expanded so far.
 
@@ -324,7 +324,7 @@ class Expansions:
             self._turn.release()
 
     def close(self) -> None:
-        """Let go of all; what is still read stays until it is closed."""
+        """Forget everything; content that is still being read stays until it is closed."""
         self._kept.clear()
 
     def _expanded(

@@ -63,7 +63,7 @@ _DEGRADED = {
 def noted(
     reply: Reply, record: Contract, tokens: int, counter: str, uses: Sequence[Use], level: Level
 ) -> Reply:
-    """The reply with its tokens and what is left of each budget; with a line when a budget runs low."""
+    """The reply with its tokens and remaining budgets as facts, and a line when a budget runs low."""
     facts: dict[str, Fact] = {
         "tokens": tokens,
         "counter": counter,
@@ -87,7 +87,7 @@ def noted(
 
 
 def unrecorded(reply: Reply, record: Contract, failure: ReadroomError) -> Reply:
-    """The reply with a warning that the ledger misses its call."""
+    """The reply with a warning that its call is missing in the ledger."""
     warning: dict[str, Fact] = {"code": "not_recorded", "detail": failure.message}
 
     def build() -> dict[str, Fact]:
@@ -102,7 +102,7 @@ def unrecorded(reply: Reply, record: Contract, failure: ReadroomError) -> Reply:
 
 
 class Attempt(Struct):
-    """One try at a request, as a budget leaves it. What performs it fills in the result.
+    """One attempt at a request, reduced to what a budget allows. Its performer fills in the result.
 
     Attributes:
         request: What is to be performed.
@@ -122,7 +122,7 @@ class Attempt(Struct):
 
 
 class TurnedAway(Struct, frozen=True):
-    """What a face refused before it was a call: a bad token, a body that is not JSON.
+    """A request that a face refused before it became a call, such as one with a bad token.
 
     Attributes:
         caller: As far as it is known.
@@ -193,7 +193,7 @@ class Gatekeeper:
         cap: Cap,
         receipt: Receipt | None = None,
     ) -> CallContext:
-        """A call that begins now; use it as a context manager.
+        """Begin a call; use it as a context manager.
 
         Args:
             caller: Who calls.
@@ -207,7 +207,7 @@ class Gatekeeper:
         return CallContext(self, session, record, caller, tool, arguments, cap, receipt)
 
     def turned_away(self, *refusals: TurnedAway) -> ReadroomError | None:
-        """Record what a face refused before it was a call; the failure, when it could not be recorded."""
+        """Record refusals of a face; returns the error if they could not be recorded."""
         if self.recorder is None:
             return None
         from readroom.ledger.recorder import Entry
@@ -235,7 +235,7 @@ class Gatekeeper:
 
 @final
 class CallContext:
-    """One call on its way through. Used by one thread."""
+    """A call in progress. Used by one thread."""
 
     def __init__(
         self,
@@ -267,7 +267,7 @@ class CallContext:
         self._over = False
 
     def attempts(self, bound: Bound) -> Iterator[Attempt]:
-        """The tries at a call: the first, and more for less as long as a reply costs more than there is.
+        """The attempts at a call: the first, and smaller ones while a reply costs too much.
 
         Each is to be performed and filled in before the next is asked for; one that has no reply could
         not be performed for less, and the next asks for counts.  Then `settled` has the reply.
@@ -319,7 +319,7 @@ class CallContext:
                 raise self._spent(changes_left=False)
 
     def _for_less(self, request: Request, size: int) -> Attempt:
-        """A try under a budget."""
+        """An attempt under a budget."""
         smaller = degraded(request, self._level)
         return Attempt(
             smaller,
@@ -353,7 +353,7 @@ class CallContext:
             recorder.begin(self._entry())
 
     def refusal(self, error: ReadroomError) -> Reply:
-        """The reply that says what failed, in the contract's words."""
+        """The reply for an error, in the contract's words."""
         reply = self._worded(error)
         if self._over or not self._gatekeeper.counts:
             return reply
@@ -395,7 +395,7 @@ class CallContext:
         return (time.monotonic_ns() - self._began) // 1000
 
     def _reserve(self, budget_pool: BudgetPool, request: Request) -> Reservation:
-        """Set tokens aside for the reply. Raises BudgetSpent."""
+        """Reserve tokens for the reply. Raises BudgetSpent."""
         most = self._cap.size // BUDGET_BYTES_PER_TOKEN + BUDGET_NOTE_TOKENS
         call = budget_pool.policy.call
         reservation = self._reserved = budget_pool.reserve(
@@ -411,7 +411,7 @@ class CallContext:
         return BudgetSpent(use.scope, use.limit, use.used, changes_left=changes_left)
 
     def _affords(self, tokens: int) -> bool:
-        """Whether a reply that costs more than was set aside can be paid for."""
+        """Whether a reply that costs more than reserved can be paid for."""
         reservation, budget_pool = self._reserved, self._gatekeeper.budget_pool
         assert reservation is not None
         assert budget_pool is not None
@@ -419,7 +419,7 @@ class CallContext:
         return (call is None or wanted <= call) and reservation.grow(wanted)
 
     def _leave(self, reply: Reply, tokens: int, **known: Any) -> Reply:
-        """Settle and record, with what is known of the entry. Raises LedgerFailed: it is required."""
+        """Pay and record the call. Raises LedgerFailed if a required ledger cannot be written."""
         uses = self._paid(tokens, reply)
         self._over = True
         gatekeeper = self._gatekeeper
@@ -440,7 +440,7 @@ class CallContext:
         return unrecorded(reply, self._record, failure)
 
     def _paid(self, tokens: int, reply: Reply) -> Sequence[Use]:
-        """Settle. Raises StateFailed for what shows something; a change, which is done, is paid for later."""
+        """Pay. Raises StateFailed unless the call was a change, which is done and paid for later."""
         if self._reserved is None:
             return ()
         try:
@@ -460,7 +460,7 @@ class CallContext:
         return self._epoch
 
     def _entry(self, **known: Any) -> Entry:
-        """What the ledger keeps of the call so far."""
+        """The ledger entry of the call so far."""
         from readroom.ledger.recorder import Entry
 
         return Entry(

@@ -58,12 +58,12 @@ class Unfinished(Exception):
 
     @property
     def first_uncounted(self) -> int:
-        """The first byte, from 1, that is in no line that was counted."""
+        """The first byte, from 1, that is not in a counted line."""
         return (self.counted if self.packed else self.index.size) + 1
 
 
 class _Kept(Struct, frozen=True):
-    """What is known of one state of a file: an index of all or of its beginning, or a pass that goes on."""
+    """What is known of one state of a file: an index of all or part of it, or an unfinished pass."""
 
     version: Version
     index: LineIndex
@@ -73,7 +73,7 @@ class _Kept(Struct, frozen=True):
 
 @final
 class IndexCache:
-    """Indexes by file, the least recently used leaving first. Safe to share between threads."""
+    """An LRU cache of indexes by file. Safe to share between threads."""
 
     def __init__(self, policy: IndexPolicy | None = None, *, max_bytes: int = INDEX_CACHE_BYTES) -> None:
         """Without a folder in the policy, indexes are kept in memory only."""
@@ -91,7 +91,7 @@ class IndexCache:
     def of(
         self, source: Source, encoding: Encoding, deadline: Deadline, *, hashed: bool = False
     ) -> LineIndex:
-        """The index of an opened file, in the state in which it was opened.
+        """The index of an opened file in the state in which it was opened.
 
         Args:
             source: The file.
@@ -121,11 +121,11 @@ class IndexCache:
             return self._finished(key, source, index_of(work), kept, since)
 
     def extends(self, size: int) -> bool:
-        """Whether the index of a file of that size is continued when it has grown."""
+        """Whether the index of a file of that size is continued when the file grows."""
         return size >= self._policy.from_bytes
 
     def close(self) -> None:
-        """Let go of what is kept in temporary files."""
+        """Release temporary files."""
         self.expansions.close()
 
     # --- what is kept -------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class IndexCache:
         return kept
 
     def _is_on_disk(self, source: Source) -> bool:
-        """Whether its index may be: only a real file has numbers that mean the same to every process."""
+        """Whether the index may be stored: only real files have identities valid in every process."""
         return self._folder is not None and self.extends(source.size) and source.fileno() is not None
 
     def _keep(self, key: _Key, kept: _Kept) -> None:
@@ -170,7 +170,7 @@ class IndexCache:
     # --- a pass -------------------------------------------------------------------------------
 
     def _work(self, kept: _Kept | None, source: Source, encoding: Encoding, *, hashed: bool) -> Pass:
-        """The pass that is to be made: all of the file, or what is left of it."""
+        """The pass to make: over the whole file, or the rest of it."""
         if kept is not None and kept.version == source.version and kept.work is not None:
             if kept.work.hashed or not hashed:
                 return kept.work
@@ -204,7 +204,7 @@ class IndexCache:
         return index
 
     def _saved(self, source: Source, index: LineIndex, kept: _Kept | None) -> int:
-        """Keep it on disk if that is worth writing it; how many bytes the index that lies there is of."""
+        """Store the index if it is worth it; returns how many bytes the stored index covers."""
         before = kept.saved_bytes if kept is not None else 0
         worth = bool(index.sha256) or index.size - before >= self._policy.from_bytes
         if not worth or not self._is_on_disk(source):
@@ -215,7 +215,7 @@ class IndexCache:
 
     @contextlib.contextmanager
     def _turn(self, key: _Key, size: int, deadline: Deadline) -> Iterator[_Turn]:
-        """One pass over a file at a time: calls that come together wait for the first one's.
+        """Allow one pass over a file at a time; concurrent calls wait for the first one's.
 
         Those who wait tell how far it is, as if it were their own.
         """
@@ -239,7 +239,7 @@ class IndexCache:
 
 
 def _part(work: Pass) -> LineIndex:
-    """The index of what was passed over. A copy: the pass goes on filling its own arrays."""
+    """The index of what was counted so far; a copy, because the pass goes on filling its arrays."""
     part = index_of(work)
     return replace(part, newlines=part.newlines[:], checks=part.checks[:], sha256="")
 

@@ -85,7 +85,7 @@ class _Refused(Exception):
 
 @final
 class IndexFolder:
-    """The indexes of one user. Safe to share between threads and processes; never fails, only forgets."""
+    """The stored indexes of one user. Safe to share between threads and processes; it never raises."""
 
     def __init__(self, folder: str, max_bytes: int = INDEX_DISK_BYTES) -> None:
         """Nothing is made before the first index is kept."""
@@ -93,7 +93,7 @@ class IndexFolder:
         self._max_bytes = max_bytes
 
     def load(self, version: Version, encoding: Encoding) -> tuple[Version, LineIndex] | None:
-        """What is kept of that file, in whatever state it was then."""
+        """The stored index of that file, in whatever state the file was."""
         with contextlib.suppress(OSError, _Refused), self._opened(make=False) as folder:
             data = _read(folder, _name(version, encoding))
             parsed = _parsed(data)
@@ -105,7 +105,7 @@ class IndexFolder:
         return None
 
     def save(self, version: Version, index: LineIndex) -> None:
-        """Keep an index of that state; the oldest leave when there are too many."""
+        """Store an index; the oldest ones are removed when there are too many."""
         data = _written(version, index)
         if len(data) > min(INDEX_FILE_BYTES, self._max_bytes):
             return
@@ -147,7 +147,7 @@ def _step(path: str, above: int | None, *, make: bool) -> int:
 
 
 def _require_own_place(path: str, *, make: bool) -> None:
-    """Nothing is made in a folder of another user, such as root's files in the home of a user."""
+    """Refuse a folder of another user, such as root's files in a user's home."""
     if make:
         os.makedirs(path, 0o700, exist_ok=True)
     if os.stat(path).st_uid not in (os.geteuid(), 0):
@@ -190,7 +190,7 @@ def _write(folder: int, name: str, data: bytes) -> None:
 
 
 def _trim(folder: int, max_bytes: int) -> None:
-    """Remove the oldest until the rest is within the bounds, and what was left half written."""
+    """Remove the oldest files beyond the limits, and abandoned temporary files."""
     files: list[tuple[int, int, str]] = []
     now = time.time()
     with os.scandir(folder) as entries:
@@ -237,7 +237,7 @@ def _written(version: Version, index: LineIndex) -> bytes:
 
 
 def _parsed(data: bytes) -> tuple[Version, LineIndex] | None:
-    """What `_written` wrote; None for everything else."""
+    """The inverse of `_written`; None for anything else."""
     body, digest = data[:-_DIGEST_BYTES], data[-_DIGEST_BYTES:]
     if len(body) < _HEAD.size or hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest() != digest:
         return None

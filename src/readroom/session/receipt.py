@@ -26,10 +26,10 @@ Leave: TypeAlias = Callable[[Reply | None], None]
 
 @final
 class Receipt:
-    """Of one call. `expect` comes first, if a row is written at all; `settle` and `then` in any order."""
+    """The receipt of one call. `expect` comes first, if at all; `settle` and `then` in any order."""
 
     def __init__(self, hold: Hold | None = None) -> None:
-        """With `hold`, its row is written when that says so, together with those of other calls."""
+        """With `hold`, the row is written together with those of other calls, when that says so."""
         self.hold = hold
         self._lock = threading.Lock()
         self._amend: Amend | None = None
@@ -38,11 +38,11 @@ class Receipt:
         self._failure: ReadroomError | None = None
 
     def expect(self, amend: Amend) -> None:
-        """A row is on its way."""
+        """Called when a row is about to be written."""
         self._amend, self._settled = amend, False
 
     def settle(self, failure: ReadroomError | None) -> None:
-        """The row is durable, or lost."""
+        """Called when the row is durable, or lost."""
         with self._lock:
             self._settled, self._failure = True, failure
             leave = self._leave
@@ -50,7 +50,7 @@ class Receipt:
             leave(self._instead())
 
     def then(self, leave: Leave) -> None:
-        """Call `leave` once: now, or when the row is settled, by the thread that settles it."""
+        """Call `leave` once: now, or when the row is settled, from the thread that settles it."""
         with self._lock:
             if not self._settled:
                 self._leave = leave

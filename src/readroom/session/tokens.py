@@ -86,19 +86,19 @@ class Grant(Struct, frozen=True):
         return "expired" if self.expires is not None and self.expires <= now else "valid"
 
     def opens(self, workspace: str) -> bool:
-        """Whether it is good for the workspace of this name."""
+        """Whether it is valid for the workspace of this name."""
         return self.workspaces is None or workspace in self.workspaces
 
 
 class _State(Struct, frozen=True):
-    """A state of the file, as the system tells it."""
+    """The state of the file, from its stat."""
 
     identity: tuple[int, int]
     size: int
     times_ns: tuple[int, int]
 
     def settled(self, now: float) -> bool:
-        """Whether the file will have other times when it is written again.
+        """Whether another write would change the file's times.
 
         Times advance in steps: what is written twice within one looks the same, as git knows of its index.
         """
@@ -106,14 +106,14 @@ class _State(Struct, frozen=True):
 
 
 class _Found(Struct, frozen=True):
-    """What a token allowed in a state of the file."""
+    """What a token allowed, and the state of the file then."""
 
     state: _State
     grant: Grant
 
 
 class MadeTokens(ABC):
-    """Tokens made by name, as rows of one table. Safe to share between threads, and between processes."""
+    """Tokens made by name, as rows of one table. Safe to share between threads and processes."""
 
     _TABLE = "tokens"
     _UNIT = ""
@@ -144,7 +144,7 @@ class MadeTokens(ABC):
         return self._grant(row), token
 
     def find(self, token: str) -> Grant | None:
-        """What a presented token allows, whatever its state; None for one that was never made here."""
+        """What a presented token allows, in any state; None for an unknown token."""
         for row in self._rows("WHERE id = ?", (token_id(token) or "",)):
             if hmac.compare_digest(bytes(row[1]), _hashed(token)):
                 return self._grant(row)
@@ -165,7 +165,7 @@ class MadeTokens(ABC):
         return bool(self._rows(f"WHERE revoked{self._UNIT} IS NULL LIMIT 1", ()))
 
     def revoke(self, identifier: str) -> Grant:
-        """End a token. Raises NoSuchToken; one that has ended stays ended since then."""
+        """Revoke a token. Raises NoSuchToken; a revoked token keeps its first time of revocation."""
         revoked = f"revoked{self._UNIT}"
         sql = f"UPDATE {self._TABLE} SET {revoked} = COALESCE({revoked}, ?) WHERE id = ?"
         self._change(sql, (self._stored(self._clock()), identifier))
@@ -175,7 +175,7 @@ class MadeTokens(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release what they are in."""
+        """Release the store."""
 
     @property
     def _columns(self) -> str:
@@ -194,15 +194,15 @@ class MadeTokens(ABC):
 
     @abstractmethod
     def _look(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """The rows of a question. Raises BadTokenStore."""
+        """The rows of a query. Raises BadTokenStore."""
 
     @abstractmethod
     def _change(self, sql: str, values: Sequence[object]) -> None:
-        """Perform one statement."""
+        """Execute one statement."""
 
     @abstractmethod
     def _stored(self, seconds: float) -> float:
-        """A time as rows have it."""
+        """A time as it is stored."""
 
     @abstractmethod
     def _seconds(self, stored: Any) -> float | None:
@@ -211,7 +211,7 @@ class MadeTokens(ABC):
 
 @final
 class SharedTokens(MadeTokens):
-    """The tokens in the database of the shared state, for servers of several machines."""
+    """Tokens in the database of the shared state, for servers on several machines."""
 
     _TABLE, _UNIT = "state_tokens", "_us"
     _TWICE = " ON CONFLICT (id) DO NOTHING"
@@ -242,10 +242,10 @@ class SharedTokens(MadeTokens):
 
 @final
 class Tokens(MadeTokens):
-    """The tokens in one file."""
+    """Tokens in an SQLite file."""
 
     def __init__(self, path: str, *, clock: Callable[[], float] = time.time) -> None:
-        """Use the file at `path`; it and its folder are made, for this user alone, by the first token."""
+        """Use the file `path`; it and its folder are made, private to this user, with the first token."""
         super().__init__(clock)
         self._path = path
         self._local = threading.local()
@@ -254,7 +254,7 @@ class Tokens(MadeTokens):
         self._found: LruCache[bytes, _Found] = LruCache(TOKENS_FOUND)
 
     def find(self, token: str) -> Grant | None:
-        """As every store of them; not looked for again in a file that was not written since."""
+        """As in the base class; cached while the file is unchanged."""
         state = None if token_id(token) is None else self._state()
         if state is None:
             return None
@@ -268,7 +268,7 @@ class Tokens(MadeTokens):
         return grant
 
     def revoke(self, identifier: str) -> Grant:
-        """As every store of them; a file that is not there is not made for it."""
+        """As in the base class; does not create a missing file."""
         if not os.path.exists(self._path):
             raise NoSuchToken(identifier, [])
         return super().revoke(identifier)
@@ -288,7 +288,7 @@ class Tokens(MadeTokens):
             raise BadTokenStore(self._path, str(error)) from None
 
     def _state(self) -> _State | None:
-        """The state of the file; None when there is none.
+        """The state of the file; None if there is none.
 
         Raises:
             BadTokenStore: Another account could have prepared it, and would be let in.
@@ -302,7 +302,7 @@ class Tokens(MadeTokens):
         return _State((status.st_dev, status.st_ino), status.st_size, times)
 
     def _connection(self, identity: tuple[int, int]) -> sqlite3.Connection:
-        """This thread's, for reading that very file: one that was removed and made anew is another."""
+        """This thread's connection to that very file, which is another one if it was replaced."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None or self._local.identity != identity:
             # Closed by `close`, which another thread calls.
@@ -331,18 +331,18 @@ class Tokens(MadeTokens):
 
 
 def new_token() -> str:
-    """A token that no one has had before."""
+    """A new random token."""
     return f"{_PREFIX}_{secrets.token_hex(_ID_BYTES)}_{secrets.token_urlsafe(_SECRET_BYTES)}"
 
 
 def token_id(token: str) -> str | None:
-    """The id in what may be a token of ours."""
+    """The id in a token; None if it is not one of ours."""
     match = SECRET.fullmatch(token)
     return None if match is None else match[1]
 
 
 def ours(path: str, *statuses: os.stat_result) -> None:
-    """Raises BadTokenStore unless these belong to this account or root, and no other can write them."""
+    """Raise BadTokenStore unless all belong to this account or root, and no other account can write them."""
     for status in statuses:
         if status.st_uid not in (os.geteuid(), 0):
             problem = "it belongs to another account"
@@ -370,15 +370,15 @@ def _opened(path: str, *, check_same_thread: bool = True) -> sqlite3.Connection:
 
 
 def _hashed(token: str) -> bytes:
-    """What is kept of a token."""
+    """The stored hash of a token."""
     return hashlib.sha256(token.encode("ascii")).digest()
 
 
 def _listed(names: Sequence[str] | None) -> str | None:
-    """Names as one column."""
+    """Names as the value of a column."""
     return None if names is None else json.dumps(sorted(frozenset(names)))
 
 
 def _names(column: str | None) -> frozenset[str] | None:
-    """What such a column says."""
+    """The inverse of `_listed`."""
     return None if column is None else frozenset(json.loads(column))

@@ -23,48 +23,48 @@ from readroom.values.files import Warn
 
 
 class Source(Bytes, Closeable, Protocol):
-    """One opened regular file. To hold one is to have been allowed (when a guard gave it)."""
+    """An opened regular file. A caller that got it from a guard may read it."""
 
     @property
     def real(self) -> WorkPath:
-        """The name it was found under after following links, relative to the root."""
+        """Its real name relative to the root, links followed."""
 
     @property
     def stat(self) -> Stat:
-        """Size, times, mode and number of names at the moment of opening."""
+        """Size, times, mode and link count when it was opened."""
 
     @property
     def version(self) -> Version:
-        """Identity of the state that was opened."""
+        """The identity of the state that was opened."""
 
     def current(self) -> Version:
-        """Identity of the state right now; differs from `version` after a change."""
+        """The identity of the current state; differs from `version` after a change."""
 
     def fileno(self) -> int | None:
-        """A descriptor a child process may read, positioned anywhere; None without one."""
+        """A descriptor that a child process may read, at any position; None if there is none."""
 
 
 class Folder(Closeable, Protocol):
-    """One opened folder, held by descriptor like a `Source`."""
+    """An opened folder, held open like a `Source`."""
 
     @property
     def real(self) -> WorkPath:
-        """The name it was found under after following links, relative to the root."""
+        """Its real name relative to the root, links followed."""
 
     def entries(self) -> Iterator[Entry]:
         """The names in it, in no order, without "." and ".."."""
 
     def names(self, most: int) -> Iterator[Names]:
-        """The same, up to `most` at a time: for folders in which a value for each name costs too much."""
+        """The same in batches of up to `most`, for folders where a value per name costs too much."""
 
     def stat(self, name: str) -> Stat:
-        """Of one name in it, links not followed. Raises NotFound when it is gone by now."""
+        """The stat of a name in it, without following a link. Raises NotFound if it is gone."""
 
     def target(self, name: str) -> str | None:
-        """Where a link in it points, as stored; None when it is not a link."""
+        """The target of a link in it, as stored; None if it is not a link."""
 
     def open(self, name: str) -> Source:
-        """Open a regular file in it, never following a link, for much less than by its path.
+        """Open a regular file in it, without following a link; much cheaper than by path.
 
         Raises:
             NotFound: It is gone by now.
@@ -72,7 +72,7 @@ class Folder(Closeable, Protocol):
         """
 
     def fileno(self) -> int | None:
-        """A descriptor from which a child process may walk it; None without one."""
+        """A descriptor from which a child process may walk it; None if there is none."""
 
 
 Step: TypeAlias = Callable[[WorkPath, bool], None]
@@ -80,11 +80,11 @@ Step: TypeAlias = Callable[[WorkPath, bool], None]
 
 
 class Moved(Exception):
-    """What is at a name is not what it was taken for; it was left as it is."""
+    """What is at a name is not what was expected; it was left unchanged."""
 
 
 class WriteTarget(Closeable, Protocol):
-    """A name that may get a new file, in a folder that was found and is held as for reading.
+    """A name that may get a new file, in a folder that is held open.
 
     What its methods raise for the system's refusals is what a store's methods
     raise, and NoSpace and ReadOnlyPlace.
@@ -92,36 +92,36 @@ class WriteTarget(Closeable, Protocol):
 
     @property
     def real(self) -> WorkPath:
-        """The name with the links of its folder followed; one at the name itself is not."""
+        """The name with links in its folder followed; a link at the name itself is not."""
 
     @property
     def folders(self) -> Sequence[WorkPath]:
-        """Folders that `enter` made; they are removed again when nothing is put."""
+        """The folders that `enter` made; they are removed again if nothing is put."""
 
     @property
     def warnings(self) -> Sequence[Warn]:
-        """What `make`, `remove` and their like could not do as they should."""
+        """Warnings of `make`, `remove` and the like."""
 
     @property
     def removed(self) -> int:
-        """How many names `remove_folder` has removed, also when it failed."""
+        """How many names `remove_folder` has removed, even if it failed."""
 
     @property
     def writable(self) -> bool:
-        """Whether the file at the name may be written to, by its mode and by this process."""
+        """Whether the mode of the file, and the permissions of this process, let it be written."""
 
     @property
     def lock(self) -> tuple[int, ...]:
-        """What `enter` locks. Of places with the same, one alone is entered, and all may put then."""
+        """What `enter` locks. Of targets with the same lock only one is entered, and all may then put."""
 
     def look(self) -> Stat | None:
-        """What is at the name now, links not followed; None when nothing is."""
+        """The stat of what is at the name, without following a link; None for nothing."""
 
     def open(self) -> Source:
-        """The file at the name. Raises Moved when it is a link."""
+        """Open the file at the name. Raises Moved if it is a link."""
 
     def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
-        """Keep other writers of this package out until it is closed; make folders that are missing.
+        """Lock out other writers of this package until it is closed; make missing folders.
 
         Raises:
             NotFound: A folder is missing and is not to be made.
@@ -129,7 +129,7 @@ class WriteTarget(Closeable, Protocol):
         """
 
     def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
-        """Give the name a new file in one step, after `enter`; says what it could not take over.
+        """Put a new file at the name in one step, after `enter`; returns warnings.
 
         Args:
             pieces: Its bytes.
@@ -141,13 +141,13 @@ class WriteTarget(Closeable, Protocol):
         """
 
     def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
-        """Enter two places of one store; only the other one may lack folders. Raises as `enter`."""
+        """Enter two targets of one store; only the other may lack folders. Raises as `enter`."""
 
     def make(self) -> None:
-        """Make a folder at the name, after `enter`. Raises Moved when something is there."""
+        """Make a folder at the name, after `enter`. Raises Moved if something is there."""
 
     def remove(self, expected: Version | None) -> None:
-        """Remove a file or a link, after `enter`; what a link leads to stays.
+        """Remove a file or a link, after `enter`; the target of a link stays.
 
         Args:
             expected: The state of the file, as `open` gave it; None for whatever is there.
@@ -157,7 +157,7 @@ class WriteTarget(Closeable, Protocol):
         """
 
     def remove_folder(self, step: Step) -> None:
-        """Remove a folder with all that is in it, after `enter`; links in it are removed, never followed.
+        """Remove a folder with everything in it, after `enter`; links are removed, never followed.
 
         Args:
             step: Called before each removal, for a folder before what is in it; what it raises
@@ -168,7 +168,7 @@ class WriteTarget(Closeable, Protocol):
         """
 
     def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:
-        """Give what is here the other place's name in one step, after `enter_with`.
+        """Rename what is here to the other target in one step, after `enter_with`.
 
         Args:
             found: As `look` gave it.
@@ -180,7 +180,7 @@ class WriteTarget(Closeable, Protocol):
         """
 
     def close(self) -> None:
-        """Let other writers in; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
 
 
 class Store(Protocol):
@@ -192,22 +192,22 @@ class Store(Protocol):
 
     @property
     def name(self) -> str:
-        """What a person calls it: a folder's absolute path, or "memory"."""
+        """Its name for people: the absolute path of a folder, or "memory"."""
 
     @property
     def folder(self) -> str | None:
-        """The absolute path of a local root, for programs that walk it; None elsewhere."""
+        """The absolute path of a local root, for programs that walk it; None for other stores."""
 
     @property
     def roots(self) -> Sequence[str]:
-        """The absolute names by which callers and links may mean the root."""
+        """The absolute paths by which callers and links may refer to the root."""
 
     @property
     def confinement(self) -> str:
         """What keeps links inside the root: "kernel", "walk", or "none" where there is no outside."""
 
     def require_root(self) -> None:
-        """Raise StoreFailed when this is not what its name means any more."""
+        """Raise StoreFailed if the name of the root means something else now."""
 
     def open(self, path: WorkPath) -> Source:
         """Open a regular file for reading, without ever blocking on a pipe or device."""
@@ -216,13 +216,13 @@ class Store(Protocol):
         """Open a folder."""
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
-        """The real name and the stat of whatever is there, links followed inside the root."""
+        """The real name and the stat of what is at a path, links followed inside the root."""
 
     def place(self, path: WorkPath) -> WriteTarget:
-        """A name for a new file, whether or not something is there; nothing is changed yet."""
+        """The target for a write at a path, whether or not something is there; changes nothing yet."""
 
     def version(self, path: WorkPath) -> Version | None:
-        """Identity of what is there now, links followed; None when nothing is: no error, for it is usual."""
+        """The identity of what is at a path, links followed; None if nothing is, which is common."""
 
     def close(self) -> None:
         """Release the root; a second call does nothing."""
@@ -237,29 +237,29 @@ Files: TypeAlias = Mapping[str, tuple[str, Lost | None]]
 
 
 class KeptOutput(Struct, frozen=True):
-    """One output: what of its streams was not kept, and when it was whole, in seconds since the epoch."""
+    """A kept output: what of its streams is missing, and when it was complete, in seconds since the epoch."""
 
     lost: Mapping[str, Lost | None]
     at: float
 
 
 class Shelf(Protocol):
-    """Safe to share between threads and processes. Every method may raise StateFailed."""
+    """Kept outputs in a shared database. Safe to share. Every method may raise StateFailed."""
 
     def begin(self, owner: Owner, name: str) -> bool:
-        """Take a name; False when there is such an output."""
+        """Reserve a name; False if there is such an output."""
 
     def drop(self, owner: Owner, name: str) -> None:
         """Forget an output whose name was never shown."""
 
     def put(self, owner: Owner, name: str, files: Files, most_bytes: int) -> None:
-        """Keep an output; the oldest leave when there are too many."""
+        """Store an output; the oldest are dropped if there are too many."""
 
     def all(self, owner: Owner) -> Mapping[str, KeptOutput]:
-        """Those of an owner by name."""
+        """The outputs of an owner by name."""
 
     def gone(self, owner: Owner, name: str) -> bool:
-        """Whether there was an output of that name that had to leave."""
+        """Whether there was an output of that name that was dropped."""
 
     def fetch(self, owner: Owner, name: str, stream: str, path: str) -> None:
         """Write a stream of an output into a new file."""

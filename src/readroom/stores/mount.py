@@ -32,7 +32,7 @@ _UNKNOWN = "an output belongs to the conversation that ran the command, and goes
 
 @final
 class OutputsMount:
-    """The store of one owner's outputs. Safe to share between threads."""
+    """A store of one owner's outputs. Safe to share between threads."""
 
     name = OUTPUTS
     roots = (str(OUTPUTS),)
@@ -47,10 +47,10 @@ class OutputsMount:
         return self._outputs.folder
 
     def require_root(self) -> None:
-        """Nothing else can take its place."""
+        """Always succeeds, since nothing else can take its place."""
 
     def open(self, path: WorkPath) -> LocalSource:
-        """Open an output for reading. Raises NotAFile, or OutputGone when there is none of that name."""
+        """Open an output for reading. Raises NotAFile, or OutputGone if there is no such output."""
         if path in (OUTPUTS, ROOT):
             raise NotAFile(OUTPUTS, "folder")
         self._outputs.refresh()
@@ -67,7 +67,7 @@ class OutputsMount:
         return LocalSource(Found(fd, path, status))
 
     def open_folder(self, path: WorkPath) -> LocalFolder:
-        """Open the folder of them all; there is no other."""
+        """Open the only folder, which has all outputs."""
         if path not in (OUTPUTS, ROOT):
             self.open(path).close()
             raise NotAFolder(path, "file")
@@ -79,7 +79,7 @@ class OutputsMount:
         return LocalFolder(Found(fd, OUTPUTS, os.fstat(fd)))
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
-        """The stat of an output or of their folder."""
+        """The stat of an output or of the folder."""
         if path in (OUTPUTS, ROOT):
             with self.open_folder(path) as folder:
                 return OUTPUTS, to_stat(os.fstat(folder.fileno()))
@@ -87,11 +87,11 @@ class OutputsMount:
             return path, source.stat
 
     def place(self, path: WorkPath) -> WriteTarget:
-        """There is none: what was kept stays as it is."""
+        """Raises ReadOnlyPlace: kept outputs do not change."""
         raise ReadOnlyPlace(path)
 
     def version(self, path: WorkPath) -> Version | None:
-        """Identity of what is there now; None when nothing is."""
+        """The identity of what is there; None for nothing."""
         try:
             with self.open(path) as source:
                 return source.version
@@ -99,7 +99,7 @@ class OutputsMount:
             return None
 
     def close(self) -> None:
-        """The outputs are closed by their holder."""
+        """Does nothing: the outputs are closed by their owner."""
 
     def _file(self, path: WorkPath) -> str:
         name = path.removeprefix(f"{OUTPUTS}/")

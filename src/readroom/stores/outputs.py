@@ -39,10 +39,10 @@ from readroom.values.commands import Lost, StreamName
 
 @final
 class Ring:
-    """Holds the last `most` bytes written to it. Used by one thread."""
+    """A ring buffer in a file that has the last `most` bytes written. Used by one thread."""
 
     def __init__(self, path: str, most: int) -> None:
-        """`path` is a free name, used for a moment only."""
+        """`path` is an unused name, needed for a moment only."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._fd = os.open(path, flags, 0o600)
         os.unlink(path)
@@ -51,11 +51,11 @@ class Ring:
 
     @property
     def held(self) -> int:
-        """How many bytes it holds."""
+        """How many bytes it has."""
         return min(self.written, self._most)
 
     def write(self, data: bytes) -> None:
-        """Add bytes; what was first leaves."""
+        """Write bytes; the oldest are overwritten."""
         passed, data = data[: -self._most], data[-self._most :]
         self.written += len(passed)
         place = self.written % self._most
@@ -65,7 +65,7 @@ class Ring:
         self.written += len(data)
 
     def read(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset` of what is held; fewer where the file wraps or ends."""
+        """Up to `size` bytes from `offset`; fewer where the file wraps or ends."""
         size = min(size, self.held - offset)
         place = (max(0, self.written - self._most) + offset) % self._most
         return os.pread(self._fd, min(size, self._most - place), place) if size > 0 else b""
@@ -78,7 +78,7 @@ class Ring:
 
 
 def write_all(fd: int, data: bytes, at: int) -> None:
-    """Write all bytes at a place, however little the system takes at once."""
+    """Write all bytes at an offset, in as many writes as needed."""
     view = memoryview(data)
     while view:
         done = os.pwrite(fd, view, at)
@@ -107,7 +107,7 @@ _REMEMBERED = 100_000
 
 
 class Kept(Struct, frozen=True):
-    """What was kept of one stream. `problem` is what the system said when it took no more."""
+    """What was kept of a stream. `problem` is the system's error, if it stopped the keeping."""
 
     path: WorkPath
     size_bytes: int = 0
@@ -122,10 +122,10 @@ _Key: TypeAlias = tuple[Owner, str]
 
 @final
 class OutputKeeper:
-    """Writes one stream. Used by one thread."""
+    """Keeps one stream. Used by one thread."""
 
     def __init__(self, folder: str, name: str, most: int) -> None:
-        """`most` bytes are kept: half from the beginning, half from the end."""
+        """Keep `most` bytes: half from the beginning, half from the end."""
         self.size = 0
         self.lines = 0
         self._path = join(OUTPUTS, name)
@@ -137,7 +137,7 @@ class OutputKeeper:
         self._problem: str | None = None
 
     def write(self, data: bytes) -> None:
-        """Take what the command has written. A full disk ends the keeping, not the command."""
+        """Write what the command has written. A full disk stops the keeping, not the command."""
         self.size += len(data)
         self.lines += data.count(b"\n")
         if self._problem is not None:
@@ -153,7 +153,7 @@ class OutputKeeper:
             self._problem = reason_of(error)
 
     def finish(self) -> Kept:
-        """Put the two parts together and close the file."""
+        """Join the two parts and close the file."""
         lost = None
         if self._end is not None and self._problem is None:
             try:
@@ -191,19 +191,19 @@ class OutputKeeper:
         return lost
 
     def _whole_lines(self) -> int:
-        """How much of the beginning is whole lines; all of it when its last line is very long."""
+        """How much of the beginning is whole lines; all of it if its last line is very long."""
         size = min(BLOCK_BYTES, self._held)
         cut = os.pread(self._fd, size, self._held - size).rfind(b"\n") + 1
         return self._held - size + cut if cut else self._held
 
 
 def _to_next_line(end: Ring) -> int:
-    """How many bytes belong to a line whose beginning is lost; none when it is very long."""
+    """How many bytes belong to a line whose beginning is lost; 0 if it is very long."""
     return end.read(0, BLOCK_BYTES).find(b"\n") + 1
 
 
 def output_name(wanted: str) -> str:
-    """What of a name may be in that of a file: letters and digits of ASCII, "-" and "_"; "" for nothing."""
+    """The characters of a name that are allowed in file names: ASCII letters and digits, "-" and "_"."""
     return _NOT_IN_NAMES.sub("", wanted)[:OUTPUT_NAME_CHARS]
 
 
@@ -218,12 +218,12 @@ def _lines(fd: int, size: int) -> int:
 
 @final
 class Outputs:
-    """All that is kept in one process. Safe to share between threads."""
+    """The kept outputs of one process. Safe to share between threads."""
 
     def __init__(
         self, away_from: str, kept_bytes: int, session_bytes: int, shelf: Shelf | None = None
     ) -> None:
-        """Prepare; nothing is made before the first command.
+        """Makes nothing before the first command.
 
         Args:
             away_from: The workspace, outside which everything is kept.
@@ -248,12 +248,12 @@ class Outputs:
         self.lock = threading.RLock()
 
     def of(self, owner: Owner) -> OwnOutputs:
-        """What belongs to one owner."""
+        """The outputs of one owner."""
         return OwnOutputs(self, owner)
 
     @property
     def started(self) -> bool:
-        """Whether there is a folder for them yet."""
+        """Whether the private folder exists yet."""
         return self._private is not None
 
     def private(self) -> PrivateFolder:
@@ -280,12 +280,12 @@ class Outputs:
     # What follows is for `OwnOutputs`.
 
     def folder(self, owner: Owner) -> str:
-        """The folder of an owner; an empty one that belongs to no one for those who have none."""
+        """The folder of an owner, or an empty one for owners without outputs."""
         with self.lock:
             return self._folders.get(owner) or self.private().inside(_EMPTY)
 
     def add(self, owner: Owner, wanted: str | None) -> tuple[str, str]:
-        """A name that is free, taken for an output, and the folder for it."""
+        """Reserve an unused name for an output; the name and its folder."""
         with self.lock:
             name = self._free_name(owner, wanted) if wanted else self._new_name(owner)
             self._make_folder(owner)
@@ -294,7 +294,7 @@ class Outputs:
             return name, self._folders[owner]
 
     def refresh(self, owner: Owner) -> None:
-        """Have what the processes of this server keep for an owner, and nothing else. Raises StateFailed."""
+        """Fetch what other processes keep for an owner, and drop what they dropped. Raises StateFailed."""
         if self._shelf is None:
             return
         with self._fetching:
@@ -331,7 +331,7 @@ class Outputs:
             self._note_lost(owner, name, kept.lost)
 
     def share(self, owner: Owner, name: str, kept: Sequence[Kept]) -> str | None:
-        """Give an output to the other processes; why that is not possible, if it is not."""
+        """Store an output for the other processes; the reason if that fails."""
         if self._shelf is None:
             return None
         files: dict[str, tuple[str, Lost | None]] = {
@@ -374,7 +374,7 @@ class Outputs:
                 self.remove(*oldest)
 
     def remove(self, owner: Owner, name: str) -> None:
-        """Remove an output; with its last one an owner's folder goes, too."""
+        """Remove an output, and the folder of an owner with the last one."""
         with self.lock:
             if self._is_free(owner, name):
                 return
@@ -391,12 +391,12 @@ class Outputs:
                 remove_tree(folder)
 
     def lost(self, owner: Owner, path: WorkPath) -> Lost | None:
-        """What is missing in a kept output."""
+        """What is missing in a kept output, if anything."""
         with self.lock:
             return self._lost.get((owner, path))
 
     def gone(self, owner: Owner, name: str) -> bool:
-        """Whether an owner had an output of that name that had to leave. Raises StateFailed."""
+        """Whether an owner had an output of that name that was dropped. Raises StateFailed."""
         if self._shelf is not None:
             return self._shelf.gone(owner, name)
         with self.lock:
@@ -419,7 +419,7 @@ class Outputs:
                 return name
 
     def _free_name(self, owner: Owner, wanted: str) -> str:
-        """The name that a caller wants, with a number behind it when there is such an output."""
+        """The wanted name, with a number appended if it is in use."""
         name, number = output_name(wanted), 1
         if not name:
             return self._new_name(owner)
@@ -433,22 +433,22 @@ class Outputs:
         return (owner, name) not in self._kept and (owner, name) not in self._begun
 
     def _takes(self, owner: Owner, name: str) -> bool:
-        """Whether a name is free, and for the other processes taken from now on. Raises StateFailed."""
+        """Reserve a name, in other processes too; False if it is in use. Raises StateFailed."""
         return self._is_free(owner, name) and (self._shelf is None or self._shelf.begin(owner, name))
 
 
 @final
 class OwnOutputs:
-    """What belongs to one owner. Safe to share between threads."""
+    """The outputs of one owner. Safe to share between threads."""
 
     def __init__(self, outputs: Outputs, owner: Owner) -> None:
-        """See `Outputs.of`."""
+        """Use `Outputs.of`."""
         self._all = outputs
         self._owner = owner
 
     @property
     def folder(self) -> str:
-        """The local folder that holds the files, and nothing else. Raises StoreFailed."""
+        """The local folder with the files, and nothing else. Raises StoreFailed."""
         return self._all.folder(self._owner)
 
     def private(self) -> PrivateFolder:
@@ -456,7 +456,7 @@ class OwnOutputs:
         return self._all.private()
 
     def begin(self, wanted: str | None = None) -> tuple[str, tuple[OutputKeeper, OutputKeeper]]:
-        """A new name, and what takes the two streams of the command.
+        """Reserve a name, and make the keepers of the two streams.
 
         Raises:
             StoreFailed: The system refuses the files.
@@ -470,7 +470,7 @@ class OwnOutputs:
         return name, (out, err)
 
     def finish(self, name: str, keepers: Sequence[OutputKeeper]) -> tuple[Kept, Kept]:
-        """End the keeping of one command; the oldest outputs leave when there are too many."""
+        """Finish the keeping of a command; the oldest outputs are dropped if there are too many."""
         out, err = (keeper.finish() for keeper in keepers)
         self._all.settle(self._owner, name, (out, err))
         problem = self._all.share(self._owner, name, (out, err))
@@ -479,7 +479,7 @@ class OwnOutputs:
         return out, err
 
     def refresh(self) -> None:
-        """Have what other processes of this server keep, too. Raises StateFailed or StoreFailed."""
+        """Fetch what other processes of this server keep. Raises StateFailed or StoreFailed."""
         self._all.refresh(self._owner)
 
     def drop(self, name: str) -> None:
@@ -487,9 +487,9 @@ class OwnOutputs:
         self._all.drop(self._owner, name)
 
     def lost(self, path: WorkPath) -> Lost | None:
-        """What is missing in a kept output."""
+        """What is missing in a kept output, if anything."""
         return self._all.lost(self._owner, path)
 
     def gone(self, name: str) -> bool:
-        """Whether there was an output of that name that had to leave."""
+        """Whether there was an output of that name that was dropped."""
         return self._all.gone(self._owner, name)

@@ -35,7 +35,7 @@ class PrivateFolder:
     """The folder, which only this user can read."""
 
     def __init__(self, away_from: str, places: tuple[str, ...] = ()) -> None:
-        """Make one.
+        """Make the folder.
 
         Args:
             away_from: A folder that must neither hold it nor lie in it.
@@ -56,7 +56,7 @@ class PrivateFolder:
             raise StoreFailed(place, reason_of(error)) from None
 
     def inside(self, name: str, mode: int = 0o700) -> str:
-        """The path of a folder in it, made if it is not there."""
+        """The path of a folder in it, made if missing."""
         path = os.path.join(self.path, name)
         try:
             os.mkdir(path, mode)
@@ -67,7 +67,7 @@ class PrivateFolder:
         return path
 
     def file(self, name: str, mode: int) -> str:
-        """The path of an empty file in it, made if it is not there."""
+        """The path of an empty file in it, made if missing."""
         path = os.path.join(self.path, name)
         try:
             # Only made, never opened: its mode may forbid that, and another thread may have made it.
@@ -84,7 +84,7 @@ class PrivateFolder:
         return self.inside(f"{_TEMPORARY}/{secrets.token_hex(_NEW_BYTES)}")
 
     def remove(self) -> None:
-        """Remove it with all that is in it; a second call does nothing."""
+        """Remove it with everything in it; a second call does nothing."""
         lock, self._lock = self._lock, -1
         if lock >= 0:
             remove_tree(self.path)
@@ -92,7 +92,7 @@ class PrivateFolder:
 
 
 def sweep(place: str) -> None:
-    """Remove the folders that processes of this user left behind."""
+    """Remove abandoned folders of this user."""
     with contextlib.suppress(OSError):
         names = [name for name in os.listdir(place) if name.startswith(_PREFIX)]
         for name in names:
@@ -113,7 +113,7 @@ def _remove_abandoned(path: str) -> None:
 
 
 def remove_tree(path: str) -> None:
-    """Remove a folder and what commands have put into it, however deep it is and whatever its modes.
+    """Remove a folder with everything in it, at any depth and with any modes.
 
     What cannot be removed stays, without an error.  Every folder below is moved up into the topmost
     one and emptied there, so that neither path lengths nor open descriptors grow with depth; no link
@@ -132,7 +132,7 @@ def remove_tree(path: str) -> None:
 
 
 def _remove_folder(name: str, top: int, pending: list[str]) -> None:
-    """Remove a folder of the topmost one; folders that were in it wait there."""
+    """Remove a folder inside the topmost one; its own folders are added to `pending`."""
     folder = _opened(name, top)
     try:
         pending += _emptied(folder, top)
@@ -142,7 +142,7 @@ def _remove_folder(name: str, top: int, pending: list[str]) -> None:
 
 
 def _emptied(folder: int, top: int) -> list[str]:
-    """Remove all files of a folder, and move its folders to the topmost one: what they are called there."""
+    """Remove all files of a folder and move its folders up into the topmost one; returns their new names."""
     moved = []
     with os.scandir(folder) as entries:
         listed = list(entries)
@@ -160,7 +160,7 @@ def _emptied(folder: int, top: int) -> list[str]:
 
 
 def _opened(name: str, above: int | None = None) -> int:
-    """A folder that its owner may list and change again."""
+    """Open a folder, making it accessible to its owner again."""
     _let_in(name, above)
     return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
 

@@ -20,7 +20,7 @@ _FORM = rf"(?:{PREFIX})?([0-9a-f]{{{MIN_DIGITS},64}})"
 
 
 def parse_hash(argument: str, value: str, otherwise: str = "") -> str:
-    """The hex digits of a hash or of its prefix; `otherwise` says what else could be sent.
+    """The hex digits of a hash or hash prefix; `otherwise` says what else could be sent.
 
     Raises:
         BadValue: It has another form.
@@ -37,7 +37,7 @@ def parse_hash(argument: str, value: str, otherwise: str = "") -> str:
 
 
 def full(digits: str) -> str:
-    """The hash as facts carry it."""
+    """The hash with its prefix, as in facts."""
     return PREFIX + digits
 
 
@@ -47,7 +47,7 @@ def full(digits: str) -> str:
 
 
 class Hashing:
-    """Bytes that are hashed and counted as they pass."""
+    """Hashes and counts bytes that pass through."""
 
     __slots__ = ("_digest", "size")
 
@@ -84,7 +84,7 @@ def blocks(data: Bytes, deadline: Deadline, start: int = 0, end: int | None = No
 
 
 def digits_of(data: Bytes, deadline: Deadline) -> str:
-    """The hash of all of a file, in hex. Raises as `blocks` does."""
+    """The hash of a whole file, in hex. Raises as `blocks` does."""
     hashing = Hashing()
     for block in blocks(data, deadline):
         hashing.add(block)

@@ -91,7 +91,7 @@ def scan(lines: Sequence[str], first_line: int, *, limit: int, first_column: int
 
 
 def is_clean(text: str) -> bool:
-    """Whether nothing is hidden, at the cost of a copy: 5 us for 20 kB of ASCII, 30 us otherwise."""
+    """Whether there is nothing hidden; takes 5 us for 20 kB of ASCII, 30 us otherwise."""
     data = text.encode("utf-8", "surrogatepass")
     if stringzilla.find_first_of(data, _CONTROLS) >= 0:
         return False
@@ -123,7 +123,7 @@ def _code(char: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _name(char: str) -> str:
-    """`U+202E RIGHT-TO-LEFT OVERRIDE`; for what could not be decoded, the byte."""
+    """The name of a character, such as `U+202E RIGHT-TO-LEFT OVERRIDE`; for an invalid byte, the byte."""
     point = ord(char)
     if 0xDC00 <= point <= 0xDCFF:
         return f"byte 0x{point - 0xDC00:02X}"

@@ -30,7 +30,7 @@ MARK_BYTES = len(" [+18446744073709551615 chars]")
 
 
 class LongLine(Struct, frozen=True):
-    """A line too long to be decoded whole: its first characters, and its bytes in the file."""
+    """A line too long to decode whole: its first characters, and its byte range in the file."""
 
     number: int
     head: str
@@ -63,7 +63,7 @@ class Text(Protocol):
 
 
 class WholeText:
-    """A small file, decoded whole."""
+    """A small file, decoded as a whole."""
 
     def __init__(self, text: str, *, keep_cr: bool = False) -> None:
         """`keep_cr` leaves the CR of a line end in its line."""
@@ -83,11 +83,11 @@ class WholeText:
 
     @property
     def whole(self) -> str:
-        """All of it, as decoded."""
+        """The whole text, as decoded."""
         return self._text
 
     def up_to(self, last: int) -> WholeText:
-        """Its lines to line `last`."""
+        """The text up to line `last`."""
         if last >= self.total_lines:
             return self
         return WholeText("\n".join([*self._text.split("\n", last)[:last], ""]), keep_cr=self._keep_cr)
@@ -99,7 +99,7 @@ class WholeText:
         return self._lines[first - 1 : last]
 
     def fits(self, frame: Frame) -> bool:
-        """Whether all lines can be shown as they are: a few look-ups instead of one for each line."""
+        """Whether all lines can be shown as they are, found with a few look-ups instead of one per line."""
         numbers = self.total_lines * frame.numbered(self.total_lines)
         if byte_size(self._text) + numbers > frame.room:
             return False
@@ -121,7 +121,7 @@ class WholeText:
 
 
 class IndexedText:
-    """A file of any size, read in chunks around the lines that are asked for."""
+    """A file of any size, read in chunks around the requested lines."""
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class IndexedText:
         self.ends = index.ends
 
     def up_to(self, last: int) -> IndexedText:
-        """Its lines to line `last`."""
+        """The text up to line `last`."""
         from copy import copy
 
         text = copy(self)
@@ -156,7 +156,7 @@ class IndexedText:
         return text
 
     def lines(self, first: int, last: int) -> Iterable[Line]:
-        """The lines `first` to `last`, reading on only as they are taken."""
+        """The lines `first` to `last`, read as they are consumed."""
         if first > last:
             return
         at, number = self._index.line_start(self._data, first), first
@@ -190,11 +190,11 @@ class IndexedText:
         return LongLine(number, head, start, end), following
 
     def length(self, line: LongLine) -> int:
-        """Characters of a long line, from its columns, which one pass over it yields."""
+        """The number of characters of a long line, found in one pass over it."""
         return self._columns(line).chars[-1]
 
     def piece(self, line: LongLine, column: int, most: int) -> str:
-        """At most `most` characters from `column`: the blocks before them are not read."""
+        """At most `most` characters from `column`; the blocks before them are not read."""
         columns = self._columns(line)
         block = max(0, bisect_right(columns.chars, column - 1) - 1)
         at, skip = columns.starts[block], column - 1 - columns.chars[block]
@@ -222,7 +222,7 @@ class IndexedText:
 
 
 def without_cr(lines: list[str], last_is_ended: bool) -> list[str]:
-    """The lines without the CR that belongs to a line end; an unfinished last line keeps its own."""
+    """The lines without the CR of their line ends; an unfinished last line keeps its own."""
     last = lines[-1] if lines else ""
     stripped = [line[:-1] if line.endswith("\r") else line for line in lines]
     if lines and not last_is_ended:
@@ -234,7 +234,7 @@ Reason = Literal["limit", "reply_cap"]
 
 
 class Page(Struct, frozen=True):
-    """What is shown: `lines` from line `start`; those in `cuts` are partial.
+    """The lines shown, from line `start`; those in `cuts` are partial.
 
     `next_line` and `next_column` are where it goes on, None at the end of the text,
     `reason` why it stopped there.  A page that goes `up` goes on with the lines above it.
@@ -255,14 +255,14 @@ class Page(Struct, frozen=True):
 
     @property
     def last(self) -> int:
-        """The last line that the page is about, in its direction."""
+        """The last line of the page in its direction."""
         if self.until is not None:
             return self.until
         return self.start if self.up else self.start + len(self.lines) - 1
 
     @property
     def first_cut(self) -> tuple[int, Cut] | None:
-        """The first line in its direction whose end is not shown; a header above the page does not count."""
+        """The first line in the page's direction whose end is not shown, not counting a header above it."""
         left = [item for item in self.cuts.items() if item[0] >= self.start and item[1].last < item[1].total]
         return (max if self.up else min)(left, default=None, key=lambda item: item[0])
 
@@ -272,7 +272,7 @@ _LEAST_PIECE = 4
 
 
 class Frame(Struct, frozen=True):
-    """How much may be shown: bytes for numbered lines, characters of one line, the cost of a number.
+    """The space for a page: bytes for numbered lines, characters per line, the cost of a number.
 
     `line_bytes` caps the UTF-8 bytes of one line beside its characters, None does not.
     `mark_bytes` are kept free behind a line that is cut.  `lines` is the most that are shown.
@@ -287,7 +287,7 @@ class Frame(Struct, frozen=True):
 
 
 def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
-    """The page that starts at line `first` and shows as much as fits, at most to line `last`.
+    """The page from line `first` on, with as much as fits, at most to line `last`.
 
     At least one character is shown, so that following the continuation ends.
     """
@@ -319,7 +319,7 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
 
 
 def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
-    """The page that ends at line `last`: of the lines from `first`, the last that fit."""
+    """The page that ends at line `last`, with as many lines from `first` on as fit."""
     low, first = first, max(first, last - _most_lines(first, frame) + 1)
     lines = text.lines(first, last)
     if isinstance(lines, list) and _all_fit(text, lines, last, frame):
@@ -342,7 +342,7 @@ def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
 
 
 def _most_lines(first: int, frame: Frame) -> int:
-    """More than a page ever shows from line `first` on."""
+    """An upper bound of the lines of a page from line `first` on."""
     most = max(1, frame.room // frame.numbered(first))
     return most if frame.lines is None else min(most, frame.lines)
 
@@ -355,7 +355,7 @@ def _started(start: int, lines: Sequence[str], cuts: dict[int, Cut], reason: Rea
 def along(
     text: Text, first: int, last: int, column: int | None, frame: Frame, *, up: bool = False
 ) -> tuple[Page, int]:
-    """The page of what a page of the lines `first` to `last` cuts off, as far as it fits.
+    """The page of what a page of lines `first` to `last` cuts off, as far as it fits.
 
     Args:
         text: Where they stand.
@@ -400,7 +400,7 @@ def along(
 
 
 class _Rests(Struct):
-    """What is shown so far of the ends of cut lines."""
+    """The ends of cut lines that are shown so far."""
 
     text: Text
     frame: Frame
@@ -409,7 +409,7 @@ class _Rests(Struct):
     cuts: dict[int, Cut] = field(default_factory=dict)
 
     def take(self, number: int, line: Line, column: int | None) -> tuple[int, int] | None:
-        """Show of a line what is left from `column`, or from where a page cuts it; where that stops."""
+        """Show the rest of a line from `column`, or from its usual cut; where that stops."""
         at, total = column or 1, len(line) if isinstance(line, str) else self.text.length(line)
         if column is None:
             _, cut = _cut(self.text, line, self.frame)
@@ -457,7 +457,7 @@ def _cut(text: Text, line: Line, frame: Frame) -> tuple[str, Cut | None]:
 
 
 def _squeeze(text: Text, line: Line, piece: str, room: int) -> tuple[str, Cut | None]:
-    """The beginning of a line that is alone too large for the reply, at least one character of it."""
+    """The beginning of a line that is too large for the reply by itself; at least one character."""
     total = len(line) if isinstance(line, str) else text.length(line)
     piece = _within(piece, room)
     return piece, Cut(1, len(piece), total) if len(piece) < total else None
@@ -486,12 +486,12 @@ def _cost(piece: str, cut: Cut | None, number: int, frame: Frame) -> int:
 
 
 def weight(page: Page, frame: Frame) -> int:
-    """Bytes of the page in a reply."""
+    """The bytes of the page in a reply."""
     rows = zip(page.numbers, page.lines, strict=True) if page.numbers else enumerate(page.lines, page.start)
     columns = sum(len(f":{page.cuts[number].first}") for number in page.numbers)
     return columns + sum(_cost(line, page.cuts.get(number), number, frame) for number, line in rows)
 
 
 def byte_size(text: str) -> int:
-    """UTF-8 bytes of a text; a lone surrogate counts three, as the mark shown in its place does."""
+    """The UTF-8 bytes of a text; a lone surrogate counts three, like the mark shown for it."""
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

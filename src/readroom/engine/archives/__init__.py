@@ -68,7 +68,7 @@ _NAMED_PROBLEMS = 5
 
 
 def perform(services: Services, job: Job[Request], act: Act) -> Result:
-    """What `act` makes of a request, with the guard of what its path leads into.
+    """Perform a request with `act`, inside the archive that its path leads into, if any.
 
     Raises:
         Protected: It would change a member.
@@ -91,7 +91,7 @@ def perform(services: Services, job: Job[Request], act: Act) -> Result:
 
 
 def instead(services: Services, job: Job[Request], act: Act, error: Binary | NotAFolder) -> Result:
-    """The listing of a file that is an archive; of one that was to be read, the failure that names it."""
+    """List a file that turned out to be an archive; if it was to be read, raise an error that says so."""
     request = job.request
     if BY_REQUEST[type(request)].in_archives != "inside":
         raise error
@@ -110,7 +110,7 @@ def instead(services: Services, job: Job[Request], act: Act, error: Binary | Not
 
 
 def _unlisted(guard: Guard, error: NotAFolder) -> NotAFolder:
-    """The refusal to list a file, without the advice to read one whose bytes mean nothing to a reader."""
+    """The error for listing a file, which suggests reading it only if a read would show something."""
     if not isinstance(error.next, ReadRequest):
         return error
     try:
@@ -130,7 +130,7 @@ def _in_folder(services: Services, job: Job[Request], act: Act, inner: Guard, pa
 
 
 def _performed(services: Services, job: Job[Request], act: Act) -> Result:
-    """What `act` makes of a request whose path lies in the archive of the guard."""
+    """Perform a request whose path is in the archive of the guard."""
     inner, path = services.guard, WorkPath(job.request.path)
     assert isinstance(inner.store, MemberStore)
     try:
@@ -146,7 +146,7 @@ def _performed(services: Services, job: Job[Request], act: Act) -> Result:
 
 
 def _require_outside(services: Services, request: Request, deadline: Deadline) -> None:
-    """Return when what is to be changed is not a member. Raises Protected."""
+    """Raise Protected if a request would change a member."""
     for name in (getattr(request, field) for field in BY_REQUEST[type(request)].paths):
         inner = services.archives().entered(services.guard, WorkPath(name), deadline)
         if inner is not None:
@@ -155,7 +155,7 @@ def _require_outside(services: Services, request: Request, deadline: Deadline) -
 
 
 def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[Warn, ...]:
-    """What the listing of a whole archive says beside its members."""
+    """What the listing of a whole archive says in addition to its members."""
     container = origin.container
     if path != f"{origin.path}{BORDER}":
         return ()
@@ -175,7 +175,7 @@ def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[Warn, ...]:
 
 
 def _left_out(guard: Guard, origin: Origin) -> str:
-    """How many names are left out, and those of the first that may be seen."""
+    """How many names are left out, and the first of them that may be shown."""
     container = origin.container
     named = [name for name in container.left_out if _may_be_named(guard, origin.path, name)]
     which = f": {first_of(named, len(named), container.left_out_count)}" if named else ""
@@ -184,14 +184,14 @@ def _left_out(guard: Guard, origin: Origin) -> str:
 
 
 def _may_be_named(guard: Guard, archive: WorkPath, name: str) -> bool:
-    """Whether the rules let a name be seen that no path can have: by what it would be inside."""
+    """Whether the rules let a name be shown that is not a valid path."""
     parts = [part for part in name.replace("\0", "").split("/") if part not in ("", ".", "..")]
     path = WorkPath("/".join([f"{archive}{BORDER}", *parts]))
     return guard.allows(path, folder=False) and guard.allows(path, folder=True)
 
 
 def _listed(error: Binary, path: WorkPath) -> Binary:
-    """The failure of an archive that was to be read as a file, with the way to its members."""
+    """The error for reading an archive as a file, with the request that lists it."""
     advice = f"List its members; each is read as {quote(f'{path}/NAME')}."
     return Binary(error.path, error.media_type, error.size_bytes, advice, next_request=ListRequest(path))
 
@@ -216,7 +216,7 @@ class Archives:
         self._kept: LruCache[_Key, Container] = LruCache(CONTAINERS_OPEN)
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything."""
         self._contents.close()
         self._kept.clear()
 
@@ -248,7 +248,7 @@ class Archives:
         return None if current is guard else current
 
     def folder(self, guard: Guard, path: WorkPath, deadline: Deadline) -> tuple[Guard, WorkPath] | None:
-        """The guard of a file that is an archive, and its path as a folder; None when it is none.
+        """The guard of a file that is an archive, and its path as a folder; None if it is not one.
 
         Raises as `entered` does.
         """
@@ -310,7 +310,7 @@ class Archives:
     def _container(
         self, source: Source, content: Bytes, path: WorkPath, deadline: Deadline, *, is_one: bool
     ) -> Container | None:
-        """The members, as they were found before or anew."""
+        """The members, from the cache or parsed now."""
         if not is_one:
             return None
         key = (source.version, source.real)
@@ -335,7 +335,7 @@ def _is_tar(head: bytes, whole: bool) -> bool:
 
 
 def _border(path: str, start: int) -> int:
-    """Where the next part that ends with the border does so; -1 for none."""
+    """The index of the next "!" that ends a part of the path, from `start` on; -1 for none."""
     at = path.find(BORDER, start)
     while at >= 0 and (path[at + 1 : at + 2] not in ("", "/") or path[at - 1 : at] in ("", "/")):
         at = path.find(BORDER, at + 1)
@@ -343,7 +343,7 @@ def _border(path: str, start: int) -> int:
 
 
 def _is_there(guard: Guard, path: WorkPath) -> bool:
-    """Whether something has that very name: then it is meant, and what policy says of it.
+    """Whether something on disk has exactly this name; then that is meant, and not a member.
 
     The store is asked, not the guard: a list of what is allowed need not have this name, and whether
     it is there changes the answer only for names that cannot be read in either case.
@@ -358,7 +358,7 @@ def _is_there(guard: Guard, path: WorkPath) -> bool:
 
 
 def _chained(inner: Guard, outer: Guard | None) -> Guard:
-    """The inner guard; closing it closes the one of the archive that holds it, too."""
+    """The inner guard, changed so that closing it also closes the outer one."""
     if outer is not None:
         assert isinstance(inner.store, MemberStore)
         inner.store.holds(outer)

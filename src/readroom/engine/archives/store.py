@@ -59,7 +59,7 @@ from readroom.values import Bytes, Entry, EntryKind, Names, Stat, Version
 
 
 class Slice(Struct, frozen=True):
-    """A part of other bytes."""
+    """A range of other bytes."""
 
     base: Bytes
     at: int
@@ -97,7 +97,7 @@ class Held(Struct, frozen=True):
 
 @final
 class Expanding:
-    """A member whose beginning is in memory; the first look behind that expands it."""
+    """A member with its beginning in memory; reading past that expands it."""
 
     def __init__(self, size: int, head: bytes, expand: Callable[[], Bytes]) -> None:
         self.size = size
@@ -124,7 +124,7 @@ class Expanding:
 
 
 class TooMuch(Exception):
-    """A member is larger than what is expanded; `most` is that."""
+    """A member is larger than `most`, the largest size that is expanded."""
 
     def __init__(self, most: int) -> None:
         super().__init__(most)
@@ -136,14 +136,14 @@ class Contents:
     """Expanded members of a session. Safe to share between threads."""
 
     def __init__(self, most: int) -> None:
-        """At most `most` bytes of one member are expanded."""
+        """Expand at most `most` bytes of a member."""
         self._most = most
         self._kept: LruCache[Version, TempSpool] = LruCache(
             CONTAINER_KEPT_BYTES, lambda content: content.size, CONTAINER_KEPT
         )
 
     def at_once(self, container: Container, base: Bytes, member: Member) -> Bytes | None:
-        """The content of a member that needs no expanding, or little; None of others.
+        """The content of a small or uncompressed member; None for others.
 
         Raises:
             BadContainer: It cannot be read.
@@ -187,7 +187,7 @@ class Contents:
         return spool
 
     def close(self) -> None:
-        """Let go of all; what is still read stays until it is closed."""
+        """Forget everything; content that is still being read stays until it is closed."""
         self._kept.clear()
 
 
@@ -223,7 +223,7 @@ class Origin(Struct, frozen=True):
 
     @property
     def form(self) -> str:
-        """What it is, in a word or two."""
+        """Its format in a word or two."""
         return f"{self.container.form}, {self.compression}" if self.compression else self.container.form
 
 
@@ -253,11 +253,11 @@ class MemberStore(Struct, dict=True):
         return WorkPath(self.origin.source.real + BORDER)
 
     def holds(self, outer: Guard) -> None:
-        """Close a guard together with this store: that of the archive which holds this one."""
+        """Close the guard of the outer archive together with this store."""
         self._outer.append(outer)
 
     def require_root(self) -> None:
-        """Nothing else can take its place."""
+        """Always succeeds, since nothing else can take the place of an archive."""
 
     def open(self, path: WorkPath) -> Source:
         """Open a member for reading."""
@@ -296,7 +296,7 @@ class MemberStore(Struct, dict=True):
         return None if member is None else self._version(member)
 
     def place(self, path: WorkPath) -> WriteTarget:
-        """Nothing can be changed."""
+        """Raises ReadOnlyPlace: nothing can be changed."""
         raise ReadOnlyPlace(path)
 
     def close(self) -> None:
@@ -326,14 +326,14 @@ class MemberStore(Struct, dict=True):
     # --- inside -------------------------------------------------------------------------------
 
     def member_stat(self, inner: str) -> Stat:
-        """Of a name inside, links not followed. Raises NotFound."""
+        """The stat of a name inside, without following a link. Raises NotFound."""
         member = self.origin.container.members.get(inner)
         if member is None and inner not in self.origin.container.folders:
             raise NotFound(self._named(inner))
         return self._stat(member)
 
     def target(self, inner: str) -> str | None:
-        """Where a link leads, as stored; None when it is not a link or damaged."""
+        """The target of a link, as stored; None if it is not a link or damaged."""
         member = self.origin.container.members.get(inner)
         if member is None or member.kind != "link":
             return None
@@ -343,7 +343,7 @@ class MemberStore(Struct, dict=True):
             return None
 
     def _inner(self, path: WorkPath) -> str | None:
-        """The name inside; None for one that is not."""
+        """The name inside the archive; None if the path is outside it."""
         for top in (self._top, self._real_top):
             if path == top:
                 return ""
@@ -355,7 +355,7 @@ class MemberStore(Struct, dict=True):
         return join(self._real_top, inner) if inner else self._real_top
 
     def _found(self, path: WorkPath) -> tuple[str, Member | None]:
-        """The name of what a path leads to, links followed, and its entry; None for a folder without one.
+        """Resolve a path: the real name inside, and its member, None for an implicit folder.
 
         Raises:
             NotFound: There is nothing.
@@ -384,7 +384,7 @@ class MemberStore(Struct, dict=True):
         return None
 
     def _followed(self, path: WorkPath, inner: str, link: str) -> str:
-        """The name with a link on the way replaced by what it leads to."""
+        """The name with a link on the way replaced by its target."""
         member = self.origin.container.members[link]
         try:
             target = self.origin.container.reader.target(member)
@@ -406,7 +406,7 @@ class MemberStore(Struct, dict=True):
         )
 
     def _version(self, member: Member) -> Version:
-        """Identity of a member: that of its archive, and which one it is."""
+        """The identity of a member: that of its archive, and the member's position."""
         own = self.origin.source.version
         which = f"{own}|{member.at}|{member.name}".encode("utf-8", "surrogatepass")
         number = int.from_bytes(hashlib.sha256(which).digest()[:8], "big")
@@ -427,7 +427,7 @@ class MemberSource(Closeable):
         self._fd = -1
 
     def current(self) -> Version:
-        """Identity of the state right now: the member's while its archive stays as it is."""
+        """The identity of the current state, which is unchanged while the archive is."""
         now = self._archive.current()
         return self.version if now == self._archive.version else now
 
@@ -440,7 +440,7 @@ class MemberSource(Closeable):
         return self._data.read_into(offset, buffer)
 
     def fileno(self) -> int | None:
-        """A descriptor of the content, where it is in a file of its own."""
+        """A descriptor of the content, if it is in a file of its own."""
         data = self._data.whole if isinstance(self._data, Expanding) else self._data
         if self._fd < 0 and isinstance(data, TempSpool):
             self._fd = data.descriptor()
@@ -469,7 +469,7 @@ class MemberFolder(Closeable):
             yield Entry(name, _KINDS[kind])
 
     def names(self, most: int) -> Iterator[Names]:
-        """The same, up to `most` at a time."""
+        """The same in batches of up to `most`."""
         names = list(self._names)
         for at in range(0, len(names), most):
             some = names[at : at + most]
@@ -477,7 +477,7 @@ class MemberFolder(Closeable):
             yield Names(some, kinds)
 
     def stat(self, name: str) -> Stat:
-        """Of one name in it, links not followed. Raises NotFound."""
+        """The stat of a name in it, without following a link. Raises NotFound."""
         return self._store.member_stat(f"{self._inner}/{name}" if self._inner else name)
 
     def target(self, name: str) -> str | None:
@@ -492,8 +492,8 @@ class MemberFolder(Closeable):
         return self._store.open(path)
 
     def fileno(self) -> None:
-        """There is none."""
+        """Always None."""
         return
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing."""

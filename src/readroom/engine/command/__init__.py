@@ -54,7 +54,7 @@ _CHOICE_S = 20.0
 
 
 class Runner(Struct, frozen=True):
-    """What stays the same from command to command of one owner in one workspace."""
+    """What all commands of one owner in one workspace share."""
 
     guard: Guard
     sandbox: Sandbox
@@ -65,14 +65,14 @@ class Runner(Struct, frozen=True):
 
 
 def perform(services: Services, job: Job[RunRequest]) -> RunResult:
-    """See `run`. Raises CommandsOff or NoFolder where commands do not run."""
+    """Run a command. Raises CommandsOff or NoFolder where commands do not run."""
     if services.commands is None:
         raise services.commands_off()
     return services.commands.run(job)
 
 
 def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
-    """Run a command and keep what it writes.
+    """Run a command and keep its output.
 
     Raises:
         BadValue: It is not a command.
@@ -132,7 +132,7 @@ class _Ran(Struct, frozen=True):
 
 @final
 class _Run:
-    """One command. Holds what its steps share."""
+    """The run of one command."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class _Run:
         self._seconds = seconds
 
     def ran(self) -> _Ran:
-        """Start it, keep what it writes, and wait for its end."""
+        """Start the command, keep its output, and wait for its end."""
         root = self._runner.guard.folder
         if root is None:
             raise NoFolder(self._runner.guard.store.name)
@@ -251,7 +251,7 @@ _NAMED = 3
 
 @final
 class CommandService:
-    """Safe to share between threads."""
+    """The commands of a workspace and their kept outputs. Safe to share between threads."""
 
     def __init__(
         self,
@@ -282,7 +282,7 @@ class CommandService:
         self._limits = limits
 
     def of(self, owner: Owner) -> OwnRoom:
-        """What an owner sees of it."""
+        """The commands and outputs of one owner."""
         outputs = self._outputs.of(owner)
         mount = OutputsMount(outputs)
         return OwnRoom(
@@ -299,21 +299,21 @@ class OwnRoom:
     """The commands of one owner, and the outputs that are kept of them."""
 
     def __init__(self, outputs: OwnOutputs, runner: Runner) -> None:
-        """See `Room.of`."""
+        """Use `CommandService.of`."""
         self._outputs = outputs
         self._runner = runner
 
     @cached_property
     def guard(self) -> Guard:
-        """The guard of the outputs. No rule is about them: what a command may read was decided before."""
+        """The guard of the outputs, without rules: what a command may read was decided before."""
         return Guard(self._runner.mount, Rules(()))
 
     def run(self, job: Job[RunRequest]) -> RunResult:
-        """Run a command. Raises as the function of that name does."""
+        """Run a command. Raises as the function `run` does."""
         return run(self._runner, job)
 
     def parse(self, path: str) -> WorkPath | None:
-        """The normal form of a path that means a kept output or all of them; None for any other."""
+        """The normal form of a path below `/.outputs`; None for any other path."""
         try:
             inner = paths.parse(path, (OUTPUTS,))
         except ReadroomError as error:
@@ -326,7 +326,7 @@ class OwnRoom:
         return OUTPUTS if inner == ROOT else WorkPath(f"{OUTPUTS}/{inner}")
 
     def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
-        """The kept output, or all of them, that a path means where they are files of the root.
+        """The kept output that a path like `.outputs/NAME` means, although it names a file of the root.
 
         None for any other path, and for a file of the root that is not a kept output.
         """
@@ -345,7 +345,7 @@ class OwnRoom:
         return None
 
     def holds(self, path: WorkPath) -> bool:
-        """Whether there is such an output."""
+        """Whether there is an output at this path."""
         try:
             self.guard.stat(path)
         except ReadroomError:
@@ -353,7 +353,7 @@ class OwnRoom:
         return True
 
     def read(self, look: Callable[[], ReadResult]) -> ReadResult:
-        """A read of an output, with what was not kept of it. Raises what `look` raises."""
+        """Read an output, adding what was not kept of it. Raises what `look` raises."""
         try:
             result = look()
         except Binary as error:

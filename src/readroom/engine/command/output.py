@@ -49,7 +49,7 @@ _WORN = 3
 def chosen(
     mount: Store, cap: Cap, request: RunRequest, kept: tuple[Kept, Kept], failed: bool, deadline: Deadline
 ) -> tuple[Output, Output]:
-    """Both streams of a command with the lines that a reply shows. Raises as `KeptText` does."""
+    """The lines of both streams of a command that a reply shows. Raises as `KeptText` does."""
     with ExitStack() as opened:
         texts = [KeptText(opened.enter_context(mount.open(output.path)), deadline) for output in kept]
         room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
@@ -73,7 +73,7 @@ def picked(
     failed: bool,
     least: int = 0,
 ) -> list[list[OutputLine]]:
-    """The lines of streams that `room` bytes show, with what a reply says where lines are left out.
+    """The lines of all streams that fit in `room` bytes, including what a reply says about gaps.
 
     Args:
         texts: The streams.
@@ -112,13 +112,13 @@ def _cut_long_lines(texts: Sequence[KeptText], room: int) -> None:
 
 
 def _gaps(rows: Sequence[OutputLine], total: int) -> int:
-    """How often lines are left out; those that others were drawn over count too, which is rare."""
+    """How often lines are left out; redrawn lines, which are rare, count as left out."""
     numbers = [0, *(row.number for row in rows), total + 1]
     return sum(after - before > 1 for before, after in pairwise(numbers))
 
 
 def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
-    """What readers do not see in the lines that are shown."""
+    """Warnings about hidden characters in the lines that are shown."""
     warnings = [
         replace(warn, detail=f"{warn.detail}, in {output.stream}")
         for output in outputs
@@ -149,7 +149,7 @@ def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[Outpu
 
 @final
 class KeptText:
-    """A stream as `text.output` takes it. Raises TimedOut and Cancelled from its deadline."""
+    """The text of a stream, as `text.output` needs it. Raises TimedOut and Cancelled from its deadline."""
 
     def __init__(self, source: Source, deadline: Deadline) -> None:
         self._source = source
@@ -185,7 +185,7 @@ class KeptText:
         return self._index.total_lines
 
     def row(self, number: int) -> OutputLine | None:
-        """A line as it is shown; None when a later one was drawn over it."""
+        """A line as it is shown; None if it was redrawn later."""
         text = self._window(number).get(number)
         if text is None:
             self.redrawn.add(number)
@@ -195,7 +195,7 @@ class KeptText:
         return OutputLine(number, encodings.visible(text[: self._chars]), total=len(text) + behind)
 
     def clues(self) -> Sequence[tuple[int, LogPattern]]:
-        """Lines that tell why a command failed, in their order; when time is up, those found by then."""
+        """Lines that tell why a command failed, in order; when time is up, those found so far."""
         if not self.total:
             return ()
         by_line: dict[int, LogPattern] = {}
@@ -221,11 +221,11 @@ class KeptText:
             yield from ((number, clue) for number in seen)
 
     def _is_seen(self, number: int) -> bool:
-        """Whether a line was not drawn over later."""
+        """Whether a line was not redrawn later."""
         return number <= self.total and number in self._window(number)
 
     def _window(self, number: int) -> dict[int, str]:
-        """The cleaned lines around one, by number."""
+        """The cleaned lines around a line, by number."""
         first = (number - 1) // _WINDOW * _WINDOW + 1
         window = self._windows.get(first)
         if window is None:
@@ -248,5 +248,5 @@ class KeptText:
 
 
 def _telling(line: tuple[int, bytes]) -> bool:
-    """Whether a line can have a clue: thousands of warnings would hide the one error among them."""
+    """Whether a line may be a clue; warnings are skipped, since thousands of them would hide one error."""
     return not holds(line[1], patterns.INNOCENT) or holds(line[1], patterns.COUNTS)

@@ -54,7 +54,7 @@ class End(Struct, frozen=True):
 
 @final
 class Command(Closeable):
-    """A command in the shell. Used as a context: when it is left the command is gone."""
+    """A command in the shell. Leaving its context ends the command."""
 
     def __init__(
         self,
@@ -93,14 +93,14 @@ class Command(Closeable):
         self._forget = deadline.on_cancel(self.ask)
 
     def ask(self) -> None:
-        """Have it end: asked first, and a moment later without being asked. From any thread."""
+        """Ask it to end, and force it a moment later. May be called from any thread."""
         with self._lock, contextlib.suppress(OSError, ValueError):
             if not self._asked and self._process.stdin is not None:
                 self._asked = True
                 self._process.stdin.write(_ASK)
 
     def output(self) -> Iterator[tuple[int, bytes]]:
-        """What it writes, as it comes: 0 for standard output, 1 for standard error; nothing now and then.
+        """Its output as it arrives: the stream (0 or 1) and the data, which is empty from time to time.
 
         Ends when the command has ended, or was asked to.
         """
@@ -135,7 +135,7 @@ class Command(Closeable):
                     yield streams[fd], data
 
     def end(self) -> End:
-        """How it ended, after `output`.
+        """How it ended; call it after `output`.
 
         Raises:
             NotStarted: The shell could not be started, or the supervisor was ended.
@@ -216,7 +216,7 @@ class Command(Closeable):
             view = view[self._process.stdin.write(view) or 0 :]
 
     def _arguments(self, command: str, start: Start) -> tuple[list[str], list[int]]:
-        """The words of the shell, with what confines it, and the descriptors that this needs."""
+        """The command line of the shell with its confinement, and the descriptors that it needs."""
         if start.program is None:
             return [_SHELL, "-c", command], []
         shell = [_SHELL, "-c", _INPUT_FROM_INSIDE, _SHELL, command]
@@ -233,7 +233,7 @@ class Command(Closeable):
         return ends
 
     def _file(self, content: str | bytes) -> int:
-        """A descriptor from which a child reads something."""
+        """A descriptor from which a child reads data."""
         fd = os.memfd_create("readroom")
         self._held.append(fd)
         os.write(fd, os.fsencode(content))
@@ -253,7 +253,7 @@ def _first_line(data: bytes) -> str:
 def environment(
     folder: str, home: str, temporary: str, path: str, more: Sequence[tuple[str, str]]
 ) -> dict[str, str]:
-    """All that a command finds in its environment; nothing of this process's own."""
+    """The complete environment of a command; nothing of this process's own is in it."""
     return {
         "PATH": path,
         "HOME": home,

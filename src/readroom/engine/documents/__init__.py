@@ -82,7 +82,7 @@ def read_document(
 
 @final
 class _Shown:
-    """One read. Holds what its steps share."""
+    """One read of a document's parts."""
 
     def __init__(
         self,
@@ -173,7 +173,7 @@ class _Shown:
         )
 
     def _contents(self) -> tuple[Sequence[tuple[int, str, int]], int]:
-        """What is shown of the table of contents, and how many headings are not; only at the very start."""
+        """What is shown of the table of contents, and how many headings are not; on a first read only."""
         if self._request.pages is not None or self._request.offset is not None or self._request.column > 1:
             return (), 0
         headings = self._headings()
@@ -206,7 +206,7 @@ class _Shown:
     # --- one part after the other ---------------------------------------------------------------
 
     def _shown_pick(self, pick: Pick, rest: Sequence[Pick]) -> ReadRequest | None:
-        """Show the parts of a pick; the request for what is left, None when all was shown."""
+        """Show the parts of a pick; the request for the rest, None when all were shown."""
         for number in range(pick.first, pick.last + 1):
             here = [Pick(number, pick.last, pick.area), *rest]
             if self._rests and self._left <= 0:
@@ -231,7 +231,7 @@ class _Shown:
         return None
 
     def _shown_part(self, content: PartContent, here: Sequence[Pick]) -> ReadRequest | None:
-        """Show a part as far as there is room; the request for what is left, None to go on behind it."""
+        """Show as much of a part as fits; the request for the rest, None to continue with the next part."""
         part, text = content.part, content.text
         images, notes = self._source.pictures(content)
         if self._parts and images and self._images + len(images) > DOCUMENT_IMAGES:
@@ -267,14 +267,14 @@ class _Shown:
         return None if whole else self._rest(here, page.reason, page.next_line, text.total_lines)
 
     def _stop(self, content: PartContent) -> int:
-        """The last line to be shown: of a cell among others, not all of its output."""
+        """The last line to show: of a cell among several, only the beginning of its output."""
         brief, text = content.part.brief, content.text
         if self._several and brief is not None and text.first <= brief < text.total_lines:
             return brief
         return text.total_lines
 
     def _note_cuts(self, page: Page, here: Sequence[Pick]) -> None:
-        """Remember where what was cut begins, and how many lines are shown from there on."""
+        """Remember where the first cut line continues, and how many lines are shown from there on."""
         if self._cut is not None:
             self._since += len(page.lines)
         elif (cut := page.first_cut) is not None:
@@ -282,13 +282,13 @@ class _Shown:
             self._cut, self._since = (here, line, piece.last + 1), page.last - line + 1
 
     def _use_rows(self, count: int) -> None:
-        """Count lines of the reply, where that is asked for; it is full when there are no more."""
+        """Count lines of the reply, if their number is limited."""
         if self._rows is not None:
             self._rows = max(1, self._rows - count)
             self._room = self._room if self._rows > 1 else 0
 
     def _rests_of_part(self, content: PartContent, here: Sequence[Pick]) -> ReadRequest | None:
-        """Show what a page cuts of a part's lines, as `_shown_part` does."""
+        """Show the rests of a part's cut lines, as `_shown_part` shows lines."""
         part, text = content.part, content.text
         head = PartView(part.number, part.title, text.total_lines, text.first)
         around = self._measure.part(head, str(self._unit), self._total)
@@ -310,7 +310,7 @@ class _Shown:
         return self._rest(here, "limit", last + 1, text.total_lines)
 
     def _on(self, here: Sequence[Pick], line: int, column: int, first: int) -> ReadRequest:
-        """The request for rests from a place on; `first` is where those of this part began."""
+        """The request for the rests from a place on; `first` is the part's first shown line."""
         if self._request.limit == 1:
             alone = self._written([Pick(here[0].first, here[0].first, here[0].area)])
             return replace(self._request, pages=alone, offset=line, column=column, known_hash=None)
@@ -360,7 +360,7 @@ class _Shown:
     def _rest(
         self, here: Sequence[Pick], reason: str, line: int | None = None, total: int = 0
     ) -> ReadRequest:
-        """The request for a part from a line on, and all parts behind it."""
+        """The request for a part from a line on, and for all parts after it."""
         offset = line if line is not None and line > 1 else None
         limit = None if self._rests else self._request.limit  # with a column it counts lines of the rests
         pages = self._written(here)
@@ -375,7 +375,7 @@ class _Shown:
         return following
 
     def _rest_of_cuts(self) -> ReadRequest | None:
-        """The request for what the lines shown were cut of; it goes on behind them."""
+        """The request for the rests of the lines that were cut."""
         if self._cut is None:
             return None
         here, line, column = self._cut
@@ -396,7 +396,7 @@ class _Shown:
     # --- what cannot be shown -----------------------------------------------------------------
 
     def _skip(self, number: int, error: Unreadable) -> None:
-        """Say that a part cannot be extracted. Raises BadDocument if no other is asked for."""
+        """Report that a part cannot be extracted. Raises BadDocument if it is the only one asked for."""
         if self._rests and self._begun:
             return
         if not self._several:
@@ -432,7 +432,7 @@ class _Shown:
         return BadDocument(path, self._format, problem, advice, part=number, next_request=beside)
 
     def _beside(self, number: int) -> ReadRequest | None:
-        """A read of the part behind one that cannot be read, or before it."""
+        """A read of a neighbour of a part that cannot be read."""
         other = number + 1 if number < self._total else number - 1
         if not other:
             return None

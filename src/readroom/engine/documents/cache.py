@@ -45,7 +45,7 @@ _LINE_BYTES = 60
 
 
 class _Idle(Struct):
-    """A process that waits to be asked again, what it has open, and what will end it."""
+    """A process that waits to be asked again, its open document, and the timer that ends it."""
 
     extractor: Extractor
     opened: Opened
@@ -54,7 +54,7 @@ class _Idle(Struct):
 
 @final
 class DocumentCache:
-    """Safe to share between threads."""
+    """Caches documents and their processes. Safe to share between threads."""
 
     def __init__(self, part_bytes: int = DOCUMENT_CACHE_BYTES) -> None:
         """Cache up to `part_bytes` of extracted parts."""
@@ -72,7 +72,7 @@ class DocumentCache:
     def open(
         self, source: Source, form: str, deadline: Deadline, denies: Denies, *, eager: bool = True
     ) -> Reading:
-        """A document to be read; used as a context.
+        """Open a document for reading, as a context manager.
 
         `denies` says which files that it carries are not to be seen.  With `eager`, its process is started
         beside the first hashing, not after it.
@@ -81,12 +81,12 @@ class DocumentCache:
 
     @property
     def extracted(self) -> int:
-        """How many parts were extracted so far; what was kept is not extracted again."""
+        """How many parts were extracted so far; cached parts are not extracted again."""
         return self._extracted
 
     @property
     def waiting(self) -> list[Extractor]:
-        """The processes that have a document open for its next part."""
+        """The processes that keep a document open for its next part."""
         return [waiting.extractor for _, waiting in self._idle.items()]
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class DocumentCache:
         return waiting.extractor, waiting.opened
 
     def _give(self, key: tuple[Version, str], extractor: Extractor, opened: Opened) -> None:
-        """Keep a process for a while, instead of the one that has waited longest."""
+        """Keep a process for a while, in place of the one that has waited longest."""
         timer = threading.Timer(DOCUMENT_IDLE_S, self._drop, (key, extractor))
         timer.daemon = True
         gone: list[_Idle] = []
@@ -146,7 +146,7 @@ class DocumentCache:
         return self._opened.get((digits, form))
 
     def _counted(self, key: tuple[str, str]) -> array[int]:
-        """The lines of the first parts of a document that is read as one text, as far as they are known."""
+        """The line counts of the first parts of a document read as one text, as far as known."""
         return self._counts.get_or_put(key, lambda: array("I"))
 
     def _count(self, key: tuple[str, str], number: int, lines: int) -> None:
@@ -186,7 +186,7 @@ def _extractor(source: Source, form: str, most_s: float) -> Extractor:
 
 @final
 class Reading:
-    """One document that is being read; its process is started when it is needed."""
+    """A document that is being read; its process is started when it is needed."""
 
     def __init__(
         self,
@@ -213,7 +213,7 @@ class Reading:
 
     @property
     def digits(self) -> str:
-        """The SHA-256 of its bytes, in hex. Raises Shrunk when it became shorter meanwhile."""
+        """The SHA-256 of its bytes, in hex. Raises Shrunk if it became shorter meanwhile."""
         if self._digits is None:
             if self._eager and not self._room._knows(self._source.version):
                 self._start()
@@ -222,7 +222,7 @@ class Reading:
 
     @property
     def opened(self) -> Opened:
-        """What the document is, but for denied names. Raises Unreadable, TimedOut or Cancelled."""
+        """The description of the document without denied names. Raises Unreadable, TimedOut or Cancelled."""
         return self._withheld.from_opened(self._whole())
 
     def _whole(self) -> Opened:
@@ -232,15 +232,15 @@ class Reading:
 
     @property
     def counted(self) -> Sequence[int]:
-        """How many lines its first parts have in one text, as far as a reader has said so."""
+        """How many lines its first parts have in one text, as far as `count` has recorded them."""
         return self._room._counted((self.digits, self._form))
 
     def count(self, number: int, lines: int) -> None:
-        """Say how many lines a part has in one text."""
+        """Record how many lines a part has in one text."""
         self._room._count((self.digits, self._form), number, lines)
 
     def part(self, number: int, area: Area | None = None, *, text_only: bool = False) -> Part:
-        """One part of it, for a search without its pictures; of a denied one nothing.
+        """One part, without its pictures for a search; of a denied attachment only a note.
 
         Raises:
             Unreadable: It cannot be extracted.

@@ -53,7 +53,7 @@ _A = TypeVar("_A", Opened, Extracted)
 
 @final
 class Extractor:
-    """One document in a process of its own. For one caller at a time.
+    """A document in a process of its own. For one caller at a time.
 
     `alive` is whether it can be asked: after anything but an answer it cannot.
     """
@@ -67,7 +67,7 @@ class Extractor:
         memory_bytes: int = DOCUMENT_CHILD_BYTES,
         most_s: float = DOCUMENT_CHILD_CPU_S,
     ) -> None:
-        """Start the process; its answer to the opening is to be fetched with `opened`.
+        """Start the process; fetch its first answer with `opened`.
 
         `module` is what reads this kind of document, as in `documents.OPENERS`, with its `argument`; `most_s`
         is the processor time after which the kernel ends it.
@@ -82,7 +82,7 @@ class Extractor:
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """The process id."""
         return self._process.pid
 
     @property
@@ -91,7 +91,7 @@ class Extractor:
         return self._charged < self._most_s / 2
 
     def opened(self, deadline: Deadline) -> Opened:
-        """What the document is. To be called once.
+        """The description of the document. To be called once.
 
         Raises:
             Unreadable: It cannot be opened.
@@ -104,7 +104,7 @@ class Extractor:
             raise
 
     def part(self, number: int, area: Area | None, deadline: Deadline, *, text_only: bool = False) -> Part:
-        """One part of it; `text_only` leaves out pictures that take time.
+        """One part; `text_only` leaves out pictures that take time.
 
         Raises:
             Unreadable: It cannot be extracted.
@@ -123,7 +123,7 @@ class Extractor:
         return self._checked(extracted, number, blob)
 
     def close(self) -> None:
-        """End it; a second call does nothing."""
+        """End the process; a second call does nothing."""
         self.alive = False
         self._process.kill()
         self._process.wait()
@@ -186,14 +186,14 @@ class Extractor:
         return bytes(received)
 
     def _charge(self, deadline: Deadline) -> None:
-        """Count what it has worked since the last time."""
+        """Charge the deadline with the processor time used since the last call."""
         worked = _processor_s(self._process.pid)
         if worked is not None:
             spent, self._charged = worked - self._charged, worked
             deadline.charge(spent)
 
     def _checked(self, extracted: Extracted, number: int, blob: bytes) -> Part:
-        """The part, if the answer can be one."""
+        """The part, if the answer is plausible."""
         sizes = [size for _, size in extracted.pictures]
         rows = (extracted.first_row, extracted.total_rows or 0, extracted.left_out, extracted.brief or 0)
         texts = (extracted.title, extracted.header or "", *extracted.notes, *extracted.lines)
@@ -236,7 +236,7 @@ def _decoded(data: bytes) -> protocol.Answer:
 
 
 def _shown(text: str) -> str:
-    """What it says of a failure, as one short line without what could pass for more.
+    """An error message of the child as one short, printable line.
 
     Libraries quote bytes of the file in their errors: those that drive a terminal are shown as marks.
     """
@@ -245,7 +245,7 @@ def _shown(text: str) -> str:
 
 
 def _processor_s(pid: int) -> float | None:
-    """Processor time of another process so far; None where the clock is all there is."""
+    """Processor time used by another process; None where that cannot be measured."""
     if sys.platform != "linux":
         return None
     try:
@@ -261,7 +261,7 @@ _OWN = str(Path(worker.__file__).parents[3])
 
 @cache
 def _holds_libraries(path: str) -> bool:
-    """Whether Python's own modules or installed ones are there; others may be those of a served folder."""
+    """Whether a folder has Python's own or installed modules; others might belong to a served folder."""
     python = sysconfig.get_path("stdlib")
     own = (python, os.path.join(python, "lib-dynload"), _OWN)
     try:
@@ -318,7 +318,7 @@ def _start(
 
 
 def _copied(source: Source) -> int:
-    """A descriptor of a document that is in no file."""
+    """A descriptor of a copy, for a document that is not in a file."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("readroom")
     else:

@@ -27,7 +27,7 @@ from readroom.values.files import Image
 
 @final
 class PartLines:
-    """The lines of a part as a `text.select.Text`, by their numbers; those before `first` are not there."""
+    """The lines of a part as a `text.select.Text`, from line `first` on."""
 
     ends = LineEnds()
 
@@ -38,7 +38,7 @@ class PartLines:
 
     @property
     def last(self) -> int:
-        """The last line that is here; a sheet can have more."""
+        """The last line held here; a sheet may have more."""
         return self.first + len(self._lines) - 1
 
     def lines(self, first: int, last: int) -> Sequence[str]:
@@ -46,16 +46,16 @@ class PartLines:
         return self._lines[first - self.first : last + 1 - self.first]
 
     def length(self, line: LongLine) -> int:
-        """Never asked: its lines are in memory."""
+        """Never called: all lines are in memory."""
         raise AssertionError(line)
 
     def piece(self, line: LongLine, column: int, most: int) -> str:
-        """Never asked: its lines are in memory."""
+        """Never called: all lines are in memory."""
         raise AssertionError(line)
 
 
 class PartContent(Struct, frozen=True):
-    """A part, its lines from the first that is asked for, and the area they were asked for in."""
+    """A part, its lines from the first that is asked for on, and the area of the request."""
 
     part: Part
     text: PartLines
@@ -64,7 +64,7 @@ class PartContent(Struct, frozen=True):
 
 @final
 class Parts:
-    """What a request asks for of an opened document, part by part."""
+    """The parts of an opened document that a request asks for."""
 
     def __init__(
         self, reading: Reading, request: ReadRequest, headings: Sequence[tuple[int, str, int]]
@@ -75,7 +75,7 @@ class Parts:
         self._headings = headings
 
     def content(self, number: int, area: Area | None, offset: int | None, most: int) -> PartContent:
-        """A part from a line on; of a sheet, at most so many rows.
+        """A part from a line on; of a sheet at most `most` rows.
 
         Raises:
             Unreadable: It cannot be extracted.
@@ -107,7 +107,7 @@ class Parts:
         return total if whole.last_row is None else min(total, whole.last_row)
 
     def _chosen(self, part: Part, area: Area | None, offset: int | None) -> PartContent:
-        """The part and the line where it starts. Raises BadRange when there is no such line."""
+        """The part with its first line to show. Raises BadRange if there is no such line."""
         if area is None:
             total = len(part.lines)
             start = 1 if offset is None else max(1, total + offset + 1) if offset < 0 else offset
@@ -142,7 +142,7 @@ class Parts:
         )
 
     def pictures(self, content: PartContent) -> tuple[list[Image], list[str]]:
-        """Its images, and what is to be said of it; where it is gone on with, both were shown before."""
+        """Its images and notes; none when a read continues in the part, since both were shown before."""
         part = content.part
         if content.text.first > 1 and self._unit is not Unit.TABLE:
             return [], []
@@ -168,7 +168,7 @@ def _contents_part(headings: Sequence[tuple[int, str, int]], unit: Unit) -> Part
 
 
 def _image(picture: Picture, path: str) -> Image:
-    """A picture of a document as one to be shown, by what its bytes are. Raises BadImage."""
+    """A picture of a document as an image for the model, by what its bytes are. Raises BadImage."""
     media = sniff(picture.data)
     if media is None or media.name not in IMAGE_TYPES:
         raise BadImage(path, picture.mime, len(picture.data), f"{picture.mime} is not shown")
@@ -176,7 +176,7 @@ def _image(picture: Picture, path: str) -> Image:
 
 
 class Piece(Struct, frozen=True):
-    """Lines of one part.
+    """Some or all lines of one part.
 
     Attributes:
         number: The part.
@@ -194,7 +194,7 @@ class Piece(Struct, frozen=True):
 
 
 def pieces(reading: Reading, part: int, row: int, begin: Callable[[int], None]) -> Iterator[Piece]:
-    """The pieces from a part on, in a sheet from a row on.
+    """The pieces of a document from a part on, in a sheet from a row on.
 
     Args:
         reading: The document.
@@ -220,7 +220,7 @@ def pieces(reading: Reading, part: int, row: int, begin: Callable[[int], None]) 
 
 
 def _rows(reading: Reading, number: int, row: int, begin: Callable[[int], None]) -> Iterator[Piece]:
-    """A sheet from a row on, some rows at a time."""
+    """The pieces of a sheet from a row on, some rows each."""
     start = total = row
     while start <= total:
         begin(number)

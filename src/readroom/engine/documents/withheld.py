@@ -25,7 +25,7 @@ Denies: TypeAlias = Callable[[str], bool]
 
 
 def everything(name: str) -> bool:
-    """What denies all that a document carries: for formats that carry nothing."""
+    """Denies all names, for formats without attachments."""
     return True
 
 
@@ -33,7 +33,7 @@ _DENIED = "It is a file that policy denies, and is not shown."
 
 
 def denied_in(guard: Guard, source: Source, path: str) -> Denies:
-    """What is denied of the files that a document carries, by its names: the asked and the real one."""
+    """The policy for attachments of a document, under its requested and its real name."""
     places = {path, source.real}
 
     @cache
@@ -56,10 +56,10 @@ def denied_in(guard: Guard, source: Source, path: str) -> Denies:
 
 @final
 class Withheld:
-    """What is taken out of one document."""
+    """Removes denied attachments from what is shown of one document."""
 
     def __init__(self, denies: Denies) -> None:
-        """`denies` is asked once for each name."""
+        """`denies` is called once for each name."""
         self._denies = denies
         self._known: dict[str, bool] = {}
 
@@ -73,7 +73,7 @@ class Withheld:
         return replace(opened, titles=titles, contents=contents)
 
     def from_part(self, opened: Opened, number: int, part: Callable[[], Part]) -> Part:
-        """A part without lines that name what is denied; of a file that is denied, one sentence."""
+        """A part without lines that name denied files; of a denied file itself only a note."""
         names = opened.names
         if 0 < number <= len(names) and self._is_denied(names[number - 1]):
             return Part(number, "", (), notes=[_DENIED])

@@ -111,7 +111,7 @@ def _expected(request: EditRequest) -> str:
 
 
 def _require_usable(request: EditRequest) -> None:
-    """Refuse what no file can fit."""
+    """Refuse edits that cannot fit any file."""
     if not request.edits:
         raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
     require_few(request.edits)
@@ -134,7 +134,7 @@ def _require_usable(request: EditRequest) -> None:
 
 
 class _Editing:
-    """One try at one edit. Holds what its steps share."""
+    """One attempt at an edit."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class _Editing:
         return scanned, hashing.digits
 
     def _take_literally(self, scanned: Scan) -> bool:
-        """Whether an edit that was not found may mean lines that end in CR CR LF; from now on it does."""
+        """Retry edits that did not match, taking CR LF literally for lines that end in CR CR LF."""
         again = False
         for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
             if not place.count and "\r\n" in item.old_text:
@@ -191,7 +191,7 @@ class _Editing:
         return again
 
     def _take_lone_cr(self, scanned: Scan) -> bool:
-        """Whether the lines of the file end in CR alone; from now on those of the texts do, too."""
+        """Switch to CR as the line end, if that is what the lines of the file end in."""
         if not self._request.lone_cr or scanned.line_feeds:
             return False
         start = self._source.read_at(0, min(CLOSEST_BYTES, self._source.size))
@@ -320,7 +320,7 @@ class _Editing:
 
     @property
     def _read_in(self) -> str | None:
-        """The encoding that a read names to show what is matched: without one a notebook shows cells.
+        """The encoding a suggested read must name to show the matched text: a notebook would show cells.
 
         None where not all of the file is text in it: the read would be refused.
         """
@@ -328,7 +328,7 @@ class _Editing:
         return name if name is None or self._is_all_text() else None
 
     def _is_all_text(self) -> bool:
-        """Whether every byte of the file is part of a character in the encoding."""
+        """Whether the whole file is valid in the encoding."""
         decoder = codecs.getincrementaldecoder(self._encoding.name)()
         try:
             for block in hashes.blocks(self._source, self._deadline, len(self._encoding.bom)):

@@ -84,7 +84,7 @@ def _require_usable(request: EditFilesRequest) -> None:
 
 
 class _EditedFile(Struct):
-    """One file on its way."""
+    """A file of the call while it is changed."""
 
     asked: FileEdits
     path: str
@@ -98,7 +98,7 @@ class _EditedFile(Struct):
 
     @property
     def changes(self) -> bool:
-        """Whether it has another content afterwards."""
+        """Whether its content changes."""
         return self.before != self.after
 
     @property
@@ -109,7 +109,7 @@ class _EditedFile(Struct):
 
 
 class _Batch:
-    """One try. Holds what its steps share."""
+    """One attempt at a call."""
 
     def __init__(self, services: Services, job: Job[EditFilesRequest], opened: ExitStack) -> None:
         self._places = services.targets
@@ -142,7 +142,7 @@ class _Batch:
 
     @contextlib.contextmanager
     def _collecting(self, number: int) -> Iterator[None]:
-        """A failure inside is that of one file, and the others are looked at all the same."""
+        """Record an error as that of one file, so that the other files are still checked."""
         try:
             yield
         except (TimedOut, Cancelled):
@@ -163,7 +163,7 @@ class _Batch:
         self._files[number] = _EditedFile(edits, path, place)
 
     def _require_several(self) -> None:
-        """Two names of one file would each be changed in what the other left, or lose a change."""
+        """Refuse two names of one file: each would be changed in what the other left, or be lost."""
         seen: dict[str, str] = {}
         for file in self._files.values():
             other = seen.setdefault(file.place.real, file.asked.path)
@@ -171,7 +171,7 @@ class _Batch:
                 raise SameFile(file.asked.path, other)
 
     def _lock(self) -> None:
-        """Keep other writers out; in one order, or two calls could wait for each other."""
+        """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
         first = {file.place.lock: file.place for file in reversed(self._files.values())}
         for key in sorted(first):
             first[key].enter(self._deadline, make_folders=False)
@@ -204,7 +204,7 @@ class _Batch:
             raise TooLarge("All files", self._bytes, EDIT_FILES_BYTES, "bytes", "Send them in several calls.")
 
     def _edited(self, file: _EditedFile, text: str) -> str:
-        """Each edit is made in what the ones before it left."""
+        """Make each edit in the text that the edits before it left."""
         for number, edit in enumerate(file.asked.edits):
             if not edit.old_text:
                 raise BadValue(f"edits[{number}].old_text", "", "is empty", "Send the text to be replaced.")
@@ -225,7 +225,7 @@ class _Batch:
     # --- writing ------------------------------------------------------------------------------
 
     def _write(self, files: Sequence[_EditedFile]) -> None:
-        """Each file is written before any gets its name."""
+        """Write all files before any gets its name."""
         named: list[_EditedFile] = []
 
         def put(number: int) -> None:
@@ -262,7 +262,7 @@ class _Batch:
 
 
 def _restore(file: _EditedFile) -> None:
-    """Give a name its old content back, if it still has the new one. Raises StoreFailed."""
+    """Restore the old content of a file, if it still has the new one. Raises StoreFailed."""
     try:
         with file.place.open() as now:
             if now.read_at(0, now.size) != file.after:
@@ -279,7 +279,7 @@ def _encoding(source: Source, file: _EditedFile) -> Encoding:
 
 
 def _encoded(path: str, old: str, new: str, encoding: Encoding, before: bytes) -> bytes:
-    """The changed text as bytes, in which what did not change is as it was, also what is not a character."""
+    """The changed text as bytes, in which unchanged text keeps its bytes, invalid ones included."""
     start = common_start(old, new)
     end = common_end(old, new, start)
     head, tail = _as_it_was(old[:start], encoding), _as_it_was(old[len(old) - end :], encoding)
@@ -305,7 +305,7 @@ def _as_it_was(text: str, encoding: Encoding) -> bytes:
 
 
 def _restored(error: UnicodeError) -> tuple[bytes, int]:
-    """Error handler: a byte that was not a character, which decoding carries as a lone surrogate."""
+    """Error handler that restores an invalid byte, which decoding carries as a lone surrogate."""
     assert isinstance(error, UnicodeEncodeError)
     code = ord(error.object[error.start]) - 0xDC00
     if not 0 <= code <= 0xFF:

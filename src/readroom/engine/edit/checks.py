@@ -24,7 +24,7 @@ from readroom.values.files import Warn
 
 
 def require_few(edits: Sequence[Edit]) -> None:
-    """Return when one call may have so many edits, with texts as long as these. Raises TooLarge."""
+    """Raise TooLarge if a call has too many edits or too much text."""
     if len(edits) > EDITS:
         raise TooLarge("edits", len(edits), EDITS, "edits", "Send them in several calls.")
     texts = (text for edit in edits for text in (edit.old_text, edit.new_text))
@@ -37,7 +37,7 @@ def require_few(edits: Sequence[Edit]) -> None:
 
 
 def binary_media(source: Source, sample: bytes, encoding: Encoding | None) -> str | None:
-    """The media type of a file that is not text by its name and its first bytes; None of a text."""
+    """The media type of a file that is not text; None for text."""
     if encoding is not None and classify(source.real, sample, encoding) not in (Kind.BINARY, Kind.IMAGE):
         return None
     return (sniff(sample) or UNKNOWN).name
@@ -46,7 +46,7 @@ def binary_media(source: Source, sample: bytes, encoding: Encoding | None) -> st
 def require_editable(
     path: str, source: Source, sample: bytes, encoding: Encoding | None, advice: str, compressed: str = ""
 ) -> Encoding:
-    """The encoding of a text in which single characters can be replaced.
+    """The encoding of a text that can be edited.
 
     Raises:
         Binary: It is not a text; with that advice, or the other one where it is compressed.
@@ -63,7 +63,7 @@ def require_editable(
 
 
 def about_links(source: Source) -> tuple[Warn, ...]:
-    """What is to be said of a file that had several names when it is replaced."""
+    """A warning if the replaced file had several names."""
     links = source.stat.links
     if links <= 1:
         return ()
@@ -81,7 +81,7 @@ def stale(
     actual: str,
     encoding: str | None = None,
 ) -> Stale:
-    """The refusal, with the differences when the expected state is still known.
+    """The error for a stale hash, with the differences if the expected state is still known.
 
     Args:
         services: With the states that were shown.
@@ -116,7 +116,7 @@ def stale(
 
 
 def _text(data: bytes, name: str | None) -> str | None:
-    """The text with LF line ends; None when it is not one."""
+    """The text with LF line ends; None if it is not text."""
     if name is None:
         encoding = encodings.detect(data, complete=True)
     else:

@@ -99,7 +99,7 @@ def _require_small(request: WriteRequest) -> None:
 
 
 class _Bytes(Struct, frozen=True):
-    """A content as it is stored."""
+    """New content as bytes and as text."""
 
     data: bytes
     text: str
@@ -116,7 +116,7 @@ class _Bytes(Struct, frozen=True):
 
 
 def _changed(old: LineEnds, new: LineEnds) -> list[Warn]:
-    """What became of the line ends, which a model that writes a file anew has not seen."""
+    """Warnings about changed line ends, which the model could not see."""
     warnings = []
     if old.form != new.form and "none" not in (old.form, new.form):
         change = f"were {_LINE_ENDS[old.form]} and are {_LINE_ENDS[new.form]}"
@@ -147,7 +147,7 @@ def _stored(path: str, text: str, encoding: Encoding) -> _Bytes:
 
 
 class _Writing:
-    """One try at one write. Holds what its steps share."""
+    """One attempt at a write."""
 
     def __init__(
         self, services: Services, job: Job[WriteRequest], place: WriteTarget, encoding: Encoding | None
@@ -161,7 +161,7 @@ class _Writing:
         self._deadline = job.deadline
 
     def created(self) -> WriteResult:
-        """The file made, with the folders above it."""
+        """Create the file, with the folders above it."""
         if self._place.look() is not None:
             raise Exists(self._request.path)
         content = self._as_it_is() or _stored(self._request.path, self._request.content, self._asked or UTF8)
@@ -169,7 +169,7 @@ class _Writing:
         return self._described(content, None, warnings)
 
     def replaced(self, source: Source, expected: str) -> WriteResult:
-        """The file replaced, in its own encoding."""
+        """Replace the file, in its own encoding."""
         sample = source.read_at(0, min(HEAD_BYTES, source.size))
         detected = encodings.detect(sample, complete=len(sample) == source.size)
         index = build_index(source, detected or UTF8, self._deadline)
@@ -204,7 +204,7 @@ class _Writing:
         return (*about_links(source), *self._place.put([content.data], source, ready))
 
     def _as_it_is(self) -> _Bytes | None:
-        """The bytes that the request brings, if it brings bytes."""
+        """The bytes of the request, if it brings bytes instead of text."""
         data = self._request.data
         if data is None:
             return None

@@ -82,7 +82,7 @@ _SURVEY_SHARE = 0.7
 
 
 def perform(services: Services, job: Job[FindRequest]) -> FindResult:
-    """The page of passages, signatures or files that `request` asks for.
+    """Rank the files and passages below a path, and show a page of them.
 
     Raises:
         BadValue: The query holds no word, or the budget makes no sense.
@@ -121,7 +121,7 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
 
 
 def _globs_of_type(scoped: GrepRequest) -> Sequence[str] | None:
-    """What the type stands for; None without one."""
+    """The globs of the request's type; None without a type."""
     if scoped.type is None:
         return None
     from readroom.engine.grep.ripgrep import globs_of_type  # most of a search of contents comes with it
@@ -130,7 +130,7 @@ def _globs_of_type(scoped: GrepRequest) -> Sequence[str] | None:
 
 
 def _documents(services: Services, request: FindRequest, *, alone: bool) -> DocumentTexts | None:
-    """What looks at documents; None where none are asked for."""
+    """What reads documents; None if they are not asked for."""
     if not request.documents:
         return None
     from readroom.engine.find.documents import DocumentTexts  # it starts processes
@@ -156,14 +156,14 @@ def _require_usable(request: FindRequest, query: Query) -> None:
 
 
 def _tokens_of_passages(request: FindRequest, budget: int) -> int:
-    """What is left of the budget when the first and the last line are paid, as far as is known before."""
+    """The budget without the estimated cost of the first and last line of the reply."""
     repeated = estimate(request.query) if len(request.query) <= FIND_REPEATED_CHARS else 0
     return budget - min(FIND_SENTENCES_TOKENS + repeated, budget // 4)
 
 
 @final
 class _Ranking:
-    """One call behind its first stage. Holds what its steps share.
+    """One ranked search after its first stage.
 
     Attributes:
         cursor: Where it goes on.
@@ -194,7 +194,7 @@ class _Ranking:
         self._size = job.cap.size - CLOSING_BYTES - len(request.path.encode("utf-8", "replace"))
 
     def file(self, source: Source) -> FindResult:
-        """The page for one file that was asked for by its path."""
+        """The page for one file that was asked for by name."""
         documents, guard = self._documents, self._services.guard
         if documents is not None and documents.takes(source):
             document = documents.read(guard, source, self._deadline)
@@ -206,7 +206,7 @@ class _Ranking:
         return self._windows(LargeText(source, self._query, self._deadline))
 
     def _require_text(self, source: Source) -> None:
-        """Return when a file may be ranked without its being a document. Raises Binary."""
+        """Raise Binary if a file can be ranked only as a document."""
         head = source.read_at(0, HEAD_BYTES)
         if encoding_of(source, head) is None and searched_as(source.real, head) is not None:
             media = sniff(head) or UNKNOWN
@@ -214,7 +214,7 @@ class _Ranking:
             raise Binary(source.real, media.name, source.size, _AS_DOCUMENT, next_request=request)
 
     def page(self, seen: Seen) -> FindResult:
-        """The page for what the first stage found."""
+        """The page for the files that the first stage found."""
         scale = Scale(self._query, seen.glimpses, seen.files, seen.chars)
         files = BestFirst(scale, seen.glimpses, seen.examine)
         names = self._request.output == "files" and self._large is None
@@ -222,7 +222,7 @@ class _Ranking:
         return self._within_budget(lambda: self._complete(output(scale, seen, files), seen))
 
     def _within_budget(self, output: Callable[[], FindResult]) -> FindResult:
-        """A page that takes no more than was asked for, with all that is said around its passages.
+        """A page that stays within the budget with everything that is said around its passages.
 
         What a contract says around them is known only of a whole page, so one that became too long is
         made again from what was ranked, with less.
@@ -246,7 +246,7 @@ class _Ranking:
         return replace(result, searched_files=1, more_files=0)
 
     def _apart(self, scale: Scale, files: Sequence[RankedFile], deadline: Deadline) -> list[Apart]:
-        """The files taken apart, with definitions for parts in those that are worth an outline.
+        """The files split into parts, those that are worth an outline into definitions.
 
         All of them or none: the next page goes on in the order of all their parts.
 
@@ -264,7 +264,7 @@ class _Ranking:
         ]
 
     def _worth_outlines(self, scale: Scale, apart: Sequence[Apart]) -> set[str]:
-        """The paths of small files, and of larger ones those that promise most, while there is room."""
+        """The paths of small files and of the most promising larger ones, within a limit of characters."""
         sizes = {each.candidate.file.path: each.candidate.text.size for each in apart}
         worth = self._defining(apart)
         if self._request.output == "outline" or sum(sizes.values()) <= FIND_OUTLINED_CHARS:
@@ -277,7 +277,7 @@ class _Ranking:
         return worth | {path for path, size in sizes.items() if size <= FIND_SMALL_CHARS}
 
     def _defining(self, apart: Sequence[Apart]) -> set[str]:
-        """Those of the files that seem to define the one symbol that is asked for, while there is room."""
+        """The files that seem to define the symbol that is asked for, within a limit of characters."""
         left, paths = FIND_SYMBOL_CHARS, set[str]()
         for each in apart if self._query.symbol else ():
             candidate = each.candidate
@@ -289,7 +289,7 @@ class _Ranking:
     def _parts(
         self, scale: Scale, seen: Seen, files: Sequence[RankedFile], number: int, *, is_first: bool = True
     ) -> tuple[list[Apart], list[RankedPart]]:
-        """The files of a round taken apart, and their parts, best first. Raises TimedOut as `_apart` does.
+        """The files of a round and their parts, best first. Raises TimedOut as `_apart` does.
 
         As long as a page shows nothing it has all the time of the caller: it would lead nowhere.
         """
@@ -303,7 +303,7 @@ class _Ranking:
     # --- pages ---------------------------------------------------------------------------------
 
     def _passages(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
-        """Parts of the best files, then of those behind them, until the page is full."""
+        """A page of parts of the best files, then of the next ones, until it is full."""
         request, cursor = self._request, self.cursor
         page = PageOfPassages(request.output, self._tokens, self._size)
         while True:
@@ -342,7 +342,7 @@ class _Ranking:
         )
 
     def _by_word(self, error: TimedOut) -> TimedOut:
-        """The failure with a search that goes through everything piece by piece."""
+        """The error with a plain search for one word, which works through a tree page by page."""
         request = self._request
         word = max(re.findall(r"\w+", request.query), key=len)
         by_word = GrepRequest(word, request.path, request.glob, request.type, fixed=True, ignore_case=True)
@@ -351,7 +351,7 @@ class _Ranking:
     def _shown(
         self, page: PageOfPassages, cursor: FindCursor, parts: Sequence[RankedPart]
     ) -> tuple[FindCursor, int]:
-        """Where the page goes on after as many of the parts as fit, and how many are left.
+        """Add as many parts as fit; the cursor after them, and how many are left.
 
         Behind the first that does not fit, shorter ones fill the page.
         """
@@ -375,7 +375,7 @@ class _Ranking:
         return replace(cursor, after=after, ahead=ahead), len(behind) - len(shown)
 
     def _names(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
-        """The names of the best files that fit."""
+        """A page with the names of the best files."""
         request, cursor = self._request, self.cursor
         listed, used, size, left, following = list[FoundFile](), 0, 0, 0, None
         for position, file in self._in_order(scale, seen, files):
@@ -400,7 +400,7 @@ class _Ranking:
         )
 
     def _in_order(self, scale: Scale, seen: Seen, files: BestFirst) -> Iterator[tuple[int, RankedFile]]:
-        """The best files in the order that their parts make of it, then the others in their own."""
+        """The best files in the order of their parts, then the others in their own order."""
         if not self.cursor.round:
             best = files.first(FIND_FILES_APART)
             _, parts = self._parts(scale, seen, best, 0)
@@ -414,13 +414,13 @@ class _Ranking:
         return replace(self._request, cursor=write_find_cursor(self._request, cursor))
 
     def _behind(self, cursor: FindCursor | None, seen: Seen) -> FindRequest | None:
-        """The page behind this one, of the files that were looked at."""
+        """The request for the next page of the same files."""
         if cursor is None:
             return None
         return self._following(replace(cursor, until=seen.stopped_at or self.cursor.until))
 
     def _complete(self, result: FindResult, seen: Seen) -> FindResult:
-        """The page with what is to be said of the whole search."""
+        """The page with warnings and omissions of the whole search."""
         result = replace(result, searched_files=seen.files, left_words=self._query.left_out)
         omitted = [*result.omitted, *self._not_ranked(seen)]
         warnings = [*_unreadable(seen.unreadable), *_others_begun(seen.begun), *result.warnings]
@@ -438,7 +438,7 @@ class _Ranking:
         return replace(result, omitted=omitted, complete=False, reason="timeout", next=self._following(rest))
 
     def _not_ranked(self, seen: Seen) -> Iterator[Omission]:
-        """Documents that were left out, or left before their end."""
+        """Omissions of documents that were left out, or left unfinished."""
         # Of what pages before have ranked they have said it, too.
         new = not self.cursor.goes_on
         if seen.compressed and new:

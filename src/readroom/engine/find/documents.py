@@ -32,7 +32,7 @@ from readroom.text.line_index import Shrunk
 
 
 class PlacedLines(Struct, frozen=True):
-    """Lines of a text that come from one part: the first of them, from 0, the part, its number there."""
+    """A run of lines from one part: its first line in the text, from 0, the part, and its line there."""
 
     line: int
     part: int
@@ -40,7 +40,7 @@ class PlacedLines(Struct, frozen=True):
 
 
 class DocumentText(Struct):
-    """A document, as far as it was looked at.
+    """The text of a document, as far as it was read.
 
     Attributes:
         format: What it is read as.
@@ -74,32 +74,32 @@ class DocumentText(Struct):
 
     @property
     def is_open(self) -> bool:
-        """Whether anything of it could be read."""
+        """Whether any of it could be read."""
         return not self.problems or self.problems[0][0] > 0
 
     @property
     def may_be_kept(self) -> bool:
-        """Whether it is the same under all rules that let it be seen, and whatever time there is."""
+        """Whether the text does not depend on the rules, or on how much time there was."""
         return self.rest is None and not (self.is_open and self.unit.has_files)
 
     def unreadable(self, path: str) -> list[str]:
-        """What cannot be read of it, in clauses."""
+        """Clauses about what cannot be read of it."""
         if self.is_open:
             return [f"{self.unit} {part} of {quote(path)}: {problem}" for part, problem in self.problems]
         return [f"{quote(path)}: {self.problems[0][1]}"]
 
     def failure(self, path: str) -> BadDocument:
-        """What is raised where it was all that was asked for."""
+        """The error if it was the only file asked for."""
         kind = EncryptedDocument if self.encrypted else BadDocument
         return kind(path, self.format, self.problems[0][1], self.advice)
 
     def at(self, line: int) -> tuple[int, int]:
-        """The part in which a line of the text stands, counted from 1, and its number there."""
+        """The part that a line of the text is in, and its number there; both from 1."""
         run = self.runs[bisect_right(self.runs, line - 1, key=attrgetter("line")) - 1]
         return run.part, run.first + line - 1 - run.line
 
     def parts(self, lines: Sequence[str]) -> list[TextPart]:
-        """What ranking scores: windows of the parts, a few rows of a sheet, each with the title around it."""
+        """Parts for ranking: windows of text, or a few rows of a sheet, each with the title above it."""
         parts, ends = list[TextPart](), [run.line for run in self.runs[1:]] + [len(lines)]
         top: PlacedLines | None = None
         for run, end in zip(self.runs, ends, strict=True):
@@ -118,10 +118,10 @@ class DocumentText(Struct):
 
 @final
 class DocumentTexts:
-    """Looks at documents for one search."""
+    """Reads documents for one search."""
 
     def __init__(self, room: DocumentCache, limits: Limits, *, alone: bool) -> None:
-        """With `alone` there is one, which has all the time of a document."""
+        """With `alone` there is a single document, which gets all the time of one."""
         self._room = room
         self._most_s = limits.document_timeout_s
         self._most = FIND_DOCUMENT_ALONE_CHARS
@@ -132,15 +132,15 @@ class DocumentTexts:
 
     @staticmethod
     def may_take(path: str) -> bool:
-        """Whether a file can be a document, by its name."""
+        """Whether a file may be a document, by its name."""
         return suffix(path) in SEARCHED
 
     def takes(self, source: Source) -> bool:
-        """Whether an opened file is one."""
+        """Whether an opened file is a document."""
         return self.may_take(source.real) and _format(source) is not None
 
     def read(self, guard: Guard, source: Source, deadline: Deadline) -> DocumentText:
-        """A document that it takes; one that was looked at before in this search, as far as then.
+        """Read a document; one read before in this search is read as far as then.
 
         Raises:
             Cancelled: From the deadline.
@@ -176,7 +176,7 @@ class DocumentTexts:
 
 @final
 class _Gathered:
-    """The pieces of one document, until there are enough characters or pieces."""
+    """The pieces of one document, up to a limit of characters or pieces."""
 
     def __init__(self, chars: int, pieces_: int | None) -> None:
         self._chars = chars
@@ -186,11 +186,11 @@ class _Gathered:
         self.runs: list[PlacedLines] = []
 
     def begin(self, number: int) -> None:
-        """A part is extracted, or more of it."""
+        """Called before a part, or more of it, is extracted."""
         self.part = number
 
     def add(self, piece: Piece) -> bool:
-        """Take as much of a piece as there is room for; False when that is not all of it."""
+        """Add as much of a piece as fits; False if that is not all of it."""
         if self._chars <= 0 or len(self.runs) == self._pieces:
             return False
         self.runs.append(PlacedLines(len(self._lines), piece.number, piece.first))
@@ -202,7 +202,7 @@ class _Gathered:
         return True
 
     def line_of(self, part: int | None) -> int:
-        """The number of the first line of a part that is not among them."""
+        """The number of the first line of a part that was not added."""
         last = self.runs[-1] if self.runs else None
         return 1 if last is None or last.part != part else last.first + len(self._lines) - last.line
 

@@ -37,18 +37,18 @@ recently would, in a tree that is larger than the bound, drop each shortly befor
 
 
 def as_document(path: str) -> str:
-    """The name under which what a file says as a document is kept; no path has it."""
+    """The key for a file's text as a document; no path is equal to it."""
     return f"{path}\0"
 
 
 @final
 class TextLines(Sequence[str]):
-    """The lines of a text, cut out when they are asked for: held as strings they take twice as much as it."""
+    """The lines of a text, sliced on access: a list of strings would take twice the memory of the text."""
 
     __slots__ = ("_starts", "text")
 
     def __init__(self, text: str, starts: Sequence[int]) -> None:
-        """`starts` are the places where lines begin, and the end of the last one behind its line end."""
+        """`starts` are the positions where lines begin, and the position after the last line end."""
         self.text = text
         self._starts = starts
 
@@ -67,7 +67,7 @@ class TextLines(Sequence[str]):
 
 
 class Apart(Struct, frozen=True):
-    """A file taken apart.
+    """A file split into parts.
 
     Attributes:
         candidate: What of it is ranked.
@@ -90,12 +90,12 @@ class Apart(Struct, frozen=True):
     encoding: str = ""
 
     def at(self, line: int) -> tuple[int | None, int]:
-        """The part of a document in which one of the lines stands, and its number there."""
+        """The part of a document that a line is in, and its number there."""
         return (None, line) if self.document is None else self.document.at(line)
 
 
 class KnownText(Struct):
-    """One text: the state it was read in, its size in memory, the search that used it last, its document.
+    """A cached text with its state, its size in memory, the search that used it last, and its document.
 
     `packed` is whether the file is compressed; its text is then nothing where that was not asked for.
     `glimpse` and `counted` are a question, and what there is of it; one value each, for threads share it.
@@ -113,7 +113,7 @@ class KnownText(Struct):
 
 @final
 class KeptTexts:
-    """Texts by real path, and the files that were taken apart last. Safe to share between threads."""
+    """The cache of texts by real path, and of the files split last. Safe to share between threads."""
 
     def __init__(self, max_bytes: int = FIND_KEPT_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -127,7 +127,7 @@ class KeptTexts:
         self._lock = threading.Lock()
 
     def begin(self, tree: str) -> None:
-        """A search of a tree begins; of one that was too large in the last search nothing is kept at all."""
+        """Start a search of a tree; nothing is cached for a tree that was too large in the last search."""
         with self._lock:
             self._search += 1
             is_large = tree == self._tree and self._read > 2 * self._max_bytes
@@ -136,11 +136,11 @@ class KeptTexts:
             self._tree, self._read = tree, 0
 
     def has(self, path: str) -> bool:
-        """Whether a text of that file is kept, in whatever state."""
+        """Whether a text of that file is cached, in any state."""
         return path in self._kept
 
     def get(self, path: str, now: Stat) -> KnownText | None:
-        """The text of the file, if it is still in the state in which it was read."""
+        """The text of the file, if it is unchanged."""
         with self._lock:
             kept = self._kept.get(path)
             if kept is None:
@@ -153,7 +153,7 @@ class KeptTexts:
             return kept
 
     def current(self, path: str) -> KnownText | None:
-        """The text of a file as the search that runs now has looked at it."""
+        """The text of a file as the current search has seen it."""
         known = self._kept.get(path)
         return known if known is not None and known.search == self._search else None
 
@@ -166,7 +166,7 @@ class KeptTexts:
         *,
         packed: bool = False,
     ) -> KnownText:
-        """What was read of an opened file; kept if its state says what it holds and there is room."""
+        """Add the text of an opened file, cached if its state is reliable and there is room."""
         size = sys.getsizeof(text)
         known = KnownText(source.stat, text, size, self._search, document=document, packed=packed)
         with self._lock:
@@ -181,14 +181,14 @@ class KeptTexts:
         return known
 
     def _refuse(self, size: int) -> None:
-        """Of a tree at least twice as large as there is room nothing is kept: it would save little."""
+        """Cache nothing of a tree at least twice as large as the room, since that would save little."""
         self._refused += size
         if self._refused > self._max_bytes and self._kept:
             self._kept.clear()
             self._bytes = 0
 
     def _has_room(self, size: int) -> bool:
-        """Whether there is room for so many bytes, when what was not used for long is dropped."""
+        """Whether there is room for so many bytes, after dropping what was not used for long."""
         if self._refused > self._max_bytes:
             return False
         while self._bytes + size > self._max_bytes and self._kept:
@@ -199,7 +199,7 @@ class KeptTexts:
         return self._bytes + size <= self._max_bytes
 
     def get_apart(self, path: str, now: Stat) -> Apart | None:
-        """The file as it was taken apart, if it is still in that state."""
+        """The file as it was split, if it is unchanged."""
         with self._lock:
             stat, apart = self._apart.get(path, (None, None))
             if apart is not None and stat == now:
@@ -208,7 +208,7 @@ class KeptTexts:
         return None
 
     def put_apart(self, path: str, source: Source, apart: Apart) -> None:
-        """Keep a file that was taken apart, in place of those that were needed least recently."""
+        """Cache a split file in place of the least recently used ones."""
         size = apart.candidate.starts[-1]
         if not _is_settled(source) or size > FIND_APART_CHARS:
             return
@@ -220,7 +220,7 @@ class KeptTexts:
                 self._apart_chars -= self._apart.popitem(last=False)[1][1].candidate.starts[-1]
 
     def outlined(self, path: str, apart: Apart) -> None:
-        """Keep what is known of a file by now, if it is still kept in that state."""
+        """Update a cached split file with its definitions, if it is still in that state."""
         with self._lock:
             stat, known = self._apart.get(path, (None, None))
             if stat is not None and known is not None and known.digits == apart.digits:
@@ -228,7 +228,7 @@ class KeptTexts:
 
 
 def _is_settled(source: Source) -> bool:
-    """Whether the state of an opened file tells it from every later one.
+    """Whether a later change would change the state of an opened file.
 
     A file with several names can change under another one; one that was changed a moment ago can
     change again within a tick of the file system's clock; and a store may know too little.

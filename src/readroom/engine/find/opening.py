@@ -30,7 +30,7 @@ _ADVICE = "Search it with grep_files, or read a part of it."
 
 @final
 class Opener:
-    """Opens what one search looks at.
+    """Opens files for one search.
 
     Attributes:
         guard: Of the workspace, or of the archive in which the searched folder is.
@@ -59,7 +59,7 @@ class Opener:
             yield guard, opened.enter_context(guard.open(path))
 
     def text(self, source: Source, deadline: Deadline) -> DecodedFile | None:
-        """What an opened file holds; None when that is not text, or compressed and not asked for.
+        """The text of an opened file; None if it is not text, or compressed and not asked for.
 
         Raises:
             TooLarge: It is more than is ranked at once.
@@ -93,7 +93,7 @@ class Opener:
     def members(
         self, guard: Guard, path: WorkPath, deadline: Deadline
     ) -> Iterator[tuple[Guard, Folder] | None]:
-        """The folder that an archive is, and its guard; None if it is not an archive.
+        """The folder of an archive, and its guard; None if the file is not an archive.
 
         Raises:
             BrokenData, BadDocument: It cannot be opened.
@@ -111,7 +111,7 @@ class Opener:
 
 
 class DecodedFile(Struct, frozen=True):
-    """A file as text, its bytes, and what cannot be read of it; `digits` is its hash where it has others."""
+    """A decoded file: text, bytes and problems; `digits` is the file's hash if it is compressed."""
 
     text: str
     data: bytes
@@ -121,7 +121,7 @@ class DecodedFile(Struct, frozen=True):
 
     @property
     def hash(self) -> str:
-        """Of the file: in hex, and of what it is compressed to."""
+        """The hash of the file in hex, of its compressed bytes if it is compressed."""
         return self.digits or hashlib.sha256(self.data).hexdigest()
 
 
@@ -143,7 +143,7 @@ def is_packed(source: Source) -> bool:
 
 
 def encoding_of(source: Source, head: bytes) -> Encoding | None:
-    """How a file is read that begins so; None when it is not text."""
+    """The encoding of a file that begins with `head`; None if it is not text."""
     # ASCII that is something else: binary, an encoding with escapes, a document.
     if head.isascii() and b"\0" not in head and b"\x1b" not in head and b"%PDF" not in head:
         return encodings.UTF8

@@ -58,7 +58,7 @@ def take_apart(
     file: RankedFile,
     deadline: Deadline,
 ) -> Apart | None:
-    """A file as parts, read again; None when it is not there any more, or not to be seen.
+    """Read a file again and split it into parts; None if it is gone or not visible.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
@@ -95,7 +95,7 @@ def _document_apart(
     file: RankedFile,
     deadline: Deadline,
 ) -> Apart:
-    """The parts of a document, which are not kept: to cut pages takes no time."""
+    """A document split into parts, which is not cached because it takes no time."""
     known = texts.get(as_document(file.path), source.stat)
     document = None if known is None else known.document
     if document is None:
@@ -106,7 +106,7 @@ def _document_apart(
 
 
 def _lines_of(text: str) -> tuple[list[str], Sequence[int]]:
-    """The lines of a text, and the places where they begin; one more, its end, where no line end is there."""
+    """The lines of a text and the positions where they begin, with one more for the end."""
     lines = text.split("\n")
     starts = [0]
     for line in lines:
@@ -127,7 +127,7 @@ def _apart(file: RankedFile, decoded: DecodedFile, links: int) -> Apart:
 
 
 def outlined(services: Services, apart: Apart, deadline: Deadline) -> Apart:
-    """The file with its definitions for parts, where a grammar knows it.
+    """The file split by its definitions, where a grammar knows it.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
@@ -149,7 +149,7 @@ def outlined(services: Services, apart: Apart, deadline: Deadline) -> Apart:
 def _items(
     path: str, text: str, encoding: str, digits: str, outlines: OutlineCache, deadline: Deadline
 ) -> Sequence[Item]:
-    """What the text defines; nothing where no grammar knows it or it takes too long."""
+    """The definitions in the text; none if no grammar knows it or it takes too long."""
     from readroom.outline import Unparsable, build, can_outline
 
     language = language_of(path, text[:HEAD_BYTES])
@@ -169,7 +169,7 @@ def _items(
 
 
 class PageOfPassages:
-    """Passages, best first, until the budget is used; then grouped by file."""
+    """A page of passages, added best first until the budget is used, then grouped by file."""
 
     def __init__(self, output: FindOutput, tokens: int, size: int) -> None:
         """Begin a page.
@@ -199,12 +199,12 @@ class PageOfPassages:
         return self._tokens >= FIND_MIN_TOKENS // 2
 
     def begin(self, files: Sequence[Apart], scale: Scale) -> None:
-        """Parts of these files come now."""
+        """Parts of these files are added next."""
         self._apart |= {file.candidate.file.path: file for file in files}
         self._scale = scale
 
     def add(self, ranked: RankedPart, *, explain: bool) -> bool:
-        """Show a part, if there is room; the first one is cut so that there is."""
+        """Add a part if it fits; the first one is cut so that it does."""
         apart = self._apart[ranked.path]
         passage = self._passage(apart, ranked, explain=explain)
         tokens, size = self._cost(ranked.path, passage)
@@ -226,7 +226,7 @@ class PageOfPassages:
         return [self._file(path, taken) for path, taken in self._taken.items()]
 
     def warnings(self) -> list[Warn]:
-        """What is hidden in the lines that are shown, and which of the files have several names."""
+        """Warnings about hidden characters in shown lines, and about files with several names."""
         warnings = []
         apart = (path for path in self._taken if self._apart[path].document is None)
         if cells := next(filter(None, map(told_of_stored_lines, apart)), None):
@@ -277,7 +277,7 @@ class PageOfPassages:
         return Passage(first, last, rows, ranked.score, symbol, signature, around, cuts, why, within)
 
     def _around(self, apart: Apart, ranked: RankedPart, first: int) -> list[tuple[int, str]]:
-        """The signatures above a line that enclose it, without those that are shown already."""
+        """The signatures that enclose a line, unless they are shown already."""
         above = self._above.get(ranked.path, set())
         lines = [(line, *apart.at(line)) for line, _ in ranked.part.signatures if line < first]
         return [
@@ -287,7 +287,7 @@ class PageOfPassages:
         ]
 
     def omitted(self) -> list[Omission]:
-        """What is left out within what is shown: rests of lines, and of a passage that was cut."""
+        """The omissions within shown passages: rests of lines, and lines of a passage that was cut."""
         omissions = []
         for path, taken in self._taken.items():
             for ranked, passage in taken:
@@ -312,7 +312,7 @@ class PageOfPassages:
         return omissions
 
     def _left_of(self, ranked: RankedPart, passage: Passage) -> Iterator[tuple[int, int]]:
-        """The lines of a passage before and behind what is shown of it."""
+        """The ranges of lines of a passage before and after what is shown of it."""
         if self._output != "passages":
             return
         apart = self._apart[ranked.path]
@@ -323,7 +323,7 @@ class PageOfPassages:
             yield passage.last + 1, last
 
     def _cost(self, path: str, passage: Passage) -> tuple[int, int]:
-        """Tokens and bytes that a passage adds to the page."""
+        """The tokens and bytes that a passage adds to the page."""
         within = "" if passage.part is None else f"p{passage.part}:"
         rows = [_ROW.format(within, number, line) for number, line in (*passage.around, *passage.rows)]
         rows += [f"{reason.what} {reason.value:.2f}, " for reason in passage.why]
@@ -366,7 +366,7 @@ class PageOfPassages:
 
 
 def told(whys: Sequence[Why]) -> list[Reason]:
-    """The reasons that count most, the others as one, and all factors."""
+    """The reasons that count most, the sum of the others, and all factors."""
     points = sorted((why for why in whys if not why.factor), key=lambda why: (-why.points, why.what))
     kept = points if len(points) <= FIND_REASONS + 1 else points[:FIND_REASONS]
     rest = points[len(kept) :]
@@ -377,7 +377,7 @@ def told(whys: Sequence[Why]) -> list[Reason]:
 
 
 def _signatures(ranked: RankedPart, numbered: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
-    """What stands for a part where only that is shown: what it defines or is in, else its first words.
+    """The signatures that stand for a part in an outline; without any, its first words.
 
     Of fields and constants, which a signature is not shown of as a rule, the one that is asked for.
     """

@@ -55,7 +55,7 @@ _REPORT_EVERY = 256
 
 
 class Seen(Struct):
-    """What the first stage found.
+    """The results of the first stage.
 
     Attributes:
         examine: Says exactly what there is of the question in one of the files.
@@ -85,7 +85,7 @@ class Seen(Struct):
 
 
 class Begun(Struct, frozen=True):
-    """A document that was not looked at from a line of part `rest` on, of `total`; 0 for not known."""
+    """A document that was not read from a line of part `rest` on, of `total` parts; 0 if unknown."""
 
     path: str
     rest: int
@@ -96,7 +96,7 @@ class Begun(Struct, frozen=True):
 
 @final
 class Survey:
-    """One pass over the files below a folder. Paths are relative to it."""
+    """One pass over the files below a folder. Paths are relative to that folder."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Survey:
         self.seen = Seen(self._examine)
 
     def look(self, top: Folder, since: str, until: str) -> Seen:
-        """Look at all files from `since` on and before `until` that there is time for. Raises Cancelled."""
+        """Look at files from `since` on and before `until` while there is time. Raises Cancelled."""
         self._least = path_key(since) if since else b""
         self._end = path_key(until) if until else None
         with suppress(TimedOut):  # `stopped_at` says where
@@ -150,7 +150,7 @@ class Survey:
                 self._deeper(path, join_below(folder.real, name), guard)
 
     def _in_order(self, visible: VisibleNames) -> list[str]:
-        """The names in the order of paths, and among them archives once more: as folders."""
+        """The names in path order, with archives once more, as folders."""
         names = list(visible.kinds)
         if self._opener.archives:
             archives = [
@@ -177,7 +177,7 @@ class Survey:
                 self._folder(path, folder, guard)
 
     def _members(self, path: str, real: WorkPath, guard: Guard) -> None:
-        """Look at the members of a file that may be an archive; `path` is that of the folder it would be."""
+        """Look at the members of a file that may be an archive; `path` is its path as a folder."""
         if not self._enters(path) or not self._scope.sees(path.removesuffix(BORDER)):
             return
         self._check(path)
@@ -239,13 +239,13 @@ class Survey:
             seen.glimpses.append(glimpse)
 
     def _is_open(self, real: WorkPath, document: DocumentText) -> bool:
-        """Whether anything of a document could be read; what could not is noted."""
+        """Whether any of a document could be read; records what could not."""
         self.seen.unreadable += document.unreadable(real)
         self.seen.begun += _begun(real, document)
         return document.is_open
 
     def _key(self, real: str) -> str:
-        """Under which a text is kept: what is a document here is another text where none are asked for."""
+        """The cache key of a file, which is different when it is read as a document."""
         is_document = self._documents is not None and self._documents.may_take(real)
         return as_document(real) if is_document else real
 
@@ -257,7 +257,7 @@ class Survey:
         return glimpse
 
     def _examine(self, glimpse: Glimpse) -> Counted | None:
-        """What there is of the question in a file that was looked at; None when it is gone by now."""
+        """What a file has of the question, exactly; None if it is gone."""
         self._patience.check()
         known = self._texts.current(self._key(glimpse.path))
         if known is None:
@@ -273,7 +273,7 @@ class Survey:
         return f"{relative}\0{self._query.text}"
 
     def _kept(self, folder: Folder, name: str, key: str) -> KnownText | None:
-        """The text as it was read before, when the file is still in that state."""
+        """The cached text, if the file is unchanged."""
         if not self._texts.has(key):
             return None
         try:
@@ -302,7 +302,7 @@ class Survey:
         return None
 
     def _note(self, real: WorkPath, error: ReadroomError) -> None:
-        """What cannot be read is named; what may not be read, or is gone, is not there."""
+        """Record a file that cannot be read; one that is denied or gone is ignored."""
         match error:
             case BrokenData() | BadDocument():
                 # A member that is encrypted or damaged; its archive told its name.
@@ -314,7 +314,7 @@ class Survey:
                 self.seen.unreadable.append(quote(real))
 
     def _text(self, source: Source, real: WorkPath) -> KnownText | None:
-        """What is in a file; None for one that is too large."""
+        """The text of a file; None if it is too large."""
         if source.size > FIND_FILE_BYTES and encoding_of(source, source.read_at(0, HEAD_BYTES)) is not None:
             self._leave(source.real)
             return None
@@ -348,7 +348,7 @@ class Survey:
 
 
 def look_at(source: Source, query: Query, opener: Opener, deadline: Deadline) -> Seen:
-    """The first stage for one file that was asked for by name, hidden and ignored or not.
+    """The first stage for one file that was asked for by name.
 
     Raises:
         Binary, TooLarge, BrokenData, TimedOut: It cannot be ranked.

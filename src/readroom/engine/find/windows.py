@@ -39,7 +39,7 @@ _ADVICE = "Search it with grep_files, or read a part of it."
 
 
 class Window(Struct, frozen=True):
-    """Whole lines of a text: the first of them, and the bytes that they are."""
+    """Whole lines of a text: the number of the first, and their byte range."""
 
     line: int
     start: int
@@ -55,7 +55,7 @@ class LargeText:
     """
 
     def __init__(self, source: Source, query: Query, deadline: Deadline) -> None:
-        """Look at all of it.
+        """Look at the whole text.
 
         Raises:
             Binary: It is not text.
@@ -96,7 +96,7 @@ class LargeText:
         self._digits = hasher.hexdigest()
 
     def _cut(self, deadline: Deadline) -> Iterator[tuple[Window, bytes]]:
-        """The windows in order, each with its bytes."""
+        """The windows in order, with their bytes."""
         at, size, line = 0, self._source.size, 1
         while at < size:
             deadline.check()
@@ -112,7 +112,7 @@ class LargeText:
             self._lines = line if not data.endswith(b"\n") else line - 1
 
     def _whole_lines(self, at: int, data: bytes) -> bytes:
-        """The bytes up to the last line end in them, or, where there is none, to the first behind them."""
+        """The bytes up to the last line end in them, or to the first after them if there is none."""
         end = data.rfind(b"\n")
         while end < 0:
             more = self._source.read_at(at + len(data), FIND_WINDOW_BYTES)
@@ -138,7 +138,7 @@ class LargeText:
         return count(self._query, glimpse, CountedText(self._again(self._windows[glimpse.path])))
 
     def apart(self, best: Sequence[RankedFile]) -> Apart:
-        """Some of its windows taken apart together: parts have the numbers of the text's lines."""
+        """The best windows split together; parts have the line numbers of the text."""
         lines, starts, parts, texts = Sparse[str](), Sparse[int](), list[TextPart](), list[str]()
         place = 0
         for window in sorted((self._windows[each.path] for each in best), key=lambda each: each.line):
@@ -177,7 +177,7 @@ class Sparse(Sequence[_T]):
         self._runs: list[Sequence[_T]] = []
 
     def put(self, first: int, run: Sequence[_T]) -> None:
-        """Add what stands from a position on; positions have to rise."""
+        """Fill in a run from a position on; positions must increase."""
         self._firsts.append(first)
         self._runs.append(run)
 

@@ -84,7 +84,7 @@ _T = TypeVar("_T")
 
 
 def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True) -> GrepResult:
-    """The page of matches that `request` asks for; with `confined` False rg is not confined by the kernel.
+    """Search for a pattern; with `confined` False rg is not confined by the kernel.
 
     Raises:
         BadPattern: The pattern, a glob or the type cannot be used.
@@ -118,7 +118,7 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
 
 @final
 class _Search:
-    """One call. Holds what its steps share."""
+    """The search of one call."""
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class _Search:
     # --- one file -----------------------------------------------------------------------------
 
     def file(self) -> GrepResult:
-        """A search of one file that was asked for by name, hidden and ignored or not, or compressed."""
+        """Search one file that was asked for by name, even if hidden, ignored or compressed."""
         path = WorkPath(self._request.path)
         with self._guard.open(path) as source:
             documents = self.files.documents
@@ -177,7 +177,7 @@ class _Search:
 
     @contextmanager
     def _noting(self, source: Source, path: WorkPath) -> Iterator[None]:
-        """Whether what is shown inside comes from a file with several names."""
+        """Record the names of a file with several names, if something is shown from it."""
         try:
             yield
         finally:
@@ -186,7 +186,7 @@ class _Search:
                 self._linked[path] = links
 
     def _document(self, source: Source, path: WorkPath, within: Deadline) -> GrepResult:
-        """A search of one document that was asked for by name."""
+        """Search one document that was asked for by name."""
         try:
             with self._noting(source, path):
                 self.files.document(source, path, ITSELF, within)
@@ -202,7 +202,7 @@ class _Search:
     # --- a folder -----------------------------------------------------------------------------
 
     def folder(self, top: Folder) -> GrepResult:
-        """A search of everything below a folder."""
+        """Search everything below a folder."""
         self._top = top.real
         scope = Scope(self._guard, self._request, top.real, ripgrep.globs_of_type(self._request))
         if sort_of(self._request) != "path" and (ranked := self._in_rank_order(top, scope)) is not None:
@@ -239,7 +239,7 @@ class _Search:
         return self._with_hint(self._result())
 
     def _round(self, rounds: Rounds, rank: tuple[int, ...], coverage: Coverage | None) -> GrepResult | None:
-        """Show what one round finds; a result when its time passed."""
+        """Show the results of one round; returns a result if time ran out."""
         self._rounds = rounds
         finder = rounds.plain if rank == PLAIN else rounds.wide
         cursor = self._cursor if self._cursor is not None and self._cursor.place.rank == rank else None
@@ -260,7 +260,7 @@ class _Search:
         return None
 
     def _in_rank_order(self, top: Folder, scope: Scope) -> GrepResult | None:
-        """The page in an order that is not by path; None where time suffices only to go by path."""
+        """The page in an order other than by path; None if there is only time to go by path."""
         begins = self._cursor is None
         within = self._deadline.within(self._seconds * GREP_RANK_SHARE) if begins else self._deadline
         with ExitStack() as opened:
@@ -301,7 +301,7 @@ class _Search:
         yield from relevance.places()
 
     def _looked(self, relevance: Relevance, relative: str, within: Deadline) -> bool | None:
-        """Whether a file was taken into account; None when it is not a file of ours."""
+        """Whether a file was ranked; None if it is not a visible file."""
 
         def look(source: Source) -> bool:
             file = Opened(source, within)
@@ -355,7 +355,7 @@ class _Search:
         return goes_on
 
     def _opened(self, relative: str, use: Callable[[Source], _T]) -> _T | None:
-        """What `use` makes of a candidate, opened through the guard; None when it is not a file of ours."""
+        """Open a candidate through the guard and call `use`; None if it is not a visible file."""
         path = join_below(WorkPath(self._request.path), relative)
         try:
             with self._source(path) as source:
@@ -382,7 +382,7 @@ class _Search:
         return self._guard.open(path)
 
     def _take_over(self, rounds: Rounds) -> None:
-        """What the finders left: files that they could not read, or not to the end."""
+        """Record files that the finders could not read, or left unfinished."""
         for finder in {id(each): each for each in (rounds.plain, rounds.wide)}.values():
             for path, searched, size in finder.left:
                 self._left.text(path, searched, size, 0)
@@ -421,7 +421,7 @@ class _Search:
     def _stopped(
         self, at: Last | None, coverage: Coverage | None = None, *, alone: bool = False
     ) -> GrepResult:
-        """The deadline passed: what there is, how far the search came, and how to go on.
+        """The result when the deadline passed: what there is, how far it came, and how to go on.
 
         `at` is the first file that is not done; None when that is not known, or is the only one.
         """
@@ -453,7 +453,7 @@ class _Search:
         )
 
     def _behind_left(self, at: Last | None) -> Last | None:
-        """A place, or the end of the file that was left last, where that is behind it: no page repeats it."""
+        """The place, moved past the file that was left unfinished last, so that no page repeats it."""
         latest = self._left.latest
         if latest is None or latest == ITSELF or sort_of(self._request) != "path":
             return at
@@ -462,7 +462,7 @@ class _Search:
         return Last(self._page.rank, latest, None)
 
     def _began_at(self, place: Last) -> bool:
-        """Whether the place is where this page began, or before: going on from there would go backwards."""
+        """Whether this page began at the place or after it, so that going on from there would go back."""
         begun = self._cursor
         if begun is None:
             return place.line == place_in(1, 0)
@@ -484,7 +484,7 @@ class _Search:
         return replace(self._request, cursor=behind)
 
     def _unsorted(self) -> GrepResult:
-        """The deadline of a page that goes on passed before the order was known: nothing is shown."""
+        """The result of a later page when time ran out before the order was known: nothing is shown."""
         following = self._more_time(None)
         if following is None:
             self._left.begin_again(BEGINS_AGAIN)
@@ -492,7 +492,7 @@ class _Search:
         return replace(self._result(), complete=False, reason="timeout", next=following)
 
     def _with_hint(self, result: GrepResult) -> GrepResult:
-        """Nothing at all was found: say where it did not look, or else the caller takes it for proof."""
+        """If nothing was found, say where the search did not look, so it is not taken for proof."""
         if result.shown or self._cursor is not None:
             return result
         return replace(result, warnings=[*result.warnings, *left_out(self._request)])

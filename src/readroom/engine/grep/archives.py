@@ -41,7 +41,7 @@ from readroom.values import GrepRequest
 
 @final
 class ArchiveSearch:
-    """The archives of one search. `close` releases the one that is open."""
+    """Opens archives for one search, one at a time. `close` releases the open one."""
 
     def __init__(
         self, archives: ArchiveOpener, guard: Guard, request: GrepRequest, deadline: Deadline
@@ -55,22 +55,22 @@ class ArchiveSearch:
         self.broken: list[str] = []
 
     def holds(self, path: WorkPath) -> bool:
-        """Whether a path is that of a member which `beside` gave: one below the archive that is open."""
+        """Whether a path is that of a member of the open archive."""
         return self._inner is not None and path.startswith(f"{self._path}{BORDER}/")
 
     def open(self, path: WorkPath) -> Source:
-        """Open a member of the archive that is open. Raises as `Guard.open` and stores of members do."""
+        """Open a member of the open archive. Raises as `Guard.open` and stores of members do."""
         assert self._inner is not None
         return self._inner.open(path)
 
     def beside(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
-        """The rounds of a search with the members in the first."""
+        """The rounds of a search with members added to the first."""
         request = replace(self._request, glob=(), type=None)
         every = Walked(self._guard, top, Scope(self._guard, request, top.real, None), self._deadline)
         return replace(rounds, plain=Beside(rounds.plain, _Members(self, every, top.real, scope)))
 
     def members(self, archive: str, top: WorkPath) -> Sequence[str]:
-        """The files in an archive below the searched folder, in path order; it stays open for `open`."""
+        """The files in an archive below the searched folder, in path order; the archive stays open."""
         self.close()
         path = join_below(WorkPath(self._request.path), archive)
         try:
@@ -89,7 +89,7 @@ class ArchiveSearch:
         return sorted((f"{archive}{BORDER}/{name}" for name in names), key=path_key)
 
     def close(self) -> None:
-        """Release the archive that is open."""
+        """Release the open archive."""
         inner, self._inner = self._inner, None
         if inner is not None:
             inner.close()
@@ -97,7 +97,7 @@ class ArchiveSearch:
 
 @final
 class _Members:
-    """The members of all archives. Attributes as of `Tree`."""
+    """Finds the members of all archives. Attributes as of `Tree`."""
 
     left: Sequence[LeftFile] = ()
 

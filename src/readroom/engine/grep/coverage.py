@@ -31,7 +31,7 @@ _KEPT_EVERY = 16
 
 @final
 class Coverage:
-    """Counts the files of a tree in path order, on a thread of its own."""
+    """Counts the files of a tree in path order, in a thread of its own."""
 
     def __init__(self, listing: Callable[[Deadline], Iterator[str]], deadline: Deadline) -> None:
         """Prepare the count.
@@ -82,7 +82,7 @@ class Coverage:
             return
 
     def at(self, path: str) -> tuple[int | None, int | None]:
-        """At least how many files come before `path`, and how many there are in all; None when not known."""
+        """How many files come before `path` at least, and how many there are; None where unknown."""
         key = path_key(path)
         before = bisect_left(self._keys, key)
         known = self._whole or before < len(self._keys)
@@ -112,7 +112,7 @@ ITSELF = "."
 
 
 def more_time(seconds: float) -> float:
-    """What is suggested after so many seconds that did not suffice."""
+    """The time limit to suggest after one of so many seconds was too short."""
     return min(max(seconds * _PATIENCE, _LEAST_S), GREP_MAX_TIMEOUT_S)
 
 
@@ -136,7 +136,7 @@ class _Unfinished(Struct, frozen=True):
 
 @final
 class Left:
-    """Of one call.
+    """What one search left out, or left unfinished.
 
     Attributes:
         compressed: Compressed files that were not searched.
@@ -158,13 +158,13 @@ class Left:
     # --- taking note --------------------------------------------------------------------------
 
     def begin_again(self, why: Warn) -> None:
-        """Forget what was met on a way that is given up."""
+        """Forget everything recorded so far, because the search starts over."""
         self.unreadable.clear()
         self.compressed.clear()
         self.beside[:] = [why]
 
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
-        """A file was left after so many bytes, as far as that is known, and behind this line shown."""
+        """Record a file that was left unfinished: the bytes searched, if known, and the last line shown."""
         if searched is not None and size is not None:
             detail = f"{searched:,} of {size:,} bytes searched"
         else:
@@ -172,12 +172,12 @@ class Left:
         self._leave(relative, detail, "bytes", (searched or 0) + 1, size or 0, line)
 
     def compressed_text(self, relative: str, size: int, line: int) -> None:
-        """A compressed file was not expanded in time, or left behind this line."""
+        """Record a compressed file that was not expanded in time, or left after a line."""
         detail = "not searched to its end" if line else "not expanded in time"
         self._leave(relative, detail, "bytes", 1, size, line)
 
     def document(self, relative: str, reached: Reached, place: int) -> None:
-        """A document was left behind a place in it."""
+        """Record a document that was left unfinished at a place in it."""
         if not reached.total:
             self._leave(relative, "not opened in time", "parts", 1, 0, 0)
             return
@@ -192,7 +192,7 @@ class Left:
         self._leave(relative, detail, "parts", max(part, 1), reached.total, place)
 
     def broken(self, path: WorkPath, reached: Reached) -> None:
-        """Parts of a document, or all of it, cannot be read."""
+        """Record the parts of a document that cannot be read."""
         for part, problem in reached.broken:
             where = f"{reached.unit} {part} of {quote(path)}" if part else quote(path)
             self._broken.append(f"{where} cannot be read: {problem}")
@@ -212,11 +212,11 @@ class Left:
 
     @property
     def some_unfinished(self) -> bool:
-        """Whether a file was left before its end."""
+        """Whether a file was left unfinished."""
         return bool(self._unfinished)
 
     def omissions(self) -> Iterator[Omission]:
-        """What was left, with the requests that search it."""
+        """The omissions, with the requests that search what was left."""
         for relative, unfinished in list(self._unfinished.items())[:MAX_OMITTED]:
             if relative != ITSELF:  # what goes on there is the search itself
                 yield unfinished.omission
@@ -226,7 +226,7 @@ class Left:
             yield Omission("files", 1, count, "compressed", request=again)
 
     def warnings(self) -> Iterator[Warn]:
-        """The same in words, and what cannot be read."""
+        """Warnings about what was left, and about what cannot be read."""
         items = list(self._unfinished.values())
         if items:
             detail = "; ".join(f"{quote(file.path)}: {file.said}" for file in items[:NAMED])

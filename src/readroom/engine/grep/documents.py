@@ -57,11 +57,11 @@ class DocumentSearch:
         self._deadline = deadline
 
     def takes(self, source: Source) -> bool:
-        """Whether a file is a document; HTML is searched as the text it is."""
+        """Whether a file is searched as a document; HTML is searched as text."""
         return form_of(source) is not None
 
     def within(self, deadline: Deadline, *, alone: bool) -> Deadline:
-        """How much work one document may be: where it is searched alone, as much as the call has time."""
+        """The deadline for one document; one that is searched alone may use the time of the call."""
         own = self._limits.document_timeout_s
         work = max(own, self._request.timeout_s or 0) if alone else own
         return deadline.of_work(work, DOCUMENT_PATIENCE)
@@ -76,7 +76,7 @@ class DocumentSearch:
         deadline: Deadline,
         reached: Reached,
     ) -> None:
-        """Put what a document holds on the page, from a place on; `reached` says how far that came.
+        """Add the matches of a document to the page, from a place on; `reached` records how far it came.
 
         Raises:
             TimedOut, Cancelled: From the deadline, which is that of the document.
@@ -103,7 +103,7 @@ class DocumentSearch:
             page.add_file(path, relative, matches)
 
     def _parts(self, reading: Reading, after: int, reached: Reached) -> Iterator[tuple[int, Searched, int]]:
-        """Each part from a place on, what is found in it, and the place at its end."""
+        """Each part from a place on, its matches, and the place at its end."""
         opened, first = reading.opened, max(1, part_of(after))
         reached.unit, reached.total = str(opened.unit), opened.total
 
@@ -129,20 +129,20 @@ class DocumentSearch:
         )
 
     def beside(self, rounds: Rounds, scope: Scope) -> Rounds:
-        """The rounds of a search with the documents of the same scope in the first."""
+        """The rounds of a search with documents added to the first."""
         if rounds.tree is None:
             return rounds  # all files are looked into anyway
         return replace(rounds, plain=Beside(rounds.plain, _Documents(rounds.tree, scope, self._deadline)))
 
 
 def form_of(source: Source) -> str | None:
-    """The format in which a search of documents looks into a file; None when it does not."""
+    """The format in which a file is searched as a document; None if it is not."""
     return searched_as(source.real, source.read_at(0, HEAD_BYTES))
 
 
 @final
 class _Documents:
-    """The documents of a scope. Attributes as of `Tree`; where time ends among them is not known."""
+    """Finds the documents of a scope. Attributes as of `Tree`, but `stopped_at` is not known."""
 
     stopped_at: str | None = None
     left: Sequence[LeftFile] = ()
@@ -154,7 +154,7 @@ class _Documents:
         self._deadline = deadline
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
-        """Those in path order, from a cursor on; as they are listed, whatever `at_once` says."""
+        """Documents in path order, from a cursor on."""
         least = b"" if after is None else after.place.key
         for path in self._tree.listing(self._deadline):
             if suffix(path) in SEARCHED and path_key(path) >= least and self._scope.takes(path):

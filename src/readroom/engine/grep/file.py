@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @final
 class FileSearch:
-    """Searches opened files for one call, and puts what they hold on its page.
+    """Searches opened files for one call, and adds their matches to its page.
 
     Attributes:
         deadline: That of the whole search.
@@ -67,7 +67,7 @@ class FileSearch:
         self.documents: DocumentSearch | None = None
 
     def text(self, file: Opened, path: WorkPath, relative: str) -> bool:
-        """Put what an opened file holds on the page; False when the page is full."""
+        """Search a text; False when the page is full."""
         after = self._begun_in(relative)
         if after is None:
             return True
@@ -82,7 +82,7 @@ class FileSearch:
         return self._page.add_lines(path, relative, searched, after)
 
     def document(self, source: Source, path: WorkPath, relative: str, deadline: Deadline) -> bool:
-        """Put what a document holds on the page; False when the page is full."""
+        """Search a document; False when the page is full."""
         assert self.documents is not None
         after = self._begun_in(relative)
         if after is None:
@@ -102,14 +102,14 @@ class FileSearch:
         return self._page.full is None
 
     def _begun_in(self, relative: str) -> int | None:
-        """The line, or place, behind which a file is searched; None when all of it is done."""
+        """The line, or place, after which a file is searched; None if all of it is done."""
         if self._cursor is None or self._cursor.path != relative:
             return 0
         return self._cursor.line
 
     @contextmanager
     def content(self, file: Opened, path: WorkPath) -> Iterator[Opened]:
-        """What is searched of an opened file: of a compressed one its content, all of it or nothing.
+        """The source to search: the content of a compressed file, completely expanded, or the file itself.
 
         Raises:
             TimedOut: It was not expanded in time; the next call goes on.
@@ -129,7 +129,7 @@ class FileSearch:
                 self._left.beside.append(warning)
 
     def leave(self, file: Opened, relative: str) -> None:
-        """Note a file whose time is up."""
+        """Record a file whose time is up."""
         last = self._page.last
         shown = last.line if last is not None and last.path == relative else self._begun_in(relative)
         line = shown or 0
@@ -139,7 +139,7 @@ class FileSearch:
         self._left.text(relative, _read_to(file.source), file.source.size, line)
 
     def document_of_many(self, source: Source, path: WorkPath, relative: str) -> bool:
-        """Show a document, in its share of the time; False when the page is full."""
+        """Search a document within its share of the time; False when the page is full."""
         assert self.documents is not None
         try:
             return self.document(source, path, relative, self.documents.within(self.deadline, alone=False))
@@ -149,7 +149,7 @@ class FileSearch:
             return True
 
     def one_of_many(self, file: Opened, path: WorkPath, relative: str) -> bool:
-        """Show a file, in its share of the time; False when the page is full."""
+        """Search a file within its share of the time; False when the page is full."""
         if file.compression is not None and not self._takes_compressed(path):
             return True
         if file.source.size <= SMALL_FILE_BYTES and file.compression is None:
@@ -172,7 +172,7 @@ class FileSearch:
                 return True
 
     def _takes_compressed(self, path: WorkPath) -> bool:
-        """Whether a compressed file is searched, and if not, what is said of it."""
+        """Whether a compressed file is searched; records it otherwise."""
         if "compressed" in self._request.include:
             return True
         self._left.compressed.append(path)
@@ -180,6 +180,6 @@ class FileSearch:
 
 
 def _read_to(source: Source) -> int | None:
-    """How far the process read that was given the descriptor of a file, which moves it; None when unknown."""
+    """How far a child process has read a file through our descriptor, which moves it; None if unknown."""
     fd = source.fileno()
     return None if fd is None else os.lseek(fd, 0, os.SEEK_CUR)

@@ -46,7 +46,7 @@ UNRANKED = (1, 0)
 
 
 def by_age(guard: Guard, top: WorkPath, files: Iterable[str], deadline: Deadline) -> Iterator[Ranked]:
-    """The place of each file when the newest come first; files that are gone have none. Raises TimedOut."""
+    """The sort keys of files, newest first; files that are gone have none. Raises TimedOut."""
     for folder, group in groupby(files, key=lambda path: path.rpartition("/")[0]):
         try:
             opened = guard.open_folder(join_below(top, folder))
@@ -64,7 +64,7 @@ def by_age(guard: Guard, top: WorkPath, files: Iterable[str], deadline: Deadline
 
 
 def _age(folder: Folder, name: str) -> tuple[int, ...] | None:
-    """The rank of a file; None for what is none, or not any more."""
+    """The rank of a file; None if it is not a file, or gone."""
     try:
         stat = folder.stat(name)
     except AbsentError:
@@ -76,7 +76,7 @@ def _age(folder: Folder, name: str) -> tuple[int, ...] | None:
 
 @final
 class Relevance:
-    """The places of files when the most relevant come first; known when all were looked at."""
+    """Collects files and computes their sort keys, most relevant first."""
 
     def __init__(self, request: GrepRequest) -> None:
         self._query = parse(" ".join(words(request.pattern, fixed=request.fixed)))
@@ -88,18 +88,18 @@ class Relevance:
 
     @property
     def has_room(self) -> bool:
-        """Whether more files are looked into."""
+        """Whether more files are ranked."""
         return len(self._lines) < GREP_RANKED_FILES
 
     def look(self, path: str, searched: Searched) -> None:
-        """Take a file into account, if anything matches there."""
+        """Take a file into account, if it has a match."""
         lines = sum(1 for _ in islice(searched.hits, GREP_RANKED_LINES))
         if lines:
             self._lines[path] = lines
             self._count(path, searched.text)
 
     def places(self) -> Iterator[Ranked]:
-        """The place of each file that was looked at."""
+        """The sort key of each file that was taken into account."""
         scores = self._scores()
         for path, lines in self._lines.items():
             yield GrepPlace((-millionths(scores.get(path, 0.0)), -lines), path_key(path)), path
@@ -130,7 +130,7 @@ class Relevance:
 
 @final
 class Symbols:
-    """The definitions of the files of one search. `gave_up` says that time did not suffice for all."""
+    """The definitions in the files of one search. `gave_up` says that there was no time for all of them."""
 
     def __init__(self, deadline: Deadline) -> None:
         left = deadline.remaining
@@ -138,7 +138,7 @@ class Symbols:
         self.gave_up = False
 
     def of(self, path: str, text: Text) -> Callable[[int], str | None]:
-        """The innermost definition around a line, by its number; made when first asked for."""
+        """A function for the innermost definition around a line; the outline is made on its first call."""
         listed: Sequence[Row] | None = None
 
         def around(line: int) -> str | None:

@@ -36,14 +36,14 @@ _COUNT_BYTES = 12
 
 
 class Last(NamedTuple):
-    """A place in a search: a file, and the line up to which it is done; None: all of it."""
+    """A place in a search: a file, and the line up to which it is done; None for all of it."""
 
     rank: tuple[int, ...]
     path: str
     line: int | None
 
     def reaches(self, at: Last) -> bool:
-        """Whether the file of `at` is done: rg may still hold one open that it is done with."""
+        """Whether the file of `at` is done; rg may still have such a file open."""
         return at.rank == self.rank and path_key(at.path) <= path_key(self.path)
 
 
@@ -52,22 +52,22 @@ _PART_PLACES = 1 << 32
 
 
 def place_in(part: int, line: int) -> int:
-    """A place in a document as one number, which a cursor can name like a line."""
+    """A place in a document as one number, so that a cursor can name it like a line."""
     return part * _PART_PLACES + line
 
 
 def part_of(place: int) -> int:
-    """The part that a place of `place_in` lies in."""
+    """The part of a `place_in` number."""
     return place // _PART_PLACES
 
 
 def row_of(place: int) -> int:
-    """The line in its part that a place of `place_in` names."""
+    """The line of a `place_in` number."""
     return place % _PART_PLACES
 
 
 class Reached(Struct):
-    """How far one document was searched.
+    """How far a document was searched.
 
     Attributes:
         unit: What its parts are, `total` how many; none of them when it could not be opened.
@@ -84,7 +84,7 @@ class Reached(Struct):
 
 
 def uncounted(result: GrepResult) -> GrepResult:
-    """What was found of all matches that were to be counted when the time for it passed."""
+    """The result with a note that time ran out before all matches were counted."""
     note = Warn("timeout", "the time limit ended the search before all matches were counted")
     return replace(
         result,
@@ -97,7 +97,7 @@ def uncounted(result: GrepResult) -> GrepResult:
 
 @final
 class Page:
-    """What is shown so far.
+    """The page of a reply, as far as it is filled.
 
     Attributes:
         files: In the order they were added.
@@ -136,7 +136,7 @@ class Page:
         return max(self.shown / self._limit, 1 - self._room / self._whole_room)
 
     def add_file(self, path: WorkPath, relative: str, matches: int) -> bool:
-        """Take a whole file whose lines are not shown; False when the page is full."""
+        """Add a file without its lines; False when the page is full."""
         file = GrepFile(path, matches)
         if not self._takes(self._measure.file(file) + _COUNT_BYTES, relative):
             if self.shown:
@@ -148,7 +148,7 @@ class Page:
         return True
 
     def add_lines(self, path: WorkPath, relative: str, searched: Searched, after: int) -> bool:
-        """Take the matching lines of a file behind line `after`; False when no more are wanted."""
+        """Add the matching lines of a file after line `after`; False when no more are wanted."""
         symbols = None if self._symbols is None else self._symbols.of(path, searched.text)
         heading = self._measure.file(GrepFile(path))
         part = _FilePart(path, searched.text, self._request, heading, symbols=symbols)
@@ -180,13 +180,13 @@ class Page:
 
     @property
     def goes_on(self) -> bool:
-        """Whether more is wanted: to be shown, or only to be counted."""
+        """Whether more is wanted, to be shown or only to be counted."""
         return self.full is None or self._request.options.count_s is not None
 
     def add_document(
         self, path: WorkPath, relative: str, parts: Iterable[tuple[int, Searched, int]], after: int
     ) -> bool:
-        """Take the matching lines of a document, part by part, behind a place of `place_in`.
+        """Add the matching lines of a document, part by part, after a place of `place_in`.
 
         With each part comes the place at its end. What was taken stays when `parts` raises.
         """
@@ -249,7 +249,7 @@ class Page:
         return new - old + named + self._request.options.entry_bytes
 
     def _takes(self, cost: int, relative: str) -> bool:
-        """Whether that many bytes and a cursor that names the file still fit, and then take them."""
+        """Reserve space for so many bytes, and for a cursor that names the file; False if there is none."""
         if self.shown and self.shown >= self._limit:
             self.full = "limit"
             return False
@@ -280,7 +280,7 @@ class Page:
 
 @final
 class _FilePart:
-    """The lines of one file that are shown."""
+    """The lines of one file, or part of a document, that are shown."""
 
     def __init__(
         self,
@@ -291,7 +291,7 @@ class _FilePart:
         number: int | None = None,
         symbols: Callable[[int], str | None] | None = None,
     ) -> None:
-        """`number` is that of the part of a document whose lines these are."""
+        """`number` is the part of a document, None for a file."""
         self._text = text
         self.number = number
         self._before = request.before
@@ -302,7 +302,7 @@ class _FilePart:
         self.matches = 0
 
     def around(self, hit: Hit, room: int, *, alone: bool = False) -> list[GrepLine]:
-        """The match and those lines around it that are not shown yet."""
+        """The match and its context lines that are not shown yet."""
         lines = self._around(hit, room, alone)
         return lines if self.number is None else [replace(line, part=self.number) for line in lines]
 

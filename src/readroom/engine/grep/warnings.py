@@ -26,7 +26,7 @@ from readroom.values import GrepFile, GrepRequest, Include, Warn
 
 
 def require_usable(request: GrepRequest) -> None:
-    """Raise BadPattern when the pattern or a glob is nothing that can be searched for."""
+    """Raise BadPattern if the pattern or a glob cannot be searched for."""
     for argument, values in (("pattern", [request.pattern]), ("glob", request.glob)):
         for value in values:
             problem = _problem(value)
@@ -45,7 +45,7 @@ def _problem(value: str) -> str | None:
 
 
 def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Pattern:
-    """The pattern, which one of the two engines takes.
+    """The pattern, which at least one of the two engines accepts.
 
     Raises:
         BadPattern: None does, or only the one that this store does not have.
@@ -120,7 +120,7 @@ BEGINS_AGAIN = Warn(
 
 
 def linked(names: Mapping[str, int]) -> list[Warn]:
-    """That some of the shown files have several names, with how many each has."""
+    """A warning about shown files that have several names."""
     if not names:
         return []
     paths = first_of(list(names), NAMED)
@@ -129,7 +129,7 @@ def linked(names: Mapping[str, int]) -> list[Warn]:
 
 
 def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
-    """What is hidden in the lines that are shown, in the words of `text.hidden`, with the file it is in."""
+    """Warnings about hidden characters in the shown lines, each with its file."""
     lines = [(file, line) for file in files for line in file.lines]
     if not hidden.scan([line.text for _, line in lines], 1, limit=1):
         return []
@@ -144,7 +144,7 @@ def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
 
 
 def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
-    """That the one file of a search was not looked into, and the search that does."""
+    """A warning that the only file of a search was not searched, and the search that does it."""
     from readroom.engine.grep.documents import form_of  # most searches need none of it
 
     if form_of(source) is not None:
@@ -155,7 +155,7 @@ def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
 
 
 def left_out(request: GrepRequest) -> list[Warn]:
-    """Kinds of files that a search that found nothing did not look into."""
+    """A warning about kinds of files that a search without results did not look into."""
     # Compressed files are counted where there are any; archives are asked for by those who know of them.
     unsaid = {*request.include, "compressed", "archives"}
     kinds = [kind for kind in get_args(Include) if kind not in unsaid]

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 def perform(services: Services, job: Job[ReadRequest]) -> ReadResult:
-    """The window of one file that the request asks for; of a kept output, with what was not kept of it.
+    """Read a window of a file; of a kept output, with what was not kept of it.
 
     Raises:
         As `read` does.
@@ -70,7 +70,7 @@ def perform(services: Services, job: Job[ReadRequest]) -> ReadResult:
 
 
 def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
-    """The window of one file that the request asks for.
+    """Read a window of a file.
 
     Raises:
         BadDocument: It is a document that cannot be read.
@@ -112,7 +112,7 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
 
 
 def _without_links(guard: Guard, request: ReadRequest) -> Source:
-    """The file of a request that takes no links. Raises as `Guard.open`, and SymbolicLink."""
+    """Open a file for a request that follows no links. Raises as `Guard.open`, and SymbolicLink."""
     try:
         source = guard.open(request.path)
     except (NotFound, NotAFile, OutsideRoot, BadPath):
@@ -127,7 +127,7 @@ def _without_links(guard: Guard, request: ReadRequest) -> Source:
 
 @final
 class _Reading:
-    """One try at one read. Holds what its steps share."""
+    """One attempt at a read."""
 
     def __init__(self, services: Services, job: Job[ReadRequest], source: Source, known: str | None) -> None:
         self._services = services
@@ -182,7 +182,7 @@ class _Reading:
                 assert_never(sort)
 
     def as_it_was(self, result: ReadResult) -> ReadResult | None:
-        """The result, if what was in the file at its opening still is, or is likely to be; else None.
+        """The result, if the file still has, or most likely has, what it had when opened; else None.
 
         The index of a large file says so without another pass, but it cannot vouch for a hash.
         """
@@ -208,7 +208,7 @@ class _Reading:
 
     @property
     def _is_plain(self) -> bool:
-        """Whether nothing in the request has the file read otherwise than by its name and its bytes."""
+        """Whether the file is read only as its name and bytes suggest, without options that change that."""
         request, steps = self._request, self._steps
         return (
             request.encoding is None
@@ -220,11 +220,11 @@ class _Reading:
         )
 
     def _known_text(self, data: bytes) -> ReadText | None:
-        """The text that the file was when it last had these bytes; None where that has to be found out."""
+        """The cached text, if the file had the same bytes before."""
         return self._services.texts.known(self._file.real, data) if self._is_plain else None
 
     def _again(self, known: ReadText) -> ReadResult:
-        """What is shown of a text that is known. Raises Undecodable."""
+        """The result for a cached text. Raises Undecodable."""
         result = known.result(self._request, self._job.cap)
         if result is None:
             decoder = self._decoder
@@ -236,7 +236,7 @@ class _Reading:
         return result
 
     def _learn(self, data: bytes, result: ReadResult) -> None:
-        """Keep what was found out about a file with these bytes, and shown of it."""
+        """Cache the text and what was shown of it."""
         content = self._content
         if self._is_plain and content is not None and isinstance(content.text, WholeText):
             text = ReadText(data, content.text, content.digits, content.encoding, content.kind, content.clean)
@@ -259,7 +259,7 @@ class _Reading:
             raise self._unfit(encoding, problem) from None
 
     def _of(self, content: Content) -> ReadResult:
-        """What is shown of a text. Raises Undecodable."""
+        """The result for a text. Raises Undecodable."""
         request = self._request
         self._content = content
         if self._known is not None and content.digits.startswith(self._known):
@@ -323,7 +323,7 @@ class _Reading:
     # --- anything else ------------------------------------------------------------------------
 
     def _expanded(self) -> ReadResult:
-        """The content of a compressed file, with the facts of the file itself."""
+        """The result for the content of a compressed file, with facts about the file itself."""
         from readroom.engine.read.compressed import described, unpacked
 
         services, documents = self._services, self._steps.accept is None
@@ -338,7 +338,7 @@ class _Reading:
         )
 
     def _document(self, document: Recognised) -> ReadResult:
-        """Parts of a document; the outline of one that holds tables is its schema."""
+        """Parts of a document; as the outline of a table or database, its schema."""
         request, known = self._request, self._known
         if document.format in DATA and request.view in OUTLINES and request.symbol is None:
             from readroom.formats.documents.page_ranges import SCHEMA_WORD
@@ -356,7 +356,7 @@ class _Reading:
         return read_document(self._services, job, self._source, document, known)
 
     def _flat(self, document: Recognised, head: bytes) -> ReadResult:
-        """The document as one text; one that cannot be read so, and is a text itself, can be mended."""
+        """The document as one text; a broken one in a text format as plain text, so it can be repaired."""
         self._require_lines("it is a document")
         from readroom.engine.documents.flat import read_flat  # it starts processes
 

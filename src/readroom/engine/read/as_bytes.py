@@ -28,7 +28,7 @@ _PICTURE = "It is a picture, and this tool shows text: look for a description of
 
 
 def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Deadline) -> ReadResult:
-    """The first bytes of a binary file, as many as the options of the request hand out.
+    """The first bytes of a binary file, as many as the contract wants.
 
     Raises:
         Binary: None are handed out.
@@ -56,7 +56,7 @@ def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Dead
 def read_image(
     source: Source, request: ReadRequest, known: str | None, sample: bytes, data: bytes | None
 ) -> ReadResult:
-    """The image that an opened file holds; `data` are all its bytes, if they were read already.
+    """Read an image; `data` are all of its bytes, if they were read already.
 
     Raises:
         BadImage: It cannot be decoded, or is too large to be.
@@ -89,7 +89,7 @@ def read_image(
 
 
 def perform(services: Services, job: Job[BytesRequest]) -> BytesResult:
-    """The file, open, with the bytes that are asked for and there; behind its end there are none.
+    """Open a file for its bytes; a range past the end is empty.
 
     Raises:
         NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.

@@ -26,7 +26,7 @@ from readroom.values.steps import Accept, Candidate
 
 
 def asked_for(name: str, path: str, sample: bytes, retry: Request) -> Encoding:
-    """The encoding of that name with the mark that the file has; `retry` is the request without one.
+    """The encoding of that name, with the file's byte order mark; `retry` is the request without `encoding`.
 
     Raises:
         BadEncoding: There is none of that name.
@@ -52,7 +52,7 @@ def asked_for(name: str, path: str, sample: bytes, retry: Request) -> Encoding:
 def asked_document(
     path: str, head: bytes, request: ReadRequest, *, packed: bool = False, tables: bool = True
 ) -> Recognised | None:
-    """The kind of document to be read; None where the bytes are to be read as they are.
+    """The format of a document to read; None where the bytes are read as they are.
 
     A notebook is a document unless an encoding is given, HTML one only where parts of
     it are asked for: both are texts, too, which can be edited.  So are CSV and JSON lines, which are
@@ -113,25 +113,25 @@ def _no_formulas(request: ReadRequest) -> BadValue:
 
 
 class AsText(Struct, frozen=True):
-    """A text of a kind, in an encoding."""
+    """Read as text, in this encoding."""
 
     kind: Kind
     encoding: Encoding
 
 
 class AsDocument(Struct, frozen=True):
-    """A document, part by part; `flat` as one text with lines numbered through."""
+    """Read as a document, part by part; with `flat` as one text."""
 
     document: Recognised
     flat: bool = False
 
 
 class AsImage(Struct, frozen=True):
-    """A picture."""
+    """Read as an image."""
 
 
 class AsBytes(Struct, frozen=True):
-    """Neither: its bytes, where a contract hands them out."""
+    """Read as neither; only some contracts return the bytes."""
 
 
 Sort: TypeAlias = AsText | AsDocument | AsImage | AsBytes
@@ -140,7 +140,7 @@ Sort: TypeAlias = AsText | AsDocument | AsImage | AsBytes
 def classify(
     source: Source, sample: bytes, request: ReadRequest, accept: Accept | None, *, documents: bool = True
 ) -> Sort:
-    """What a file is read as, by its name, its first bytes, and what is asked of it.
+    """Decide how a file is read, from its name, its first bytes and the request.
 
     Args:
         source: The file, or its content where it is compressed.
@@ -189,6 +189,6 @@ NUL = "It has NUL bytes."
 
 
 def require_text(source: Source, request: ReadRequest, lines: Sequence[str]) -> None:
-    """Return when lines have no NUL. Raises Binary."""
+    """Raise Binary if a line has a NUL."""
     if any("\0" in line for line in lines):
         raise Binary(request.path, "application/octet-stream", source.stat.size, NUL)

@@ -34,7 +34,7 @@ def unpacked(
     *,
     documents: bool = False,
 ) -> ExpandedSource | None:
-    """The content of an opened file that is compressed; None when it is not.
+    """Open the content of a compressed file; None if the file is not compressed.
 
     With `documents`, what is one or holds tables is expanded, too; else text alone.
 
@@ -64,7 +64,7 @@ def unpacked(
 
 
 def _wanted(request: ReadRequest | GrepRequest, plain: str, documents: bool) -> Callable[[bytes, bool], bool]:
-    """What is expanded: text, for a bomb of zeros to end at once; documents; or all, if bytes are wanted."""
+    """Decides what is expanded: text, so that a bomb of zeros ends at once; documents; or everything."""
     if isinstance(request, ReadRequest):
         insists = request.encoding is not None
     else:
@@ -81,7 +81,7 @@ def _wanted(request: ReadRequest | GrepRequest, plain: str, documents: bool) -> 
 def searchable(
     source: Source, request: GrepRequest, indexes: IndexCache, limits: Limits, deadline: Deadline
 ) -> AbstractContextManager[Source]:
-    """What is searched of an opened file: of a compressed one its content, all of it or nothing.
+    """The source to search: the content of a compressed file, completely expanded, or the file itself.
 
     Raises:
         TimedOut: It was not expanded in time; the next call goes on.
@@ -106,7 +106,7 @@ def packed_content(
     limits: Limits,
     deadline: Deadline,
 ) -> Content:
-    """The text that was expanded; when time was up before its end, the lines that have an end."""
+    """The expanded text; if time ran out, up to the last complete line."""
     if deadline.expired:
         deadline = deadline.grace(READ_GRACE_S)
     index, unfinished = source.index(encoding, deadline), None
@@ -118,7 +118,7 @@ def packed_content(
 
 
 def described(result: ReadResult, source: ExpandedSource) -> ReadResult:
-    """A window of the content with the facts of the file itself."""
+    """A window of the content with facts about the file itself."""
     stopped = () if source.stopped is None else (source.stopped,)
     return replace(
         result,
@@ -132,7 +132,7 @@ def described(result: ReadResult, source: ExpandedSource) -> ReadResult:
 
 
 def is_as_it_was(source: ExpandedSource, deadline: Deadline) -> bool:
-    """Whether the file itself still begins with the bytes that were expanded."""
+    """Whether the file still begins with the bytes that were expanded."""
     try:
         return hashes.digits_of(source.raw, deadline) == source.digits
     except Shrunk:

@@ -56,12 +56,12 @@ if TYPE_CHECKING:
 
 
 def plain(request: ReadRequest) -> ReadRequest:
-    """The read of the file as text, which works where nothing about its definitions is known."""
+    """The read of the file as text, which always works."""
     return ReadRequest(request.path, encoding=request.encoding)
 
 
 def language(source: Source, content: Content) -> str | None:
-    """The language of a text whose outline can be made; None where there is none."""
+    """The language of a text that can be outlined; None for other texts."""
     from readroom.outline import can_outline
 
     if content.kind in (Kind.MINIFIED, Kind.LOG, Kind.CSV) or source.size > LARGE_OUTLINE_BYTES:
@@ -75,14 +75,14 @@ def language(source: Source, content: Content) -> str | None:
 
 
 def _is_large(source: Source, content: Content) -> bool:
-    """Whether its outline is made in a process of its own."""
+    """Whether the outline is made in a process of its own."""
     return source.size > OUTLINE_BYTES or not isinstance(content.text, WholeText)
 
 
 def outline_of(
     request: ReadRequest, content: Content, name: str, outlines: OutlineCache, deadline: Deadline
 ) -> Outline:
-    """The outline of a text that is held whole, in a language that `language` found.
+    """The outline of a text in memory, in a language that `language` returned.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
@@ -102,7 +102,7 @@ def outline_of(
 
 
 def _nothing_inside(path: str) -> bool:
-    """A text has no files in it that policy could deny."""
+    """A text has no attachments that policy could deny."""
     return False
 
 
@@ -110,7 +110,7 @@ _UNSOUND = "the program that outlines it gave no answer that can be used"
 
 
 class Outliner(Struct, frozen=True):
-    """One opened file and one request for what it defines."""
+    """Answers one request for an outline or a definition of one opened file."""
 
     source: Source
     outlines: OutlineCache
@@ -121,7 +121,7 @@ class Outliner(Struct, frozen=True):
     documents: Callable[[], DocumentCache]
 
     def result(self, content: Content) -> ReadResult:
-        """The outline, or the window of the definition, that the request asks for.
+        """The outline, or the window of a definition.
 
         Raises:
             NoOutline: Nothing is known of what the file defines.
@@ -144,7 +144,7 @@ class Outliner(Struct, frozen=True):
         return replace(window, warnings=(*window.warnings, *_doubts(row.item, outline.errors)))
 
     def require_text(self, problem: str) -> None:
-        """Refuse to outline what is not text. Raises NoOutline."""
+        """Raise NoOutline if an outline or a definition is asked for."""
         if self.request.symbol is not None or self.request.view in OUTLINES:
             raise NoOutline(self.request.path, problem, plain(self.request))
 
@@ -180,7 +180,7 @@ class Outliner(Struct, frozen=True):
             raise NoOutline(self.request.path, _UNSOUND, plain(self.request)) from None
 
     def _listed(self, outline: Outline) -> Listing:
-        """What an outline lists: all of it, unless what is minor would flood it."""
+        """What the outline lists: everything, unless minor items would take too much of it."""
         if self.request.view == "full_outline":
             return Listing(list(rows(outline.items)))
         most, folds = self.source.size * OUTLINE_PERCENT / 100, FOLDS.get(outline.language, NO_FOLDS)
@@ -209,7 +209,7 @@ class Outliner(Struct, frozen=True):
         return looked_up.rows[0]
 
     def _of(self, row: Row, *, exact: bool = False) -> ReadRequest:
-        """The read of a definition; `exact` where its name alone does not tell it."""
+        """The read of a definition; `exact` adds its line, where the name is not enough."""
         offset = row.item.start if exact else None
         return replace(self.request, symbol=row.name, offset=offset, limit=None, column=1, known_hash=None)
 
@@ -282,7 +282,7 @@ class Outliner(Struct, frozen=True):
 
 
 def _doubts(item: Item, errors: Sequence[tuple[int, int]]) -> list[Warn]:
-    """What is to be said of a definition in a text that does not parse everywhere."""
+    """Warnings about a definition in a text with syntax errors."""
     inside = [first for first, _ in errors if item.line <= first <= item.end]
     if not item.certain:
         where = min(inside, default=errors[0][0] if errors else item.line)
@@ -296,7 +296,7 @@ def _doubts(item: Item, errors: Sequence[tuple[int, int]]) -> list[Warn]:
 
 
 def _lines_with(content: Content, symbol: str) -> list[int]:
-    """The first lines in which the last part of a name stands as a word."""
+    """The first lines in which the last part of a name occurs as a word."""
     name = re.search(r"\w+\W*\Z", symbol)
     if name is None or not isinstance(content.text, WholeText):
         return []
@@ -306,7 +306,7 @@ def _lines_with(content: Content, symbol: str) -> list[int]:
 
 
 def _places(listed: Sequence[Row]) -> Iterator[tuple[int, int]]:
-    """Where each row is continued from: its line, and its number among those of the line."""
+    """The place of each row for a continuation: its line, and its position among the rows of that line."""
     line = number = 0
     for row in listed:
         number = number + 1 if row.item.start <= line else 1
@@ -315,7 +315,7 @@ def _places(listed: Sequence[Row]) -> Iterator[tuple[int, int]]:
 
 
 def _fitting(listed: Sequence[Row], first: int, room: int, cap: Cap, limit: int | None) -> int:
-    """Behind the last row that fits; at least one does."""
+    """The index after the last row that fits; at least one does."""
     used = 0
     for at in range(first, len(listed)):
         used += cap.measure.read.outlined(listed[at])
@@ -325,7 +325,7 @@ def _fitting(listed: Sequence[Row], first: int, room: int, cap: Cap, limit: int 
 
 
 def hidden_in(listed: Sequence[Row]) -> list[Warn]:
-    """What is hidden in signatures, by the lines they stand in."""
+    """Warnings about hidden characters in signatures."""
     warnings: list[Warn] = []
     for row in listed:
         signature = row.item.signature
@@ -353,7 +353,7 @@ _TRIES = 3
 
 
 def with_outline(outliner: Outliner, content: Content, result: ReadResult) -> ReadResult:
-    """A window of source code that does not reach the end, with the outline of the rest."""
+    """Add an outline of the rest to a window of source code that does not reach the end."""
     if not _is_cut(outliner, result):
         return result
     budget = _budget(outliner, byte_size("".join(result.lines)), len(result.lines))
@@ -392,13 +392,13 @@ def with_outline(outliner: Outliner, content: Content, result: ReadResult) -> Re
 
 
 def _free(outliner: Outliner, result: ReadResult) -> int:
-    """Bytes that the lines leave in the reply."""
+    """How many bytes the lines leave in the reply."""
     numbers = len(result.lines) * outliner.cap.measure.read.numbered(result.end)
     return room(outliner.request, outliner.cap) - byte_size("".join(result.lines)) - numbers
 
 
 def _budget(outliner: Outliner, text_bytes: int, lines: int) -> int:
-    """Bytes of an outline beside so many lines of so many bytes; 0 for none."""
+    """How many bytes an outline may take beside these lines; 0 for no outline."""
     most = outliner.request.options.outline_bytes
     if most is not None:
         return min(most, outliner.cap.size // OUTLINE_OWN_SHARE)
@@ -419,7 +419,7 @@ def _is_missing(row: Row, result: ReadResult) -> bool:
 
 
 def _is_around(row: Row, result: ReadResult) -> bool:
-    """Whether some of its lines are shown; its members are then as near as what stands beside it."""
+    """Whether some lines of the definition are shown; its members then count as one level nearer."""
     return row.item.start <= result.end and row.item.end >= result.start
 
 
@@ -428,7 +428,7 @@ def _cost(listed: Sequence[Row], chosen: Sequence[int], cap: Cap) -> int:
 
 
 def _chosen(listed: Sequence[Row], result: ReadResult, budget: int, cap: Cap) -> list[int]:
-    """Which rows are shown: all levels that fit whole, or as much of the outermost as fits."""
+    """The rows to show: all levels that fit completely, or as much of the outermost level as fits."""
     levels: dict[int, int] = {}
     above: list[Row] = []
     for at, row in enumerate(listed):

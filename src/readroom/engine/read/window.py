@@ -28,7 +28,7 @@ from readroom.values.options import ReadOptions
 
 
 class Content(Struct, frozen=True):
-    """A text, its whole-file facts, and how it was decoded.
+    """A text, facts about the whole file, and how it was decoded.
 
     `digits` is empty when the hash is not known; `unfinished` says that `text` is
     only the beginning of it.
@@ -45,14 +45,14 @@ class Content(Struct, frozen=True):
 
 
 def line_chars(options: ReadOptions, limits: Limits, cap: Cap) -> int:
-    """The longest line that is shown whole, in characters."""
+    """The length up to which a line is shown whole, in characters."""
     if options.line_chars is None:
         return limits.line_chars
     return options.line_chars or cap.size
 
 
 def room(request: ReadRequest, cap: Cap, taken: int = 0) -> int:
-    """Bytes of numbered lines that one reply shows at most; `taken` are those its outline takes of them."""
+    """How many bytes of numbered lines a reply may show; an outline takes `taken` of them."""
     fits, most = cap.size - cap.measure.frame(request.path), cap.measure.read.content_bytes
     return fits if most is None else min(fits, most - taken)
 
@@ -69,7 +69,7 @@ class Windows(Struct, frozen=True):
     """Bytes of the reply that something else takes."""
 
     def base(self, content: Content, *, not_modified: bool = False) -> ReadResult:
-        """What holds for the file whichever window is shown."""
+        """The facts that are the same for every window."""
         return ReadResult(
             path=self._request.path,
             kind=content.kind,
@@ -129,7 +129,7 @@ class Windows(Struct, frozen=True):
         return self._shown(content, page, header, mode)
 
     def _page(self, content: Content, frame: Frame, *, up: bool) -> tuple[Page, Page | None]:
-        """Lines from the first that is asked for, or up to it, and the header above them."""
+        """The page from the first line asked for, or up to it, and the header above it."""
         text, limit = content.text, self._lines(content)
         if up:
             last = text.total_lines if self._request.offset is None else self._first_line(content)
@@ -176,7 +176,7 @@ class Windows(Struct, frozen=True):
         return page, replace(frame, room=frame.room - weight(page, frame))
 
     def _past_end(self, content: Content, frame: Frame, mode: ReadMode) -> ReadResult:
-        """A window behind the last line: nothing, and of a table its header."""
+        """An empty window after the last line; for a table, with its header."""
         result = replace(self.base(content), read_mode=mode)
         header, _ = self._header(content, content.text.total_lines + 1, frame)
         if header is None or not header.lines:
@@ -185,7 +185,7 @@ class Windows(Struct, frozen=True):
 
     @property
     def _one_rest(self) -> bool:
-        """Whether the rest of one line is asked for, and nothing behind it."""
+        """Whether only the rest of one line is asked for."""
         return self._request.column > 1 and self._request.limit == 1
 
     def _along(self, content: Content, frame: Frame) -> Page:
@@ -202,7 +202,7 @@ class Windows(Struct, frozen=True):
         return self._ending(page)
 
     def _ending(self, page: Page) -> Page:
-        """The page, which goes on behind its span unless the rest of one line was asked for."""
+        """The page, which continues after its lines unless only the rest of one line was asked for."""
         return replace(page, next_line=None) if self._one_rest and page.next_column == 1 else page
 
     # --- while not all is counted -------------------------------------------------------------
@@ -210,7 +210,7 @@ class Windows(Struct, frozen=True):
     def _last_lines(
         self, content: Content, unfinished: Unfinished, frame: Frame, *, up: bool
     ) -> tuple[Page, int]:
-        """The page of the last lines, numbered from the end, and how many bytes are above them."""
+        """The page of the last lines, numbered from the end, and how many bytes are above it."""
         request = self._request
         if unfinished.packed:
             raise self._too_late(unfinished)  # the end is not expanded yet
@@ -245,7 +245,7 @@ class Windows(Struct, frozen=True):
         return counted, above
 
     def _end(self, content: Content, wanted: int) -> tuple[int, WholeText]:
-        """The last lines of the file, at most those that are wanted, and the byte where they begin."""
+        """The last lines of the file, at most as many as wanted, and the byte where they begin."""
         encoding, size = content.encoding, self._source.size
         start = max(len(encoding.bom), size - READ_END_BYTES)
         start += -start % encoding.unit
@@ -295,7 +295,7 @@ class Windows(Struct, frozen=True):
         )
 
     def _following(self, content: Content, page: Page) -> ReadRequest | None:
-        """The read that goes on: with what this page cut, else behind it, or above it where it goes up."""
+        """The next read: the rests of cut lines first, then what follows in the page's direction."""
         request = self._request
         if not request.options.rests and page.up:
             return None  # where a tail goes on is its contract's own affair
@@ -308,7 +308,7 @@ class Windows(Struct, frozen=True):
         return self._behind(content, page)
 
     def _behind(self, content: Content, page: Page) -> ReadRequest | None:
-        """The read of what follows the lines of the page in its direction, whatever it cut."""
+        """The read of what follows the page in its direction, ignoring cut lines."""
         if page.next_line is None or page.next_column > 1:
             return None
         # With a column, the limit has counted the lines whose rests are shown, not those of a page.
@@ -337,7 +337,7 @@ class Windows(Struct, frozen=True):
         return Omission("columns", cut.last + 1, cut.total, reason, number, rest)
 
     def _above_tail(self, content: Content, page: Page) -> list[Omission]:
-        """Lines above a tail: the nearest as many as it may show, and all before them."""
+        """The omissions above a tail: as many lines as the page may show, then all before them."""
         above = page.last - 1
         limit = min(self._lines(content), above)
         omissions = [self._above(above - limit + 1, above)]
@@ -346,7 +346,7 @@ class Windows(Struct, frozen=True):
         return omissions
 
     def _above(self, first: int, last: int) -> Omission:
-        """Lines above a tail, and the read that starts with them."""
+        """An omission of lines above a tail, with the read that shows them."""
         rest = replace(self._request, offset=first, limit=last - first + 1, column=1, known_hash=None)
         return Omission("lines", first, last, "tail", request=rest)
 
@@ -358,7 +358,7 @@ class Windows(Struct, frozen=True):
         following: ReadRequest | None,
         above: int,
     ) -> list[Omission]:
-        """What is not shown while lines cannot be numbered: lines at the end, all else in bytes."""
+        """The omissions while the file is not fully counted: lines near the page, and the rest in bytes."""
         omissions = []
         if page.start < 0:
             if above > 0:
@@ -385,7 +385,7 @@ class Windows(Struct, frozen=True):
         return omissions
 
     def _about(self, content: Content) -> tuple[Warn, ...]:
-        """What is to be known of the file beside its window."""
+        """Warnings about the file as a whole."""
         warnings: tuple[Warn, ...] = ()
         part = content.unfinished
         if part is not None:
@@ -398,7 +398,7 @@ class Windows(Struct, frozen=True):
 
 
 def _last(data: bytes, lines: int, encoding: Encoding) -> int:
-    """Where the last so many lines of a piece begin; it begins itself with a line."""
+    """Where the last `lines` lines of some bytes begin; the bytes begin with a line."""
     unit, newline = encoding.unit, encoding.newline
     at = len(data) - (unit if data.endswith(newline) else 0)
     for _ in range(lines):
@@ -411,14 +411,14 @@ def _last(data: bytes, lines: int, encoding: Encoding) -> int:
 
 
 def rest_from(request: ReadRequest, line: int, column: int, last: int, *, up: bool = False) -> ReadRequest:
-    """The read of what a page cut off, from a place in a line on to the end of line `last`, or up to it."""
+    """The read of rests of lines from a column on, to the end of line `last` or up to it."""
     lines = abs(last - line) + 1
     limit = -lines if up else None if lines == 1 else lines
     return replace(request, offset=line, column=column, limit=limit, known_hash=None)
 
 
 def hidden_in_page(page: Page) -> list[Warn]:
-    """What is hidden in the lines of a page."""
+    """Warnings about hidden characters in the lines of a page."""
     if not page.numbers:
         return hidden.scan(page.lines, page.start, limit=MAX_WARNINGS)
     warnings: list[Warn] = []

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Begun:
-    """How far a conversation over two descriptors is."""
+    """The state of a conversation over two descriptors."""
 
     def __init__(self, card: Card, incoming: int, outgoing: int) -> None:
         self.connection = Connection(card)
@@ -39,14 +39,14 @@ class Begun:
 
 
 class _Ended(BaseException):
-    """A signal, or a client that reads no more."""
+    """A signal arrived, or the client stopped reading."""
 
 
 class Early(Generic[T]):
-    """Answers what needs no workspace, until there is one."""
+    """Answers what needs no workspace, until one is ready."""
 
     def __init__(self, begun: Begun, tools: Sequence[Mapping[str, Any]], prepare: Callable[[], T]) -> None:
-        """`tools` are as `tools/list` shows them; `prepare` is called in a thread once they were listed."""
+        """`tools` are as in `tools/list`; `prepare` runs in a thread once they were listed."""
         self._begun = begun
         self._tools = tools
         self._prepare = prepare
@@ -57,7 +57,7 @@ class Early(Generic[T]):
         self._over = False
 
     def run(self) -> T | None:
-        """What was prepared, when it is there; None when the conversation ended before.
+        """The result of `prepare`; None if the conversation ended before.
 
         Raises:
             Exception: What `prepare` has raised.
@@ -138,7 +138,7 @@ class Early(Generic[T]):
 
 @contextmanager
 def on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call `end` when the process is asked to end; in the main thread, which reads."""
+    """Call `end` when the process is asked to end, in the main thread, which reads."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.signal(number, lambda _, __: end()) for number in numbers}
     try:
@@ -159,7 +159,7 @@ def _end() -> None:
 
 @contextmanager
 def own_streams() -> Iterator[tuple[int, int]]:
-    """Private descriptors for input and output; 0 and 1 lead to nothing and to standard error."""
+    """Private descriptors for input and output; 0 and 1 are redirected to nothing and standard error."""
     sys.stdout.flush()
     # `dup` makes descriptors that no child inherits.
     incoming, outgoing = os.dup(0), os.dup(1)
@@ -182,7 +182,7 @@ def own_streams() -> Iterator[tuple[int, int]]:
 
 
 def chunk(incoming: int) -> bytes:
-    """The next bytes; none at the end, and when a terminal hung up or a connection was reset."""
+    """The next bytes; empty at the end of input, and after a hang-up or reset."""
     try:
         return os.read(incoming, MCP_CHUNK_BYTES)
     except OSError:
@@ -190,7 +190,7 @@ def chunk(incoming: int) -> bytes:
 
 
 class Lines:
-    """Cuts chunks into lines. One over the limit comes as its beginning, a byte over; the rest is dropped."""
+    """Splits chunks into lines. A line over the limit is cut one byte after it; its rest is dropped."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -209,7 +209,7 @@ class Lines:
         yield from self._add(rest)
 
     def rest(self) -> Iterator[bytes]:
-        """What stands after the last line end, once."""
+        """The unfinished last line, once."""
         if self._held and not self._dropping:
             yield bytes(self._held)
         self._held.clear()

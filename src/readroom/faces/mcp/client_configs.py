@@ -36,7 +36,7 @@ _PASSING = (
 
 
 class Entry(Struct, frozen=True):
-    """How clients get in.
+    """How clients are admitted.
 
     Attributes:
         token: That of the served folder, to be pasted; empty where it is another one, or none.
@@ -52,13 +52,13 @@ class Entry(Struct, frozen=True):
 
     @property
     def header(self) -> str:
-        """What clients send; empty where they need nothing."""
+        """The header that clients send; empty if they need none."""
         if self.token:
             return f"{AUTHORIZATION}: Bearer {self.token}"
         return VARIABLE_HEADER if self.needs_token else ""
 
     def introduction(self, root: str) -> str:
-        """What a person has to know of it."""
+        """What a person needs to know about it."""
         folder = shell_word(root)
         if self.token:
             return (
@@ -165,7 +165,7 @@ def toml_config(url: str, entry: Entry) -> str:
 
 
 def curl_line(base: str, entry: Entry) -> str:
-    """A call for a shell. The header goes through a pipe: all accounts see the arguments of programs."""
+    """A shell command for a call. The header goes through a pipe, because arguments are visible to all."""
     scheme, _, place = base.partition("://")
     where = base
     if scheme.endswith("+unix"):
@@ -175,7 +175,7 @@ def curl_line(base: str, entry: Entry) -> str:
 
 
 def program() -> list[str]:
-    """How this very readroom is started again, from anywhere and later."""
+    """The command that starts this readroom again, from anywhere and later."""
     if any(part in sys.prefix for part in _PASSING):
         return ["uvx", "readroom"] if f"{os.sep}uv{os.sep}" in sys.prefix else ["pipx", "run", "readroom"]
     script = os.path.join(os.path.dirname(sys.executable), "readroom")
@@ -183,7 +183,7 @@ def program() -> list[str]:
 
 
 def shell_word(word: str) -> str:
-    """One word for a shell; as $'...' when it holds what must not reach a terminal or is not text."""
+    """A word quoted for a shell; as $'...' if it has control characters or is not text."""
     if word.isprintable():
         return shlex.quote(word)
     return f"$'{_ODD.sub(_octal, word)}'"

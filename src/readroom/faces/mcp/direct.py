@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def driven(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns that waits for nothing."""
+    """Run a coroutine that waits for nothing, and return its result."""
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -49,7 +49,7 @@ class DirectCalls:
         self._pool = Pool("readroom-call")
 
     def start(self, work: Callable[[], None]) -> None:
-        """Have `work`, which may `run` calls and does not raise, done in a thread.
+        """Run `work`, which may `run` calls and does not raise, in a thread.
 
         When there is no place for it, it is done here and now, and its calls are turned away.
         """
@@ -80,7 +80,7 @@ class DirectCalls:
         client_scope: ClientScope | None = None,
         send_progress: SendProgress | None = None,
     ) -> dict[str, Fact]:
-        """The tool result of one call, performed in this thread; otherwise as `Calls.run`."""
+        """Perform a call in this thread and return its tool result; otherwise like `Calls.run`."""
         if not self._pool.is_here:
             name = access.contract_name
             return tool_result(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
@@ -111,7 +111,7 @@ class DirectCalls:
 
 @final
 class _DirectProgress:
-    """Tells the client how far a call is, from whichever thread of it gets on."""
+    """Sends progress to the client, from any thread of a call."""
 
     def __init__(self, send: SendProgress) -> None:
         self._steps = Steps(send)
@@ -120,13 +120,13 @@ class _DirectProgress:
         self._ended = False
 
     def report(self, done: int, total: int | None, unit: str) -> None:
-        """What a `Deadline` calls, from any thread and as often as it likes."""
+        """Called by a `Deadline`, from any thread and as often as it likes."""
         self._latest = (done, total, unit)  # in any case: quick work ends before the next is due
         if self._steps.due():
             self._tell()
 
     def end(self) -> None:
-        """Nothing more will come: the last value is sent, so that quick work is seen to move, too."""
+        """Send the last value, so that quick work is seen to progress, too."""
         self._tell()
         self._ended = True
 

@@ -22,12 +22,12 @@ _RESOURCES = frozenset(("resources/list", "resources/templates/list", "resources
 
 
 def methods(contract_name: str, *, outputs: bool) -> frozenset[str]:
-    """What is served: with `outputs`, what is kept of commands, in the words of the native tools."""
+    """The methods served; with `outputs`, those for kept outputs, in the native contract."""
     return _TOOLS | _RESOURCES if outputs and contract_name == "native" else _TOOLS
 
 
 def card(title: str, instructions: str, served: frozenset[str], *, shared: bool) -> Card:
-    """What the server says of itself; `shared` when every client sees the same tools."""
+    """The server's card; `shared` if every client sees the same tools."""
     # The tools of a process never change; those of a token are for its holder alone.
     fresh = Fresh(MCP_LIST_FRESH_MS, "public" if shared else "private")
     return Card(
@@ -43,7 +43,7 @@ def card(title: str, instructions: str, served: frozenset[str], *, shared: bool)
 
 
 def capped(tool: dict[str, Any], most: int | None) -> dict[str, Any]:
-    """A tool as it is listed, with the longest text that an operator has asked for."""
+    """A tool as listed, with the operator's limit for the longest text."""
     meta = tool["_meta"]
     return tool if most is None else {**tool, "_meta": {**meta, LONGEST_META: max(most, meta[LONGEST_META])}}
 

@@ -32,7 +32,7 @@ _DROPPED = "[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 
 
 class Rule(Struct, frozen=True):
-    """A pattern, where it is written, and why."""
+    """A pattern with its source and reason."""
 
     pattern: str
     source: str
@@ -40,7 +40,7 @@ class Rule(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """Whether a name may be seen, and the rule that says no."""
+    """Whether a name is allowed, and the rule that denies it."""
 
     allowed: bool
     rule: Rule | None = None
@@ -64,7 +64,7 @@ class Layer(Protocol):
         """
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
-        """Which of many names in one folder, folded, it may say something about, by position."""
+        """The positions of names in one folder, folded, that the layer may deny."""
 
 
 @final
@@ -74,7 +74,7 @@ class Denials:
     __slots__ = ("_irrevocable", "_list", "_rules")
 
     def __init__(self, rules: Iterable[Rule]) -> None:
-        """Take the patterns in order; a later one with "!" brings back what an earlier one denied."""
+        """Patterns apply in order; a later one with "!" re-includes what an earlier one denied."""
         self._rules = tuple(rules)
         self._irrevocable: tuple[str, ...] | None = None
         self._list = PatternList(
@@ -92,11 +92,11 @@ class Denials:
         return None if pattern is None or pattern.negated else self._rules[pattern.number - 1]
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
-        """Those that a pattern could match."""
+        """The positions of names that a pattern could match."""
         return self._list.concerned(folded)
 
     def irrevocable(self) -> Sequence[str]:
-        """Patterns that deny whatever they match, since no later one can mean the same names."""
+        """Patterns whose matches no later pattern can re-include."""
         if self._irrevocable is None:
             self._irrevocable = tuple(self._never_brought_back())
         return self._irrevocable
@@ -117,7 +117,7 @@ class Denials:
 
 @final
 class AllowList:
-    """A layer that denies every file that none of its patterns matches, and folders that lead to none.
+    """A layer that denies all files that no pattern matches, and folders that cannot contain a match.
 
     A matched folder allows all below it, unless that is left out.  Unlike denials it depends on
     case: in doubt, no.
@@ -126,7 +126,7 @@ class AllowList:
     __slots__ = ("_below", "_list", "_rule", "_ways")
 
     def __init__(self, globs: Sequence[str], source: str, *, below_matches: bool = True) -> None:
-        """Take the patterns; with `below_matches` a folder that matches allows all below it.
+        """With `below_matches`, a matching folder allows everything below it.
 
         Raises:
             UnusablePattern: One matches nothing, or is a negation: what is not listed is out anyway.
@@ -142,7 +142,7 @@ class AllowList:
         self._rule = Rule(f"allow = [{', '.join(globs)}]", source, "not in the list of allowed names")
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
-        """The rule, for a name that is not listed."""
+        """The rule for a name that is not listed."""
         cuts = [at for at, char in enumerate(path) if char == "/"] if self._below else []
         if any(self._list.deciding(path[:at], folder=True) for at in cuts):
             return None
@@ -151,7 +151,7 @@ class AllowList:
         return None if folder and self._ways.deciding(path, folder=True) else self._rule
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
-        """All: it denies what is not listed."""
+        """All positions, because it denies what is not listed."""
         return range(len(folded))
 
 
@@ -161,7 +161,7 @@ PACKED = tuple(ending for endings in SUFFIXES.values() for ending in endings)
 
 @final
 class Rules:
-    """All layers together. Safe to share between threads."""
+    """All layers. Safe to share between threads."""
 
     __slots__ = ("_folders", "_layers")
 
@@ -170,25 +170,25 @@ class Rules:
         self._folders: dict[WorkPath, Verdict] = {}
 
     def with_layers(self, layers: Sequence[Layer], *, first: bool = False) -> Rules:
-        """The same rules and more layers; those that come `first` name the rule where several deny."""
+        """These rules with more layers; if several deny, those that come `first` name the rule."""
         return Rules((*layers, *self._layers) if first else (*self._layers, *layers))
 
     @property
     def layers(self) -> Sequence[Layer]:
-        """All of them, in the order in which they decide."""
+        """The layers in order of precedence."""
         return self._layers
 
     @property
     def denials(self) -> Sequence[Denials]:
-        """The layers that deny what they name; the others deny what they do not."""
+        """The layers that deny what they list; the others allow only what they list."""
         return [layer for layer in self._layers if isinstance(layer, Denials)]
 
     def irrevocable(self) -> list[str]:
-        """Patterns of the denials whose matches may be passed over without asking; not all that is denied."""
+        """Patterns of denied names that may be skipped without asking; not all denied names."""
         return [pattern for layer in self.denials for pattern in layer.irrevocable()]
 
     def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
-        """Whether the name may be seen; `folder` says what it is. The root always may."""
+        """Whether a name is allowed; `folder` says what it is. The root always is."""
         if path == ROOT:
             return ALLOWED
         if not folder:
@@ -202,7 +202,7 @@ class Rules:
         return verdict
 
     def denied(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
-        """Those of the names in one folder that may not be seen, as `decide` would say of each.
+        """The denied names in a folder; the same as `decide` for each.
 
         Most names concern no rule, and are set apart from the others many at a time.
         """
@@ -240,7 +240,7 @@ def _folded(names: Sequence[str]) -> Sequence[str]:
 
 
 def foldable(text: str) -> str:
-    """A name or pattern in which only the case of ASCII letters is still left to fold."""
+    """Fold everything but the case of ASCII letters in a name or pattern."""
     if text.isascii():
         return text
     text = re.sub(_DROPPED, "", text)
@@ -248,7 +248,7 @@ def foldable(text: str) -> str:
 
 
 def _ways(pattern: IgnorePattern) -> list[str]:
-    """Patterns for the folders on the way to what `pattern` means."""
+    """Patterns for the folders on the way to matches of `pattern`."""
     if pattern.last_part_only:
         return ["**"]
     ways: list[str] = []
@@ -275,7 +275,7 @@ VERSION_CONTROL_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.r
 
 
 def denials(exceptions: Sequence[Rule] = ()) -> Denials:
-    """The layer of built-in denials; `exceptions` are names that an operator takes out of it."""
+    """The layer of built-in denials without the operator's `exceptions`."""
     allowed = (Rule(f"!{rule.pattern}", rule.source, rule.reason) for rule in exceptions)
     return Denials((*RULES, *allowed))
 
@@ -293,7 +293,7 @@ _BORDER = f"{BORDER}/"
 
 
 def inside(rules: Rules) -> Rules:
-    """The rules for the members of archives in a workspace with these rules, at any depth.
+    """The rules for members of archives, derived from those of a workspace; at any depth.
 
     Those that are about members already stay as they are.
     """
@@ -303,7 +303,7 @@ def inside(rules: Rules) -> Rules:
 
 @final
 class _Inside:
-    """Denials that decide about every name that a member could have."""
+    """Denials applied to every name that a member could have."""
 
     __slots__ = ("_layer",)
 
@@ -318,12 +318,12 @@ class _Inside:
         return rule
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
-        """Those that a pattern could match."""
+        """The positions of names that a pattern could match."""
         return self._layer.concerned(folded)
 
 
 def _names(path: str) -> Iterator[str]:
-    """The path from each border on, and without the first folder behind that."""
+    """The path from each archive border on, and the same without the first folder."""
     _, *inner = path.split(_BORDER)
     for at in range(len(inner)):
         name = _BORDER.join(inner[at:])

@@ -24,7 +24,7 @@ OUTLINE = "outline"
 
 
 class StatePolicy(Struct, frozen=True):
-    """Where the shared state is.
+    """Where the shared state is stored.
 
     Attributes:
         file: An SQLite file, absolute; None when the user's state folder is not known.

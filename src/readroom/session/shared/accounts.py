@@ -33,12 +33,12 @@ MINUTE_S = 60.0
 
 
 def left(most: int, hits: int, before: int, passed: float) -> int:
-    """How many more requests there is room for, so many seconds into a minute."""
+    """How many more requests fit, so many seconds into a minute."""
     return max(0, floor(most - hits - before * (1 - passed / MINUTE_S)))
 
 
 def wait_s(most: int, hits: int, before: int, passed: float) -> int:
-    """Whole seconds until there is room for one."""
+    """Whole seconds until one more request fits."""
     room = most - 1
     if hits <= room:
         begins = MINUTE_S * (1 - (room - hits) / before) if before else 0.0
@@ -48,7 +48,7 @@ def wait_s(most: int, hits: int, before: int, passed: float) -> int:
 
 
 class Lease(Struct, frozen=True):
-    """Requests that may be let in, of a minute; when there are none, the seconds to wait."""
+    """A number of requests that may be let in during a minute; if none, the seconds to wait."""
 
     count: int
     minute: int
@@ -57,7 +57,7 @@ class Lease(Struct, frozen=True):
 
 @final
 class SharedWindows:
-    """Those of one server, in a database."""
+    """Request rates of one server, in a database."""
 
     def __init__(self, database: Database, server: str) -> None:
         self._database = database
@@ -86,7 +86,7 @@ class SharedWindows:
         return self._database.change(work)
 
     def give_back(self, who: str, lease: Lease) -> None:
-        """Requests that did not come. Raises StateFailed."""
+        """Return requests that were not used. Raises StateFailed."""
         values = (lease.count, f"{self._server}/{who}", lease.minute)
         sql = "UPDATE state_windows SET hits = hits - ? WHERE name = ? AND minute = ?"
         self._database.change(lambda execute: execute(sql, values))
@@ -126,14 +126,14 @@ class Account(Struct, frozen=True):
 
 
 class Balance(Struct, frozen=True):
-    """What was paid from an account, and what is set aside."""
+    """What was paid from an account, and what is reserved."""
 
     used: int = 0
     held: int = 0
 
 
 class Taken(Struct, frozen=True):
-    """Tokens set aside, under an id, and the balances before that."""
+    """A reservation: its id, its amount, and the balances before it."""
 
     id: str
     amount: int
@@ -141,22 +141,22 @@ class Taken(Struct, frozen=True):
 
 
 class Accounts(Protocol):
-    """Safe to share between threads."""
+    """Budget accounts. Safe to share between threads."""
 
     def take(self, accounts: Sequence[Account], wanted: int) -> Taken:
-        """Set aside up to `wanted` tokens of each account; fewer when one has fewer."""
+        """Reserve up to `wanted` tokens in each account, fewer if one has fewer."""
 
     def grow(self, taken: str, accounts: Sequence[Account], amount: int, more: int) -> bool:
-        """Set aside `more` beside `amount`, if every account has it."""
+        """Reserve `more` in addition to `amount`, if every account has it."""
 
     def settle(self, taken: str, accounts: Sequence[Account], amount: int, tokens: int) -> Sequence[int]:
-        """Give back `amount`, and pay `tokens`; what was paid from each account in all."""
+        """Release `amount` and pay `tokens`; the total paid from each account."""
 
     def balances(self, accounts: Sequence[Account]) -> Sequence[Balance]:
-        """As they are now."""
+        """The current balances."""
 
     def all(self) -> Sequence[tuple[str, Balance]]:
-        """Every account that was paid from or is taken from, by its key."""
+        """Every account that was used, by its key."""
 
 
 def room(accounts: Sequence[Account], balances: Sequence[Balance]) -> int:
@@ -167,7 +167,7 @@ def room(accounts: Sequence[Account], balances: Sequence[Balance]) -> int:
 
 @final
 class MemoryAccounts:
-    """Those of one process; of the ones unused for longest the use is forgotten."""
+    """Accounts in the memory of one process; those unused for longest are forgotten."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -237,7 +237,7 @@ class _Owed(Struct, frozen=True):
 
 @final
 class SharedAccounts:
-    """Those in a database."""
+    """Accounts in a database."""
 
     def __init__(self, database: Database, process: str) -> None:
         self._database = database

@@ -28,15 +28,15 @@ _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 @final
 class SteadyClock:
-    """Of the processes that share a database."""
+    """A clock for the processes that share a database."""
 
     def __init__(self, *, one_machine: bool) -> None:
-        """Of several machines, or of one that says nothing of its starts, it is the clock of all."""
+        """Without `one_machine`, or without a boot id, the database's clock is used."""
         self._boot = _boot() if one_machine else None
         self._offset_us: int | None = None
 
     def now_us(self, execute: Execute) -> int:
-        """The time, in a transaction that may only read."""
+        """The time, within a transaction that may only read."""
         if self._boot is None:
             return execute.now_us()
         offset_us = self._offset_us
@@ -48,7 +48,7 @@ class SteadyClock:
         return offset_us + time.monotonic_ns() // 1000
 
     def set_us(self, execute: Execute) -> int:
-        """The time, in a transaction that may write: the first since the start of the machine sets it."""
+        """The time, within a transaction that may write; sets the offset once per boot."""
         if self._boot is not None and self._offset_us is None:
             offset_us = execute.now_us() - time.monotonic_ns() // 1000
             sql = "INSERT INTO state_clock (boot, offset_us) VALUES (?, ?) ON CONFLICT (boot) DO NOTHING"
@@ -59,7 +59,7 @@ class SteadyClock:
 
 @cache
 def _boot() -> str | None:
-    """What names this start of the machine."""
+    """The id of this boot."""
     with suppress(OSError, ValueError), open(_BOOT_ID, encoding="ascii") as file:
         return file.read().strip() or None
     return None
@@ -76,7 +76,7 @@ _NOTED_US = _IDLE_US // 30
 
 @final
 class SharedSessions:
-    """Those of one server, in a database."""
+    """The MCP sessions of one server, in a database."""
 
     def __init__(self, database: Database, server: str, clock: SteadyClock) -> None:
         self._database = database
@@ -84,7 +84,7 @@ class SharedSessions:
         self._clock = clock
 
     def open(self, session_id: str, owner: Owner, agreed: str) -> None:
-        """Keep a new session; where there are too many, another makes way. Raises StateFailed."""
+        """Store a new session, ending another one if there are too many. Raises StateFailed."""
         self._database.change(lambda execute: self._open(execute, session_id, owner, agreed))
 
     def find(self, session_id: str, owner: Owner) -> str | None:
@@ -96,7 +96,7 @@ class SharedSessions:
         values = (session_id, self._server, *owner)
 
         def work(execute: Execute) -> tuple[str, int] | None:
-            """What was agreed on, and for how long it was not used."""
+            """What was agreed on, and for how long the session was idle."""
             rows = execute(sql, values)
             return (str(rows[0][0]), self._clock.now_us(execute) - rows[0][1]) if rows else None
 
@@ -108,7 +108,7 @@ class SharedSessions:
         return session[0]
 
     def agree(self, session_id: str, agreed: str) -> None:
-        """Something else was agreed on. Raises StateFailed."""
+        """Store what was newly agreed on. Raises StateFailed."""
         sql, values = "UPDATE state_sessions SET agreed = ? WHERE id = ?", (agreed, session_id)
         self._database.change(lambda execute: execute(sql, values))
 
@@ -117,7 +117,7 @@ class SharedSessions:
         self._database.change(lambda execute: self._forget(execute, session_id))
 
     def cancel(self, session_id: str, request: str) -> None:
-        """The client no longer waits for a call that another process performs. Raises StateFailed."""
+        """Record that a call performed by another process was cancelled. Raises StateFailed."""
         sql = (
             "INSERT INTO state_cancelled (session, request, time_us) VALUES (?, ?, ?) "
             "ON CONFLICT (session, request) DO UPDATE SET time_us = excluded.time_us"
@@ -133,7 +133,7 @@ class SharedSessions:
         self._database.change(work)
 
     def cancelled(self, session_id: str, within_s: float) -> Collection[str] | None:
-        """The calls that were cancelled so lately; None when the session has ended. Raises StateFailed."""
+        """The recently cancelled calls; None if the session has ended. Raises StateFailed."""
 
         def work(execute: Execute) -> Collection[str] | None:
             if not execute("SELECT 1 FROM state_sessions WHERE id = ?", (session_id,)):
@@ -159,7 +159,7 @@ class SharedSessions:
         )
 
     def _make_way(self, execute: Execute) -> None:
-        """Forget the session unused for longest of the token that has most: some clients end none."""
+        """End the longest idle session of the token that has most: some clients end none."""
         most = (
             "SELECT token FROM state_sessions WHERE server = ? GROUP BY token ORDER BY COUNT(*) DESC, token "
             "LIMIT 1"
@@ -180,14 +180,14 @@ class SharedSessions:
 
 @final
 class SharedVisits:
-    """Those of one server, in a database. Every method raises StateFailed."""
+    """Visits to the dashboard of one server, in a database. Every method raises StateFailed."""
 
     def __init__(self, database: Database, server: str) -> None:
         self._database = database
         self._server = server
 
     def begin(self, key: str, token: bytes) -> None:
-        """Keep one; of too many the oldest end."""
+        """Store a visit; the oldest are ended if there are too many."""
 
         def work(execute: Execute) -> None:
             now = execute.now_us()
@@ -206,13 +206,13 @@ class SharedVisits:
         self._database.change(work)
 
     def find(self, key: str) -> bytes | None:
-        """The token, unless its time is over."""
+        """The encrypted token of a visit that has not ended."""
         sql = "SELECT token FROM state_visits WHERE id = ? AND server = ? AND ends_us > ?"
         rows = self._database.look(lambda execute: execute(sql, (key, self._server, execute.now_us())))
         return bytes(rows[0][0]) if rows else None
 
     def end(self, key: str) -> None:
-        """Forget it."""
+        """End a visit."""
         sql = "DELETE FROM state_visits WHERE id = ? AND server = ?"
         self._database.change(lambda execute: execute(sql, (key, self._server)))
 
@@ -230,7 +230,7 @@ _TRIM_EVERY = 256
 
 @final
 class SharedConversations:
-    """Those in one workspace, in a database. Safe to share between threads."""
+    """The conversations of one workspace, in a database. Safe to share between threads."""
 
     def __init__(self, database: Database, workspace: str) -> None:
         self._database = database
@@ -238,7 +238,7 @@ class SharedConversations:
         self._written: LruCache[tuple[str, str, str], int] = LruCache(SESSIONS * 16)
 
     def of(self, session_id: str) -> SharedSeen:
-        """What one of them was shown, for the time of a call."""
+        """What a conversation was shown, for the duration of a call."""
         return SharedSeen(self, session_id)
 
     def epoch(self, session_id: str) -> int:
@@ -248,7 +248,7 @@ class SharedConversations:
         return int(rows[0][0]) if rows else 0
 
     def advance(self, session_id: str, epoch: int | None) -> int:
-        """Go on to an epoch, or to the next one; never back. The new epoch. Raises StateFailed."""
+        """Advance to an epoch, or to the next one; returns the new epoch. Raises StateFailed."""
         name = self.row_id(session_id)
 
         def work(execute: Execute) -> int:
@@ -285,13 +285,13 @@ class SharedConversations:
         return bool(self._database.look(lambda execute: execute(sql, values)))
 
     def row_id(self, session_id: str) -> str:
-        """The name of a conversation among those of all workspaces."""
+        """The key of a conversation among those of all workspaces."""
         return f"{self._workspace}\n{as_value(session_id)}"
 
 
 @final
 class SharedSeen:
-    """What one conversation was shown, as a call finds it."""
+    """What a conversation was shown, as one call sees it."""
 
     def __init__(self, conversations: SharedConversations, session_id: str) -> None:
         self._all = conversations
@@ -299,11 +299,11 @@ class SharedSeen:
 
     @cached_property
     def epoch(self) -> int:
-        """How often it was compacted when that was first asked. Raises StateFailed."""
+        """How often it was compacted, when first asked. Raises StateFailed."""
         return self._all.epoch(self._id)
 
     def advance(self, epoch: int | None) -> int:
-        """Go on to an epoch, or to the next one; never back. The new epoch. Raises StateFailed."""
+        """Advance to an epoch, or to the next one; returns the new epoch. Raises StateFailed."""
         return self._all.advance(self._id, epoch)
 
     def show(self, path: str, content_hash: str) -> None:

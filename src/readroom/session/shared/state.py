@@ -39,14 +39,14 @@ from readroom.values.commands import Lost
 
 @final
 class SharedOutputs:
-    """Those of one workspace, in a database. Safe to share between threads."""
+    """The kept outputs of one workspace, in a database. Safe to share between threads."""
 
     def __init__(self, database: Database, workspace: str) -> None:
         self._database = database
         self._workspace = as_value(workspace)
 
     def begin(self, owner: Owner, name: str) -> bool:
-        """Take a name; False when there is such an output. Raises StateFailed."""
+        """Reserve a name; False if there is such an output. Raises StateFailed."""
         values = (self._key(owner), name, self._workspace)
         sql = (
             "INSERT INTO state_outputs (owner, name, server, number, bytes, state, lost, time_us) "
@@ -60,7 +60,7 @@ class SharedOutputs:
         self._database.change(lambda execute: _dropped(execute, key, name))
 
     def put(self, owner: Owner, name: str, files: Files, most_bytes: int) -> None:
-        """Keep an output; the oldest leave when there are too many. Raises StateFailed or OSError."""
+        """Store an output; the oldest are dropped if there are too many. Raises StateFailed or OSError."""
         key = self._key(owner)
         total = 0
         for stream, (path, _) in files.items():
@@ -71,7 +71,7 @@ class SharedOutputs:
         self._database.change(lambda execute: self._settle(execute, key, name, total, lost, most_bytes))
 
     def all(self, owner: Owner) -> dict[str, KeptOutput]:
-        """Those of an owner by name. Raises StateFailed."""
+        """The outputs of an owner by name. Raises StateFailed."""
         sql = "SELECT name, lost, time_us FROM state_outputs WHERE owner = ? AND state = 'kept'"
         key = self._key(owner)
         rows = self._database.look(lambda execute: execute(sql, (key,)))
@@ -81,7 +81,7 @@ class SharedOutputs:
         }
 
     def gone(self, owner: Owner, name: str) -> bool:
-        """Whether there was an output of that name that had to leave. Raises StateFailed."""
+        """Whether there was an output of that name that was dropped. Raises StateFailed."""
         sql = "SELECT 1 FROM state_outputs WHERE owner = ? AND name = ? AND state = 'gone'"
         key = self._key(owner)
         return bool(self._database.look(lambda execute: execute(sql, (key, name))))
@@ -157,7 +157,7 @@ def _dropped(execute: Execute, key: str, name: str) -> None:
 
 
 def _too_many(rows: Sequence[tuple[str, str, int]], most_bytes: int) -> Iterator[tuple[str, str]]:
-    """Those that leave, of all, the newest first; the newest stays."""
+    """The outputs to drop, of all, given newest first; the newest always stays."""
     total = 0
     for place, (owner, name, size) in enumerate(rows):
         total += size
@@ -238,7 +238,7 @@ _TABLES: Sequence[Sequence[str]] = (
 
 
 def _opened(policy: StatePolicy) -> Backend:
-    """The database that a policy names, with its tables. Raises StateFailed or MissingProgram."""
+    """Open the database of a policy and create its tables. Raises StateFailed or MissingProgram."""
     if policy.url is not None:
         from readroom.database.postgres import PostgresBackend
 
@@ -258,7 +258,7 @@ def _opened(policy: StatePolicy) -> Backend:
 
 
 def _database(policy: StatePolicy) -> Database:
-    """The database that a policy names, opened when it is first used."""
+    """The database of a policy, opened on first use."""
     return Database("PostgreSQL" if policy.url is not None else policy.file or "", lambda: _opened(policy))
 
 
@@ -278,10 +278,10 @@ def _spending(account: str, used: int) -> Spending:
 
 @final
 class SharedState:
-    """All of it, for one process of a server. Safe to share between threads."""
+    """The shared state, as one process of a server uses it. Safe to share between threads."""
 
     def __init__(self, policy: StatePolicy, server: str, *, several: bool) -> None:
-        """Opens nothing.
+        """Opens nothing yet.
 
         Args:
             policy: Where it is.
@@ -304,20 +304,20 @@ class SharedState:
         self.visits = SharedVisits(database, server)
 
     def conversations(self, workspace: str) -> SharedConversations:
-        """Those in a workspace, by its root."""
+        """The conversations of a workspace, by its root."""
         return SharedConversations(self.database, workspace)
 
     def outputs(self, workspace: str) -> SharedOutputs:
-        """What is kept of commands in a workspace, by its root."""
+        """The kept outputs of a workspace, by its root."""
         return SharedOutputs(self.database, workspace)
 
     @property
     def tokens(self) -> SharedTokens:
-        """Those made by name."""
+        """The tokens made by name."""
         return SharedTokens(self.database)
 
     def release(self) -> None:
-        """Free what processes of this machine that have died had set aside. Raises StateFailed.
+        """Free reservations of dead processes of this machine. Raises StateFailed.
 
         What such a process has yet to pay, if it lives after all, it still pays.
         """
@@ -341,7 +341,7 @@ class SharedState:
         return [_spending(account, int(used)) for account, used in rows]
 
     def forgive(self, one: Spending) -> None:
-        """Begin an account anew. Raises StateFailed."""
+        """Reset an account. Raises StateFailed."""
         values = ("\n".join((one.scope, one.workspace, one.name)),)
         self.database.change(lambda execute: execute("DELETE FROM state_paid WHERE account = ?", values))
 

@@ -62,7 +62,7 @@ class LocalSource(Closeable):
             self._hold_content(opened.stat)
 
     def _hold_content(self, status: os.stat_result) -> None:
-        """Read all of it where its size says nothing."""
+        """Read the whole content if the size is not meaningful."""
         try:
             self._content = _content_of(self._fd, status, self.real)
         except OSError as error:
@@ -73,7 +73,7 @@ class LocalSource(Closeable):
             self.stat = replace(self.stat, size=self.size)
 
     def current(self) -> Version:
-        """Identity of the state right now."""
+        """The identity of the current state."""
         try:
             return _version(os.fstat(self._fd))
         except OSError as error:
@@ -114,7 +114,7 @@ class LocalSource(Closeable):
         return done
 
     def fileno(self) -> int:
-        """The descriptor; it is positioned before a child process gets it."""
+        """The descriptor; it is repositioned before a child process gets it."""
         return self._fd
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ class LocalFolder(Closeable):
         self.real = opened.real
 
     def entries(self) -> Iterator[Entry]:
-        """The names in it, in no order; what kind they are comes with the names, without a stat of each."""
+        """The names in it, unordered; their kinds come with the names, without a stat each."""
         try:
             with os.scandir(self._fd) as names:
                 for name in names:
@@ -145,7 +145,7 @@ class LocalFolder(Closeable):
             raise translated(error, self.real) from None
 
     def names(self, most: int) -> Iterator[Names]:
-        """The same, up to `most` at a time; twice as fast."""
+        """The same in batches of up to `most`, at twice the speed."""
         try:
             with os.scandir(self._fd) as scanned:
                 while entries := list(islice(scanned, most)):
@@ -159,7 +159,7 @@ class LocalFolder(Closeable):
             raise translated(error, self.real) from None
 
     def stat(self, name: str) -> Stat:
-        """Of one name in it, links not followed."""
+        """The stat of a name in it, without following a link."""
         path = self._path(name)
         try:
             return to_stat(os.stat(name, dir_fd=self._fd, follow_symlinks=False))
@@ -167,7 +167,7 @@ class LocalFolder(Closeable):
             raise translated(error, path) from None
 
     def target(self, name: str) -> str | None:
-        """Where a link in it points, as stored; None when it is not a link."""
+        """The target of a link in it, as stored; None if it is not a link."""
         path = self._path(name)
         try:
             return os.readlink(name, dir_fd=self._fd)
@@ -244,7 +244,7 @@ class LocalStore:
         self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
 
     def require_root(self) -> None:
-        """Raise StoreFailed when the root was removed, or its name means another folder by now.
+        """Raise StoreFailed if the root was removed, or its name means another folder now.
 
         One that was moved, and whose name means nothing, is served where it is.
         """
@@ -272,7 +272,7 @@ class LocalStore:
             raise translated(error, path) from None
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
-        """The real name and the stat of whatever is there, links followed inside the root."""
+        """The real name and the stat of what is at a path, links followed inside the root."""
         try:
             real, status = self._way.stat(path)
         except OSError as error:
@@ -280,7 +280,7 @@ class LocalStore:
         return real, to_stat(status)
 
     def place(self, path: WorkPath) -> LocalPlace:
-        """A name for a new file, whether or not something is there; nothing is changed yet."""
+        """The target for a write at a path, whether or not something is there; changes nothing yet."""
         from readroom.stores.local.place import LocalPlace  # what only reads changes nothing
         from readroom.stores.local.unfinished import Notes
 
@@ -294,7 +294,7 @@ class LocalStore:
             raise translated(error, path) from None
 
     def version(self, path: WorkPath) -> Version | None:
-        """Identity of what is there now, links followed; None when nothing is."""
+        """The identity of what is at a path, links followed; None if nothing is."""
         try:
             root = self._root
             if root is not None and "/" not in path and path != ".":
@@ -309,13 +309,13 @@ class LocalStore:
             raise translated(error, path) from None
 
     def close(self) -> None:
-        """Release the root, when calls that are still running are done with it."""
+        """Release the root once running calls are done with it."""
         self._way = _Closed()
         self._root = None
 
 
 class _Closed:
-    """The way into a store that was closed: none."""
+    """The way of a closed store: refuses everything."""
 
     def file(self, path: WorkPath) -> Found:
         raise StoreFailed(path, "the workspace was closed")
@@ -372,7 +372,7 @@ _PAGE_BYTES = 4096
 
 
 def _content_of(fd: int, status: os.stat_result, path: WorkPath) -> bytes | None:
-    """All that can be read of an opened file whose size is not true; None when it is.
+    """The whole content of a file whose size is not meaningful; None for other files.
 
     Raises:
         OSError: From reading.

@@ -53,7 +53,7 @@ _ACCESS_LIST = "system.posix_acl_access"
 
 
 def keep(old: int, new: int) -> Iterator[Warn]:
-    """Give the file open as `new` what the one open as `old` has; says what could not be kept."""
+    """Copy mode, owner, access lists and attributes of `old` to `new`; warns of what could not be kept."""
     before, now = os.fstat(old), os.fstat(new)
     mode = stat.S_IMODE(before.st_mode)
     if mode & stat.S_ISUID or (mode & stat.S_ISGID and mode & stat.S_IXGRP):
@@ -98,7 +98,7 @@ def _attributes_lost(old: int, new: int) -> Iterator[str]:
 
 
 def _list_of_the_folder_kept(names: Sequence[str], new: int) -> Iterator[str]:
-    """Take from a new file the access list that its folder gives to new files, if the old file had none."""
+    """Remove the access list that a folder gives to new files, if the old file had none."""
     if _ACCESS_LIST in names:
         return
     try:
@@ -124,7 +124,7 @@ _PRIVATE_MODE = 0o600
 
 @final
 class LocalPlace(Closeable):
-    """A name in a folder of this machine."""
+    """The target of a write in a local folder."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class LocalPlace(Closeable):
         *,
         nameless: bool,
     ) -> None:
-        """Find the deepest folder on the way that exists. Nothing is changed yet.
+        """Find the deepest existing folder on the way. Changes nothing yet.
 
         Args:
             way: Finds folders.
@@ -178,12 +178,12 @@ class LocalPlace(Closeable):
 
     @property
     def lock(self) -> tuple[int, ...]:
-        """The folder."""
+        """The identity of the folder."""
         status = os.fstat(self._fds[-1])
         return status.st_dev, status.st_ino
 
     def look(self) -> Stat | None:
-        """What is at the name now, links not followed; None when nothing is."""
+        """The stat of what is at the name, without following a link; None for nothing."""
         if self._missing:
             return None
         try:
@@ -195,7 +195,7 @@ class LocalPlace(Closeable):
 
     @property
     def writable(self) -> bool:
-        """Whether the file at the name may be written to, by its mode and by this process.
+        """Whether the mode of the file, and the permissions of this process, let it be written.
 
         Raises:
             ReadOnlyPlace: Nothing on its file system may; the mode has no part in that.
@@ -212,7 +212,7 @@ class LocalPlace(Closeable):
         )
 
     def open(self) -> Source:
-        """The file at the name, links not followed."""
+        """Open the file at the name, without following a link."""
         if self._missing:
             raise NotFound(self.real)
         try:
@@ -230,7 +230,7 @@ class LocalPlace(Closeable):
             raise
 
     def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
-        """Make the folders that are missing, keep other writers out, remove what crashed ones left."""
+        """Make missing folders, lock out other writers, and clean up after crashed ones."""
         if self._missing and not make_folders:
             raise NotFound(self.real)
         try:
@@ -256,7 +256,7 @@ class LocalPlace(Closeable):
                 self.folders = (*self.folders, self._folder)
 
     def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
-        """Write a file and give it the name.
+        """Write a file and rename it to the name.
 
         Args:
             pieces: Its bytes.
@@ -296,7 +296,7 @@ class LocalPlace(Closeable):
                 raise Moved from None
 
     def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
-        """Enter both, in an order that keeps two such calls from waiting for each other."""
+        """Enter both targets, in an order that avoids a deadlock."""
         assert isinstance(other, LocalPlace)
         if self._missing:
             raise NotFound(self.real)
@@ -325,7 +325,7 @@ class LocalPlace(Closeable):
                 rename.remove_tree(self._fds[-1], self.name)
 
     def remove_folder(self, step: Step) -> None:
-        """Remove a folder with all that is in it, by descriptors."""
+        """Remove a folder with everything in it, by descriptors."""
         removal = rename.Removal(step)
         try:
             with self._changing():
@@ -334,7 +334,7 @@ class LocalPlace(Closeable):
             self.removed = removal.removed
 
     def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:
-        """Give what is here the other name; a file system of its own cannot be left in one step."""
+        """Rename to the other target; that cannot be done atomically across file systems."""
         assert isinstance(to, LocalPlace)
         old, new = (self._fds[-1], self.name), (to._fds[-1], to.name)
         with to._changing(), self._changing():
@@ -345,7 +345,7 @@ class LocalPlace(Closeable):
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
-        """Around a change of names: in the right folder, with failures in our words, and flushed."""
+        """Around a change of names: checks the folder, translates errors, and flushes."""
         self._require_same_folder()
         try:
             yield
@@ -357,7 +357,7 @@ class LocalPlace(Closeable):
         self.warnings = (*self.warnings, *self._flushed())
 
     def _flushed(self) -> Sequence[Warn]:
-        """What was changed is not lost with the power; or it is said that it may be."""
+        """Flush the folder, so the change survives a power cut; a warning if that fails."""
         try:
             _flush(self._fds[-1])
         except OSError as error:
@@ -378,7 +378,7 @@ class LocalPlace(Closeable):
             raise Moved
 
     def close(self) -> None:
-        """Let other writers in; remove folders that were made for nothing. A second call does nothing."""
+        """Release the lock, and remove folders that were made in vain. A second call does nothing."""
         fds, self._fds = self._fds, []
         if fds and self._locked:
             unfinished.unlock(fds[-1])
@@ -401,7 +401,7 @@ def _descriptor(source: Source) -> int:
 
 
 def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Small pieces joined, so that a file of many replacements is not written in as many calls."""
+    """Join small pieces, so that many replacements do not take as many writes."""
     waiting, size = [], 0
     for piece in pieces:
         waiting.append(piece)

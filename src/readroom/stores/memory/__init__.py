@@ -198,7 +198,7 @@ class MemoryStore:
             self._bytes -= size_of(folder.names.pop(name))
 
     def require_root(self) -> None:
-        """Nothing else can take its place."""
+        """Always succeeds, since nothing else can take its place."""
 
     def open(self, path: WorkPath) -> MemorySource:
         """Open a file."""
@@ -326,14 +326,14 @@ def _todo(target: str, path: WorkPath, hops: int) -> list[str]:
 
 @final
 class MemoryPlace(Closeable):
-    """A name in memory. Folders that are missing are made together with the file."""
+    """The target of a write in memory. Missing folders are made together with the file."""
 
     writable = True
     warnings: Sequence[Warn] = ()
     removed = 0
 
     def __init__(self, store: MemoryStore, path: WorkPath) -> None:
-        """Find the deepest folder on the way that exists."""
+        """Find the deepest existing folder on the way."""
         self._store = store
         self._locked = False
         self.name = basename(path)
@@ -357,25 +357,25 @@ class MemoryPlace(Closeable):
 
     @property
     def lock(self) -> tuple[int, ...]:
-        """The whole store."""
+        """The identity of the whole store."""
         return (id(self._store),)
 
     def look(self) -> Stat | None:
-        """What is at the name now, links not followed; None when nothing is."""
+        """The stat of what is at the name, without following a link; None for nothing."""
         try:
             return self._store.open_folder(self._folder).stat(self.name)
         except NotFound:
             return None
 
     def open(self) -> Source:
-        """The file at the name. Raises Moved when it is a link."""
+        """Open the file at the name. Raises Moved if it is a link."""
         source = self._store.open(self.real)
         if source.real != self.real:
             raise Moved
         return source
 
     def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
-        """Keep other writers out."""
+        """Lock out other writers."""
         if self._missing and not make_folders:
             raise NotFound(self.real)
         within = deadline.within(LOCK_WAIT_S)
@@ -387,20 +387,20 @@ class MemoryPlace(Closeable):
         self.folders = self._missing
 
     def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
-        """Give the name a new file; there is nothing that it could not take over."""
+        """Put a new file at the name; there are never warnings."""
         data = b"".join(pieces)
         ready()
         self._store.replace(self.real, data, None if over is None else over.version)
         return ()
 
     def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
-        """Enter both: there is one lock for all."""
+        """Enter both targets with the one lock of the store."""
         assert isinstance(other, MemoryPlace)
         self.enter(deadline, make_folders=False)
         other.folders = other._missing
 
     def make(self) -> None:
-        """Make a folder at the name, with those above it."""
+        """Make a folder at the name, and its parents."""
         self._store.add_folder(self.real)
         self.folders = (*self.folders, self.real)
 
@@ -409,7 +409,7 @@ class MemoryPlace(Closeable):
         self._store.remove(self.real, expected, None)
 
     def remove_folder(self, step: Step) -> None:
-        """Remove a folder with all that is in it: all of it, or when `step` raises nothing."""
+        """Remove a folder with everything in it, unless `step` raises."""
         count = 0
 
         def counted(path: WorkPath, folder: bool) -> None:
@@ -421,12 +421,12 @@ class MemoryPlace(Closeable):
         self.removed = count
 
     def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:
-        """Give what is here the other name."""
+        """Rename to the other target."""
         assert isinstance(to, MemoryPlace)
         self._store.move(self.real, found, to.real, over)
 
     def close(self) -> None:
-        """Let other writers in; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         locked, self._locked = self._locked, False
         if locked:
             self._store.writing.release()

@@ -16,7 +16,7 @@ from readroom.values import Entry, EntryKind, Names, Stat, Version
 
 
 class File(Struct):
-    """A file; its bytes and their version change together, as one value."""
+    """A file; its bytes and version are replaced together, as one value."""
 
     state: tuple[bytes, Version]
 
@@ -53,11 +53,11 @@ class MemorySource(Closeable):
         self.stat = Stat(EntryKind.FILE, version.size, version.mtime_ns, inode=version.inode)
 
     def current(self) -> Version:
-        """Identity of the state right now."""
+        """The identity of the current state."""
         return self._file.state[1]
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset` of what is in the file now."""
+        """Up to `size` bytes of the current content from `offset`."""
         return self._file.state[0][offset : offset + size]
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
@@ -67,11 +67,11 @@ class MemorySource(Closeable):
         return len(data)
 
     def fileno(self) -> None:
-        """There is no descriptor."""
+        """Always None."""
         return
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Does nothing."""
 
 
 @final
@@ -85,23 +85,23 @@ class MemoryFolder(Closeable):
         self.real = real
 
     def entries(self) -> Iterator[Entry]:
-        """The names in it when the first is asked for."""
+        """The names in it at the time of the first access."""
         for name, node in list(self._folder.names.items()):
             yield Entry(name, stat_of(node).kind)
 
     def names(self, most: int) -> Iterator[Names]:
-        """The same, up to `most` at a time."""
+        """The same in batches of up to `most`."""
         entries = self.entries()
         while chunk := list(islice(entries, most)):
             kinds = {entry.name: entry.kind for entry in chunk if entry.kind is not EntryKind.FILE}
             yield Names([entry.name for entry in chunk], kinds)
 
     def stat(self, name: str) -> Stat:
-        """Of one name in it, links not followed."""
+        """The stat of a name in it, without following a link."""
         return stat_of(self._node(name))
 
     def target(self, name: str) -> str | None:
-        """Where a link in it points, as stored; None when it is not a link."""
+        """The target of a link in it, as stored; None if it is not a link."""
         node = self._node(name)
         return node.target if isinstance(node, Link) else None
 
@@ -113,11 +113,11 @@ class MemoryFolder(Closeable):
         return MemorySource(path, node)
 
     def fileno(self) -> None:
-        """There is no descriptor."""
+        """Always None."""
         return
 
     def close(self) -> None:
-        """Nothing to release."""
+        """Does nothing."""
 
     def _node(self, name: str) -> Node:
         if "/" in name or name in ("", ".", "..") or "\0" in name:
@@ -129,7 +129,7 @@ class MemoryFolder(Closeable):
 
 
 def each(path: WorkPath, node: Node, step: Step) -> None:
-    """Call `step` for a node and all below it, folders first."""
+    """Call `step` for a node and everything below it, folders first."""
     pending = [(path, node)]
     while pending:
         at, node = pending.pop()
@@ -155,7 +155,7 @@ def size_of(node: Node | None) -> int:
 
 
 def stat_of(node: Node) -> Stat:
-    """What is known of it."""
+    """The stat of a node."""
     match node:
         case File():
             version = node.state[1]

@@ -43,7 +43,7 @@ class TooManyMatches(Exception):
 
 
 class Piece(Struct, frozen=True):
-    """Characters `start` to `end` of the old text become `text`, which begins at `at` of the new text."""
+    """Characters `start` to `end` of the old text become `text`, which starts at `at` in the new text."""
 
     start: int
     end: int
@@ -61,12 +61,12 @@ class Change(Struct, frozen=True):
 
     @property
     def whole(self) -> Piece:
-        """All of it as one piece."""
+        """The whole edit as one piece."""
         return Piece(0, len(self.old), self.new, 0)
 
 
 class Occurrences(Struct):
-    """Where the old text of one edit stands: how often, and the lines of the first places.
+    """How often the old text of an edit occurs, and the lines of the first occurrences.
 
     `more` says that counting was given up.
     """
@@ -77,7 +77,7 @@ class Occurrences(Struct):
 
 
 class Crossing(Struct, frozen=True):
-    """Two edits, by index, whose old texts share a place, and the line where the second begins."""
+    """Two edits, by index, whose old texts overlap, and the line where the second begins."""
 
     first: int
     second: int
@@ -85,7 +85,7 @@ class Crossing(Struct, frozen=True):
 
 
 class Scan(Struct):
-    """What one pass over a file found."""
+    """The result of one pass over a file."""
 
     found: list[Occurrences]
     splices: list[Splice] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Scan(Struct):
 
 
 def prepare(edit: Edit, *, bom: bool, literal: bool = False) -> Change:
-    """The change that an edit means; without pieces when it changes nothing.
+    """Reduce an edit to the parts that differ; without pieces if it changes nothing.
 
     Args:
         edit: As it was sent.
@@ -115,7 +115,7 @@ def _plain(text: str) -> str:
 
 
 def with_lone_cr(text: str) -> str:
-    """The text with every line end as a CR alone."""
+    """The text with every line end as a single CR."""
     return _plain(text).replace("\n", "\r")
 
 
@@ -154,7 +154,7 @@ def scan(
     *,
     step: int = SMALL_FILE_BYTES,
 ) -> Scan:
-    """Find every change in one pass over the file, which is also hashed.
+    """Find all edits in one pass over the file, hashing it along the way.
 
     Raises:
         TooManyMatches: For an edit that changes every place.
@@ -194,7 +194,7 @@ class _Search:
         self._free = [free - window.next_start for free in self._free]
 
     def _places(self, window: Window, number: int) -> Iterator[tuple[int, int]]:
-        """Where the old text of an edit stands: all places, or the first of each two that overlap."""
+        """Where the old text of an edit occurs: all places, or the first of overlapping ones."""
         change, places = self._changes[number], self.result.found[number]
         at = max(0, window.seen - len(change.old) + 1, self._free[number])
         while not places.more and (at := window.plain.find(change.old, at, max(0, window.done))) >= 0:
@@ -226,7 +226,7 @@ class _Search:
     def _replace(
         self, window: Window, position: int, number: int, line: int, pieces: Sequence[Piece]
     ) -> bool:
-        """Add the splices of one match; False when a piece begins or ends inside a unit."""
+        """Add the splices of a match; False if a piece begins or ends inside a unit of the encoding."""
         made: list[tuple[Splice, int, int]] = []
         for piece in pieces:
             first, last = position + piece.start, position + piece.end
@@ -287,7 +287,7 @@ class _Search:
 
 
 def _with_ends(text: str, ends: Sequence[str]) -> str:
-    """`text` with its line feeds as `ends`, one after the other; the last one also for all that follow."""
+    """`text` with its line feeds replaced by `ends` in order; the last one is used for all that follow."""
     if not ends or set(ends) == {"\n"}:
         return text
     if len(set(ends)) == 1:
@@ -298,14 +298,14 @@ def _with_ends(text: str, ends: Sequence[str]) -> str:
 
 
 def _line_end_at(text: str, at: int) -> str:
-    """The line end whose line feed is at `at`; "" where there is none."""
+    """The line end whose line feed is at `at`; "" if there is none."""
     if at < 0:
         return ""
     return "\r\n" if at and text[at - 1] == "\r" else "\n"
 
 
 def _line_end(data: Bytes, start: int, end: int, encoding: Encoding) -> str:
-    """The line end that comes next after byte `end`; in the last line, the one before byte `start`."""
+    """The next line end after byte `end`; in the last line, the one before byte `start`."""
     for reach in _LINE_END_BYTES:
         after = data.read_at(end, reach)
         at = _find(after, encoding)
@@ -321,7 +321,7 @@ def _line_end(data: Bytes, start: int, end: int, encoding: Encoding) -> str:
 
 
 def _find(data: bytes, encoding: Encoding, *, last: bool = False) -> int | None:
-    """The first or last line feed in bytes that start at a border of characters."""
+    """The first or last line feed in bytes that begin at a character."""
     mark, at = encoding.newline, len(data) if last else -1
     while True:
         at = data.rfind(mark, 0, at + len(mark) - 1) if last else data.find(mark, at + 1)

@@ -34,7 +34,7 @@ class DiffBlock(NamedTuple):
 
 
 def split(text: str) -> list[str]:
-    """The lines with their line ends; only a line feed ends one. Joined they are the text."""
+    """The lines with their line ends; only a line feed ends a line. Joined, they give the text."""
     lines = [f"{line}\n" for line in text.split("\n")]
     if text.endswith("\n") or not text:
         lines.pop()
@@ -44,7 +44,7 @@ def split(text: str) -> list[str]:
 
 
 def blocks(old: Sequence[str], new: Sequence[str]) -> list[DiffBlock]:
-    """Where two lists of lines differ, in order; between the blocks they are equal."""
+    """The blocks in which two lists of lines differ, in order."""
     head = common_start(old, new)
     tail = common_end(old, new, head)
     rows, columns = len(old) - head - tail, len(new) - head - tail
@@ -61,7 +61,7 @@ def blocks(old: Sequence[str], new: Sequence[str]) -> list[DiffBlock]:
 
 
 def common_start(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many items from the start on are equal; for texts, characters."""
+    """The length of the common beginning, in items or characters."""
     low, high = 0, min(len(old), len(new))
     if old[:high] == new[:high]:
         return high
@@ -76,7 +76,7 @@ def common_start(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def common_end(old: Sequence[str], new: Sequence[str], start: int) -> int:
-    """How many items up to the end are equal, without the first `start`."""
+    """The length of the common end, not reaching into the first `start` items."""
     low, high = 0, min(len(old), len(new)) - start
     a, b = len(old), len(new)
     if old[a - high :] == new[b - high :]:
@@ -99,7 +99,7 @@ def hunks(
     ended: bool = True,
     style: DiffStyle = NATIVE_DIFF,
 ) -> Iterator[Hunk]:
-    """The hunks between two lists of lines that have their line ends.
+    """The hunks between two lists of lines with line ends.
 
     Args:
         old: The lines before.
@@ -129,7 +129,7 @@ def _number(first: int, count: int) -> int:
 
 
 def _grouped(changed: Sequence[DiffBlock], context: int) -> Iterator[list[DiffBlock]]:
-    """Blocks whose lines of context meet stand in one hunk."""
+    """Group blocks whose context lines meet into one hunk."""
     group: list[DiffBlock] = []
     for block in changed:
         if group and block.old_start - group[-1].old_end > 2 * context:
@@ -186,7 +186,7 @@ def _bare(line: str) -> str:
 
 
 def shorten(line: str, other: str, most: int = DIFF_LINE_CHARS) -> str:
-    """A long line as the part around where it first differs from `other`, with ellipses where it is cut."""
+    """A long line cut to the part around its first difference from `other`, with ellipses."""
     if len(line) <= most:
         return line
     start = 0 if line == other else max(0, common_start(line, other) - most // 4)
@@ -195,7 +195,7 @@ def shorten(line: str, other: str, most: int = DIFF_LINE_CHARS) -> str:
 
 
 def within(every: Iterable[Hunk], room: int) -> Diff:
-    """As many whole hunks as fit into `room` UTF-8 bytes; the rest is counted."""
+    """As many whole hunks as fit in `room` UTF-8 bytes, and a count of the others."""
     fitting: list[Hunk] = []
     left_out, first, last = 0, 0, 0
     for hunk in every:
@@ -210,10 +210,10 @@ def within(every: Iterable[Hunk], room: int) -> Diff:
 
 
 def cost(hunk: Hunk) -> int:
-    """UTF-8 bytes of a hunk in a diff."""
+    """The UTF-8 bytes of a hunk in a diff."""
     return sum(len(line.encode("utf-8", "replace")) + 1 for line in (hunk.heading, *hunk.lines))
 
 
 def between(old: str, new: str, room: int) -> Diff:
-    """How two whole texts differ, in at most `room` UTF-8 bytes."""
+    """The differences of two texts, in at most `room` UTF-8 bytes."""
     return within(hunks(split(old), split(new)), room)

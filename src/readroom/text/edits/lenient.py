@@ -22,21 +22,21 @@ _BLANKS: Final = " \t"
 
 
 class NoPlace(Exception):
-    """The old text is nowhere, not even nearly."""
+    """The old text does not occur, not even leniently."""
 
 
 class ManyPlaces(Exception):
-    """It is in several places, where one is wanted."""
+    """The old text occurs several times, where once is required."""
 
     def __init__(self, count: int, lines: Sequence[int]) -> None:
-        """How many, and the lines, from 1, of the first of them."""
+        """`count` occurrences, and the lines of the first ones, from 1."""
         super().__init__(count)
         self.count = count
         self.lines = lines
 
 
 class Line(NamedTuple):
-    """A line in its parts: the indent, what stands in it, blanks behind, and its end."""
+    """A line in its parts: indent, content, trailing white space and line end."""
 
     lead: str
     body: str
@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
 
 def replaced(text: str, old: str, new: str, *, every: bool, named: int) -> tuple[str, int]:
-    """The text with `old` replaced, and in how many places.
+    """Replace `old`; the new text, and the number of replacements.
 
     Args:
         text: What is changed.
@@ -102,7 +102,7 @@ def _words(line: Line) -> str:
 
 
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """Where the wanted lines stand, the first of each two that overlap."""
+    """Where the wanted lines match, the first of overlapping matches."""
     places: list[int] = []
     at, last = 0, len(lines) - len(wanted)
     while at <= last:
@@ -132,14 +132,14 @@ def _usual_end(text: str) -> str:
 
 
 def _inner_end(text: str) -> str:
-    """The end that all lines of a text have, but for a last one without; "" where they have several."""
+    """The line end of all lines except an unfinished last one; "" if they differ."""
     lines = split(text)
     ends = {_line(line).end for line in lines} - {""}
     return ends.pop() if len(lines) > 1 and len(ends) == 1 else ""
 
 
 def _with_inner_end(text: str, end: str) -> str:
-    """The text with other ends of its lines; that of the last one stays."""
+    """The text with other line ends; that of the last line stays."""
     *lines, last = split(text)
     return "".join(line.removesuffix("\n").removesuffix("\r") + end for line in lines) + last
 
@@ -160,10 +160,10 @@ def _rebuilt(lines: Sequence[Line], places: Sequence[int], rebuild: _Rebuilding)
 
 
 class _Rebuilding:
-    """New lines in the place of old ones that are nearly in the file."""
+    """Builds new lines in place of lines that matched leniently."""
 
     def __init__(self, old: Sequence[Line], new: Sequence[Line], inner_end: str) -> None:
-        """`inner_end` is the file's usual end where the new lines agree on one, else ""."""
+        """`inner_end` is the file's usual line end if the new lines agree on one, else ""."""
         self.height = len(old)
         self._old = old
         self._new = new
@@ -174,7 +174,7 @@ class _Rebuilding:
         self._unit = _unit([*old, *new])
 
     def over(self, there: Sequence[Line], *, ends_file: bool) -> list[str]:
-        """The new lines, with the habits of the lines that are there."""
+        """The new lines, with the white space of the lines that they replace."""
         unit = _unit(there)
         last = len(self._new) - 1
         rebuilt = []
@@ -203,7 +203,7 @@ class _Rebuilding:
         return self._inner_end or end or "\n"
 
     def _pair(self, number: int) -> int | None:
-        """The old line that a new one stands for, by index; None for one that is inserted."""
+        """The old line that a new one replaces, by index; None for an inserted line."""
         if number < self._head:
             return number
         if number >= len(self._new) - self._tail:
@@ -211,7 +211,7 @@ class _Rebuilding:
         return number if number < len(self._old) - self._tail else None
 
     def _beside(self, number: int) -> int:
-        """The old line whose neighbour an inserted one is: of the two, that with the same indent."""
+        """The old neighbour of an inserted line: of the two, the one with the same indent."""
         below = len(self._old) - self._tail
         above = below - 1
         if above < 0 or not self._tail:
@@ -221,7 +221,7 @@ class _Rebuilding:
         return above if lead == self._new[above].lead and not as_below else below
 
     def _lead_at_level(self, line: Line, old: Line, own: Line, unit: str) -> str:
-        """The indent of an inserted line in the file's style; without a level, that of its neighbour."""
+        """The indent of an inserted line in the file's style; by default that of its neighbour."""
         levels = (_level(line.lead, self._unit), _level(old.lead, self._unit), _level(own.lead, unit))
         wanted, base, there = levels
         if wanted is None or base is None or there is None or there + wanted - base < 0:
@@ -235,7 +235,7 @@ def _alike(old: Sequence[Line], new: Sequence[Line], most: int) -> int:
 
 
 def _unit(lines: Sequence[Line]) -> str:
-    """One level of indentation: a tab, or so many spaces; "" where lines have both, or none."""
+    """One level of indentation: a tab or some spaces; "" if lines use both, or none."""
     leads = Counter(line.lead for line in lines if line.lead and line.body)
     if leads and all(set(lead) == {"\t"} for lead in leads):
         return "\t"

@@ -20,7 +20,7 @@ from readroom.values.changes import NATIVE_DIFF, DiffStyle, Hunk
 
 
 class Splice(Struct, frozen=True):
-    """Bytes `start` to `end` of the file become `data`.
+    """Replace bytes `start` to `end` of the file by `data`.
 
     `line` is that of the first byte, `removed` and `added` are the line feeds in
     the old and the new bytes.
@@ -35,17 +35,17 @@ class Splice(Struct, frozen=True):
 
 
 class NotEncodable(Exception):
-    """Text that an encoding cannot hold, or would hold as another text."""
+    """Text that an encoding cannot represent exactly."""
 
     def __init__(self, char: str, index: int) -> None:
-        """`index` is the place of `char` in the text."""
+        """`index` is the position of `char` in the text."""
         super().__init__(char, index)
         self.char = char
         self.index = index
 
 
 def encode(text: str, encoding: Encoding) -> bytes:
-    """The bytes that read back as exactly `text`.
+    """Encode a text so that it decodes to exactly the same text.
 
     Raises:
         NotEncodable: There are none. Some codecs give other characters instead of an error (Shift-JIS
@@ -65,7 +65,7 @@ def encode(text: str, encoding: Encoding) -> bytes:
 
 
 class Ragged(Struct, frozen=True):
-    """A splice, by index, beside bytes that are not characters; `low` to `high` are the bytes that matter."""
+    """A splice, by index, next to invalid bytes; bytes `low` to `high` have to be checked."""
 
     index: int
     low: int
@@ -75,7 +75,7 @@ class Ragged(Struct, frozen=True):
 def broken_line(
     data: Bytes, encoding: Encoding, splices: Sequence[Splice], ragged: Sequence[Ragged]
 ) -> int | None:
-    """The line of a change whose new bytes would join with broken bytes beside them into other characters."""
+    """The line of a change whose new bytes would combine with neighbouring invalid bytes."""
     for place in ragged:
         low, high = place.low, place.high
         first = last = place.index
@@ -101,7 +101,7 @@ def _reads_as_meant(data: Bytes, encoding: Encoding, splices: Sequence[Splice], 
 
 
 def spliced(data: Bytes, splices: Sequence[Splice], deadline: Deadline, original: Hashing) -> Iterator[bytes]:
-    """The bytes of the changed file in order; `original` sees those of the file as it was.
+    """The bytes of the changed file in order; `original` hashes those of the old file.
 
     Raises:
         Shrunk, TimedOut, Cancelled: On the way.
@@ -122,12 +122,12 @@ def spliced(data: Bytes, splices: Sequence[Splice], deadline: Deadline, original
 
 
 def new_size(size: int, splices: Sequence[Splice]) -> int:
-    """Bytes of the changed file."""
+    """The size of the changed file in bytes."""
     return size + sum(len(splice.data) - (splice.end - splice.start) for splice in splices)
 
 
 def new_lines(data: Bytes, encoding: Encoding, line_feeds: int, splices: Sequence[Splice]) -> int:
-    """Lines of the changed file, which had `line_feeds`; a final line feed adds no line."""
+    """The number of lines of the changed file; a final line feed adds no line."""
     feeds = line_feeds + sum(splice.added - splice.removed for splice in splices)
     if new_size(data.size, splices) <= len(encoding.bom):
         return 0
@@ -156,7 +156,7 @@ _REACH = 16 * 1024
 def touched(
     data: Bytes, encoding: Encoding, splices: Sequence[Splice], style: DiffStyle = NATIVE_DIFF
 ) -> Iterator[Hunk]:
-    """The hunks in order; one that is too large to be compared has its lines' numbers and no lines."""
+    """The hunks in order; a hunk that is too large to compare has line numbers only."""
     delta = 0
     for group in _groups(splices, style.context):
         yield from _group_hunks(data, encoding, group, delta, style)
@@ -164,7 +164,7 @@ def touched(
 
 
 def _groups(splices: Sequence[Splice], context: int) -> Iterator[Sequence[Splice]]:
-    """Splices whose lines of context meet are compared together."""
+    """Group splices whose context lines meet."""
     start = 0
     for at in range(1, len(splices) + 1):
         if at < len(splices):
@@ -213,7 +213,7 @@ def _joined(data: Bytes, group: Sequence[Splice]) -> bytes:
 
 
 def _line_start(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple[int, bool]:
-    """Where the line of byte `at` and the lines of context before it begin; True when inside a line."""
+    """Where the context before byte `at` begins; True if that is inside a line."""
     low = max(len(encoding.bom), at - _REACH)
     before = data.read_at(low, at - low)
     starts = [0] if low == len(encoding.bom) else []
@@ -224,7 +224,7 @@ def _line_start(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple
 
 
 def _line_end(data: Bytes, encoding: Encoding, at: int, context: int) -> tuple[int, bool]:
-    """Where the line of byte `at` and the lines of context after it end; True when inside a line."""
+    """Where the context after byte `at` ends; True if that is inside a line."""
     after = data.read_at(at, _REACH)
     complete = at + len(after) >= data.size
     ends = [feed + encoding.unit for feed in _line_feeds(after, encoding)]
@@ -244,7 +244,7 @@ def _line_feeds(data: bytes, encoding: Encoding) -> Iterator[int]:
 
 
 def _first_character(data: bytes, encoding: Encoding) -> int:
-    """The first byte that certainly begins a character, for a text that is entered in its middle."""
+    """The first byte that certainly begins a character, in bytes cut anywhere."""
     if encoding.name == "utf-8":
         return next((at for at, byte in enumerate(data[:4]) if byte & 0xC0 != 0x80), 0)
     if encoding.unit == 2:

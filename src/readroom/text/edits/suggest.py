@@ -45,7 +45,7 @@ _ESCAPE = re.compile(r"\\[nt\"'\\]")
 
 
 class Closest(Struct, frozen=True):
-    """Why a text was not found, in a sentence, and the lines to look at, numbered from `first`."""
+    """Why a text was not found, and the lines to look at, from line `first` on."""
 
     hint: str
     first: int | None = None
@@ -53,12 +53,12 @@ class Closest(Struct, frozen=True):
 
     @property
     def last(self) -> int | None:
-        """The last of the lines."""
+        """The last of these lines."""
         return None if self.first is None else self.first + len(self.lines) - 1
 
     @property
     def shown(self) -> str:
-        """The lines as replies show them, cut where they are many or long."""
+        """The lines as replies show them, shortened if many or long."""
         if self.first is None:
             return ""
         rows = [
@@ -70,7 +70,7 @@ class Closest(Struct, frozen=True):
 
 
 def closest(text: str, old: str, new: str) -> Closest:
-    """What in `text` is most like `old`, which is not in it; line ends are LF in all three."""
+    """The part of `text` most like `old`, which does not occur in it. All texts have LF line ends."""
     lines = text.split("\n")
     for slip in _SLIPS:
         close = slip(text, lines, old, new)
@@ -153,7 +153,7 @@ def _other_case(text: str, lines: Sequence[str], old: str, new: str) -> Closest 
 
 
 def _other_composition(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
-    """Letters with marks are one character or two, which look alike: files of macOS often have two."""
+    """A hint for letters that differ only in composition, as in files from macOS."""
     if old.isascii() or text.isascii():
         return None
     folded, wanted = normalize("NFC", text), normalize("NFC", old)
@@ -188,7 +188,7 @@ def _place(text: str, lines: Sequence[str], at: int, similar: str, hint: str) ->
 
 
 def _lines_at(text: str, at: int, part: str, lines: Sequence[str]) -> tuple[int, Sequence[str]]:
-    """The number of the line in which a part of a text begins, and all lines that it stands in."""
+    """The line in which a part of a text begins, and all lines that it is in."""
     first = text.count("\n", 0, at)
     return first + 1, lines[first : first + part.removesuffix("\n").count("\n") + 1]
 
@@ -221,7 +221,7 @@ def _most_alike(lines: Sequence[str], old: str) -> Closest | None:
 
 
 def _starts(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
-    """Where a stretch like the wanted lines may begin, by its most telling lines."""
+    """Where lines like the wanted ones may begin, judged by the most distinctive of them."""
     from rapidfuzz import fuzz, process
 
     scorer = fuzz.ratio if len(wanted) > 1 else fuzz.partial_ratio
@@ -237,7 +237,7 @@ def _starts(lines: Sequence[str], wanted: Sequence[str]) -> Iterator[int]:
 
 
 def _first_difference(old: str, similar: Sequence[str]) -> str:
-    """Which line differs, as both have it."""
+    """A sentence with the first line that differs, in both versions."""
     wanted = old.removesuffix("\n").split("\n")
     if len(wanted) == 1:
         wanted_line, line = wanted[0], similar[0]
@@ -263,7 +263,7 @@ def _around(line: str, wanted: str) -> str:
 
 
 def _odd(text: str, other: str) -> str:
-    """The first characters that differ by number, where they may look alike."""
+    """The code points of the first differing characters, if they may look alike."""
     for a, b in zip(text, other, strict=False):
         if a != b:
             if a.isascii() and b.isascii() and not (a.isspace() or b.isspace()):

@@ -32,7 +32,7 @@ _STRIDE = 2048
 
 
 class Window:
-    """One stretch of a file.
+    """A decoded stretch of a file.
 
     Matches that end in `plain[seen:done]` belong to this window; those that end
     earlier belonged to the one before, later ones to the next, which begins at
@@ -80,11 +80,11 @@ class Window:
         return None if at is None else self.start + at
 
     def anchor(self, position: int) -> None:
-        """Later questions are about positions from here on."""
+        """Promise that later positions are not before this one."""
         self._ruler.anchor(self.raw(max(0, position)))
 
     def raw(self, position: int) -> int:
-        """The index in `text` of a position of `plain`."""
+        """The index in `text` for a position of `plain`."""
         if self.plain is self.text:
             return position
         if self._breaks is None:
@@ -107,7 +107,7 @@ def windows(
     *,
     step: int = SMALL_FILE_BYTES,
 ) -> Iterator[Window]:
-    """The whole file after its mark, each window `overlap` characters and a margin into the next.
+    """The whole file after its byte order mark, in windows that overlap by `overlap` and a margin.
 
     Args:
         data: The file.
@@ -161,7 +161,7 @@ def _cut(window: Window, overlap: int) -> tuple[int, int]:
 
 
 class _Ruler:
-    """Characters to bytes where every character takes the same number of bytes."""
+    """Maps characters to bytes if every character takes the same number of bytes."""
 
     __slots__ = ("_size", "_width")
 
@@ -177,7 +177,7 @@ class _Ruler:
 
 
 class _EncodingRuler:
-    """Characters to bytes where encoding a character again gives exactly its bytes: UTF-8 and UTF-16."""
+    """Maps characters to bytes by encoding them, which is exact for UTF-8 and UTF-16."""
 
     __slots__ = ("_anchor", "_at", "_codec", "_errors", "_size", "_text")
 
@@ -202,7 +202,7 @@ class _EncodingRuler:
 
 
 class _DecodingRuler:
-    """Characters to bytes by decoding as far as needed: legacy encodings of several bytes."""
+    """Maps characters to bytes by decoding as far as needed, for legacy multi-byte encodings."""
 
     __slots__ = ("_anchor", "_at", "_data", "_encoding")
 
@@ -237,7 +237,7 @@ class _DecodingRuler:
         self._anchor = self._at
 
     def _within(self, piece: bytes, wanted: int) -> int | None:
-        """Bytes of the first `wanted` characters of `piece`; None when no byte lies between them."""
+        """The bytes of the first `wanted` characters of `piece`; None if that is inside a unit."""
         decoder = codecs.getincrementaldecoder(self._encoding.name)("readroom.carry")
         count = done = 0
         for fed, byte in enumerate(piece, 1):
@@ -255,7 +255,7 @@ class _DecodingRuler:
 
 
 def _split(piece: bytes, start: int, wanted: int, encoding: Encoding) -> int | None:
-    """Where, from byte `start`, the first `wanted` of several characters that arrived at once end."""
+    """The byte after the first `wanted` of several characters that were decoded at once."""
     whole = decode(piece[start:], encoding)
     for at in range(start, len(piece) + 1):
         left = decode(piece[start:at], encoding)

@@ -93,17 +93,17 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9 _:()-]*"
 
 
 class UnknownEncoding(LookupError):
-    """A name that stands for no encoding a file can be read in."""
+    """The name of an encoding that files cannot be read in."""
 
     def __init__(self, problem: str, near: tuple[str, ...] = ()) -> None:
-        """`problem` continues the sentence "NAME ..."; `near` are names that may have been meant."""
+        """`problem` completes the sentence "NAME ..."; `near` are similar names."""
         super().__init__(problem)
         self.problem = problem
         self.near = near
 
 
 class Encoding(Struct, frozen=True):
-    """How characters stand in a file.
+    """An encoding, with its byte order mark and unit.
 
     `name` is Python's codec name without BOM behaviour, `bom` the mark the file
     starts with, `unit` the bytes per code unit (a line feed is aligned to it).
@@ -130,7 +130,7 @@ _SURROGATE = "[\ud800-\udfff]"
 
 
 def by_bom(head: bytes) -> Encoding | None:
-    """The encoding that a byte order mark at the start of `head` announces."""
+    """The encoding of a byte order mark at the start of `head`."""
     for bom, name in BOMS:
         if head.startswith(bom):
             return Encoding(name, bom, UNITS.get(name, 1))
@@ -138,7 +138,7 @@ def by_bom(head: bytes) -> Encoding | None:
 
 
 def detect(head: bytes, *, complete: bool) -> Encoding | None:
-    """The encoding of a file that starts with `head`; None when it is not text.
+    """The encoding of a file that starts with `head`; None if it is not text.
 
     `complete` says that `head` is the whole file; otherwise a character cut at
     its end is expected.
@@ -152,7 +152,7 @@ def detect(head: bytes, *, complete: bool) -> Encoding | None:
 
 
 def named(name: str) -> Encoding:
-    """The encoding that a caller asks for by any of its usual names.
+    """The encoding for any of its usual names.
 
     Raises:
         UnknownEncoding: There is none of that name, or its lines cannot be addressed.
@@ -164,7 +164,7 @@ def named(name: str) -> Encoding:
 
 
 def _problem(name: str) -> str | None:
-    """Why `name` is not usable; None when it is."""
+    """Why `name` cannot be used; None if it can."""
     if len(name) > MAX_NAME or not re.fullmatch(_NAME, name):
         return "is not the name of an encoding"
     try:
@@ -183,7 +183,7 @@ def _of(name: str) -> Encoding:
 
 
 def _near(name: str) -> tuple[str, ...]:
-    """Usable names like it."""
+    """Similar names that can be used."""
     from encodings.aliases import aliases
 
     from rapidfuzz import fuzz, process
@@ -197,7 +197,7 @@ def _near(name: str) -> tuple[str, ...]:
 
 
 def with_bom(encoding: Encoding, head: bytes) -> Encoding:
-    """`encoding`, as requested, with the mark that the file has.
+    """The requested encoding, with the file's byte order mark.
 
     The mark decides the byte order: UTF-16 in the other order would be noise.
     """
@@ -214,7 +214,7 @@ def with_bom(encoding: Encoding, head: bytes) -> Encoding:
 
 
 def _carry(error: UnicodeError) -> tuple[str, int]:
-    """Error handler: the first byte that does not decode, as U+DC00 + byte."""
+    """Error handler: the first invalid byte as U+DC00 + byte."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return chr(0xDC00 + error.object[error.start]), error.start + 1
@@ -225,7 +225,7 @@ codecs.register_error("readroom.carry", _carry)
 
 
 def _broken_units(error: UnicodeError) -> tuple[str, int]:
-    """Error handler for UTF-32: the whole unit as one mark, lone surrogates as they are."""
+    """Error handler for UTF-32: an invalid unit as one mark, lone surrogates as they are."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     unit = error.object[error.start : error.start + 4]
@@ -239,7 +239,7 @@ codecs.register_error("readroom.units", _broken_units)
 
 
 def decode(data: bytes, encoding: Encoding) -> str:
-    """The characters of `data`, whatever it holds; see above for what is not a character."""
+    """Decode any bytes; see above for invalid ones."""
     if encoding.unit == 2:
         whole = len(data) & ~1
         text = data[:whole].decode(encoding.name, "surrogatepass")
@@ -258,7 +258,7 @@ def decode(data: bytes, encoding: Encoding) -> str:
 
 
 def decode_strict(data: bytes, encoding: Encoding) -> str:
-    """The characters of `data`.
+    """Decode bytes that must be valid.
 
     Raises:
         UnicodeDecodeError: Some bytes are not characters in `encoding`.
@@ -269,12 +269,12 @@ def decode_strict(data: bytes, encoding: Encoding) -> str:
 
 
 def _by_lines(data: bytes) -> bytes:
-    """The same text with the state of each line ended within it."""
+    """The same text with the shift state of each line reset within it."""
     return data.replace(b"\n", _TO_ASCII + b"\n")
 
 
 def visible(text: str) -> str:
-    """`text` with every lone surrogate replaced by U+FFFD, one for one."""
+    """Replace every lone surrogate by U+FFFD, one for one."""
     if text.isascii():
         return text
     try:
@@ -285,7 +285,7 @@ def visible(text: str) -> str:
 
 
 def chars(data: bytes, encoding: Encoding) -> int:
-    """How many characters `decode` gives."""
+    """The number of characters that `decode` returns."""
     if encoding.unit == 4:
         return -(-len(data) // 4)
     if encoding.name in STATEFUL:
@@ -298,7 +298,7 @@ def chars(data: bytes, encoding: Encoding) -> int:
 
 
 def prefix(data: bytes, encoding: Encoding) -> int:
-    """Bytes of the longest start of `data` that does not end inside a character."""
+    """The length of the longest beginning of `data` that does not end inside a character."""
     if encoding.name == "utf-8":
         return _prefix_utf8(data)
     if encoding.unit > 1:
@@ -338,7 +338,7 @@ def _prefix_units(data: bytes, encoding: Encoding) -> int:
 
 
 def _prefix_stateful(data: bytes) -> int:
-    """Up to where the text is ASCII again: the last line feed, or the last return to ASCII behind it."""
+    """The length up to which the text is back in ASCII: a line feed, or an escape to ASCII after it."""
     line = data.rfind(b"\n") + 1
     escape = data.rfind(b"\x1b", line)
     if escape < 0:
@@ -366,7 +366,7 @@ Decode = Callable[[bytes, Encoding], str]
 
 
 class Undecodable(Exception):
-    """The first `byte` that is not a character in an encoding that was insisted on, and its `line`."""
+    """An invalid `byte`, in line `line`, with a requested encoding."""
 
     def __init__(self, byte: int, line: int) -> None:
         super().__init__(f"byte 0x{byte:02x} in line {line}")
@@ -375,7 +375,7 @@ class Undecodable(Exception):
 
 
 def decoded(data: bytes, encoding: Encoding, decoder: Decode, line: int = 1) -> str:
-    """The characters of `data`, which starts in line `line`.
+    """Decode `data`, which starts in line `line`.
 
     Raises:
         Undecodable: The decoder is a strict one and refuses.
@@ -411,7 +411,7 @@ units of scripts that text is written in up to one that is ASCII, in either orde
 
 
 def is_wide_unmarked(head: bytes, encoding: Encoding | None) -> bool:
-    """Whether a file that starts with `head` and has this encoding can only be found by how it begins."""
+    """Whether a file is UTF-16 or UTF-32 without a mark, which searches must detect by its beginning."""
     if encoding is not None and encoding.name in STATEFUL:
         return re.match(SWITCHES, head) is not None
     if encoding is not None and is_journal(head):
@@ -422,7 +422,7 @@ def is_wide_unmarked(head: bytes, encoding: Encoding | None) -> bool:
 
 
 def to_utf8(data: Bytes, encoding: Encoding, *, keep_cr: bool) -> bytes:
-    """All characters without the mark, in UTF-8; what is not a character is U+FFFD.
+    """Convert a text to UTF-8 without a mark; invalid bytes become U+FFFD.
 
     Without `keep_cr` lines that CR LF ends end with LF.
     """

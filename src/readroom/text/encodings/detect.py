@@ -90,7 +90,7 @@ NEUTRAL: Ranges = (
 
 
 def codec(head: bytes, *, complete: bool) -> str | None:
-    """The codec of a file that starts with `head` and has no byte order mark; None when it is not text."""
+    """The codec of a file that starts with `head` and has no byte order mark; None if it is not text."""
     start = head[:NUL_BYTES]
     if head.isascii() and stringzilla.find_first_of(start, CONTROLS) < 0:
         # Most files: found out at the speed of memory.
@@ -104,7 +104,7 @@ def codec(head: bytes, *, complete: bool) -> str | None:
 
 
 def _switches(head: bytes, *, complete: bool) -> bool:
-    """Whether it is ISO-2022-JP: it switches to kanji, and each line ends in ASCII."""
+    """Whether it is ISO-2022-JP: it switches to kanji, and every line ends in ASCII."""
     # The one byte is looked for at the speed of memory, two at a twentieth of it.
     if b"\x1b" not in head or re.search(_SWITCH, head) is None:
         return False
@@ -137,12 +137,12 @@ def _guess(head: bytes, start: bytes, *, complete: bool) -> str | None:
 
 
 def is_journal(head: bytes) -> bool:
-    """Whether it is an export of journald: text, with lengths in eight bytes before fields of many lines."""
+    """Whether it is an export of journald: text in which binary lengths precede multi-line fields."""
     return head.startswith(JOURNAL)
 
 
 def is_noise(text: str) -> bool:
-    """Whether what follows a byte order mark is not text: controls, broken units, unknown characters."""
+    """Whether bytes after a byte order mark are not text: controls, broken units, unknown characters."""
     sample = text[:WIDE_SAMPLE_BYTES]
     odd = sum(
         unicodedata.category(char) in {"Cc", "Cn", "Co", "Cs"} for char in sample if char not in "\t\n\r\f"
@@ -172,7 +172,7 @@ def _whole_lines(head: bytes) -> bytes:
 
 
 def _wide(head: bytes) -> str | None:
-    """UTF-32 or UTF-16, whichever makes coherent text of the sample."""
+    """UTF-32 or UTF-16, whichever gives coherent text."""
     for name, unit in WIDE:
         sample = head[: min(len(head), WIDE_SAMPLE_BYTES) // unit * unit]
         try:
@@ -187,7 +187,7 @@ def _wide(head: bytes) -> str | None:
 
 
 def _reads_as_text(text: str) -> bool:
-    """Whether `text` is of one script, without controls, and common where it is ideographs."""
+    """Whether `text` is in one script, without controls, and has common ideographs if any."""
     if len(text) < MIN_WIDE and (len(text) < 2 or not any(map(str.isascii, text))):
         return False
     if any(unicodedata.category(char) in {"Cn", "Co"} for char in set(text)):

@@ -131,14 +131,14 @@ class _Decoded(Struct, frozen=True):
 
 
 def most_likely(data: bytes) -> str:
-    """The codec that fits `data`, which holds bytes above 7F and is not UTF-8."""
+    """The codec that fits `data`, which has bytes above 7F and is not UTF-8."""
     sample = _sample(data)
     ranked = sorted(_scores(sample), reverse=True)
     return next((name for _, name in ranked if _survives(data, name)), "iso8859_1")
 
 
 def _sample(data: bytes) -> bytes:
-    """Words with bytes above 7F, cut at the budget."""
+    """Words with bytes above 7F, within the budget."""
     words, size = [], 0
     for match in re.finditer(rb"[^\s]*[\x80-\xff][^\s]*", data):
         words.append(match.group()[: SAMPLE_BYTES - size])
@@ -149,7 +149,7 @@ def _sample(data: bytes) -> bytes:
 
 
 def _decode(data: bytes, name: str) -> str:
-    """The characters of `data`; a few broken bytes do not rule out a codec of several bytes.
+    """Decode `data`; a few invalid bytes do not rule out a multi-byte codec.
 
     Raises:
         UnicodeDecodeError: The codec has one byte per character, and none for some byte.
@@ -158,7 +158,7 @@ def _decode(data: bytes, name: str) -> str:
 
 
 def _survives(data: bytes, name: str) -> bool:
-    """Whether all of `data` decodes and encodes to the same bytes again."""
+    """Whether `data` decodes and encodes to the same bytes."""
     try:
         return _decode(data, name).encode(name, "surrogateescape") == data
     except UnicodeError:
@@ -225,7 +225,7 @@ def _letter(char: str, odds: Mapping[str, float]) -> float:
 
 
 def _neighbours(before: str, char: str, *, latin: bool) -> float:
-    """What two characters lose by standing side by side."""
+    """The penalty for two characters next to each other."""
     if not char.isalpha():
         return 0.0
     if not before.isalpha():

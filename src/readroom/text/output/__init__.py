@@ -41,17 +41,17 @@ _EXPLAINED = 3
 
 
 class Stream(Protocol):
-    """One output, cleaned, by line numbers from 1."""
+    """One cleaned output, by line numbers from 1."""
 
     @property
     def total(self) -> int:
-        """Its lines."""
+        """The number of lines."""
 
     def row(self, number: int) -> OutputLine | None:
-        """A line as it would be shown; None when a later one was drawn over it."""
+        """A line as it would be shown; None if it was redrawn later."""
 
     def clues(self) -> Sequence[tuple[int, LogPattern]]:
-        """Lines that tell something, in their order."""
+        """The telling lines, in order."""
 
 
 Cost: TypeAlias = Callable[[OutputLine], int]
@@ -59,7 +59,7 @@ Cost: TypeAlias = Callable[[OutputLine], int]
 
 
 def choose(streams: Sequence[Stream], room: int, cost: Cost, *, failed: bool) -> list[list[OutputLine]]:
-    """The rows to show of each stream, in order, together within `room`."""
+    """The rows to show of each stream, in order; together they fit in `room`."""
     picks = _Picks(streams, room, cost)
     if not picks.everything():
         if failed:
@@ -70,7 +70,7 @@ def choose(streams: Sequence[Stream], room: int, cost: Cost, *, failed: bool) ->
 
 @final
 class _Picks:
-    """What has been chosen so far."""
+    """The rows chosen so far."""
 
     def __init__(self, streams: Sequence[Stream], room: int, cost: Cost) -> None:
         self._streams = streams
@@ -87,7 +87,7 @@ class _Picks:
         ]
 
     def everything(self) -> bool:
-        """Take all lines, if they fit; none otherwise."""
+        """Take all lines, if they fit; otherwise none."""
         for at, stream in enumerate(self._streams):
             for number in range(1, stream.total + 1):
                 if not self._take(at, number):
@@ -97,7 +97,7 @@ class _Picks:
         return True
 
     def clues(self, room: int) -> None:
-        """Take lines that tell something, the weightiest first, with their context."""
+        """Take telling lines with their context, the weightiest first."""
         spare = self._left - room
         telling = [
             (at, number, clue) for at, stream in enumerate(self._streams) for number, clue in stream.clues()
@@ -112,7 +112,7 @@ class _Picks:
                     self._take(at, number + near, spare)
 
     def ends(self) -> None:
-        """Fill what is left with the ends of the streams: the same for each, unless one needs less."""
+        """Fill the remaining space with the ends of the streams, evenly unless one needs less."""
         needy = [at for at, stream in enumerate(self._streams) if stream.total]
         for turn, at in enumerate(sorted(needy, key=lambda at: self._streams[at].total)):
             share = self._left // (len(needy) - turn)
@@ -129,7 +129,7 @@ class _Picks:
                 return
 
     def _take(self, at: int, number: int, spare: int = 0, *, squeeze: bool = False) -> bool:
-        """Show a line if that leaves `spare` bytes; cut it shorter when it must be shown at all."""
+        """Show a line if `spare` bytes remain after it; a line that must be shown is cut shorter."""
         if number in self._rows[at]:
             return True
         row = self._streams[at].row(number)
@@ -146,7 +146,7 @@ class _Picks:
 
 
 def _in_turn(telling: Sequence[tuple[int, int, LogPattern]]) -> Iterator[tuple[int, int, LogPattern]]:
-    """By weight; of equals the first two, then one from the end, one from the beginning, and so on."""
+    """The clues by weight; among equals, the first two, then alternately from the end and the beginning."""
     heavy = max((clue.weight for _, _, clue in telling), default=0)
     for weight in sorted({clue.weight for _, _, clue in telling}, reverse=True):
         if weight <= WORD and heavy >= FAILURE:
@@ -164,7 +164,7 @@ def _in_turn(telling: Sequence[tuple[int, int, LogPattern]]) -> Iterator[tuple[i
 
 
 def _around(clue: LogPattern, share: float) -> Iterator[int]:
-    """The distances of its context, the nearest first."""
+    """The distances of context lines, the nearest first."""
     before, after = round(clue.before * share), round(clue.after * share)
     for distance in range(1, max(before, after) + 1):
         if distance <= after:
@@ -174,7 +174,7 @@ def _around(clue: LogPattern, share: float) -> Iterator[int]:
 
 
 def _squeezed(row: OutputLine, room: int, cost: Cost) -> OutputLine | None:
-    """The beginning of a row that fits; None when not one character does."""
+    """The beginning of a row that fits; None if not a single character does."""
     low, high = 0, len(row.text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -212,14 +212,14 @@ _FIRST, _LAST = 6, 2
 
 
 class Shape(Struct):
-    """Lines that differ in their numbers only."""
+    """Lines that differ only in their numbers."""
 
     count: int = 0
     first: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
 
     def add(self, number: int) -> None:
-        """One more, later than the others."""
+        """Add a later line."""
         self.count += 1
         if len(self.first) < _FIRST:
             self.first.append(number)
@@ -228,12 +228,12 @@ class Shape(Struct):
 
     @property
     def numbers(self) -> Sequence[int]:
-        """Of those that are kept, in order."""
+        """The kept line numbers, in order."""
         return [*self.first, *self.last]
 
 
 def shapes(lines: Iterable[tuple[int, bytes]], most: int) -> list[Shape]:
-    """Lines by their shapes: the first `most` shapes, and as many of the last new ones."""
+    """Group lines by shape: the first `most` shapes, and as many of the latest new ones."""
     first: dict[bytes, Shape] = {}
     later: OrderedDict[bytes, Shape] = OrderedDict()
     for number, line in lines:
@@ -252,7 +252,7 @@ def shapes(lines: Iterable[tuple[int, bytes]], most: int) -> list[Shape]:
 
 
 def lines_with(data: Bytes, pattern: str, deadline: Deadline) -> Iterator[tuple[int, bytes]]:
-    """Number, from 1, and beginning of each line in which a pattern of RE2 is found.
+    """The number, from 1, and the beginning of each line that an RE2 pattern matches.
 
     Colours and what was redrawn are taken out before: messages stand between them.
 
@@ -287,7 +287,7 @@ def _last_drawn(block: bytes) -> bytes:
 
 
 def _blocks(data: Bytes, deadline: Deadline) -> Iterator[bytes]:
-    """Pieces that end with a line, but for lines that are longer than a block."""
+    """Blocks that end at a line end, except in lines longer than a block."""
     at, left = 0, b""
     while at < data.size:
         deadline.check()
@@ -306,7 +306,7 @@ def _blocks(data: Bytes, deadline: Deadline) -> Iterator[bytes]:
 
 
 def holds(line: bytes, pattern: str) -> bool:
-    """Whether a pattern of RE2 is found in a line."""
+    """Whether an RE2 pattern matches in a line."""
     return _compiled(pattern).search(line) is not None
 
 
@@ -351,7 +351,7 @@ _MOST_UP = 200
 
 
 def plain(line: str) -> str:
-    """One line, without its line feed, as it finally looked."""
+    """A line as it finally looked, without its line feed."""
     if not _CONTROL.search(line):
         return line
     line = _redrawn(line) if "\r" in line else _ESCAPE.sub("", line)
@@ -361,7 +361,7 @@ def plain(line: str) -> str:
 
 
 def folded(rows: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Consecutive numbered lines as they finally looked, without those that a later one was drawn over."""
+    """Consecutive lines as they finally looked, without those that were redrawn later."""
     folded_rows: list[tuple[int, str]] = []
     for number, line in rows:
         up = _lines_up(line)
@@ -379,7 +379,7 @@ def _lines_up(line: str) -> int:
 
 
 def _redrawn(line: str) -> str:
-    """Each part behind a carriage return is written over the one before."""
+    """The line after each carriage return has overwritten what was before it."""
     drawn = ""
     for part in line.split("\r"):
         erased = _ERASE.search(part) is not None

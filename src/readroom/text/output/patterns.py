@@ -41,7 +41,7 @@ class LogPattern(Struct, frozen=True):
 
 
 class LogRule(Struct, frozen=True):
-    """Lines that a pattern is found in; without a clue they tell nothing."""
+    """Lines that match a pattern, and their clue; without a clue they tell nothing."""
 
     about: str
     pattern: str
@@ -251,7 +251,7 @@ WEAK = f"(?i){_WORDS}"
 
 
 def clue(line: str) -> LogPattern | None:
-    """What a cleaned line tells; None when it is like any other."""
+    """What a cleaned line tells; None if nothing."""
     for pattern, meaning in _COMPILED:
         if pattern.search(line):
             return meaning
