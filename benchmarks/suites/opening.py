@@ -15,8 +15,8 @@ from typing import Any
 
 from benchmarks import corpora
 from benchmarks.measure import Record
-from readroom.formats.containers.names import normal
-from readroom.formats.data.values import cell
+from readroom.formats.containers.members import normal_name
+from readroom.formats.data import cell
 from readroom.limits.documents import CELL_CHARS
 from readroom.values import Reply
 from readroom.workspace import Workspace
@@ -89,13 +89,13 @@ def _reference(path: Path) -> dict[str, Callable[[], bytes]]:
     if zipfile.is_zipfile(path):
         zipped = zipfile.ZipFile(path)
         for info in zipped.infolist():
-            name = normal(info.filename)
+            name = normal_name(info.filename)
             if name and not info.is_dir() and (info.external_attr >> 16 & 0o170000) in (0, 0o100000):
                 found[name] = lambda info=info: zipped.read(info)  # type: ignore[misc]
         return found
     tarred = tarfile.open(path)  # noqa: SIM115  its members are read later
     for member in tarred.getmembers():
-        name = normal(member.name)
+        name = normal_name(member.name)
         if name and member.isreg():
             found[name] = lambda member=member: tarred.extractfile(member).read()  # type: ignore[misc, union-attr]
     return found

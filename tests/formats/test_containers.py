@@ -20,8 +20,7 @@ from readroom.deadline import Deadline
 from readroom.errors import TimedOut
 from readroom.formats import containers
 from readroom.formats.containers import open_container
-from readroom.formats.containers.members import BadContainer, Container, Member
-from readroom.formats.containers.names import led_to, normal
+from readroom.formats.containers.members import BadContainer, Container, Member, normal_name, resolved_link
 from readroom.limits.documents import CONTAINER_FOLDERS, CONTAINER_MEMBERS
 from tests.depth import depth, half
 from tests.hostile import containers as hostile
@@ -80,7 +79,7 @@ def test_a_zip_has_the_members_that_the_standard_library_finds(tree: dict[str, b
     data = hostile.zipped(tree, method)
     found = opened(data)
     with zipfile.ZipFile(io.BytesIO(data)) as oracle:
-        expected = {normal(info.filename): oracle.read(info) for info in oracle.infolist()}
+        expected = {normal_name(info.filename): oracle.read(info) for info in oracle.infolist()}
     readable = {name: member for name, member in found.members.items() if not member.problem}
     for name, member in readable.items():
         assert content(found, name) == expected[name]
@@ -102,7 +101,7 @@ def test_a_tar_has_the_members_that_the_standard_library_finds(tree: dict[str, b
         for info in oracle.getmembers():
             file = oracle.extractfile(info)
             assert file is not None
-            expected[normal(info.name)] = (file.read(), int(info.mtime), info.mode)
+            expected[normal_name(info.name)] = (file.read(), int(info.mtime), info.mode)
     for name, member in found.members.items():
         assert (content(found, name), member.mtime_ns // 10**9, member.mode) == expected[name]
     if not found.notes and not found.left_out_count:
@@ -139,11 +138,11 @@ def test_damage_anywhere_is_said_and_never_a_crash(form: str, at: int, damage: b
 @settings(max_examples=depth(300))
 @given(st.text(max_size=40))
 def test_names_stay_inside(name: str) -> None:
-    found = normal(name)
+    found = normal_name(name)
     if found:
         assert not found.startswith("/")
         assert not {"..", ".", ""} & set(found.split("/"))
-        assert normal(found) == found
+        assert normal_name(found) == found
 
 
 def test_what_leads_out_is_left_out_and_named() -> None:
@@ -219,8 +218,8 @@ def test_links_are_links() -> None:
         found = opened(data)
         link = found.members["good"]
         assert (link.kind, found.reader.target(link)) == ("link", "a/b.txt")
-        assert led_to("good", "a/b.txt") == "a/b.txt"
-        assert led_to("x/out", "../../etc/passwd") is None
+        assert resolved_link("good", "a/b.txt") == "a/b.txt"
+        assert resolved_link("x/out", "../../etc/passwd") is None
     hard = found.members["hard-good"]
     assert (hard.target, hard.is_hard) == ("a/b.txt", True)
     assert (found.members["tty"].kind, found.members["pipe"].kind) == ("other", "other")

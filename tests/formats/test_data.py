@@ -18,15 +18,7 @@ from hypothesis import strategies as st
 
 from readroom import Workspace
 from readroom.formats.data import Column as DataColumn
-from readroom.formats.data import (
-    Database,
-    columnar,
-    delimited,
-    json_lines,
-    picked_columns,
-    sqlite,
-)
-from readroom.formats.data.values import aligned, cell
+from readroom.formats.data import Database, aligned, cell, columnar, picked_columns, sqlite, texts
 from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
 from readroom.limits.documents import (
@@ -388,11 +380,11 @@ def test_what_is_not_read_is_named() -> None:
 
 
 def test_a_csv_that_says_what_parts_its_fields_is_believed() -> None:
-    found = delimited.open_document(io.BytesIO(b"sep=;\r\na;b,c\r\n1;2,5\r\n"))
+    found = texts.open_delimited(io.BytesIO(b"sep=;\r\na;b,c\r\n1;2,5\r\n"))
     part = found.part(1)
     assert list(part.lines)[-1].split() == ["1", "|", "2,5"]
     assert part.total_rows == 1
-    plain = delimited.open_document(io.BytesIO(b"sep=x,b\n1,2\n"))
+    plain = texts.open_delimited(io.BytesIO(b"sep=x,b\n1,2\n"))
     assert plain.part(1).total_rows == 1
 
 
@@ -406,7 +398,7 @@ def test_a_csv_that_says_what_parts_its_fields_is_believed() -> None:
 )
 def test_a_quote_that_is_never_closed_is_named(data: bytes, line: int) -> None:
     """All behind it is one field: what is shown of that looks like a table with fewer rows."""
-    found = delimited.open_document(io.BytesIO(data))
+    found = texts.open_delimited(io.BytesIO(data))
     said = [note for note in found.part(1, Area(1, 1)).notes if "never closed" in note]
     assert [f"begins in line {line} " in note for note in said] == [True]
     assert said[0] in found.part(SCHEMA).lines[-1]
@@ -415,19 +407,19 @@ def test_a_quote_that_is_never_closed_is_named(data: bytes, line: int) -> None:
 def test_a_quote_that_is_not_closed_for_long_is_named() -> None:
     data = b'a,b\n1,2\n3,"' + b"x,y\n" * (FIELD_CHARS // 4 + 1)
     with pytest.raises(Unreadable, match="row that begins in line 3 is not closed within"):
-        delimited.open_document(io.BytesIO(data))
+        texts.open_delimited(io.BytesIO(data))
 
 
 @pytest.mark.parametrize("data", [b'a,b\n1,"x\ny"\n', b'a,b\n1,"x"', b'a,b\n1,5" long\n', b'a,b\n1,"x"y\n'])
 def test_quotes_that_are_closed_or_none_are_not(data: bytes) -> None:
-    found = delimited.open_document(io.BytesIO(data))
+    found = texts.open_delimited(io.BytesIO(data))
     assert not any("never closed" in note for note in found.part(1, Area(1, 9)).notes)
 
 
 def test_fields_beyond_the_columns_are_counted() -> None:
     """Columns are those of the first rows; what a later row has more is not dropped without a word."""
     lines = ["a,b", *["1,2"] * SAMPLE_ROWS, "3,4,5", "6,7"]
-    found = delimited.open_document(io.BytesIO("\n".join(lines).encode()))
+    found = texts.open_delimited(io.BytesIO("\n".join(lines).encode()))
     assert not any("more fields" in note for note in found.part(1, Area(1, 10)).notes)
     notes = found.part(1, Area(SAMPLE_ROWS, None)).notes
     assert any(note.startswith("1 row has more fields than there are columns") for note in notes)
@@ -435,14 +427,14 @@ def test_fields_beyond_the_columns_are_counted() -> None:
 
 def test_lines_that_are_no_objects_behind_the_first_ones_are_named() -> None:
     lines = ['{"a": 1, "b": 2}'] * SAMPLE_ROWS + ["[1, 2]", "no json"]
-    part = json_lines.open_document(io.BytesIO("\n".join(lines).encode())).part(1, Area(SAMPLE_ROWS, None))
+    part = texts.open_json_lines(io.BytesIO("\n".join(lines).encode())).part(1, Area(SAMPLE_ROWS, None))
     assert f"No object, shown in the last column: line {SAMPLE_ROWS + 1}." in part.notes
     assert f"Not JSON, shown as text: line {SAMPLE_ROWS + 2}." in part.notes
 
 
 def test_csv_has_columns_types_and_rows() -> None:
     data = b'id;name;since\n1;"Ann;\nA";2026-01-01\n2;Bob;2026-02-01\n'
-    found = delimited.open_document(io.BytesIO(data))
+    found = texts.open_delimited(io.BytesIO(data))
     assert found.part(SCHEMA).lines == [
         "table (2 rows)",
         "  id integer",
@@ -451,9 +443,9 @@ def test_csv_has_columns_types_and_rows() -> None:
         "  fields separated by semicolon; the first row names the columns; types are those of the first rows",
     ]
     assert _rows(found.part(1, Area(1, 9))) == [["1", "Ann;\\nA", "2026-01-01"], ["2", "Bob", "2026-02-01"]]
-    plain = delimited.open_document(io.BytesIO(b"1,2\n3,4\n"))
+    plain = texts.open_delimited(io.BytesIO(b"1,2\n3,4\n"))
     assert (plain.part(1, Area(1, 9)).header, plain.part(1).total_rows) == ("column 1 | column 2", 2)
-    utf16 = delimited.open_document(io.BytesIO("a\tb\nä\t1\n".encode("utf-16")))
+    utf16 = texts.open_delimited(io.BytesIO("a\tb\nä\t1\n".encode("utf-16")))
     assert _rows(utf16.part(1, Area(1, 9))) == [["ä", "1"]]
 
 
@@ -470,7 +462,7 @@ def test_csv_has_columns_types_and_rows() -> None:
     ],
 )
 def test_a_header_may_name_all_columns_but_the_first_or_the_last(text: str, header: str, rows: int) -> None:
-    found = delimited.open_document(io.BytesIO(text.encode()))
+    found = texts.open_delimited(io.BytesIO(text.encode()))
     part = found.part(1, Area(1, 9))
     assert (" | ".join(name.strip() for name in str(part.header).split("|")), part.total_rows) == (
         header,
@@ -500,7 +492,7 @@ def test_every_row_of_a_csv_is_shown_once(rows: list[list[str]]) -> None:
     out = io.StringIO()
     writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
     writer.writerows([["first column", "second column"], *rows])
-    found = delimited.open_document(io.BytesIO(out.getvalue().encode()))
+    found = texts.open_delimited(io.BytesIO(out.getvalue().encode()))
     shown = [line for at in range(1, len(rows) + 1) for line in found.part(1, Area(at, at)).lines]
     assert len(shown) == len(rows)
     assert found.part(1, Area(1, 1)).total_rows == len(rows)
@@ -512,7 +504,7 @@ def test_every_row_of_a_csv_is_shown_once(rows: list[list[str]]) -> None:
 def test_json_lines_have_the_keys_of_the_first_lines_as_columns() -> None:
     lines = [{"a": 1, "b": {"c": [1]}}, {"a": 2.5}, "", {"a": 3, "z": "new"}]
     data = "\n".join(json.dumps(line) if line else "" for line in lines) + "\nnot json\n"
-    found = json_lines.open_document(io.BytesIO(data.encode()))
+    found = texts.open_json_lines(io.BytesIO(data.encode()))
     schema = found.part(SCHEMA).lines
     assert schema[1:3] == ["  a number", "  b object in 1 of the first 3"]
     part = found.part(1, Area(1, 10))
@@ -523,7 +515,7 @@ def test_json_lines_have_the_keys_of_the_first_lines_as_columns() -> None:
 
 def test_a_million_columns_are_bounded_and_said() -> None:
     header = ",".join(f"c{n}" for n in range(100_000))
-    found = delimited.open_document(io.BytesIO(f"{header}\n{'1,' * 99_999}1\n".encode()))
+    found = texts.open_delimited(io.BytesIO(f"{header}\n{'1,' * 99_999}1\n".encode()))
     part = found.part(1, Area(1, 1))
     assert len(part.lines[0]) < 2_000
     assert '99,970 more columns: pages="1!31-60" goes on.' in part.notes
@@ -533,7 +525,7 @@ def test_a_million_columns_are_bounded_and_said() -> None:
 
 def test_a_text_table_without_an_end_of_line_is_bounded() -> None:
     with pytest.raises(Unreadable, match="characters"):
-        json_lines.open_document(io.BytesIO(b'{"a": "' + b"x" * 5_000_000))
+        texts.open_json_lines(io.BytesIO(b'{"a": "' + b"x" * 5_000_000))
 
 
 @given(st.lists(st.lists(st.text(max_size=50), min_size=3, max_size=3), max_size=5))

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from readroom.deadline import Deadline
 from readroom.engine.archives.store import Held
 from readroom.formats.containers import open_container
-from readroom.formats.containers.members import BadContainer, Container
-from readroom.formats.containers.names import normal
+from readroom.formats.containers.members import BadContainer, Container, normal_name
 from readroom.limits.documents import CONTAINER_SKIPPED_BYTES
 from tests.depth import depth
 from tests.hostile import sevens
@@ -43,7 +42,7 @@ def test_every_member_is_what_was_packed_in_any_order(
     tree: Mapping[str, bytes], method: str, backwards: bool
 ) -> None:
     found = _opened(sevens.sevened(tree, method))
-    names = {inner: name for name in tree if (inner := normal(name) or "") in found.members}
+    names = {inner: name for name in tree if (inner := normal_name(name) or "") in found.members}
     for inner in reversed(names) if backwards else names:
         if not found.members[inner].problem:  # it is the only one of its name
             assert _content(found, inner) == tree[names[inner]]

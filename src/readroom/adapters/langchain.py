@@ -69,11 +69,7 @@ def _result(reply: Reply) -> tuple[Content, dict[str, Any]]:
     if not reply.images:
         return reply.text, reply.facts
     images: list[str | dict[str, Any]] = [
-        {
-            "type": "image",
-            "base64": b64encode(image.data).decode("ascii"),
-            "mime_type": image.media_type,
-        }
+        {"type": "image", "base64": b64encode(image.data).decode("ascii"), "mime_type": image.media_type}
         for image in reply.images
     ]
     return [{"type": "text", "text": reply.text}, *images], reply.facts

@@ -95,8 +95,7 @@ Host: TypeAlias = Annotated[
     ),
 ]
 Origin: TypeAlias = Annotated[
-    str,
-    Meta(pattern=rf"\A({ORIGIN.pattern})\Z", title="{} is not an origin", description=ORIGIN_ADVICE),
+    str, Meta(pattern=rf"\A({ORIGIN.pattern})\Z", title="{} is not an origin", description=ORIGIN_ADVICE)
 ]
 ServedPath: TypeAlias = Annotated[
     str, Meta(pattern=r"\A[^\0]+\Z", title="must be a path", description='Write it as "/a/folder".')

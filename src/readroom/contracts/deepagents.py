@@ -288,9 +288,7 @@ DEEPAGENTS = Contract(
             "edit",
             BackendReplace,
             lambda given: EditRequest(
-                path_of(given.path),
-                None,
-                (Edit(given.old_string, given.new_string, given.replace_all),),
+                path_of(given.path), None, (Edit(given.old_string, given.new_string, given.replace_all),)
             ),
             read_only=False,
         ),

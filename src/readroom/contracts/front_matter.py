@@ -16,11 +16,7 @@ from msgspec.structs import replace
 
 from readroom.errors import BadConfig
 from readroom.limits import NUMBER_MOST
-from readroom.limits.contracts import (
-    FRONT_MATTER_BYTES,
-    FRONT_MATTER_DEPTH,
-    FRONT_MATTER_NODES,
-)
+from readroom.limits.contracts import FRONT_MATTER_BYTES, FRONT_MATTER_DEPTH, FRONT_MATTER_NODES
 from readroom.policy.rules.gitignore import UnusablePattern, patterns
 
 _NAME = "read"

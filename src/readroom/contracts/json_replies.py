@@ -21,16 +21,7 @@ from readroom.contracts.native import render as native_render
 from readroom.contracts.native.facts import OwnCall
 from readroom.errors import ReadroomError
 from readroom.text.select import byte_size
-from readroom.values import (
-    Cap,
-    Cut,
-    Fact,
-    Image,
-    Omission,
-    ReadRequest,
-    ReadResult,
-    Reply,
-)
+from readroom.values import Cap, Cut, Fact, Image, Omission, ReadRequest, ReadResult, Reply
 
 NOTES = "notes"
 """The field in which an object carries sentences about the call itself."""

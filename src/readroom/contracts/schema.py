@@ -132,11 +132,7 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
     It does not forbid other names: clients that check it say only that, and `parse` says which there are.
     """
     required = [name for name, field in _fields(arguments).items() if field.required]
-    return {
-        "type": "object",
-        "properties": properties(arguments),
-        "required": required,
-    }
+    return {"type": "object", "properties": properties(arguments), "required": required}
 
 
 def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
@@ -351,12 +347,7 @@ def _quoted(schema: Mapping[str, Any]) -> str:
     return ", ".join(repr(value) for value in schema["enum"])
 
 
-_BOUNDS = (
-    ("minimum", ">="),
-    ("exclusiveMinimum", ">"),
-    ("maximum", "<="),
-    ("exclusiveMaximum", "<"),
-)
+_BOUNDS = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
 
 
 def _same_type(schema: Mapping[str, Any], value: object) -> bool:

@@ -1,7 +1,7 @@
-"""What files are: kinds by name and bytes, and images.
+"""What files are: their kinds by name and bytes, and readers of every format.
 
-Knows: kinds of files by name and first bytes, what compressed bytes expand to, and images.
-Does not know: stores and policies: it is handed bytes, or something to read them from.
+Knows: kinds of files, compressed files, archives, tables, documents and images.
+Does not know: stores and policies: it is given bytes, or something to read them from.
 May be touched: freely, within the bounds of `limits`: every byte may come from an attacker.
 """
 

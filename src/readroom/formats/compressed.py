@@ -1,9 +1,8 @@
-"""Compressed text as it was before: gzip, Zstandard, xz and bzip2, told by their first bytes.
+"""Compressed files as their content: gzip, Zstandard, xz and bzip2, recognised by their first bytes.
 
-Data come in small pieces and go out in pieces of bounded size, whatever they hold.
-A file may be several compressed ones after each other, as logs are that were
-appended to, and may be filled up with zeros.  What a decoder remembers of the past
-is bounded as well: formats let a file ask for gigabytes.
+Data comes in and goes out in pieces of bounded size. A file may be several compressed files in a row, as logs
+that were appended to are, and may be padded with zeros. The memory of decoders is bounded, too: formats let a
+file ask for gigabytes.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MAGIC_BYTES = 10
 SUFFIXES: Mapping[Compression, tuple[str, ...]] = MappingProxyType(
     {"gzip": (".gz",), "zstd": (".zst", ".zstd"), "xz": (".xz",), "bzip2": (".bz2",)}
 )
-"""What a compressed file is called beside its plain name; bytes decide, not names."""
+"""Suffixes of compressed files; bytes decide what a file is, not names."""
 
 MAGIC = (
     rb"(?s)\A(?:\x1f\x8b\x08|\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18|\xfd7zXZ\x00"
@@ -53,7 +52,7 @@ _ZEROS = re.compile(rb"\0*")
 
 
 def by_magic(head: bytes) -> Compression | None:
-    """What a file with these first bytes is compressed with; None when it is not."""
+    """The compression of a file with these first bytes; None if it is not compressed."""
     if head.startswith(b"\x1f\x8b\x08"):
         return "gzip"
     if head.startswith(b"\x28\xb5\x2f\xfd") or (head[1:4] == _SKIPPABLE and head[0] & 0xF0 == 0x50):
@@ -111,7 +110,7 @@ class Expander:
         self._held = b""
 
     def expand(self, data: bytes) -> Iterator[bytes]:
-        """What the next bytes of the file stand for, in pieces of at most a block.
+        """The content of the next bytes of the file, in pieces of at most a block.
 
         Raises:
             Broken: They stand for nothing.
@@ -146,12 +145,12 @@ class Expander:
                 return
 
     def _behind_filling(self, data: bytes, at: int) -> int:
-        """Where the next stream begins: zeros may stand before all but the first."""
+        """Where the next stream begins: there may be zeros before all but the first."""
         zeros = _ZEROS.match(data, at)
         return zeros.end() if zeros is not None and self._begun else at
 
     def finish(self) -> Iterator[bytes]:
-        """The rest, when there is no more data. Raises Broken when data are missing."""
+        """The rest, at the end of the data. Raises Broken if data is missing."""
         left, self._held = self._held, b""
         if self._decoder is None and left:
             # Too short for the look at its first bytes; the decoder says whether it is anything.
@@ -197,7 +196,7 @@ class _Gzip:
 
 
 def inflated(packed: Iterable[bytes]) -> Iterator[bytes]:
-    """What one raw DEFLATE stream stands for, in pieces of at most a block; bytes behind its end are left.
+    """The content of a raw DEFLATE stream, in pieces of at most a block; bytes after its end are ignored.
 
     Raises:
         zlib.error: They stand for nothing.

@@ -1,4 +1,4 @@
-"""Which files are archives, by their names, and which hold tables, by first bytes or a text's name."""
+"""Which files are archives, by name, and which hold tables, by first bytes or the name of a text."""
 
 from __future__ import annotations
 

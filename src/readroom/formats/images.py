@@ -1,9 +1,8 @@
 """Images for a model: checked, turned upright, shrunk, and small enough to send.
 
-An image that is right as it is leaves byte for byte.  Any other is decoded within
-a fixed memory, shrunk and encoded again: JPEG as JPEG, the others as
-PNG, or as JPEG where a PNG would be too large to send.  Of an animation that has
-to be shrunk, the first frame is shown.  Imports Pillow: import it where there is
+An image that is fine as it is stays byte for byte the same. Any other is decoded within bounded memory,
+shrunk and encoded again: JPEG as JPEG, others as PNG, or as JPEG if a PNG would be too large to send. If an
+animation has to be shrunk, its first frame is shown. This module imports Pillow: import it only when there is
 an image.
 """
 
@@ -39,7 +38,7 @@ from readroom.values import Image
 # -----------------------------------------------------------------------------
 # Image data to pixels within a fixed memory, by the decoder its magic bytes name.
 #
-# What a decoder needs is reckoned from the header before it allocates: JPEG is
+# The memory of a decoder is worked out from the header before it allocates: JPEG is
 # decoded at the fraction of its size that suffices, the rest whole or not at all.
 # -----------------------------------------------------------------------------
 
@@ -79,7 +78,7 @@ ORIENTATION = 0x0112
 
 
 class TooLarge(Exception):
-    """The image is what it says, and more than is decoded; the message continues "it cannot be shown: "."""
+    """The image is too large to decode; the message continues "it cannot be shown: "."""
 
 
 def open_image(data: bytes, media_type: str) -> ImageFile:
@@ -289,7 +288,7 @@ def on_white(picture: Picture) -> Picture:
 
 
 # -----------------------------------------------------------------------------
-# From data to what is sent.
+# From data to the image that is sent.
 # -----------------------------------------------------------------------------
 
 _SMALLER = (

@@ -1,8 +1,7 @@
-"""What a file is: one table of names with their default windows, and what magic bytes say.
+"""The kind of a file: a table of names with their default windows, and what magic bytes say.
 
-Bytes decide between text, image and binary; the name never does.  A picture
-named `.txt` is an image, text named `.png` is text.  Among texts the name decides
-the kind, and with it how many lines are shown and from where.
+Bytes decide between text, image and binary, the name never does: a picture named `.txt` is an image. Among
+texts the name decides the kind, and with it how many lines are shown and from where.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from readroom.values import Kind
 
 
 class DefaultWindow(Struct, frozen=True):
-    """What is shown of a kind when the caller does not say."""
+    """The window of a kind if the caller does not name one."""
 
     lines: int
     tail: bool = False
@@ -59,7 +58,7 @@ SOURCE_SUFFIXES = frozenset(
     zig zsh
     """.split()  # noqa: SIM905  a list literal of this length reads worse
 )
-"""Endings of program text and of what is compiled, rendered or queried, lower case."""
+"""Suffixes of source code, in lower case."""
 
 SOURCE_NAMES = frozenset(
     """
@@ -128,7 +127,7 @@ def kind_by_name(path: str) -> Kind:
 
 
 def kind_among(endings: Sequence[tuple[str, str]], path: str, kind: Kind) -> Kind:
-    """The kind of a file by a contract's own endings of names; `kind` is what it is natively."""
+    """The kind of a file by a contract's own suffixes; `kind` is the native one."""
     if not endings or kind in (Kind.IMAGE, Kind.BINARY):
         return kind
     name = path.rpartition("/")[2].lower()
@@ -139,7 +138,7 @@ def kind_among(endings: Sequence[tuple[str, str]], path: str, kind: Kind) -> Kin
 
 
 def default_lines(kind: Kind) -> int:
-    """Lines shown of a kind when no limit is given."""
+    """Lines shown of a kind without a limit."""
     return WINDOWS[kind].lines
 
 
@@ -193,7 +192,7 @@ _PIECE = re.compile(r"\.(?:z\d\d|r\d\d|\d{3}|part\d+\.rar)\Z", re.IGNORECASE)
 
 
 def media_type(path: str, head: bytes) -> MediaType:
-    """What a binary file is, by its first bytes; what begins as nothing else may have the name of a piece."""
+    """The kind of a binary file by its first bytes, or by its name if it may be a piece of a divided file."""
     media = sniff(head)
     if _PIECE.search(path) or (media is None and suffix(path) == "zip"):
         return MediaType("application/octet-stream" if media is None else media.name, Family.PIECE)
@@ -219,7 +218,7 @@ BIFF = (b"\x09\0\4\0", b"\x09\2\6\0", b"\x09\4\6\0", b"\x09\x08\x08\0", b"\x09\x
 _ZIP = b"PK\3\4"
 _ZIP_HEADER = 30
 _FOLLOWS = 0x8
-"""The flag of a member whose length stands behind it."""
+"""The flag of a member whose length comes after it."""
 
 
 def zip_names(head: bytes) -> list[bytes]:
@@ -261,11 +260,7 @@ _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """Office before 2007, and everything since that is encrypted."""
 
 _OOXML = b"[Content_Types].xml"
-_BY_MEMBER = (
-    (b"word/", "docx"),
-    (b"xl/", "xlsx"),
-    (b"ppt/", "pptx"),
-)
+_BY_MEMBER = ((b"word/", "docx"), (b"xl/", "xlsx"), (b"ppt/", "pptx"))
 _MAIN = (b"word/document.", b"xl/workbook.", b"ppt/presentation.")
 _BY_MIMETYPE = (
     (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "ods"),
@@ -389,14 +384,14 @@ def recognise(path: str, head: bytes) -> Recognised | None:
     if _OLD.get(ending) == "xls" and head.startswith(BIFF):
         return Recognised("xls")
     if head.startswith(_OLE) and ending in (*_OLD, "rtf"):
-        return Recognised(_OLD.get(ending, "doc"))  # others are told by their streams, once they are opened
+        return Recognised(_OLD.get(ending, "doc"))  # their streams tell, once the file is opened
     if ending == "pdf" and PDF_MARK in head[:_PDF_WITHIN]:
         return Recognised("pdf")
     return None
 
 
 def searched_as(path: str, head: bytes) -> str | None:
-    """The format in which a search of documents looks into a file; None for what is no document to it."""
+    """The format in which a search of documents reads a file; None if it does not."""
     recognised = recognise(path, head)
     return None if recognised is None or recognised.only_asked else recognised.format
 

@@ -1,4 +1,4 @@
-"""The magic bytes of binary files, and what can be done about each family of them."""
+"""Magic bytes of binary files, and advice for each family of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from readroom.text.encodings.detect import CONTROLS
 
 
 class Family(StrEnum):
-    """Sorts of binary content, by what a reader can do about them."""
+    """Families of binary files, by what a reader can do about them."""
 
     PICTURE = "picture"
     DOCUMENT = "document"
@@ -52,7 +52,7 @@ ADVICE: Mapping[Family, str] = MappingProxyType(
 
 
 class MediaType(Struct, frozen=True):
-    """What magic bytes stand for. `weak` ones may begin a text by chance: letters."""
+    """A kind of file with magic bytes. `weak` ones are letters, with which a text may begin by chance."""
 
     name: str
     family: Family
@@ -228,7 +228,7 @@ MAGIC: tuple[tuple[int, bytes, MediaType], ...] = (
     *_media("font/ttf", Family.FONT, b"\0\1\0\0\0", b"ttcf\0"),
     *_media("application/pdf", Family.DOCUMENT, b"%PDF-"),
 )
-"""Offset, bytes, meaning; the first that fits counts. Types told by bytes in two places: `_sniff_parts`."""
+"""Offset, bytes, kind; the first match counts. `_sniff_parts` has kinds with bytes in two places."""
 
 ZIPS: tuple[tuple[bytes, MediaType], ...] = tuple(
     (mark, MediaType(name, family))
@@ -254,7 +254,7 @@ ZIPS: tuple[tuple[bytes, MediaType], ...] = tuple(
         (b"META-INF/MANIFEST.MF", "application/java-archive", Family.PROGRAM),
     )
 )
-"""What a ZIP holds, by how the name of a member near its start begins."""
+"""What a ZIP holds, by the beginning of the name of an early member."""
 
 RIFFS: Mapping[bytes, MediaType] = MappingProxyType(
     {

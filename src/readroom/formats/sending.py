@@ -1,4 +1,4 @@
-"""An image ready to be sent, where the package that decodes images is installed."""
+"""An image ready to send, or a refusal that says how to install Pillow."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from email.message import EmailMessage
 import pytest
 
 from readroom.formats.documents import Document, Unit, Unreadable
-from readroom.formats.documents.mail import eml, msg, outlook, tnef
+from readroom.formats.documents.mail import eml, outlook, tnef
 from readroom.limits.documents import MAIL_BYTES
 from tests.engine.documents.making import pdf, png
 from tests.formats.documents import compounds
@@ -146,7 +146,7 @@ def test_an_item_of_outlook_is_laid_out_as_a_message() -> None:
         },
         p0037="subject", p1000="body\r\n", p0C1A="Ann", p0C1F="ann@x.test",
     )  # fmt: skip
-    document = msg.open_document(io.BytesIO(data))
+    document = outlook.open_document(io.BytesIO(data))
     assert document.titles == ["subject", "a.csv", "inner"]
     assert document.part(1).lines[:4] == ["From: Ann <ann@x.test>", "Subject: subject", "", "body"]
     assert document.part(2).lines == ["x,y", "1,2"]
@@ -164,7 +164,7 @@ def test_an_item_of_outlook_is_laid_out_as_a_message() -> None:
 def test_headers_of_bare_addresses_have_the_names_that_outlook_knows(sent: str, shown: str) -> None:
     headers = f"From: {sent}\r\nX-Other: 1\r\n\r\n"
     data = compounds.message({}, p007D=headers, p0C1A="Ann Ä.", p0C1F="ann@x.test", p1000="body")
-    assert msg.open_document(io.BytesIO(data)).part(1).lines[0] == f"From: {shown}"
+    assert outlook.open_document(io.BytesIO(data)).part(1).lines[0] == f"From: {shown}"
 
 
 def test_texts_of_old_items_are_in_the_encoding_that_the_message_names() -> None:
@@ -172,7 +172,7 @@ def test_texts_of_old_items_are_in_the_encoding_that_the_message_names() -> None
     data = compounds.message(
         {"__properties_version1.0": bytes(32) + page, "__substg1.0_1000001E": "Привет, мир".encode("cp1251")}
     )
-    assert msg.open_document(io.BytesIO(data)).part(1).lines[-1] == "Привет, мир"
+    assert outlook.open_document(io.BytesIO(data)).part(1).lines[-1] == "Привет, мир"
 
 
 def _packed() -> bytes:
@@ -240,7 +240,7 @@ def test_a_message_that_is_only_rtf_shows_its_text() -> None:
     )
     assert outlook.unpacked(packed) == b"{\\rtf1\\ansi\\ansicpg1252\\pard hello world}\r\n"
     data = compounds.message({"__substg1.0_10090102": packed}, p0037="x")
-    assert msg.open_document(io.BytesIO(data)).part(1).lines[-1] == "hello world"
+    assert outlook.open_document(io.BytesIO(data)).part(1).lines[-1] == "hello world"
 
 
 @pytest.mark.parametrize(

@@ -188,10 +188,7 @@ class Form:
         body = text if self._chat else encoded({"success": False, "error": text})
 
         def facts() -> Fields:
-            return {
-                **native_facts.of_error(error, self._calls, text),
-                "status": words.lines_status(error),
-            }
+            return {**native_facts.of_error(error, self._calls, text), "status": words.lines_status(error)}
 
         return replace(native_render.reply(body, facts), is_error=True)
 

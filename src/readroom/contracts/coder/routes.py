@@ -18,14 +18,7 @@ from msgspec.structs import replace
 
 from readroom.contracts.base import Tool, Wording
 from readroom.contracts.coder import words
-from readroom.contracts.coder.read import (
-    Bounds,
-    Form,
-    capped,
-    read_request,
-    read_steps,
-    require_absolute,
-)
+from readroom.contracts.coder.read import Bounds, Form, capped, read_request, read_steps, require_absolute
 from readroom.contracts.coder.words import go_quoted, own_calls, present, spelled
 from readroom.contracts.json_replies import NOTES, encoded
 from readroom.contracts.native import facts as native_facts

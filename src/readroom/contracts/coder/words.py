@@ -79,10 +79,7 @@ _READ: _Sentences = {
     errors.NotAFile: "not a file: {name}",
     errors.NotFound: "file does not exist: {name}",
 }
-_OPEN: _Sentences = {
-    errors.NotAFile: "open {name}: not a file",
-    errors.NotFound: "open {name}: {missing}",
-}
+_OPEN: _Sentences = {errors.NotAFile: "open {name}: not a file", errors.NotFound: "open {name}: {missing}"}
 _WRITE: _Sentences = {errors.NotAFile: "open {name}: is a directory"}
 _LIST: _Sentences = {
     errors.NotAbsolute: "path must be absolute: {quoted}",

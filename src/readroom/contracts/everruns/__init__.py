@@ -415,15 +415,7 @@ EVERRUNS = Contract(
         f"Files are below {ROOT}. Find with grep_files or list_directory, then read the part you need with "
         "read_file. edit_file needs the content_hash of the last read."
     ),
-    tools=(
-        READ_FILE,
-        GREP_FILES,
-        LIST_DIRECTORY,
-        EDIT_FILE,
-        WRITE_FILE,
-        STAT_FILE,
-        DELETE_FILE,
-    ),
+    tools=(READ_FILE, GREP_FILES, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE, STAT_FILE, DELETE_FILE),
     reply_bytes=EVERRUNS_REPLY_BYTES,
     measure=replace(everruns_render.MEASURE, output=everruns_command.MEASURE),
     render=_render,

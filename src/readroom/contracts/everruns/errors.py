@@ -49,11 +49,7 @@ _ITEM = re.compile(r"edits\[(\d+)\](?:\.(old_text|new_text))?")
 
 
 def render_error(
-    error: ReadroomError,
-    cap: Cap,
-    *,
-    tool: str = READ,
-    texts: Mapping[str, str] | None = None,
+    error: ReadroomError, cap: Cap, *, tool: str = READ, texts: Mapping[str, str] | None = None
 ) -> Reply:
     """The reply that says what failed; `texts` are those of the call that the words repeat."""
     own, failure = _WORDS.get(error.code), _Failure(error.facts, tool, texts or {})

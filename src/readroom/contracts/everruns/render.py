@@ -93,9 +93,7 @@ def render(result: ReadResult, cap: Cap, limit: int | None = None) -> Reply:
     if result.image is not None:
         fields: dict[str, Fact] = {**_about(result), "media_type": result.image.media_type}
         return json_replies.reply(
-            _in_order(result, fields),
-            partial(native_facts.of_read, result, to_call),
-            images=(result.image,),
+            _in_order(result, fields), partial(native_facts.of_read, result, to_call), images=(result.image,)
         )
     if result.raw is not None:
         return _render_raw(result, result.raw, cap)

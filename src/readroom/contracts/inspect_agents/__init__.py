@@ -319,11 +319,7 @@ class _Variant:
         return Steps(TextUpTo(most), expands=False, links=self.in_store)
 
     def _to_read(self, arguments: ReadFileArguments | Read) -> ReadRequest:
-        options = ReadOptions(
-            line_chars=INSPECT_LINE_CHARS,
-            rests=False,
-            blank_whole=True,
-        )
+        options = ReadOptions(line_chars=INSPECT_LINE_CHARS, rests=False, blank_whole=True)
         return ReadRequest(
             self._path(arguments.file_path),
             offset=arguments.offset + 1,

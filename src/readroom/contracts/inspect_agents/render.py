@@ -10,13 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.contracts import InspectSetup, json_replies
-from readroom.contracts.inspect_agents.calls import (
-    key_meant,
-    key_of_path,
-    key_sendable,
-    path_of,
-    path_of_key,
-)
+from readroom.contracts.inspect_agents.calls import key_meant, key_of_path, key_sendable, path_of, path_of_key
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.errors import (

@@ -62,13 +62,7 @@ _STEPS = Steps(no_documents, expands=False)
 _ALL = 2**53 - 1
 """More lines than any file has."""
 
-_WHOLE = ReadOptions(
-    line_chars=0,
-    header=False,
-    outline_bytes=KILO_OUTLINE_BYTES,
-    flat="window",
-    rests=False,
-)
+_WHOLE = ReadOptions(line_chars=0, header=False, outline_bytes=KILO_OUTLINE_BYTES, flat="window", rests=False)
 _RANGE = replace(_WHOLE, outline_bytes=0)
 _TRUNCATED = replace(_WHOLE, flat="whole")
 

@@ -15,13 +15,7 @@ from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, to_call
 from readroom.contracts.native.facts import named
-from readroom.contracts.native.render import (
-    HASH_DIGITS,
-    body_within,
-    cut_mark,
-    reply,
-    warning_parts,
-)
+from readroom.contracts.native.render import HASH_DIGITS, body_within, cut_mark, reply, warning_parts
 from readroom.contracts.schema import DIGITS, into
 from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.quoting import as_value, quote

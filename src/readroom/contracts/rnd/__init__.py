@@ -342,8 +342,7 @@ def _by_rule(call: RndRequest, error: Denied) -> dict[str, Fact]:
         return _denied(f"{rule} files are restricted")
     if error.facts["source"] == call.command.source:
         return _denied(
-            f"{call.name} is not in the allowed paths",
-            f"Allowed are {', '.join(call.command.allowed_paths)}",
+            f"{call.name} is not in the allowed paths", f"Allowed are {', '.join(call.command.allowed_paths)}"
         )
     return _denied(f"{_last(call.path)} files are restricted")
 

@@ -31,8 +31,7 @@ from readroom.errors import (
     TooLarge,
     store_failure,
 )
-from readroom.formats.containers.members import BadContainer, Container, Member, MemberKind
-from readroom.formats.containers.names import led_to
+from readroom.formats.containers.members import BadContainer, Container, Member, MemberKind, resolved_link
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import (
     CONTAINER_HOPS,
@@ -390,7 +389,7 @@ class MemberStore(Struct, dict=True):
             target = self.origin.container.reader.target(member)
         except BadContainer as error:
             raise BrokenData(path, self.origin.form, member.packed, error.problem) from None
-        led = led_to("" if member.is_hard else link, target)
+        led = resolved_link("" if member.is_hard else link, target)
         if led is None:
             raise OutsideRoot(path, "a link leads out of the archive")
         return f"{led}{inner[len(link) :]}".strip("/")

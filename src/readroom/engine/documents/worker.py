@@ -110,15 +110,17 @@ def main() -> int:
         os.dup2(nothing, place)  # libraries print what they think of a file
     order: Order = json.loads(orders.readline())
     sys.path[:] = order["paths"]
+    name, _, function = order["module"].partition(":")
     try:
-        module = importlib.import_module(order["module"])
+        module = importlib.import_module(name)
     except ModuleNotFoundError as missing:
         _answered(answers, lambda missing=missing: _without(missing.name or ""))
         os._exit(0)
     _confine(order, reopens=getattr(module, "REOPENS", False))
     file = io.BufferedReader(_File(order["file"]), 64 * 1024)
     arguments = (order["argument"],) if order["argument"] else ()
-    document = _answered(answers, lambda: _opened(partial(module.open_document, file, *arguments), order))
+    opener = getattr(module, function or "open_document")
+    document = _answered(answers, lambda: _opened(partial(opener, file, *arguments), order))
     while document is not None and (line := orders.readline()):
         ask: Ask = json.loads(line)
         _answered(answers, lambda ask=ask: _extracted(document, ask, order))

@@ -263,9 +263,7 @@ audit = subcommand(
     ),
     click.Option(["--root"], metavar="DIR", help="A folder whose policy says what is denied today."),
     click.Option(
-        ["--replay"],
-        metavar="ROOT",
-        help="Make the calls again in this folder, and compare what they show.",
+        ["--replay"], metavar="ROOT", help="Make the calls again in this folder, and compare what they show."
     ),
     click.Option(["--commit"], help="Replay in what git has at this commit of the folder."),
     click.Option(["--no-secrets"], is_flag=True, help="Do not look for secrets."),

@@ -73,12 +73,7 @@ budget = click.Group(
     "budget",
     help="Show what servers have spent of their budgets, and start budgets over.",
     commands=[
-        subcommand(
-            "list",
-            _list,
-            json_option("Print one JSON object."),
-            database_option(),
-        ),
+        subcommand("list", _list, json_option("Print one JSON object."), database_option()),
         subcommand(
             "reset",
             _reset,

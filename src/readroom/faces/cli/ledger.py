@@ -88,12 +88,7 @@ def of_totals(shown: Sequence[Total], every: Sequence[Total], by: str) -> str:
     heads = (by, "calls", "failed", "tokens")
     named = as_given if by == "path" else str
     cells = [
-        (
-            _short(named(total.name)) or "-",
-            f"{total.calls:,}",
-            f"{total.failed:,}",
-            f"{total.tokens:,}",
-        )
+        (_short(named(total.name)) or "-", f"{total.calls:,}", f"{total.failed:,}", f"{total.tokens:,}")
         for total in shown
     ]
     tokens = sum(total.tokens for total in every)

@@ -222,12 +222,7 @@ token = click.Group(
         ),
         subcommand("show", _show, folder_argument(help="The current folder.")),
         subcommand("renew", _renew, folder_argument(help="The current folder.")),
-        subcommand(
-            "list",
-            _list,
-            json_option("Print one JSON object."),
-            database_option(),
-        ),
+        subcommand("list", _list, json_option("Print one JSON object."), database_option()),
         subcommand("revoke", _revoke, click.Argument(["identifier"], metavar="ID"), database_option()),
     ],
 )

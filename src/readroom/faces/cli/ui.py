@@ -183,9 +183,7 @@ ui = subcommand(
     click.Argument(["source"], required=False, metavar="[SOURCE]", help="A ledger or an audit."),
     *place_options(),
     click.Option(
-        ["--findings"],
-        metavar="FILE",
-        help="An audit or a record whose findings are shown beside.",
+        ["--findings"], metavar="FILE", help="An audit or a record whose findings are shown beside."
     ),
     port_option(0),
     open_option("look"),

@@ -1,14 +1,12 @@
-"""Archives read in place: which members they have, and the bytes of each, piece by piece.
+"""Archives read in place: their members, and the bytes of each, piece by piece.
 
-What stands in a directory is a claim.  Names that lead out of the archive are left out and
-counted, of two members with one name it is said which is meant or that none is, and what cannot
-be read says why, beside all that can.  A format of its own is one module here and one row in
-`open_container`.
+What a directory says is a claim. Names that lead out of the archive are left out and counted; of two members
+with one name the listing says which one counts, if any; and what cannot be read says why, while the rest can
+be. A new format is a module here and a row in `open_container`.
 
 Knows: ZIP (with .jar and .whl), tar, 7z and ar (with .deb).
-Does not know: paths of a workspace, policy, or where bytes are kept: an archive comes as bytes by
-    range, a member goes out in pieces of bounded size.
-May be touched: with the hostile archives of the tests; what is new gets a builder there.
+Does not know: paths of a workspace, policy, or where bytes are: an archive is read by range.
+May be touched: with the hostile archives of the tests; a new format gets a builder there.
 """
 
 from __future__ import annotations
@@ -79,7 +77,7 @@ def open_container(file: Bytes, check: Callable[[], object]) -> Container | None
 
 
 def _is_old_tar(head: bytes) -> bool:
-    """Whether a header of a tar without a magic number stands here: by its sum."""
+    """Whether this is the header of a tar without a magic number: its checksum tells."""
     if len(head) < HEAD_BYTES or not head[0]:
         return False
     stored = head[148:156].strip(b" \0")

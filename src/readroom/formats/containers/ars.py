@@ -1,7 +1,7 @@
-"""Archives of `ar`: packages of Debian (`.deb`) and static libraries (`.a`).
+"""`ar` archives: Debian packages (`.deb`) and static libraries (`.a`).
 
-A header of 60 letters before each member, which stands as it is.  Long names stand in a member of
-their own (System V) or before the content (BSD); tables of symbols are members without a name.
+Each member has a header of 60 characters and is stored as it is. Long names are in a member of their own
+(System V) or before the content (BSD); tables of symbols are members without a name.
 """
 
 from __future__ import annotations
@@ -10,8 +10,15 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from readroom.formats.containers.members import BadContainer, Container, Member, StoredReader, arranged
-from readroom.formats.containers.names import READ_BYTES, kept
+from readroom.formats.containers.members import (
+    NAME_READ_BYTES,
+    BadContainer,
+    Container,
+    Member,
+    StoredReader,
+    arranged,
+    kept_name,
+)
 from readroom.limits.documents import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS
 from readroom.values import Bytes
 
@@ -76,17 +83,17 @@ class _ArWalk(Struct):
         at, size = at + inside, size - inside
         seconds, mode = _number(head[16:28], 10), _number(head[40:48], 8)
         time, rights = (seconds or 0) * 1_000_000_000, None if mode is None else mode & 0o7777
-        words = kept(name.decode("utf-8", "surrogateescape"))
+        words = kept_name(name.decode("utf-8", "surrogateescape"))
         return Member(words, "file", size, size, time, rights, problem=problem, at=at)
 
     def _name(self, raw: bytes, at: int, size: int) -> tuple[bytes, int]:
         """A name, and how many bytes of the content it takes."""
         if raw.startswith(_BSD) and (length := _number(raw[len(_BSD) :], 10)) is not None:
             length = min(length, size)
-            return self.file.read_at(at, min(length, READ_BYTES)).rstrip(b"\0"), length
+            return self.file.read_at(at, min(length, NAME_READ_BYTES)).rstrip(b"\0"), length
         place = _number(raw[1:], 10) if raw.startswith(b"/") else None
         if place is not None:
-            return self._names[place : place + READ_BYTES].split(b"\n", 1)[0].removesuffix(b"/"), 0
+            return self._names[place : place + NAME_READ_BYTES].split(b"\n", 1)[0].removesuffix(b"/"), 0
         return raw if raw in _TABLES else raw.removesuffix(b"/"), 0
 
 

@@ -1,4 +1,4 @@
-"""Contents of members, unpacked in pieces of bounded size by decoders of bounded memory."""
+"""Decoders for members: content in pieces of bounded size, within bounded memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SMALLEST_DICTIONARY = 4096
 
 
 def inflated_raw(packed: Iterator[bytes]) -> Iterator[bytes]:
-    """What was packed with Deflate. Raises BadContainer."""
+    """Content that was packed with Deflate. Raises BadContainer."""
     try:
         yield from inflated(packed)
     except zlib.error as error:
@@ -24,7 +24,7 @@ def inflated_raw(packed: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def decoded(compression: Compression, packed: Iterator[bytes]) -> Iterator[bytes]:
-    """What was packed as a file of its own is. Raises BadContainer."""
+    """Content that was packed like a compressed file. Raises BadContainer."""
     expander = Expander(compression)
     try:
         for piece in packed:
@@ -35,7 +35,7 @@ def decoded(compression: Compression, packed: Iterator[bytes]) -> Iterator[bytes
 
 
 def unpacked(filters: Sequence[Mapping[str, int]], packed: Iterator[bytes]) -> Iterator[bytes]:
-    """What was packed with LZMA, without a header of its own. Raises BadContainer."""
+    """Content that was packed with LZMA, without a header. Raises BadContainer."""
     try:
         decoder = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[dict(one) for one in filters])
         piece = b""
@@ -49,7 +49,7 @@ def unpacked(filters: Sequence[Mapping[str, int]], packed: Iterator[bytes]) -> I
             if decoder.needs_input:
                 piece = next(packed, b"")
                 if not piece:
-                    return  # without a mark of its end; size and sum say whether it is all
+                    return  # there was no end mark; size and checksum tell whether it is complete
     except (lzma.LZMAError, ValueError) as error:
         raise BadContainer(f"it is damaged ({error})") from None
 
@@ -69,7 +69,7 @@ def lzma1_filter(properties: bytes) -> dict[str, int]:
 
 
 def remembered(size: int) -> int:
-    """What a decoder has to remember. Raises BadContainer where that is too much."""
+    """The size of a decoder's dictionary. Raises BadContainer if it is too large."""
     if size > EXPANSION_MEMORY_BYTES:
         raise BadContainer(f"a decoder would have to remember {size:,} bytes")
     return max(size, _SMALLEST_DICTIONARY)

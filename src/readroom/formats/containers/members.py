@@ -1,22 +1,27 @@
-"""The members of an archive: what is said of each, how they are read, and the tree of their names."""
+"""Members of an archive: what is known of each, how to read them, and the tree of their names."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, Protocol, Self, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.formats.containers.names import normal
-from readroom.limits.documents import CONTAINER_FOLDERS, CONTAINER_TARGET_BYTES
+from readroom.limits.documents import (
+    CONTAINER_FOLDERS,
+    CONTAINER_NAME_BYTES,
+    CONTAINER_NAME_DEPTH,
+    CONTAINER_TARGET_BYTES,
+)
 from readroom.values import Bytes
 
 MemberKind: TypeAlias = Literal["file", "folder", "link", "other"]
 
 
 PIECE_BYTES = 64 * 1024
-"""A content is given in pieces of at most so much."""
+"""Content comes in pieces of at most this size."""
 
 
 WRONG_SUM = "it is damaged: it is not what its sum says"
@@ -87,7 +92,7 @@ class Reader(Protocol):
     """How the members of one format are read."""
 
     def place(self, member: Member) -> tuple[int, int] | None:
-        """Offset and length of a content that stands in the archive as it is; None when it is compressed.
+        """Offset and length of content that is stored as it is; None if it is compressed.
 
         Raises:
             BadContainer: It is damaged.
@@ -108,12 +113,12 @@ class Reader(Protocol):
 
 
 class StoredReader(Struct, frozen=True):
-    """Reads members that stand in the archive as they are."""
+    """Reads members that are stored as they are."""
 
     file: Bytes
 
     def place(self, member: Member) -> tuple[int, int] | None:
-        """Where the content stands. Raises BadContainer."""
+        """The place of the content. Raises BadContainer."""
         if member.problem:
             raise BadContainer(member.problem)
         return member.at, member.size
@@ -179,7 +184,7 @@ def arranged(
         if len(folders) > CONTAINER_FOLDERS:
             remarks.append(f"only the members in its first {CONTAINER_FOLDERS:,} folders are looked at")
             break
-        name = normal(member.name)
+        name = normal_name(member.name)
         if not name:
             if name is None or member.kind != "folder":  # the top itself has an entry now and then
                 left_out_count += 1
@@ -231,3 +236,58 @@ def _enter(folders: dict[str, dict[str, MemberKind]], name: str, kind: MemberKin
         if known and above:
             return  # it was entered with all that is above it
         name, kind = above, "folder"
+
+
+# -----------------------------------------------------------------------------
+# Names of members as paths inside their archive.
+# -----------------------------------------------------------------------------
+
+NAME_READ_BYTES = CONTAINER_NAME_BYTES + 1
+"""So much of a stored name tells whether it can be used."""
+
+_SHOWN_CHARS = 80
+
+
+def kept_name(name: str) -> str:
+    """A name as it is; of one that is too long only the beginning, and a NUL, which makes it unusable.
+
+    A hundred thousand members with names of a megabyte would fill the memory.
+    """
+    return name if len(name) <= CONTAINER_NAME_BYTES else f"{name[:_SHOWN_CHARS]}…\0"
+
+
+def normal_name(name: str) -> str | None:
+    """A name as a path inside the archive, "" for its top; None if it leads out or cannot be used.
+
+    Absolute names and names with ".." are never inside: programs that unpack disagree about them.
+    """
+    if name.startswith("/") or "\0" in name:
+        return None
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if ".." in parts or len(parts) > CONTAINER_NAME_DEPTH:
+        return None
+    path = "/".join(parts)
+    try:
+        data = os.fsencode(path)
+    except UnicodeEncodeError:
+        return None
+    # One spelling for a name, as in `paths`: escaped bytes that form a character become that character.
+    return os.fsdecode(data) if len(data) <= CONTAINER_NAME_BYTES else None
+
+
+def resolved_link(name: str, target: str) -> str | None:
+    """The path in the archive that the link `name` leads to; None if it is outside.
+
+    A hard link counts from the top: its `name` is "" here.
+    """
+    if target.startswith("/"):
+        return None
+    above = name.split("/")[:-1]
+    for part in target.split("/"):
+        if part == "..":
+            if not above:
+                return None
+            above.pop()
+        elif part not in ("", "."):
+            above.append(part)
+    return "/".join(above)

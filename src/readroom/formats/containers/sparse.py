@@ -1,8 +1,8 @@
-"""Sparse files of tar: only what is not zeros is stored, and a map says where it stands.
+"""Sparse files in tar archives: only data is stored, and a map says where it belongs.
 
-The map stands in the header and blocks behind it (GNU), in the extended header before it (pax 0.0
-and 0.1), or as lines of numbers before the content (pax 1.0).  It is a claim like any other: it is
-read when the member is, and one that goes back, or does not come to what is stored, is damage.
+The map is in the header and in blocks after it (GNU), in the extended header (pax 0.0 and 0.1), or in lines
+of numbers before the content (pax 1.0). It is a claim, read when the member is: a map that goes backwards, or
+does not fit what is stored, is damage.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from readroom.limits.documents import CONTAINER_HEADER_BYTES
 from readroom.values import Bytes
 
 Form: TypeAlias = Literal["", "gnu", "header", "lines"]
-"""Where the map stands; nowhere for a file that is not sparse."""
+"""The place of the map; none for a file that is not sparse."""
 
 _BLOCK = 512
 _NUMBER = 12
@@ -29,7 +29,7 @@ _DAMAGED = "it is damaged: its map of what is stored is wrong"
 _MOST_DIGITS = 18
 
 Extent: TypeAlias = tuple[int, int]
-"""Where a piece of what is stored belongs, and its length."""
+"""The offset in the file and the length of a stored piece."""
 
 
 class SparseMember(Member, frozen=True):
@@ -45,10 +45,10 @@ class SparseMember(Member, frozen=True):
 
 
 class TarReader(StoredReader, frozen=True):
-    """Reads members of a tar, which stand as they are or in pieces."""
+    """Reads members of a tar, stored as they are or in pieces."""
 
     def place(self, member: Member) -> tuple[int, int] | None:
-        """Where the content stands; None of one in pieces. Raises BadContainer."""
+        """The place of the content; None if it is in pieces. Raises BadContainer."""
         found = super().place(member)
         return None if isinstance(member, SparseMember) else found
 
@@ -73,12 +73,12 @@ def real_size(block: bytes) -> int | None:
 
 
 def more_follows(block: bytes, *, is_first: bool) -> bool:
-    """Whether a block with more of the map stands behind this one."""
+    """Whether the map goes on in another block."""
     return bool(block[_FIRST_MORE if is_first else _NEXT_MORE])
 
 
 def decimal(digits: str) -> int | None:
-    """A number of an extended header; None for what is none, or none of a file."""
+    """A number in an extended header; None if it is not one, or too large for a file."""
     is_one = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
     return int(digits) if is_one else None
 

@@ -1,8 +1,8 @@
-"""Tar files: a header of 512 bytes before each member, one after the other.
+"""Tar archives: members one after the other, each behind a header of 512 bytes.
 
-The headers are walked without looking at contents, which stand as they are between them.  A
-header may say more in one before it: long names (GNU), or any field (pax).  Of members with one
-name the last counts, as when they are unpacked: that is how tar files are appended to.
+Headers are walked without reading the contents between them. An extra header may come first: with a long name
+in it (GNU), or with any field (pax). Of members with one name the last one counts, as when a tar is unpacked:
+this is how tar files are appended to.
 """
 
 from __future__ import annotations
@@ -13,8 +13,14 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from readroom.formats.containers.members import BadContainer, Container, Member, MemberKind, arranged
-from readroom.formats.containers.names import kept
+from readroom.formats.containers.members import (
+    BadContainer,
+    Container,
+    Member,
+    MemberKind,
+    arranged,
+    kept_name,
+)
 from readroom.formats.containers.sparse import (
     Form,
     SparseMember,
@@ -59,7 +65,7 @@ _BEHIND_BYTES = 1024 * 1024
 """So much behind the end is looked at for anything but zeros, which programs write up to 512 kB of."""
 
 _HEADERS_BEFORE = 64
-"""More headers before one member are no archive: programs write three, and each may have a megabyte."""
+"""With more headers before one member it is no archive: programs write three, and each may be a megabyte."""
 
 
 def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
@@ -135,7 +141,7 @@ class _Walk(Struct):
             yield member
 
     def _end(self, block: bytes | None, *, is_open: bool) -> None:
-        """Say what is odd about the end, which is a block of zeros or that of the file.
+        """Note what is odd about the end, which is a block of zeros or the end of the file.
 
         Programs that unpack stop at the zeros, too; where archives were put behind one another the
         first would pass for all of them.
@@ -146,7 +152,7 @@ class _Walk(Struct):
             self.notes.append(f"more stands behind its end at byte {self._at:,}, which is not looked at")
 
     def _extended(self, info: tarfile.TarInfo, header: _Said) -> bool:
-        """Take what a header says of the next one; whether the walk goes on."""
+        """Use a header that is about the next one; returns whether to go on."""
         data = b"" if info.size > CONTAINER_HEADER_BYTES else self.file.read_at(self._at, info.size)
         if len(data) < info.size:
             self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
@@ -155,7 +161,7 @@ class _Walk(Struct):
         self._at += _padded(info.size)
         text = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
         if info.type == tarfile.GNUTYPE_LONGNAME:
-            header.name = kept(text)
+            header.name = kept_name(text)
         elif info.type == tarfile.GNUTYPE_LONGLINK:
             header.target = text[: CONTAINER_TARGET_BYTES + 1]
         else:
@@ -230,15 +236,15 @@ def _padded(size: int) -> int:
 
 
 def _nanoseconds(seconds: float) -> int:
-    # A time behind the year 9999 is nobody's; headers can hold it, and replies cannot.
+    # Headers can hold times after the year 9999, replies cannot.
     return int(seconds * 1_000_000_000) if abs(seconds) < 253_402_300_800 else 0
 
 
 def _in_pieces(member: Member, header: _Said, always: _Said) -> Member:
-    """A file as what its headers say: one of which only a part is stored has the size of all."""
+    """A file as its headers describe it; of a sparse file the size is that of all of it."""
     if not header.sparse and not always.sparse:
         return member
-    if header.real_size is None or not header.sparse:  # that of all members is nobody's
+    if header.real_size is None or not header.sparse:  # not a field that holds for all members
         return replace(member, problem=_NO_MAP)
     return SparseMember(
         **asdict(replace(member, size=header.real_size)), form=header.sparse, map_at=header.map_at
@@ -247,7 +253,7 @@ def _in_pieces(member: Member, header: _Said, always: _Said) -> Member:
 
 def _take(header: _Said, fields: dict[str, str], at: int = 0) -> None:
     """The fields that matter here, of a header that begins there; numbers that are none are passed over."""
-    header.name = kept(fields.get("GNU.sparse.name") or fields.get("path") or "") or header.name
+    header.name = kept_name(fields.get("GNU.sparse.name") or fields.get("path") or "") or header.name
     header.target = fields.get("linkpath", "")[: CONTAINER_TARGET_BYTES + 1] or header.target
     if any(keyword.startswith("GNU.sparse.") for keyword in fields):
         header.sparse = "lines" if "GNU.sparse.major" in fields else "header"

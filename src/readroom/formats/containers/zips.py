@@ -1,12 +1,12 @@
-"""ZIP files: the directory at the end, members by it.
+"""ZIP archives: members by the directory at the end.
 
     end         the record at the very end says where the directory is; ZIP64 has a second one
-    directory   one entry for each member; nothing else of the file says which members there are
+    directory   one entry for each member; nothing else in the file says which members there are
     member      a header that repeats the entry, then the content
 
-The standard library makes an object of 700 bytes for each member and expands bzip2 and LZMA
-without a bound; so the directory is read here.  Sizes are claims: a member is expanded in
-pieces, never past what it says, and has to be what it says.
+The standard library makes an object of 700 bytes for each member and expands bzip2 and LZMA without a bound,
+so the directory is read here. Sizes are claims: a member is never expanded beyond what it says, and has to
+match it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _COMMENT_BYTES = 65_535
 """Longest comment behind the end record."""
 
 _FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
-"""A field whose value stands in the ZIP64 record."""
+"""Says that the value is in the ZIP64 record."""
 
 _ENCRYPTED, _PATCH, _HIDDEN, _UTF8 = 0x1, 0x20, 0x2000, 0x800
 _STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _XZ, _AES = 0, 8, 12, 14, 93, 95, 99
@@ -64,7 +64,7 @@ _UNIX_SYSTEMS = (3, 19)
 _EXTRA_64, _EXTRA_TIMES, _EXTRA_NAME = 0x1, 0x5455, 0x7075
 
 _NAMES_BYTES = 16 * 1024
-"""So much of names that do not say what they are encoded in is looked at to tell."""
+"""So many bytes of names are examined to detect their encoding."""
 
 _TELLING_LETTERS = 8
 """Fewer letters outside ASCII tell no encoding: then it is the one that the format has."""
@@ -76,7 +76,7 @@ _OTHER_METHODS = {
     10: "PKWARE", 16: "IBM CMPSC", 18: "IBM TERSE", 19: "IBM LZ77", 94: "MP3", 96: "JPEG", 97: "WavPack",
     98: "PPMd",
 }  # fmt: skip
-"""What is named when it cannot be read."""
+"""Names of methods that cannot be read."""
 
 _CUT_SHORT = "it is damaged or cut short"
 
@@ -84,7 +84,7 @@ _DESCRIPTOR = 24
 """The longest record of sizes behind a content."""
 
 _GAPS = 1_000
-"""So many headers are read at most to know what stands between two members; most archives need none."""
+"""Headers that are read at most to know what is between two members; most archives need none."""
 
 
 def open_zip(file: Bytes) -> Container:
@@ -125,7 +125,7 @@ def is_behind(file: Bytes) -> bool:
 
 
 def _directory(file: Bytes) -> tuple[int, int, int, int]:
-    """Offset, length and entries of the directory, and how far the archive stands behind what offsets say."""
+    """Offset, length and entries of the directory, and how far the archive is shifted against its offsets."""
     start = max(0, file.size - _END.size - _COMMENT_BYTES)
     tail = file.read_at(start, file.size - start)
     place = _last_end(tail)
@@ -163,7 +163,7 @@ def _end_64(file: Bytes, end: int) -> tuple[int, int, int, int] | None:
     place = file.read_at(max(0, end - _LOCATOR.size), _LOCATOR.size)
     if len(place) < _LOCATOR.size or not place.startswith(b"PK\6\7"):
         return None
-    # Where data stand before the archive, the offset that is written is too small: it is just before.
+    # With data in front of the archive its written offset is too small: it is just before the locator.
     for at in (end - _LOCATOR.size - _END_64.size, _LOCATOR.unpack(place)[2]):
         data = file.read_at(at, _END_64.size) if at >= 0 else b""
         if len(data) == _END_64.size and data.startswith(b"PK\6\6"):
@@ -288,7 +288,7 @@ def _extras(extra: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _longer(extra: bytes, size: int, packed: int, offset: int) -> tuple[int, int, int]:
-    """Sizes and offset with those that stand in the ZIP64 field, which has only what did not fit."""
+    """Sizes and offset, taken from the ZIP64 field where they did not fit."""
     at, values = 0, []
     for value in (size, packed, offset):
         if value == _FULL_32 and at + 8 <= len(extra):
@@ -309,7 +309,7 @@ def _time(clock: int, day: int, extra: bytes) -> int:
 
 
 def _unnamed(file: Bytes, members: list[Member], directory: int) -> list[str]:
-    """What is to be said of bytes of no member: of programs before it, other archives, hidden members."""
+    """Notes on bytes that belong to no member: a program in front, other archives, hidden members."""
     places = sorted((member.at, member.packed, len(member.name)) for member in members)
     notes = []
     front = min(places[0][0] if places else directory, directory)

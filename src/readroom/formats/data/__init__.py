@@ -1,30 +1,32 @@
-"""Data as tables: columns with types, how many rows, and a window of them as aligned text.
+"""Tables of data: columns with types, numbers of rows, and a window of rows as aligned text.
 
-Each format is one module that opens a stream and gives `DataTable`s.  All of them run in the
-confined child.  A table gives its rows by number from 1.  What it cannot give is a note beside what
-it can.
+Each format is a module that opens a stream and gives `DataTable`s; all of them run in the confined child. A
+table gives its rows by number from 1, and notes about what it cannot give.
 
-Knows: what all formats share: the parts of a document of tables, which columns a caller picks, and
-    how values are written (`values`).
+Knows: what formats share: tables as parts of a document, the columns a caller picks, and values as text.
 Does not know: pages, replies and budgets.
 May be touched: freely, with the hostile tables of the tests; `sqlite` with a security review.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
+from datetime import date, datetime, time
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
-from readroom.formats.data.values import aligned, cell
 from readroom.formats.documents import Area, Heading, NoSuchColumn, Part, Unit, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA, parted
 from readroom.limits.documents import (
+    BLOB_BYTES,
     BRIEF_ROWS,
     CELL_CHARS,
     HEADING_COLUMNS,
+    PADDED_CHARS,
     PICKED_COLUMNS,
     SCHEMA_COLUMNS,
     TABLE_COLUMNS,
@@ -181,7 +183,7 @@ def _window(table: DataTable, number: int, area: Area, notes_before: Sequence[st
         total = end + 1 if window.more else end
     notes = [*notes_before, *window.notes, *_column_notes(number, area, picked, columns)]
     if len(lines) < count and end < total:
-        # What a file says of itself may be wrong, and a next step to rows that are not there would never end.
+        # The count in the file may be wrong, and a next step to missing rows would never end.
         notes.append(f"It says to have {_count(total, 'row')}: from row {end + 1:,} on none can be read.")
         total = end
     notes += _cut_notes(number, [columns[at].name for at in picked], written, chars)
@@ -199,7 +201,7 @@ def _window(table: DataTable, number: int, area: Area, notes_before: Sequence[st
 
 
 def _column_notes(number: int, area: Area, picked: Sequence[int], columns: Sequence[Column]) -> list[str]:
-    """Types of what is shown, and that there are other columns; above the first rows."""
+    """A line above the first rows: types of the shown columns, and that there are others."""
     if area.columns or area.first_row > 1:
         return []
     types = ", ".join(f"{quote(columns[at].name)} {columns[at].type}".strip() for at in picked)
@@ -275,3 +277,93 @@ def spelled(name: str) -> str:
     """The name of a column as it is picked."""
     plain = name.replace("_", "").isalnum() and not name.isdecimal()
     return name if plain else "'" + name.replace("'", "''") + "'"
+
+
+# -----------------------------------------------------------------------------
+# Values as text on one line, and rows as aligned text.
+# -----------------------------------------------------------------------------
+
+SEPARATOR = " | "
+NULL = "NULL"
+
+_BREAKS = re.compile("\r\n|[\0\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]")
+
+
+class Clipped(Struct, frozen=True):
+    """The beginning of a longer value: characters of a text or bytes of a binary one, `size` in all."""
+
+    value: str | bytes
+    size: int
+
+
+def cell(value: object, chars: int) -> tuple[str, bool]:
+    """The value on one line, cut after `chars` characters, and whether it was cut.
+
+    A missing value is NULL; an empty text, or the text NULL, is quoted.
+    """
+    size = value.size if isinstance(value, Clipped) else None
+    if isinstance(value, Clipped):
+        value = value.value
+    if isinstance(value, bytes | bytearray | memoryview):
+        return _binary(bytes(value), len(value) if size is None else size), False
+    if isinstance(value, str):
+        quoted = value in ("", NULL) and size is None
+        text = f"'{value}'" if quoted else value
+    else:
+        text = _plain(value)
+    total = len(text) if size is None else max(size, len(text))
+    escaped = _BREAKS.sub(_escaped, text[:chars])
+    return (f"{escaped} [+{total - chars:,} chars]", True) if total > chars else (escaped, False)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    mark = match[0]
+    return {"\t": "\\t", "\n": "\\n", "\r": "\\r", "\r\n": "\\n"}.get(mark, f"\\u{ord(mark[-1]):04x}")
+
+
+def _binary(value: bytes, size: int) -> str:
+    if size == len(value) <= 4 * BLOB_BYTES and value and value.isascii() and value.decode().isprintable():
+        return f"b'{value.decode()}'"
+    digits = value[:BLOB_BYTES].hex()
+    more = "…" if size > BLOB_BYTES else ""
+    return f"x'{digits}{more}' ({size:,} bytes)"
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat(" ")
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False, default=_nested, skipkeys=True)
+    return str(value)
+
+
+def _nested(value: Any) -> str:
+    return cell(value, 1_000)[0]
+
+
+def aligned(
+    names: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[bool]
+) -> tuple[str, list[str]]:
+    """The header line and the rows as aligned columns, numbers to the right.
+
+    A cell longer than PADDED_CHARS shifts only its own row.
+    """
+    widths = [
+        min(PADDED_CHARS, max([len(name), *(len(row[at]) for row in rows)])) for at, name in enumerate(names)
+    ]
+    header = _line(names, widths, numbers)
+    return header, [_line(row, widths, numbers) for row in rows]
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], numbers: Sequence[bool]) -> str:
+    padded = [
+        text.rjust(width) if number else text.ljust(width)
+        for text, width, number in zip(cells, widths, numbers, strict=True)
+    ]
+    return SEPARATOR.join(padded).rstrip()

@@ -1,10 +1,10 @@
-"""Avro files (object containers): the schema at the beginning, rows in blocks, by fastavro.
+"""Avro files (object containers): the schema first, then rows in blocks, decoded by fastavro.
 
-    beginning   a mark, names with values (the schema, the compression), and 16 bytes
-    block       how many rows, how many bytes, these bytes, and the same 16 bytes
+    beginning   a magic number, metadata (the schema, the codec), and a marker of 16 bytes
+    block       how many rows, how many bytes, these bytes, and the same marker
 
-Blocks are walked here, which tells how many rows there are without expanding one, and expanded
-here within a bound, since a library expands them whole; their rows are decoded by the library.
+Blocks are walked here, which counts rows without expanding any, and expanded here within a bound, since the
+library expands a block whole.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _ODD = (
     ValueError, TypeError, LookupError, EOFError, ArithmeticError, RecursionError, AttributeError, OSError,
     AssertionError,
 )  # fmt: skip
-"""What comes of schemas and rows that are not what they say, as found by changing files at every place."""
+"""Errors of damaged schemas and rows, found by changing files at every place."""
 
 
 def open_document(file: BinaryIO) -> Database:
@@ -229,7 +229,7 @@ def _zstandard(data: bytes) -> bytes:
 
 
 def _snappy(data: bytes) -> bytes:
-    """Its length stands at the beginning of the data, and a check sum at the end."""
+    """The length is at the beginning of the data, and a checksum at the end."""
     if pyarrow is None:
         raise Unreadable(problem("pyarrow"), _ADVICE)
     size = shift = 0

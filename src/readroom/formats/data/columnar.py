@@ -1,7 +1,7 @@
 """Parquet and Arrow files (also Feather), by pyarrow.
 
-Schema and number of rows stand in the file's own end; a window is read from the row groups or
-batches that hold it, only the columns that are asked for, one piece at a time.
+The schema and the number of rows are at the end of the file. A window is read from the row groups or batches
+that hold it, only the columns that are asked for, one piece at a time.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _window(batches: Iterator[Any], skip: int, count: int, order: Sequence[int])
 
 
 _ODD = (ArithmeticError, ValueError, TypeError, LookupError, NotImplementedError)
-"""What comes of values that Python has nothing for: nanoseconds, far away dates, text that is no UTF-8."""
+"""Errors of values that Python cannot hold: nanoseconds, distant dates, text that is not UTF-8."""
 
 
 def _in_utc(kind: Any) -> Any:

@@ -1,12 +1,12 @@
 """SQLite databases: tables and views, read-only and immutable.
 
-    opened      from memory when it is small; else as a file, by the descriptor that was checked
-    confined    SQL of the file itself (views, generated columns) runs under an authorizer, without
-                extensions, writing or other databases, within the memory and time of the child
-    immutable   no lock is held and no journal, -wal or -shm file is looked at or made: of a database
-                in WAL mode, what was not yet written back is not there, which a note says
+    opened      from memory if small; else as a file, by the descriptor that was checked confined    SQL in
+    the file itself (views, generated columns) runs under an authorizer, without extensions,
+                writing or other databases, within the memory and time of the child
+    immutable   no locks, and no journal, -wal or -shm file is read or made: changes of a database in WAL mode
+                that are not in the main file yet are missing, which a note says
 
-Values are cut inside of SQL, so that a gigabyte in a cell never leaves the database.
+Values are cut inside SQL, so that a gigabyte in a cell never leaves the database.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from urllib.parse import quote as escaped
 
 from msgspec import Struct, field
 
-from readroom.formats.data import Column, Database, Rows
-from readroom.formats.data.values import Clipped
+from readroom.formats.data import Clipped, Column, Database, Rows
 from readroom.formats.documents import Unreadable
 from readroom.limits.documents import (
     BLOB_BYTES,
@@ -105,7 +104,7 @@ def _from_memory(file: BinaryIO, size: int) -> sqlite3.Connection:
     data = bytearray(file.read())
     # SQLite refuses a file that is cut short as a whole; with zeros behind it, all before can be read.
     data += b"\0" * (min(size, SQLITE_COPIED_BYTES) - len(data))
-    data[_VERSIONS] = b"\1\1"  # what is in memory cannot be in WAL mode
+    data[_VERSIONS] = b"\1\1"  # a database in memory cannot be in WAL mode
     connection = sqlite3.connect(":memory:", isolation_level=None)
     connection.deserialize(bytes(data))
     return connection
@@ -281,7 +280,7 @@ class _SqliteTable(Struct, frozen=True, dict=True):
 
     @property
     def _kept_elsewhere(self) -> str:
-        """Which tables hold what a virtual one shows."""
+        """The tables behind a virtual one."""
         start = f"{self.title}_"
         rows = self.connection.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? "

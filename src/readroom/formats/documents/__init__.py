@@ -1,18 +1,19 @@
-"""What a document is once it is opened: numbered parts of text, and the module that opens each kind.
+"""Documents: numbered parts of text, and the module that opens each format.
 
-Extractors run in a child process with limits of its own and read one file from
-the start of a stream; they never see a path.  Their text comes as lines without
-line ends.
+Extractors run in a child process with limits of its own and read one file from a stream; they never see a
+path. Their text is lines without line ends.
 
 Knows: what parts a document has, and which module opens which format.
 Does not know: files, policies and processes.
-May be touched: a format's own module freely: it runs in a child, within bounds.
+May be touched: the module of a format freely: it runs in a child, within bounds.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from importlib import import_module
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -31,12 +32,12 @@ class Unit(StrEnum):
 
     @property
     def has_rows(self) -> bool:
-        """Whether its lines are rows, of which an area can be asked for."""
+        """Whether its lines are rows, so that an area can be asked for."""
         return self in (Unit.SHEET, Unit.TABLE)
 
     @property
     def has_files(self) -> bool:
-        """Whether they can be about files with names of their own: messages and what is attached."""
+        """Whether parts can be files with names of their own, as attachments are."""
         return self is Unit.PART
 
 
@@ -129,7 +130,7 @@ class Skimmed(Protocol):
 
 @runtime_checkable
 class Carrying(Protocol):
-    """A document of which some parts are files with names of their own, as those attached to a message."""
+    """A document some of whose parts are files with names, as attachments of a message."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -137,7 +138,7 @@ class Carrying(Protocol):
 
 
 OTHER_COPY = "Ask the user for another copy, or for an export as text."
-"""What to do about a document of which nothing can be read."""
+"""Advice for a document that cannot be read at all."""
 
 
 class Unreadable(Exception):
@@ -162,16 +163,23 @@ class NoSuchColumn(Unreadable):
 
 
 class Opener(Protocol):
-    """What a module of the registry has as `open_document`."""
+    """A function that opens documents of a format."""
 
     def __call__(self, file: BinaryIO) -> Document:
         """Open a document from a seekable stream. Raises Unreadable, and nothing else on purpose."""
 
 
+def opener(place: str) -> Opener:
+    """The function at a place of `OPENERS`."""
+    module, _, name = place.partition(":")
+    function: Opener = getattr(import_module(module), name or "open_document")
+    return function
+
+
 OPENERS: Mapping[str, str] = {
     "pdf": "readroom.formats.documents.pdf",
-    "ipynb": "readroom.formats.documents.notebook.cells",
-    "ipynb-source": "readroom.formats.documents.notebook",
+    "ipynb": "readroom.formats.documents.notebook",
+    "ipynb-source": "readroom.formats.documents.notebook:open_source",
     "docx": "readroom.formats.documents.docx",
     "pptx": "readroom.formats.documents.pptx",
     "xlsx": "readroom.formats.documents.sheets",
@@ -184,7 +192,7 @@ OPENERS: Mapping[str, str] = {
     "doc": "readroom.formats.documents.doc",
     "ppt": "readroom.formats.documents.ppt",
     "eml": "readroom.formats.documents.mail.eml",
-    "msg": "readroom.formats.documents.mail.msg",
+    "msg": "readroom.formats.documents.mail.outlook",
     "tnef": "readroom.formats.documents.mail.tnef",
     "html": "readroom.formats.documents.html",
     "epub": "readroom.formats.documents.epub",
@@ -192,10 +200,30 @@ OPENERS: Mapping[str, str] = {
     "parquet": "readroom.formats.data.columnar",
     "arrow": "readroom.formats.data.columnar",
     "avro": "readroom.formats.data.avro",
-    "csv": "readroom.formats.data.delimited",
-    "jsonl": "readroom.formats.data.json_lines",
+    "csv": "readroom.formats.data.texts:open_delimited",
+    "jsonl": "readroom.formats.data.texts:open_json_lines",
 }
-"""Module by kind of document; it is imported in the child."""
+"""Where each kind of document is opened: a module, imported in the child, and a function if it has several.
+"""
 
 FLAT: Mapping[str, str] = {"pdf": "pdf", "docx": "docx", "ipynb": "ipynb-source"}
 """Kinds of documents that can be read as one text, and the opener that is used for that."""
+
+
+_WITH_MORE = re.compile(r"(.*?)( )((?:of|in|to|by|that|with|without|outside) .*)")
+
+
+def beside_note(counts: Mapping[str, int]) -> list[str]:
+    """A sentence about what is not shown, by its kind in the singular; nothing if all is shown."""
+    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
+    return [f"Not shown: {', '.join(named)}."] if named else []
+
+
+def plural(kind: str) -> str:
+    """The plural of a kind: `header or footer` is `headers or footers`, `link to it` is `links to it`."""
+    parted = _WITH_MORE.match(kind)
+    noun, space, rest = parted.groups() if parted else (kind, "", "")
+    plurals = (
+        f"{name[:-1]}ies" if name.endswith(("ty", "py")) else f"{name}s" for name in noun.split(" or ")
+    )
+    return " or ".join(plurals) + space + rest

@@ -1,10 +1,9 @@
-"""ZIP files that hold documents: checked as a whole when they are opened, read member by member.
+"""ZIP files that hold documents: checked as a whole when opened, then read member by member.
 
-The standard library reads the directory of the archive; everything else is done
-here, because the sizes in a directory are claims.  A member is inflated in pieces
-and never past what it claims and what its reader allows, and it must be exactly
-what it claims.  Directories that different programs would read differently (two
-members of one name, members that lie upon each other) are refused.
+The standard library reads the directory; everything else is done here, because sizes in a directory are
+claims. A member is inflated in pieces, never beyond what it claims or its reader allows, and has to match its
+claim. Directories that programs would read differently (two members of one name, overlapping members) are
+refused.
 """
 
 from __future__ import annotations
@@ -153,7 +152,7 @@ class _Careful(io.BufferedIOBase):
         self._file = file
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As of any file; what is too much for a directory is refused."""
+        """Read like any file, but refuse more than a directory may have."""
         most = ARCHIVE_DIRECTORY_BYTES
         wanted = most + 1 if size is None or size < 0 else size
         data = self._file.read(wanted) if wanted <= most + 1 else b""

@@ -1,7 +1,6 @@
-"""What the names of encodings in mail and web pages mean: as the standard of encodings demands.
+"""Names of encodings in mail and web pages, and what they mean by the WHATWG standard.
 
-Programs name a small encoding and write the larger one that their system has instead of it, and
-some names are nobody's but theirs.
+Programs name a small encoding and write its larger superset, and some names are their own inventions.
 """
 
 from __future__ import annotations
@@ -34,5 +33,5 @@ _MEANT: Mapping[str, str] = {
 
 
 def meant(name: str) -> str:
-    """The encoding that a name stands for; others are returned as they are."""
+    """The encoding that a name means; other names are returned as they are."""
     return _MEANT.get(name.strip().lower(), name)

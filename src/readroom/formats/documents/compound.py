@@ -1,4 +1,4 @@
-"""Compound files (OLE), in which Office before 2007 and Outlook keep their streams, read within bounds."""
+"""Compound files (OLE), the format of Office before 2007 and of Outlook, read within bounds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
-from importlib import import_module
 from typing import Any, BinaryIO, final
 
 import olefile
 
-from readroom.formats.documents import OPENERS, Document, Encrypted, Unreadable
+from readroom.formats.documents import OPENERS, Document, Encrypted, Unreadable, opener
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.limits.documents import OLE_ENTRIES, OLE_PROPERTY_BYTES, OLE_SCAN_BYTES, OLE_STREAM_BYTES
 
@@ -29,8 +28,8 @@ _TEXTS = {30: 1, 31: 2}
 # -----------------------------------------------------------------------------
 # What an OLE file is: an encrypted document, or one of the binary formats before 2007.
 #
-# The streams in its outermost folder tell: those of what is embedded in it stand deeper.  Where its
-# directory is damaged, the names do that stand somewhere as in one, as UTF-16.
+# The streams in its root folder tell: those of embedded objects are deeper.  Where its
+# directory is damaged, names of streams somewhere in the file do, in UTF-16.
 # -----------------------------------------------------------------------------
 
 OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -58,7 +57,7 @@ REFUSALS = {
     ),
     Ole.MAIL: ("it is a message of Outlook", "Give it a name that ends with .msg, then it is read."),
 }
-"""What is read under another name."""
+"""Kinds that are read under another name."""
 
 DAMAGED = ("its streams are damaged or cut short", "Ask for another copy, or for an export as text.")
 UNKNOWN = ("it is a binary file of an older office program", "Ask for it in a current format, or as text.")
@@ -131,8 +130,7 @@ def opened(file: BinaryIO, wanted: Ole | None = None) -> Document:
     if found is None:
         raise refusal(actual, wanted)
     file.seek(0)
-    document: Document = import_module(OPENERS[_FORMATS[found]]).open_document(file)
-    return document
+    return opener(OPENERS[_FORMATS[found]])(file)
 
 
 @final
@@ -181,7 +179,7 @@ class Compound:
         return int(self._ole.get_size(name))
 
     def properties(self) -> int:
-        """How many properties the document was given; what cannot be read is none."""
+        """How many properties the document has; 0 if they cannot be read."""
         return sum(_filled(self.optional(name, OLE_PROPERTY_BYTES), keys) for name, keys in _PEOPLES.items())
 
 

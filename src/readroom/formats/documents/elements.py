@@ -1,14 +1,14 @@
-"""An element of XML, as lxml and the standard library know it."""
+"""Elements of XML, whether lxml made them or the standard library."""
 
 from __future__ import annotations
 
 from typing import Any, TypeAlias
 
 Element: TypeAlias = Any
-"""One of lxml, which has no types of its own, or of `xml.etree`, where nothing of a file is parsed."""
+"""Of lxml, which has no types, or of `xml.etree`, which parses no file here."""
 
 
 def local(element: Element) -> str:
-    """The name of an element without its namespace; empty for what is not an element."""
+    """The name of an element without its namespace; empty for a comment and the like."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""

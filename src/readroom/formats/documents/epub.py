@@ -1,8 +1,7 @@
-"""Books (.epub): one section for each item of the spine, the reading order that a book states.
+"""E-books (.epub): a section for each item of the spine, which is the reading order.
 
-The table of contents is its navigation document, or the NCX of older books.  Title
-and authors stand at the start of the first section.  Chapters are HTML and become
-text as pages do.
+The table of contents is the navigation document, or the NCX of older books. Title and authors are at the
+start of the first section. Chapters are HTML and become text as web pages do.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from readroom.formats.documents import (
     Unit,
     Unreadable,
     archives,
+    beside_note,
     html,
     sections,
     xml,
 )
 from readroom.formats.documents.archives import ANOTHER_COPY, Archive
 from readroom.formats.documents.elements import Element, local
-from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import CONTENTS_HEADINGS, SPINE_ITEMS
 
 CONTAINER = "META-INF/container.xml"
@@ -44,13 +43,13 @@ _DOCTYPE = re.compile(rb"<!DOCTYPE[^\[>]{0,500}>")
 
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 _KNOWN = frozenset(("title", "creator", "language", "identifier", "date"))
-"""Of the properties: what is shown, and what catalogues write."""
+"""Properties that are shown, and those that catalogues write."""
 
 MAX_LEVEL = 9
 
 
 class _Item(Struct, frozen=True):
-    """A file of a book: the member that it is, what it holds, and what it is for."""
+    """A file of a book: its member, media type and purpose."""
 
     member: str
     media: str
@@ -58,7 +57,7 @@ class _Item(Struct, frozen=True):
 
 
 class Book(Struct, frozen=True):
-    """An opened book. `about` are the lines that say what it is."""
+    """An opened book. `about` are lines with title and authors."""
 
     archive: Archive
     items: Sequence[_Item]
@@ -138,7 +137,7 @@ def _about(package: Element) -> list[str]:
 
 
 def _beside(package: Element, manifest: Mapping[str, _Item], items: Sequence[_Item]) -> Counter[str]:
-    """What stands in no section: properties, pages outside of the reading order, films."""
+    """What is in no section: properties, pages outside of the reading order, videos."""
     read = {item.member for item in items}
     counts: Counter[str] = Counter()
     for item in manifest.values():

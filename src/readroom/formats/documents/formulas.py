@@ -1,7 +1,7 @@
-"""Formulas in one line, as they are typed: of Office (OMML) and of MathML.
+"""Formulas of Office (OMML) and MathML as one line, the way they are typed.
 
-Letters alone would say something else: `b^2-4ac` is not its root, `a/b` not "a over b", and where
-brackets and signs of sums are attributes, nothing of them is text.
+Bare letters would say something else: of a root only `b^2-4ac` would be left, and brackets and signs of sums,
+which can be attributes, would be missing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _written(element: Element) -> str:
 
 
 def _part(element: Element, *names: str) -> str:
-    """What stands in the parts with these names."""
+    """The text of the parts with these names."""
     return "".join(_written(child) for child in element if local(child) in names)
 
 
@@ -68,7 +68,7 @@ def _grouped(text: str) -> str:
 
 
 def _is_closed(text: str) -> bool:
-    """Whether a text is one pair of brackets with what stands in it."""
+    """Whether a text is wholly inside one pair of brackets."""
     if len(text) < 2 or text[0] not in "([{":
         return False
     depth = 0
@@ -84,7 +84,7 @@ def _scripts(base: str, below: str, above: str) -> str:
 
 
 def _accented(base: str, mark: str) -> str:
-    """A letter with a mark above or below it; of more than one letter the mark stands before."""
+    """A letter with a mark above or below it; several letters have the mark in front."""
     if not mark or not base:
         return base + mark
     if len(base) == 1 and unicodedata.combining(mark):
@@ -250,7 +250,7 @@ _FORMS: Mapping[str, Callable[[Element], str]] = {
     "mfenced": _ml_fenced,
     "mtable": _rows("mtr", "mtd"),
 }
-"""How what is not said by its letters is written, by the name of its element."""
+"""How elements are written that have no letters of their own."""
 
 
 class FormulaParts:

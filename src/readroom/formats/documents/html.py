@@ -1,8 +1,7 @@
-"""HTML as text: sections from one heading of the top level to the next.
+"""HTML as text: sections between headings of the top level.
 
-Headings are marked by `#`, items of lists by `-` or their number, cells of tables
-are parted by ` | `, links have their target where it is short, preformatted text
-stays as it is.  What style sheets hide is not known and is shown.
+Headings begin with `#`, list items with `-` or their number, cells are separated by ` | `, short link targets
+are shown, and preformatted text stays as it is. Style sheets are not evaluated: what they hide is shown.
 """
 
 from __future__ import annotations
@@ -15,10 +14,9 @@ from typing import BinaryIO
 from lxml import etree
 from msgspec import Struct
 
-from readroom.formats.documents import Part, Unreadable, charsets, sections, tables
+from readroom.formats.documents import Part, Unreadable, beside_note, charsets, sections, tables
 from readroom.formats.documents.formulas import FormulaParts
 from readroom.formats.documents.sections import Sections
-from readroom.formats.documents.unshown import beside_note
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import HTML_BYTES, META_BYTES
 from readroom.text import encodings
@@ -52,7 +50,7 @@ UNSHOWN = {
     "video": "film or sound",
     "datalist": "list of suggestions",
 }
-"""Elements whose text is not what a page shows, or only where something fails, and what they are called."""
+"""Elements whose text a page does not show, or only if something fails, and their names."""
 
 _TOLD = frozenset(("title", "aria-label", "aria-description", "placeholder", "summary", "label"))
 """Attributes with words that a page shows on demand."""
@@ -65,7 +63,7 @@ _FORMULAS = frozenset(("math", "m:math", "mml:math"))
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 
 MAX_INDENT = 10
-"""Lists in lists that are indented; deeper ones stand as deep as the tenth."""
+"""Nested lists that are indented; deeper ones are indented like the tenth."""
 
 MAX_TABLES = 6
 """Tables in tables; the cells of deeper ones are lines, or every level would copy all text below it."""
@@ -88,7 +86,7 @@ class _Table(Struct):
 
 
 class HtmlPage:
-    """A target of lxml's parser that holds what a page says."""
+    """A target of lxml's parser that collects the text of a page."""
 
     def __init__(self) -> None:
         self.title = ""
@@ -154,7 +152,7 @@ class HtmlPage:
             at, target = self._link
             words = "".join(self._words[at:])
             self.dropped["link target"] += sections.is_lost(words, target)
-            self._words[at:] = [sections.shown(words, target)]
+            self._words[at:] = [sections.link(words, target)]
             self._link = None
         if tag == "title" and not self.title:
             self.title = " ".join("".join(self._words).split())
@@ -293,7 +291,7 @@ class HtmlPage:
                 self._blocks = table.outer
 
     def _row(self) -> None:
-        """Write the cells that wait: `cells[0]` is what stood before the first of them."""
+        """Write the waiting cells: `cells[0]` is the text before the first."""
         table = self._tables[-1]
         if not table.cells:
             return
@@ -305,7 +303,7 @@ class HtmlPage:
 
 
 def read(text: str) -> tuple[HtmlPage, Sequence[HtmlBlock]]:
-    """What a page says, and its blocks."""
+    """The head and the blocks of a page."""
     page = HtmlPage()
     parser = etree.HTMLParser(target=page, encoding="utf-8", huge_tree=True)
     data = text.replace("\0", "").encode("utf-8", "replace")
@@ -315,12 +313,12 @@ def read(text: str) -> tuple[HtmlPage, Sequence[HtmlBlock]]:
             parser.feed(data[at : at + FEED_BYTES])
         blocks = parser.close()
     except etree.XMLSyntaxError:
-        blocks = page.close()  # there is no element in it
+        blocks = page.close()  # it has no element
     return page, blocks
 
 
 def notes(dropped: Counter[str]) -> list[str]:
-    """What is not shown of a page, as a sentence; nothing when all is."""
+    """A sentence about what is not shown of a page; nothing if all is shown."""
     return beside_note(dict(sorted(dropped.items())))
 
 
@@ -362,7 +360,7 @@ def open_document(file: BinaryIO) -> Sections:
 
 
 def decoded(data: bytes) -> str:
-    """The characters of a page: by its mark, by what it says, or by what its bytes are."""
+    """The text of a page, decoded by its byte order mark, its declaration, or detection."""
     encoding = (
         encodings.by_bom(data)
         or _said(data)

@@ -1,13 +1,13 @@
-"""Office Open XML as a package: which part is which, and what a part refers to.
+"""Office Open XML packages: their parts, relations between parts, and the words of charts and diagrams.
 
-Only the parts that are asked for are read; pictures, films and fonts never are.
+Only parts that are asked for are read; pictures, videos and fonts never are.
 """
 
 from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import BinaryIO
 from urllib.parse import unquote
 
@@ -17,13 +17,14 @@ from readroom.formats.documents import Unreadable, archives, xml
 from readroom.formats.documents.archives import Archive
 from readroom.formats.documents.compound import check_not_ole
 from readroom.formats.documents.elements import Element, local
+from readroom.formats.documents.sections import drawing
 
 RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
 class Relation(Struct, frozen=True):
-    """What a part refers to: the last word of the relation's type, and a member's name or a link."""
+    """A reference of a part: the last word of its type, and a member's name or a link."""
 
     kind: str
     target: str
@@ -41,7 +42,7 @@ class Package(Struct, frozen=True):
         return xml.parse(self.archive.read(name), name)
 
     def relations(self, part: str) -> Mapping[str, Relation]:
-        """What `part` refers to, by id; empty when it says nothing. Raises Unreadable."""
+        """The references of `part` by id. Raises Unreadable."""
         return _relations(self.archive, part)
 
     def related(self, part: str, kind: str) -> tuple[str, ...]:
@@ -80,7 +81,7 @@ _BY_PEOPLE = frozenset(("Company", "Manager", "HyperlinkBase"))
 
 
 def properties(package: Package) -> Counter[str]:
-    """How many properties the document was given: title, subject, keywords and others."""
+    """How many properties the document has: title, subject, keywords and others."""
     count = 0
     for relation in _relations(package.archive, "").values():
         if relation.kind not in _PROPERTIES or relation.target not in package.archive.members:
@@ -113,3 +114,69 @@ def _relation(entry: Element, folder: str) -> Relation:
             "/"
         )
     return Relation(entry.get("Type", "").rpartition("/")[2], target, external)
+
+
+# -----------------------------------------------------------------------------
+# The words of charts and diagrams, which are parts of their own.
+# -----------------------------------------------------------------------------
+
+
+def drawing_lines(package: Package, part: str, relation: str, kind: str) -> list[str]:
+    """The words of a chart or a diagram (`kind`), to which `part` refers by the id `relation`."""
+    target = package.relations(part).get(relation)
+    if target is None or target.external or target.target not in package.archive.members:
+        return [f"[{kind}]"]
+    try:
+        root = package.root(target.target)
+    except Unreadable as error:
+        return [f"[{kind} that cannot be read: {error.problem}]"]
+    return drawing(kind, list(_diagram(root) if kind == "diagram" else _chart(root)))
+
+
+def _diagram(root: Element) -> Iterator[str]:
+    for point in root.iter():
+        if local(point) == "pt":
+            words = " ".join(text_of(point, "t").split())
+            if words:
+                yield words
+
+
+def _chart(root: Element) -> Iterator[str]:
+    """Titles, then each series with its labels and values, as they were stored when it was drawn."""
+    for element in root.iter():
+        name = local(element)
+        if name == "title":
+            words = " ".join(text_of(element, "t").split())
+            if words:
+                yield words
+        elif name in ("ser", "series"):
+            yield from _series(element)
+        elif name == "strDim" or name == "numDim":  # of the newer kinds of charts
+            yield from (" ".join((at.text or "").split()) for at in element.iter() if local(at) == "pt")
+
+
+def _series(series: Element) -> Iterator[str]:
+    name, labels, values = "", [], []
+    for element in series:
+        at = local(element)
+        if at == "tx":
+            name = " ".join(text_of(element, "v").split()) or " ".join(text_of(element, "t").split())
+        elif at in ("cat", "xVal"):
+            labels = list(_cached(element))
+        elif at in ("val", "yVal", "bubbleSize"):
+            values += list(_cached(element))
+        elif at == "dLbls":
+            labels_of = " ".join(text_of(element, "t").split())
+            if labels_of:
+                yield labels_of
+    pairs = [f"{label}: {value}" for label, value in zip(labels, values, strict=False)]
+    rest = labels[len(pairs) :] + values[len(pairs) :]
+    words = ", ".join([*pairs, *rest])
+    if name or words:
+        yield f"{name} ({words})" if name and words else name or words
+
+
+def _cached(element: Element) -> Iterator[str]:
+    for point in element.iter():
+        if local(point) == "pt":
+            yield " ".join(text_of(point, "v").split())

@@ -1,17 +1,17 @@
-"""The grammar of `pages`: which parts of a document are meant, and how the rest of them is written.
+"""The grammar of `pages`: which parts of a document are asked for, and how to ask for the rest.
 
     3-5,9            parts by number, from 1
     7-               from part 7 to the last
-    page 3           the unit may be said: page, slide, sheet, cell, section, part
-    Sheet2           a part by its title; a title that is a number is meant before the number
+    page 3           the unit may be named: page, slide, sheet, cell, section, part
+    Sheet2           a part by its title, which comes before a number if it is one
     Sheet2!A1:F200   an area of a sheet; 2!A:C by its number; 'a, b'!A1 quoted; A1:C9 of the first sheet
     #3               part 3, whatever the titles are
     contents         the table of contents
-    users!id,name    columns of a table of data, by name, number or range of numbers; several tables are
-                     parted by semicolons then; id,name of the only table
+    users!id,name    columns of a table of data, by name, number or range of numbers; with semicolons between
+                     tables; id,name of the only table
     schema           the columns, types and keys of all tables
 
-Pure: what a document has is given, nothing is looked up.
+The functions are pure: they are told what a document has.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _column_parts(item: str) -> tuple[str, str, str]:
 
 
 def parted(pages: str, mark: str) -> list[str]:
-    """What stands between the marks that are outside of quotes."""
+    """The pieces between separators that are not in quotes."""
     items, quoted = [""], False
     for char in pages:
         if char == mark and not quoted:

@@ -1,9 +1,8 @@
-"""Presentations (.pptx, .pptm, .ppsx, .potx and their like): one part per slide, with its notes.
+"""PowerPoint presentations (.pptx, .pptm, .ppsx, .potx and the like): a part for each slide, with notes.
 
-The title comes first, then every shape in the order of the slide, which is the one
-that is read out.  A slide is read when it is asked for.  The XML is walked here
-instead of with python-pptx, which loads and parses a whole package with its films
-and opens no shows and templates; the tests compare with it.
+The title comes first, then every shape in the order of the slide, which is also that of screen readers. A
+slide is read when it is asked for. The XML is walked here instead of with python-pptx, which loads and parses
+a whole package with its videos and opens neither shows nor templates; the tests compare with it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from readroom.formats.documents import (
     Part,
     Unit,
     Unreadable,
-    drawings,
+    beside_note,
     ooxml,
     sections,
     tables,
@@ -32,7 +31,6 @@ from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
-from readroom.formats.documents.unshown import beside_note
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -60,7 +58,7 @@ def open_document(file: BinaryIO) -> Document:
 
 
 class Slides(Struct, frozen=True, dict=True):
-    """An opened presentation, and the members that its slides are; empty for what is missing."""
+    """An opened presentation and the members of its slides; empty for a missing one."""
 
     package: Package
     members: Sequence[str]
@@ -208,7 +206,7 @@ class _Slide:
                 )
 
     def _count(self, element: Element, name: str) -> None:
-        """Count what a shape holds beside its text."""
+        """Count what a shape has beside its text."""
         about = element.find("*/{*}cNvPr")
         if about is None:
             return
@@ -239,9 +237,13 @@ class _Slide:
         for element in frame.iter():
             name = local(element)
             if name == "chart":
-                yield from drawings.lines(self._package, self._member, element.get(f"{R}id", ""), "chart")
+                yield from ooxml.drawing_lines(
+                    self._package, self._member, element.get(f"{R}id", ""), "chart"
+                )
             elif name == "relIds":
-                yield from drawings.lines(self._package, self._member, element.get(f"{R}dm", ""), "diagram")
+                yield from ooxml.drawing_lines(
+                    self._package, self._member, element.get(f"{R}dm", ""), "diagram"
+                )
             elif name == "oleObj":
                 self.dropped["embedded object"] += 1
                 return
@@ -274,7 +276,7 @@ class _Slide:
                 relation = None if link is None else self._relations.get(link.get(f"{R}id", ""))
                 target = relation.target if relation is not None and relation.external else ""
                 self.dropped["link target"] += sections.is_lost(words, target)
-                yield sections.shown(words.replace("\v", "\n"), target)
+                yield sections.link(words.replace("\v", "\n"), target)
             elif name in ("AlternateContent", "m"):
                 held = [element] if name == "m" else element[:1]  # the second form is for old programs
                 yield "".join(formula(at) for one in held for at in one.iter() if local(at) == "oMath")

@@ -1,8 +1,7 @@
-"""What a process that extracts documents is told, and what it answers.
+"""The protocol between the engine and the process that extracts a document.
 
-An answer is two lengths, a JSON object and the bytes of its pictures.  Whoever
-answers has read a hostile file: lengths are bounded before anything is read, and
-an object that is not exactly one of these is not an answer.
+An answer is two lengths, a JSON object and the bytes of pictures. The process may have been taken over by a
+hostile file: lengths are bounded before anything is read, and an object of any other form is not an answer.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A story (body, note, header), made into blocks from the ends of its paragraphs, cells and rows.
+"""A story (body, note, header) as blocks, from the marks at the ends of its paragraphs, cells and rows.
 
-RTF and the binary format of Word mark ends; tables have no beginnings there.
+RTF and the binary Word format mark where tables end, but not where they begin.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ from collections import Counter
 
 from msgspec import Struct, field
 
-from readroom.formats.documents import running, tables
-from readroom.formats.documents.running import Block
+from readroom.formats.documents import sections, tables
+from readroom.formats.documents.sections import Block
 
 MAX_DEPTH = 8
 """Levels of a list that are indented."""
 
 MAX_TABLES = 6
-"""Tables in tables; the cells of deeper ones stand in the deepest."""
+"""Nested tables; cells of deeper ones go to the deepest."""
 
 _SYMBOLS = frozenset("·•◦▪●○■□–—*o-\uf0b7\uf0a7\uf0d8\uf0fc\uf0a8\uf076")
 
 
 class Paragraph(Struct, frozen=True):
-    """What a paragraph is when it ends: its style, its place in lists and tables."""
+    """The style of a paragraph, and its place in lists and tables."""
 
     style: int = 0
     outline: int | None = None
@@ -32,7 +32,7 @@ class Paragraph(Struct, frozen=True):
 
     @property
     def table(self) -> int:
-        """How many tables it stands in."""
+        """How many tables it is in."""
         return min(max(1, self.table_depth), MAX_TABLES) if self.in_table else 0
 
 
@@ -57,10 +57,10 @@ class FlowStory(Struct):
         lines = boxes
         if text.strip():
             if level:
-                lines = (*running.heading(level, label, text), *boxes)
+                lines = (*sections.heading(level, label, text), *boxes)
             else:
                 depth = min(paragraph.list_depth, MAX_DEPTH) if label else 0
-                lines = (*running.item(text.rstrip(), label, depth), *boxes)
+                lines = (*sections.item(text.rstrip(), label, depth), *boxes)
         block = Block(level if text.strip() else 0, lines)
         if paragraph.table:
             self._cell.setdefault(paragraph.table, []).append(block)
@@ -126,7 +126,7 @@ class FlowStory(Struct):
 
 
 def sound(text: str) -> str:
-    """Text whose pairs of surrogates, which stand as two characters, are one; lone ones are U+FFFD."""
+    """Text with pairs of surrogates as one character, and lone ones as U+FFFD."""
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

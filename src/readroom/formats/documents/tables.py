@@ -1,15 +1,15 @@
-"""Tables inside running text: a row is a line where it fits one, and lines where its cells are long.
+"""Tables inside text: a row is one line if it fits, and several lines if its cells are long.
 
     Name | Old | New          a row of short cells
     a / b |  | 5              lines of a short cell
 
-    |-                        a row of long cells, as in the markup of wikis
+    |-                        a row of long cells, as in wiki markup
     | the first paragraph     a cell
       the second one
     | another cell
 
-Many articles stand in a table that only lays them out: where one cell of a row has
-text, its paragraphs stand alone, and its headings are headings.
+Many pages use a table only for layout: if one cell of a row has text, its paragraphs are shown as paragraphs,
+and its headings as headings.
 """
 
 from __future__ import annotations

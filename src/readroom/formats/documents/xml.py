@@ -1,9 +1,8 @@
-"""The XML inside documents, parsed so that it cannot do harm.
+"""XML in documents, by a parser that hostile XML cannot harm.
 
-A document type is refused before the parser sees it, because entities that blow up
-and files that are fetched stand there; so are encodings in which it could hide.
-Names of the strict variant of Office Open XML become those of the usual one.
-lxml itself refuses to nest deeper than some 2,000 elements.
+A document type is refused before the parser sees it, because it can hold entities that explode and files to
+fetch; so are encodings in which it could hide.  Names of the strict variant of Office Open XML become those
+of the usual one.  lxml itself refuses more than some 2,000 levels.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from readroom.quoting import quote
 _DOCTYPE = re.compile(
     b"<!DOCTYPE|<!ENTITY|" + b"|".join("<!".encode(name) for name in ("utf-16-le", "utf-16-be"))
 )
-"""In UTF-16 also before a comment: that text is never written there by office programs."""
+"""In UTF-16 this also refuses comments, which office programs do not write there."""
 
 _ENCODING = re.compile(rb"""^\s*<\?xml[^>]*\bencoding\s*=\s*["']([^"']*)["']""")
 _PLAIN = frozenset({b"utf-8", b"utf8", b"us-ascii", b"ascii", b"iso-8859-1", b"windows-1252"})
@@ -58,10 +57,10 @@ def parse(data: bytes, name: str) -> Element:
 
 
 def check_start(data: bytes, name: str) -> None:
-    """Refuse XML that starts with a document type, or is neither ASCII-like nor UTF-16.
+    """Refuse XML with a document type, or in an encoding other than UTF-16 or like ASCII.
 
     Raises:
-        Unreadable: It is.
+        Unreadable: It is such.
     """
     if _DOCTYPE.search(data):
         raise Unreadable(f"its part {quote(name)} has a document type, which no document needs", ANOTHER_COPY)

@@ -407,9 +407,7 @@ connect = subcommand(
         help="What the client calls the server; another for each folder, where its settings are yours.",
     ),
     click.Option(
-        ["--url"],
-        metavar="URL",
-        help="A server that runs already, instead of one that the client starts.",
+        ["--url"], metavar="URL", help="A server that runs already, instead of one that the client starts."
     ),
     words=f"{cleandoc(_connect.__doc__ or '')}\n\n\b\nClients:\n" + _listed(),
 )

@@ -227,11 +227,7 @@ CLIENTS: Mapping[str, KnownClient] = {
         form=Json(),
         key=("mcpServers",),
         started=_plain,
-        reached=lambda url: {
-            "type": "streamable-http",
-            "url": url,
-            "headers": _bearer(f"${{env:{TOKEN}}}"),
-        },
+        reached=lambda url: {"type": "streamable-http", "url": url, "headers": _bearer(f"${{env:{TOKEN}}}")},
         project=".kilocode/mcp.json",
     ),
     "goose": KnownClient(

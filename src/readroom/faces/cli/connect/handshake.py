@@ -44,11 +44,7 @@ def start(command: Sequence[str], client_name: str, cwd: str) -> Greeting:
     began = time.monotonic()
     try:
         process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=cwd,
+            list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd
         )
     except OSError as error:
         raise _failed(command, error.strerror or type(error).__name__) from None

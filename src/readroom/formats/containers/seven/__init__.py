@@ -1,13 +1,11 @@
-"""7z files: read from the header at the end, files by the folders that hold them.
+"""7z archives: a header at the end, and files inside compressed folders.
 
-A folder is one compressed content of many files ("solid"), so a file is reached through all that
-lie before it.  What was reached last is kept at hand: files that are read in their order cost one
-pass.  How far a file may lie behind others has a limit.
+A folder is one compressed stream of many files ("solid"), so a file is reached through all before it. The
+place that was reached last is kept: reading files in order costs one pass. How far a file may be behind
+others is limited. Each coder turns an iterator of bytes into another and holds little meanwhile.
 
-Each coder makes pieces of bytes of pieces of bytes, and holds little meanwhile.
-
-Knows: 7z, with Copy, LZMA, LZMA2, Delta, branch filters, Deflate, bzip2 and Zstandard.
-Does not know: how its members are arranged as a tree; encryption.
+Knows: 7z with Copy, LZMA, LZMA2, Delta, branch filters, Deflate, bzip2 and Zstandard.
+Does not know: how members form a tree; encryption.
 May be touched: with the hostile archives of the tests.
 """
 
@@ -74,7 +72,7 @@ _OTHERS = {
     b"\x03\x03\x01\x1b": "BCJ2", b"\x03\x04\x01": "PPMd", b"\x04\x01\x09": "Deflate64", b"\x0a": "ARM64",
     b"\x0b": "RISC-V", b"\x04\xf7\x11\x02": "Brotli", b"\x04\xf7\x11\x04": "LZ4", b"\x04\xf7\x11\x05": "LZ5",
 }  # fmt: skip
-"""What is named when it cannot be read."""
+"""Names of methods that cannot be read."""
 
 
 def is_encrypted(folder: Folder) -> bool:
@@ -135,12 +133,12 @@ def _branched(coder: Coder, packed: _Packed) -> Iterator[bytes]:
 
 
 def _filtered(chosen: dict[str, int], packed: _Packed) -> Iterator[bytes]:
-    """Through a filter alone, which the library has only before LZMA: what is stored is LZMA2, too."""
+    """A filter alone; the library has filters only before LZMA, so the data is wrapped as stored LZMA2."""
     return unpacked([chosen, {"id": lzma.FILTER_LZMA2, "dict_size": 4096}], _as_lzma2(packed))
 
 
 def _as_lzma2(pieces: _Packed) -> Iterator[bytes]:
-    """Pieces as chunks that are not compressed, the first of which forgets what was before."""
+    """Pieces as uncompressed chunks; the first one resets the decoder."""
     mark = b"\x01"
     for piece in pieces:
         for at in range(0, len(piece), 0x10000):
@@ -165,7 +163,7 @@ _STEPS: dict[bytes, Callable[[Coder, _Packed], Iterator[bytes]]] = {
 
 _START = struct.Struct("<6sBBLQQL")
 _MOST_ENCODED = 4
-"""A header may be packed, and what is unpacked be the same again; one time is usual."""
+"""A header may be packed several times; once is usual."""
 
 _FOLDER_ATTRIBUTE, _UNIX_ATTRIBUTE = 0x10, 0x8000
 _EPOCH = 116_444_736_000_000_000
@@ -323,7 +321,7 @@ class _Seven:
         self._cursor: _Cursor | None = None
 
     def place(self, member: Member) -> tuple[int, int] | None:
-        """Where a content stands as it is; None when it is compressed. Raises BadContainer."""
+        """The place of content that is stored as it is; None if it is compressed. Raises BadContainer."""
         if member.problem:
             raise BadContainer(member.problem)
         stored = self._files[member.at]

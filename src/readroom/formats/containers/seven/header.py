@@ -1,10 +1,10 @@
-"""The header of a 7z file: a tree of marks and numbers that says which folders and files there are.
+"""The header of a 7z archive: tags and numbers that say which folders and files there are.
 
-    packed streams   lie one behind the other, from the 32nd byte on
+    packed streams   one after the other, from byte 32 on
     folder           a chain of coders that makes one content of a packed stream
-    files            the content of each folder in pieces, one file behind the other
+    files            the content of each folder, divided into consecutive files
 
-Every count is a claim: none is believed that the bytes behind it could not hold.
+Counts are claims: a count larger than the bytes behind it could hold is refused.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class HeaderFields:
         return value
 
     def count(self) -> int:
-        """A number of things, each of which takes a byte at least somewhere in what follows, or a bit."""
+        """A count of things that each take at least a byte, or a bit, of the bytes that follow."""
         value = self.number()
         if value > min(8 * self.left, CONTAINER_MEMBERS):
             raise BadContainer(

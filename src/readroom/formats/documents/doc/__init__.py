@@ -1,11 +1,10 @@
 """Word documents from before 2007 (.doc, .dot), as sections of text.
 
-The text stands in pieces; characters below the space mark fields, notes, pictures,
-cells and rows.  Written as the documents of today are.  Documents of Word 6 and 95
-are read as their bare text.
+The text is in pieces; control characters mark fields, notes, pictures, cells and rows. It is written like
+text of today's documents. Of Word 6 and 95 only the bare text is read.
 
 Knows: the streams of Word before 2007.
-Does not know: files and processes; how compound files are read (`compound`).
+Does not know: files and processes; compound files (`compound`).
 May be touched: freely.
 """
 
@@ -19,7 +18,7 @@ from typing import BinaryIO
 
 from msgspec import Struct, field
 
-from readroom.formats.documents import Document, running, sections
+from readroom.formats.documents import Document, sections
 from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.compound import Compound, Ole
 from readroom.formats.documents.doc import formats as doc_formats
@@ -78,7 +77,7 @@ def _old(text: OldText, beside: Counter[str]) -> Sections:
     blocks = [
         block for name, story in text.stories.items() if name != "macros" for block in reader.blocks(story)
     ]
-    return running.document(blocks, [], {}, beside)
+    return sections.document(blocks, [], {}, beside)
 
 
 _NO_FORM = FormField()
@@ -118,11 +117,11 @@ class _DocReader:
             blocks += self.blocks(story)
         margins = list(self._margins())
         self._beside["bookmark"] += self._bookmarks()
-        return running.document(blocks, margins, self._notes, self._beside)
+        return sections.document(blocks, margins, self._notes, self._beside)
 
     # --- stories -----------------------------------------------------------------------------------
 
-    def blocks(self, story: range) -> list[running.Block]:
+    def blocks(self, story: range) -> list[sections.Block]:
         """The blocks of the text between two characters."""
         writer = _StoryWriter(
             self._text, self._formats, story, self._refers, self._box_lines, self._form_field
@@ -130,7 +129,7 @@ class _DocReader:
         return writer.blocks()
 
     def _form_field(self, at: int) -> FormField:
-        """The field of a form that a character stands for."""
+        """The form field at a character."""
         return doc_formats.form_field(self._data, self._formats.data.at(self._text.place(at)))
 
     def _lines(self, story: range) -> list[str]:
@@ -140,7 +139,7 @@ class _DocReader:
         return [line.strip() for block in blocks for line in block.lines if line.strip()]
 
     def _plex(self, name: str, size: int) -> tuple[Sequence[int], Sequence[bytes]]:
-        """A table of places, and what it says of each stretch between them."""
+        """A table of positions, with an entry for each stretch between them."""
         start, length = self._text.places[name]
         data = self._table[start : start + length]
         count = (len(data) - 4) // (4 + size)
@@ -163,7 +162,7 @@ class _DocReader:
             lines = self._lines(range(base + starts[at], base + starts[at + 1]))
             number = int.from_bytes(entry[20:22], "little") if prefix == "c" else len(authors)
             author = authors[number] if number < len(authors) else ""
-            self._notes[mark] = running.said(author, lines)
+            self._notes[mark] = sections.comment(author, lines)
 
     def _authors(self) -> Sequence[str]:
         start, length = self._text.places["authors"]
@@ -180,7 +179,7 @@ class _DocReader:
         base = self._text.stories["margins"].start
         for at in range(_SEPARATORS, len(starts) - 1):
             lines = self._lines(range(base + starts[at], base + starts[at + 1]))
-            yield running.margin(_MARGIN[(at - _SEPARATORS) % len(_MARGIN)], lines)
+            yield sections.margin(_MARGIN[(at - _SEPARATORS) % len(_MARGIN)], lines)
 
     def _bookmarks(self) -> int:
         """Bookmarks that somebody has made; programs give theirs a name with a `_`."""
@@ -239,7 +238,7 @@ class _StoryWriter:
         self._unseen = ""
         self._kinds = deque(self._all_kinds())
 
-    def blocks(self) -> list[running.Block]:
+    def blocks(self) -> list[sections.Block]:
         at = self._range.start
         while at < self._range.stop:
             stop = _BREAKS.search(self._text.text, at, self._range.stop)
@@ -370,4 +369,4 @@ class _StoryWriter:
             elif len(story.blocks) == open_field.block and len(story.text) >= open_field.start:
                 words = "".join(story.text[open_field.start :])
                 story.dropped["link target"] += sections.is_lost(words, link[1])
-                story.text[open_field.start :] = [sections.shown(words, link[1])]
+                story.text[open_field.start :] = [sections.link(words, link[1])]

@@ -1,8 +1,7 @@
-"""How text of the binary format of Word is formatted: styles, lists, and runs of properties.
+"""Formatting in the binary Word format: styles, lists, and properties of characters and paragraphs.
 
-Properties of paragraphs and characters stand in pages of 512 bytes, by places in the
-file; only what a reader needs of them is kept: levels of headings, places in lists
-and tables, and what is hidden, deleted or a character with a meaning of its own.
+Properties are in pages of 512 bytes, by offsets into the file. Only what a reader needs is kept: heading
+levels, places in lists and tables, and what is hidden, deleted or a special character.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def modifiers(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 class Properties(Struct, frozen=True):
-    """What a paragraph is. `heading` is its level, 0 for none; `listed` the number of its list."""
+    """Properties of a paragraph. `heading` is its level or 0; `listed` is the number of its list."""
 
     heading: int = 0
     in_table: bool = False
@@ -95,7 +94,7 @@ class Formats(Struct, frozen=True):
     _known: dict[object, Properties] = field(default_factory=dict)
 
     def paragraph(self, place: int) -> Properties:
-        """What the paragraph is whose end stands at this place in the file."""
+        """The properties of the paragraph that ends at this offset."""
         stated = self.paragraphs.at(place)
         if stated is None:
             return Properties()
@@ -132,7 +131,7 @@ class Formats(Struct, frozen=True):
 
 
 def formats(document: bytes, table: bytes, places: Mapping[str, tuple[int, int]]) -> Formats:
-    """The formats that stand at these places of the table stream."""
+    """The formats at these places of the table stream."""
 
     def of(name: str) -> bytes:
         start, size = places[name]
@@ -174,7 +173,7 @@ def _paragraphs(document: bytes, table: bytes) -> _Runs:
 
 
 def _paragraph(page: bytes, offset: int) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """The number of the style of a paragraph, and what it says of itself."""
+    """The style number of a paragraph, and its own properties."""
     if not 0 < offset < PAGE - 3:
         return 0, ()
     size = 2 * page[offset] - 1
@@ -187,7 +186,7 @@ def _paragraph(page: bytes, offset: int) -> tuple[int, tuple[tuple[int, int], ..
 
 
 def _characters(document: bytes, table: bytes) -> tuple[_Runs, _Runs]:
-    """What runs of characters are, and where in the stream of data stands what they stand for."""
+    """Properties of runs of characters, and where in the data stream the objects are that they represent."""
     runs: list[tuple[int, int, object]] = []
     data: list[tuple[int, int, object]] = []
     for page, count in _pages(document, table):
@@ -215,18 +214,18 @@ def _sorted(runs: list[tuple[int, int, object]]) -> _Runs:
 
 _TICKED, _CHOSEN = 1, 2
 _USUAL = 25
-"""The state of a field that nobody has changed: the one it was made with."""
+"""The state of a field that was never changed."""
 
 
 class FormField(Struct, frozen=True):
-    """What stands in a field of a form: `text` is empty for one whose text stands in the document."""
+    """The content of a form field: `text` is empty if its text is in the document."""
 
     text: str = ""
     others: int = 0
 
 
 def form_field(data: bytes, place: object) -> FormField:
-    """The field whose properties stand at this place of the stream of data; nothing where none do."""
+    """The field with its properties at this place of the data stream, if there are any."""
     if not isinstance(place, int) or len(data) < place + 6:
         return FormField()
     at = place + int.from_bytes(data[place + 4 : place + 6], "little")

@@ -1,4 +1,4 @@
-"""The text of a Word document from before 2007: pieces of the file put together, and its stories."""
+"""The text of a Word document from before 2007, put together from pieces and divided into stories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from readroom.limits.documents import OLD_TEXT_CHARS
 from readroom.text import encodings
 
 WORD_97 = 0xC1
-"""The first version of the format whose text can stand in pieces of two sorts of characters."""
+"""The first version of the format with pieces of two kinds of characters."""
 
 _PLACES = {
     "styles": 1, "footnote marks": 2, "footnotes": 3, "comment marks": 4, "comments": 5, "margins": 11,
@@ -53,7 +53,7 @@ _NO_TABLE = "the table of its text is damaged or missing"
 
 
 class TextPiece(Struct, frozen=True):
-    """A stretch of text: its characters, where it stands in the file, and bytes for each character."""
+    """A stretch of text: its characters, its offset in the file, and bytes for each character."""
 
     start: int
     end: int
@@ -79,7 +79,7 @@ class OldText(Struct, frozen=True):
     table: str
 
     def place(self, at: int) -> int:
-        """Where a character stands in the file; -1 for nowhere."""
+        """The offset of a character in the file; -1 if it has none."""
         index = bisect_right(self.pieces, at, key=lambda piece: piece.start) - 1
         if index < 0 or at >= self.pieces[index].end:
             return -1
@@ -131,7 +131,7 @@ def old_text(document: bytes) -> OldText:
 
 
 def _put_together(document: bytes) -> bytes:
-    """The text of a document that was saved in a quick way: what was written since stands behind the rest."""
+    """The text of a quick-saved document, which has later changes after the rest."""
     if len(document) < _OLD_PIECES + 8:
         raise Unreadable(_NO_TABLE, ANOTHER_COPY)
     start, size = struct.unpack_from("<II", document, _OLD_PIECES)

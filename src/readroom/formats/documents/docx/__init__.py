@@ -1,18 +1,15 @@
-"""Word documents (.docx, .docm, .dotx, .dotm), also of the strict variant: sections of text.
+"""Word documents (.docx, .docm, .dotx, .dotm), also in strict form, as sections of text.
 
-A part is a section from one heading of the top level to the next (`sections`).
-Headings are marked by `#`, list items by their label, rows of tables have their
-cells parted by ` | `; marks of foot- and endnotes and of comments stand as `[^3]`,
-`[^e1]`, `[^c2]`, their text at the end of the section.  Headers and footers stand
-once, in brackets, at the start of the first section.
+A part is a section between headings of the top level (`sections`). Headings begin with `#`, list items with
+their label, and cells of a row are separated by ` | `. Notes and comments are marked `[^3]`, `[^e1]`,
+`[^c2]`, with their text at the end of the section. Headers and footers come once, in brackets, at the start
+of the first section.
 
-The XML is walked here instead of with python-docx, which loads and parses every
-part of a package, pictures too, and knows neither notes nor text boxes nor tracked
-changes.  The tests compare with it.
+Shown are paragraphs and tables, inserted text, results of fields, links with their targets, text boxes after
+the paragraph that holds them, and formulas as text. Deleted and hidden text is counted, not shown.
 
-Of a story (body, note, comment, header) is shown: paragraphs and tables as blocks of lines, inserted text,
-the results of fields, links with their targets, text boxes after the paragraph that holds them, formulas as
-their letters.  Deleted and hidden text is counted, not shown.
+The XML is walked here instead of with python-docx, which loads and parses every part of a package, pictures
+too, and does not know notes, text boxes or tracked changes. The tests compare with it.
 
 Knows: the XML of Word.
 Does not know: files and processes.
@@ -29,7 +26,7 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from readroom.formats.documents import Document, Unreadable, drawings, ooxml, running, sections, tables
+from readroom.formats.documents import Document, Unreadable, ooxml, sections, tables
 from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.docx import lists as docx_lists
@@ -37,8 +34,7 @@ from readroom.formats.documents.docx.lists import VAL, Lists, Styles, W
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
-from readroom.formats.documents.running import Block
-from readroom.formats.documents.sections import Sections
+from readroom.formats.documents.sections import Block, Sections
 
 _WP_NAMES = ("descr", "title")
 MAX_DEPTH = 8
@@ -83,7 +79,7 @@ class Story:
 
     def blocks(self, parent: Element) -> Iterator[Block]:
         """The blocks inside `parent`, in order; empty paragraphs are left out."""
-        for block in chain(self._blocks(parent), [Block(0, ())]):  # for what stands behind the last one
+        for block in chain(self._blocks(parent), [Block(0, ())]):  # for what follows the last one
             if block.lines or self._dropped or self._marks:
                 marks, dropped = tuple(self._marks), self._dropped
                 self._marks, self._dropped = [], Counter()
@@ -121,8 +117,8 @@ class Story:
         if not text.strip():
             return Block(0, tuple(boxes))
         if level:
-            return Block(level, (*running.heading(level, label, text), *boxes))
-        return Block(0, (*running.item(text.rstrip(), label, depth), *boxes))
+            return Block(level, (*sections.heading(level, label, text), *boxes))
+        return Block(0, (*sections.item(text.rstrip(), label, depth), *boxes))
 
     def _table(self, table: Element) -> Iterator[Block]:
         """Its rows; those that are a line each as one block."""
@@ -160,7 +156,7 @@ class Story:
             elif name == "hyperlink":
                 words, target = "".join(self._inline(element)), self._target(element)
                 self._dropped["link target"] += sections.is_lost(words, target)
-                yield sections.shown(words, target)
+                yield sections.link(words, target)
             elif name in _HOLDERS:
                 yield from self._inline(element)
             elif name in ("del", "moveFrom"):
@@ -203,7 +199,7 @@ class Story:
                 yield f"({''.join(self._inline(above))})" if above is not None else ""
 
     def _drop(self, kind: str, element: Element) -> None:
-        """Count what is not shown, and the texts in it as known."""
+        """Count what is not shown, and mark its text as known."""
         self._dropped[kind] += 1
         self.texts += _texts(element)
 
@@ -213,7 +209,7 @@ class Story:
         self._dropped["unselected choice"] += max(0, choices - 1)
 
     def _field(self, mark: Element) -> str:
-        """The state of a form field of the old kind: what is typed in is text, what is chosen is not."""
+        """The state of an old form field: typed text is in the document, a choice is not."""
         for box in mark.iter(f"{W}checkBox"):
             checked = box.find(f"{W}checked")
             state = checked if checked is not None else box.find(f"{W}default")
@@ -271,7 +267,7 @@ def _described(drawing: Element) -> str:
 
 
 def _texts(element: Element) -> int:
-    """Elements of text inside another, those that stand in it a second time for old programs left out."""
+    """Text elements inside another, without the copies for old programs."""
 
     def filled(holder: Element) -> int:
         return sum(bool((at.text or "").strip()) for at in holder.iter(f"{W}t", _DRAWN_TEXT))
@@ -302,7 +298,7 @@ _CHARACTERS: Mapping[str, Callable[[Element], str]] = {
 
 
 STORIES = (("footnotes", "", "footnote"), ("endnotes", "e", "endnote"), ("comments", "c", "comment"))
-"""Parts of notes: their relation, what stands before their numbers, and the element of each note."""
+"""Parts with notes: their relation, the prefix of their numbers, and the element of a note."""
 
 RELATED = {
     "glossaryDocument": "part of building blocks",
@@ -311,7 +307,7 @@ RELATED = {
     "aFChunk": "embedded document",
     "attachedToolbars": "toolbar",
 }
-"""Parts of a document that are not read, and what they are called."""
+"""Parts that are not read, and their names."""
 
 _SEPARATORS = ("separator", "continuationSeparator", "continuationNotice")
 
@@ -353,7 +349,7 @@ class _DocxReader:
         for relation in self._package.relations(main).values():
             self._beside[RELATED.get(relation.kind, "")] += relation.kind in RELATED
         self._beside += ooxml.properties(self._package)
-        return running.document(blocks, marginal, notes, self._beside)
+        return sections.document(blocks, marginal, notes, self._beside)
 
     def _notes(self, wanted: set[str]) -> Mapping[str, Sequence[str]]:
         """The text of foot- and endnotes and comments, by their marks; notes of notes with them."""
@@ -384,11 +380,11 @@ class _DocxReader:
             blocks = list(self._story(part).blocks(self._package.root(part)))
             self._count(blocks)
             lines = [line.strip() for block in blocks for line in block.lines if line.strip()]
-            yield running.margin(kind, lines)
+            yield sections.margin(kind, lines)
 
     def _story(self, part: str) -> Story:
         def graphic(relation: str, kind: str) -> list[str]:
-            return drawings.lines(self._package, part, relation, kind)
+            return ooxml.drawing_lines(self._package, part, relation, kind)
 
         return Story(self._styles, self._lists, self._package.relations(part), graphic)
 

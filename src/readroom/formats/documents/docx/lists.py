@@ -1,8 +1,7 @@
 """Styles and lists of a Word document: which paragraphs are headings, and the labels of list items.
 
-Both are inherited: a paragraph from its style, a style from the one it is based
-on.  Numbers are counted as the document goes by, so labels are asked for in its
-order.
+Both are inherited: a paragraph has those of its style, and a style those of the style it is based on. Items
+are counted as the document is read, so labels must be asked for in order.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from readroom.formats.documents import numbering
+from readroom.formats.documents import sections
 from readroom.formats.documents.elements import Element
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -25,7 +24,7 @@ MAX_LABEL = 40
 """Characters of the pattern of a label, which every item of a list repeats."""
 
 BODY_TEXT = 9
-"""The outline level of what is not a heading; 0 to 8 are headings of level 1 to 9."""
+"""The outline level of body text; 0 to 8 are headings of level 1 to 9."""
 
 BULLET = "-"
 _FORMS = {"lowerLetter": "a", "upperLetter": "A", "lowerRoman": "i", "upperRoman": "I", "decimalZero": "01"}
@@ -63,7 +62,7 @@ class Styles(Struct, frozen=True):
         return outline + 1 if 0 <= outline < BODY_TEXT else 0
 
     def listed(self, properties: Element | None) -> tuple[str, int]:
-        """The list and the level in it; an empty list for what is in none."""
+        """The list and the level in it; an empty list if there is none."""
         numbering = None if properties is None else properties.find(f"{W}numPr")
         if numbering is not None:
             return child_value(numbering, "numId"), child_number(numbering, "ilvl") or 0
@@ -190,4 +189,4 @@ def _restarts(element: Element) -> bool:
 def _number(known: Mapping[int, ListLevel], counts: Mapping[int, int], level: int) -> str:
     here = known.get(level)
     count = counts.get(level, here.start if here else 1)
-    return numbering.written(count, _FORMS.get(here.form if here else "", "1"))
+    return sections.numeral(count, _FORMS.get(here.form if here else "", "1"))

@@ -1,11 +1,11 @@
-"""Messages as documents: a part is a message, or one of the files that are attached to it.
+"""Mail as documents: a part is a message, or a file attached to it.
 
-Readers of the formats give `Letter`s; here they are laid out: every message comes before
-what is attached to it, a message that is attached to another one counts as a message.
-An attachment is shown as what it is: text, a picture, or the text of a document.
+Readers of the formats give `Letter`s, which are laid out here: a message comes before its attachments, and an
+attached message counts as a message. An attachment is shown as text, as a picture, or as the text of a
+document.
 
-Knows: how messages and attachments are laid out as parts.
-Does not know: files and processes; what stands in an attachment, which its own reader knows.
+Knows: how messages and attachments become parts.
+Does not know: files and processes; formats of attachments, which have their own readers.
 May be touched: freely.
 """
 
@@ -22,18 +22,18 @@ from msgspec.structs import replace
 from readroom.formats.documents import (
     OPENERS,
     Area,
-    Document,
     Heading,
     Part,
     Picture,
     Skimmed,
     Unit,
     Unreadable,
+    beside_note,
     charsets,
     html,
+    opener,
     sections,
 )
-from readroom.formats.documents.unshown import beside_note
 from readroom.formats.kinds import IMAGE_TYPES, recognise, sniff
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_DEPTH, MAIL_PARTS
@@ -78,7 +78,7 @@ class Letter(Struct, frozen=True):
 
 
 class _Entry(Struct, frozen=True):
-    """A part: a message or an attachment, how deep it stands, its title, and its path if it is attached."""
+    """A part: a message or an attachment, its depth, its title, and its path if it is attached."""
 
     title: str
     level: int
@@ -88,12 +88,12 @@ class _Entry(Struct, frozen=True):
 
 
 class Mail:
-    """Messages with what is attached to them."""
+    """Messages with their attachments."""
 
     unit = Unit.PART
 
     def __init__(self, letters: Sequence[Letter]) -> None:
-        """Lay out the parts; what is too much is counted."""
+        """Lay out the parts; too many are counted."""
         self._left = 0
         self._entries: list[_Entry] = []
         for letter in letters:
@@ -111,7 +111,7 @@ class Mail:
 
     @property
     def contents(self) -> Sequence[Heading]:
-        """The messages, and what is attached to them below."""
+        """The messages, with attachments below them."""
         listed = enumerate(self._entries, 1)
         return sections.bounded(
             [sections.entry(entry.level, entry.title or "(no subject)", number) for number, entry in listed]
@@ -170,7 +170,7 @@ def _letter_in(attachment: Attachment) -> Letter | None:
 
 
 def inside(path: str, name: str) -> str:
-    """The path of what is attached to a message that has a path itself, or none."""
+    """The path of an attachment of a message, which may have a path itself."""
     return f"{path}{BORDER}/{name}" if path else name
 
 
@@ -206,7 +206,7 @@ def _shown_headers(letter: Letter) -> Iterator[tuple[str, str]]:
 
 
 def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
-    """The lines of a message that is HTML, and what is not shown of it."""
+    """The lines of an HTML message, and counts of what is not shown."""
     try:
         text = data.decode(charsets.meant(charset)) if charset else html.decoded(data)
     except (LookupError, ValueError):  # codecs have other failures, too
@@ -231,7 +231,7 @@ def body_of_text(data: bytes, charset: str) -> list[str]:
 
 
 def _attached(number: int, title: str, attachment: Attachment) -> Part:
-    """An attachment as what it is."""
+    """An attachment as a part."""
     data = attachment.data()
     head = data[:HEAD_BYTES]
     media = sniff(head)
@@ -253,7 +253,7 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
 def _document(number: int, title: str, data: bytes, kind: str) -> Part:
     """The text of an attached document, its parts one after the other."""
     try:
-        document: Document = importlib.import_module(OPENERS[kind]).open_document(io.BytesIO(data))
+        document = opener(OPENERS[kind])(io.BytesIO(data))
         total = len(document.titles)
     except Unreadable as error:
         return Part(number, title, (), notes=[f"It cannot be shown: {error.problem}."])

@@ -1,8 +1,7 @@
 """Messages (.eml) and mailboxes of them (.mbox), by the standard library.
 
-The text of a message is its plain form where it has one, else its HTML.  A mailbox is
-taken apart at the lines that begin with `From `; of a large one each message is read
-when it is asked for, and its attachments are only listed.
+The text of a message is its plain form, or else its HTML. A mailbox is split at lines that begin with `From
+`; in a large one each message is read when it is asked for, and attachments are only listed.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _SUBJECT = re.compile(rb"^Subject:[ \t]*((?:[^\r\n]*)(?:\r?\n[ \t][^\r\n]*)*)", 
 _FOLD = re.compile(r"\r?\n(?=[ \t])[ \t]*")
 _HEADER = re.compile(rb"(?:From [^\n]*\n|>?[!-9;-~]{1,80}:[^\n]*\n)")
 _APPLE = re.compile(rb"(\d{1,10}) *\n")
-"""The first line of a message that Apple Mail keeps (.emlx): its length, and behind it stands a list."""
+"""The first line of a message of Apple Mail (.emlx): its length; a property list follows the message."""
 
 _USUAL = re.compile(r"multi-?part|MIME", re.IGNORECASE)
 """What programs write in front of the parts, for readers that know none."""
@@ -187,7 +186,7 @@ def _letter(message: Message) -> Letter:
 
 
 class _MimeWalk:
-    """Sorts the parts of a message into its text and what is attached."""
+    """Sorts the parts of a message into text and attachments."""
 
     def __init__(self) -> None:
         self.attachments: list[Attachment] = []
@@ -222,7 +221,7 @@ class _MimeWalk:
             self._texts.append(message)
 
     def body(self) -> tuple[list[str], Counter[str]]:
-        """The lines of the text, and what is not shown of it."""
+        """The lines of the text, and counts of what is not shown."""
         lines: list[str] = []
         dropped = Counter(self._unused)
         for message in self._texts:
@@ -277,7 +276,7 @@ def _inside(message: Message) -> Message:
 
 
 def _beside(message: Message) -> int:
-    """How many texts stand before and behind the parts of a message, where no reader of mail shows them."""
+    """How many texts are before and after the parts of a message, where mail programs do not show them."""
     texts = (str(message.preamble or "").strip(), str(message.epilogue or "").strip())
     return sum(bool(text) and not _USUAL.search(text) for text in texts)
 

@@ -1,6 +1,6 @@
-"""Items of Outlook, laid out as other messages are, whether a .msg or a winmail.dat has their properties.
+"""Items of Outlook laid out like other messages, from the properties in a .msg, .oft or winmail.dat.
 
-Of an item that is only RTF, that is read.
+If an item has no other text than RTF, its RTF is read.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from functools import partial
+from typing import BinaryIO, Protocol
 
-from readroom.formats.documents import Unreadable, mail, rtf
+from readroom.formats.documents import Unreadable, compound, mail, rtf
 from readroom.formats.documents.archives import ANOTHER_COPY
-from readroom.formats.documents.mail import Attachment, Letter, eml
+from readroom.formats.documents.compound import Compound, Ole
+from readroom.formats.documents.mail import Attachment, Letter, Mail, eml
 from readroom.formats.documents.rtf.tokens import code_page
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import MAIL_RTF_BYTES
@@ -223,3 +225,101 @@ def _is_other(kind: str) -> bool:
     return bool(kind) and not kind.upper().startswith(
         ("IPM.NOTE", "IPM.MICROSOFT MAIL", "REPORT", "IPM.SCHEDULE")
     )
+
+
+# -----------------------------------------------------------------------------
+# .msg and .oft: properties are streams of a compound file.
+#
+# A property is read when it is needed, so that attachments cost nothing before; attached messages are opened.
+# -----------------------------------------------------------------------------
+
+_PROPERTIES = "__properties_version1.0"
+_RECIPIENT, _ATTACHMENT = "__recip_version1.0_#", "__attach_version1.0_#"
+_HEX = frozenset("0123456789abcdef")
+
+
+def open_document(file: BinaryIO) -> Mail:
+    """The message in `file`. Raises Unreadable."""
+    kind = compound.kind(file)
+    if kind is Ole.ENCRYPTED:
+        raise compound.refusal(kind)
+    streams = Compound(file)
+    if not streams.has(_PROPERTIES):
+        raise compound.refusal(kind, Ole.MAIL)
+    return Mail([letter(_StoredItem(streams, "", 32))])
+
+
+class _StoredItem:
+    """A message, recipient or attachment: a folder of the compound file with properties."""
+
+    def __init__(self, streams: Compound, folder: str, head: int, page: str = "") -> None:
+        """`head` are the bytes before its properties of fixed size, `page` the encoding of its texts."""
+        self._streams = streams
+        self._folder = folder
+        data = streams.optional(f"{folder}{_PROPERTIES}")
+        self._fixed = {
+            struct.unpack_from("<H", data, at + 2)[0]: data[at + 8 : at + 16]
+            for at in range(head, len(data) - 15, 16)
+        }
+        self._page = page or page_of(self)
+
+    def raw(self, key: int) -> bytes:
+        """A property of fixed size; empty without it."""
+        return self._fixed.get(key, b"")
+
+    def text(self, key: int) -> str:
+        """A property that is a text; empty without it."""
+        wide = self._streams.optional(self._name(key, "001f"))
+        if wide:
+            return wide[: len(wide) // 2 * 2].decode("utf-16-le", "replace").rstrip("\0")
+        return decoded(self._streams.optional(self._name(key, "001e")), self._page).rstrip("\0")
+
+    def data(self, key: int) -> bytes:
+        """A property that is bytes; empty without it."""
+        return self._streams.optional(self._name(key, "0102"))
+
+    def texts(self) -> set[int]:
+        """The properties that are texts."""
+        start = f"{self._folder}__substg1.0_"
+        names = (name for name in self._streams.streams if name.startswith(start))
+        keys = {name[len(start) :][:4] for name in names if name.endswith(("001f", "001e"))}
+        return {int(key, 16) for key in keys if _HEX.issuperset(key)}
+
+    def recipients(self) -> Iterator[_StoredItem]:
+        """To whom a message goes."""
+        for folder in self._folders(_RECIPIENT)[:MOST]:
+            yield _StoredItem(self._streams, folder, 8, self._page)
+
+    def attachments(self) -> Iterator[Attachment]:
+        """What is attached to a message."""
+        for folder in self._folders(_ATTACHMENT)[:MOST]:
+            item = _StoredItem(self._streams, folder, 8, self._page)
+            name = named(item)
+            inner = f"{folder}__substg1.0_{DATA:04x}000d"
+            stream = f"{folder}__substg1.0_{DATA:04x}0102"
+            if self._streams.has(f"{inner}/{_PROPERTIES}"):
+                message = _StoredItem(self._streams, f"{inner}/", 24)
+                yield Attachment(
+                    name, "application/vnd.ms-outlook", 0, bytes, letter=partial(letter, message)
+                )
+                continue
+            size = self._streams.size(stream) if self._streams.has(stream) else 0
+            mime = item.text(MIME) or "application/octet-stream"
+            yield Attachment(name, mime, size, partial(self._read, stream))
+
+    def left(self) -> Counter[str]:
+        """Recipients and attachments that are too many."""
+        kinds = {"recipient": _RECIPIENT, "attachment": _ATTACHMENT}
+        return Counter({what: max(0, len(self._folders(start)) - MOST) for what, start in kinds.items()})
+
+    def _name(self, key: int, kind: str) -> str:
+        return f"{self._folder}__substg1.0_{key:04x}{kind}"
+
+    def _folders(self, start: str) -> list[str]:
+        names = (name for name in self._streams.storages if name.startswith(f"{self._folder}{start}"))
+        return sorted(f"{name}/" for name in names if "/" not in name[len(self._folder) :])
+
+    def _read(self, stream: str) -> bytes:
+        if not self._streams.has(stream):
+            raise Unreadable(NOT_THERE, ANOTHER_COPY)
+        return self._streams.read(stream)

@@ -1,7 +1,7 @@
-"""What Outlook packs a message into for others of its kind (winmail.dat, TNEF): its text and attachments.
+"""`winmail.dat` (TNEF), in which Outlook packs the text and the attachments of a message.
 
-A file is a row of attributes.  Those of the message come first; each attachment begins with one that says
-how it is drawn.  Two of them hold properties as a .msg has them, the others are their older form.
+A file is a list of attributes. Those of the message come first; each attachment begins with an attribute that
+says how it is rendered. Two attributes hold properties like those of a .msg, the others are their older form.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class _PackedItem:
             item.older(_OLDER[name], _TEXT, value)
 
     def older(self, key: int, kind: int, value: memoryview) -> None:
-        """A property in its older form, which counts where there is no other."""
+        """A property in its older form, used if there is no other."""
         self._values.setdefault(key, (kind, value))
 
     def _people(self, value: memoryview) -> None:

@@ -1,7 +1,7 @@
-"""What OpenDocument texts and presentations share: their package, styles, and labels of lists.
+"""OpenDocument: packages, styles and list labels, for texts and presentations.
 
 Knows: packages, styles and labels of OpenDocument.
-Does not know: files and processes; spreadsheets, whose rows go by (`sheets/ods`).
+Does not know: files and processes; spreadsheets, which are streamed (`sheets/ods`).
 May be touched: freely.
 """
 
@@ -17,7 +17,7 @@ from typing import BinaryIO
 from lxml import etree
 from msgspec import Struct, field
 
-from readroom.formats.documents import Encrypted, Unreadable, archives, numbering, xml
+from readroom.formats.documents import Encrypted, Unreadable, archives, sections, xml
 from readroom.formats.documents.archives import Archive
 from readroom.formats.documents.compound import check_not_ole
 from readroom.formats.documents.elements import Element, local
@@ -84,7 +84,7 @@ class OdfPackage(Struct, frozen=True, dict=True):
         raise Unreadable(f"it has no {kinds[0]} in it", archives.ANOTHER_COPY)
 
     def styled(self) -> Iterator[Element]:
-        """The roots in which styles stand."""
+        """The roots that hold styles."""
         yield self.content
         if self.styles is not None:
             yield self.styles
@@ -118,7 +118,7 @@ def open_package(file: BinaryIO) -> OdfPackage:
 
 
 def packed(file: BinaryIO) -> BinaryIO:
-    """The file, or a package of what a flat one (.fodt, .fods, .fodp) holds in one XML. Raises Unreadable."""
+    """The file, or a package made of a flat one (.fodt, .fods, .fodp). Raises Unreadable."""
     file.seek(0)
     head = file.read(_HEAD_BYTES)
     file.seek(0)
@@ -204,7 +204,7 @@ class OdfLists(Struct):
         depths = range(max(1, level - here.levels + 1), level + 1)
         forms = ((levels.get(at), at) for at in depths)
         numbers = [
-            numbering.written(counts.get(at, form.start), form.form)
+            sections.numeral(counts.get(at, form.start), form.form)
             for form, at in forms
             if form is not None and form.form not in ("", BULLET)
         ]

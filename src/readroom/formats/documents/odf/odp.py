@@ -1,7 +1,7 @@
-"""OpenDocument presentations and drawings (.odp, .otp, .odg): one part per slide, with its notes.
+"""OpenDocument presentations and drawings (.odp, .otp, .odg): a part for each slide, with its notes.
 
-The title comes first, then every shape in the order of the file, then what the
-speaker is to say, and comments.  A slide is written when it is asked for.
+The title comes first, then every shape in the order of the file, then speaker notes and comments. A slide is
+written when it is asked for.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from readroom.formats.documents import Area, Heading, Part, Unit, odf, running, sections
+from readroom.formats.documents import Area, Heading, Part, Unit, beside_note, odf, sections
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.odf import DRAW, OFFICE, PRESENTATION, STYLE, TEXT, OdfPackage
 from readroom.formats.documents.odf import text as odf_text
 from readroom.formats.documents.odf.text import Walker
-from readroom.formats.documents.unshown import beside_note
 
 _NOT_SHAPES = frozenset(("notes", "annotation", "forms", "layer-set", "animations", "title", "desc"))
 _COMMENTS = (f"{OFFICE}annotation", "{http://openoffice.org/2009/office}annotation")
@@ -71,7 +70,7 @@ class OdfSlides(Struct, frozen=True, dict=True):
         lines = [f"# {' '.join(words.split())}"] if words else []
         lines += [line for shape in shapes if shape is not title for line in walker.shape(shape)]
         standing = self._standing(number, page)
-        lines += [line for kind, text in standing for line in running.margin(kind, [text])]
+        lines += [line for kind, text in standing for line in sections.margin(kind, [text])]
         comments = [line for at in page.iter(*_COMMENTS) for line in walker.comment(at)]
         lines += sections.remarks(list(_notes(page, walker)), comments)
         lines += [line for mark in walker.notes if not mark.startswith("c") for line in walker.notes[mark]]
@@ -89,7 +88,7 @@ class OdfSlides(Struct, frozen=True, dict=True):
         return next((words for words in titles if words), "")
 
     def _standing(self, number: int, page: Element) -> Iterator[tuple[str, str]]:
-        """What stands on every slide, at the first one that shows it."""
+        """Text that is on every slide, for the first one that shows it."""
         for kind in _STANDING:
             name = page.get(f"{PRESENTATION}use-{kind}-name")
             before = (at.get(f"{PRESENTATION}use-{kind}-name") for at in self.pages[: number - 1])

@@ -1,12 +1,11 @@
-"""The text of OpenDocument files: paragraphs, lists, tables and drawings as blocks of lines.
+"""OpenDocument text: paragraphs, lists, tables and drawings as blocks of lines.
 
-Everything that is not known is walked through, so that its text is shown; what is
-known and not shown (tracked deletions, hidden text, controls, programs) is counted.
+Unknown elements are walked through, so that their text is shown; known ones that are not shown (tracked
+deletions, hidden text, controls, macros) are counted.
 
-A text (.odt, .ott) has a part for each section, from one heading of the top level to the next, written
-as those of Word documents are: headings by `#`, items of lists by their label, rows of
-tables with ` | `, marks of notes and comments as `[^3]`, `[^e1]`, `[^c2]` with their
-text at the end of the section, headers and footers once at the start.
+A text (.odt, .ott) is divided and written like a Word document: headings with `#`, list items with their
+label, cells with ` | `, notes and comments as `[^3]`, `[^e1]`, `[^c2]` with their text at the end of the
+section, headers and footers once at the start.
 """
 
 from __future__ import annotations
@@ -21,13 +20,12 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.formats.documents import Unreadable, drawings, odf, running, sections, tables
+from readroom.formats.documents import Unreadable, odf, sections, tables
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.odf import DRAW, OFFICE, STYLE, TABLE, TEXT, XLINK, OdfPackage
-from readroom.formats.documents.running import Block
-from readroom.formats.documents.sections import Sections
+from readroom.formats.documents.sections import Block, Sections
 from readroom.limits.documents import REPEATED_ROWS, REPEATED_SPACES
 
 MAX_DEPTH = 8
@@ -61,7 +59,7 @@ _COUNTED = {
     "floating-frame": "frame",
     **dict.fromkeys(_INDEX_MARKS, "index mark"),
 }
-"""What is counted, and what it is called."""
+"""Elements that are counted, and their names."""
 
 _SHAPES = frozenset(
     ("frame", "g", "custom-shape", "rect", "line", "polyline", "polygon", "regular-polygon", "path", "circle",
@@ -92,7 +90,7 @@ class Walker:
 
     def blocks(self, parent: Element) -> Iterator[Block]:
         """The blocks inside `parent`, in order; empty paragraphs are left out."""
-        for block in chain(self._blocks(parent), [Block(0, ())]):  # for what stands behind the last one
+        for block in chain(self._blocks(parent), [Block(0, ())]):  # for what follows the last one
             if block.lines or self._marks or self.dropped:
                 marks, dropped = tuple(self._marks), self.dropped
                 self._marks, self.dropped = [], Counter()
@@ -153,13 +151,13 @@ class Walker:
                 label = self._lists.heading(level, _start(element))
             elif item is not None:
                 item.label = ""
-            return Block(level, (*running.heading(level, label, text), *boxes))
+            return Block(level, (*sections.heading(level, label, text), *boxes))
         if item is not None:
             item.label = ""
         if item is not None and not label:
             lines = tuple("  " * (depth + 1) + line for line in text.split("\n"))
         else:
-            lines = running.item(text, label, depth)
+            lines = sections.item(text, label, depth)
         return Block(0, (*lines, *boxes))
 
     def _list(self, element: Element) -> Iterator[Block]:
@@ -253,7 +251,7 @@ class Walker:
         elif name == "a" and element.tag.startswith(TEXT):
             words, target = "".join(self._inline(element)), element.get(f"{XLINK}href", "")
             self.dropped["link target"] += sections.is_lost(words, target)
-            yield sections.shown(words, target)
+            yield sections.link(words, target)
         elif name in ("hidden-text", "hidden-paragraph"):
             self.dropped["hidden text"] += 1
         elif element.get(f"{TEXT}style-name") in self._hidden or element.get(f"{TEXT}display") == "none":
@@ -302,12 +300,12 @@ class Walker:
         texts = [at for at in element if at.tag.startswith(TEXT)]
         lines = [line for block in self._blocks(texts) for line in block.lines]
         self._items = outer
-        return running.said(" ".join(author.split()), lines)
+        return sections.comment(" ".join(author.split()), lines)
 
     # --- drawings ----------------------------------------------------------------------------------
 
     def _drawing(self, element: Element) -> str:
-        """A picture's description where it stands; text of boxes and shapes goes to `_boxes`."""
+        """A picture's description in its place; text of boxes and shapes goes to `_boxes`."""
         name = local(element)
         if name == "a":
             self.dropped["link target"] += bool(element.get(f"{XLINK}href", "").strip())
@@ -356,7 +354,7 @@ class Walker:
             self.dropped["embedded object"] += 1
             return []
         texts = (" ".join("".join(at.itertext()).split()) for at in chart.iter(f"{TEXT}p"))
-        return drawings.written("chart", [text for text in texts if text])
+        return sections.drawing("chart", [text for text in texts if text])
 
 
 def margins(package: OdfPackage, walker: Walker) -> Iterator[Sequence[str]]:
@@ -366,7 +364,7 @@ def margins(package: OdfPackage, walker: Walker) -> Iterator[Sequence[str]]:
             kind = local(element).partition("-")[0]
             if kind in ("header", "footer") and element.get(f"{STYLE}display") != "false":
                 lines = [line.strip() for line in walker.lines(element) if line.strip()]
-                yield running.margin(kind, lines)
+                yield sections.margin(kind, lines)
 
 
 def too_deep() -> Unreadable:
@@ -399,4 +397,4 @@ def open_document(file: BinaryIO) -> Sections:
     except RecursionError:
         raise too_deep() from None
     beside: Counter[str] = package.beside() + walker.dropped
-    return running.document(blocks, beside_text, walker.notes, beside)
+    return sections.document(blocks, beside_text, walker.notes, beside)

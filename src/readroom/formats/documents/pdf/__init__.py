@@ -1,10 +1,10 @@
-"""PDF by pypdfium2: the text of pages in their order, pages without text as images.
+"""PDF, by pypdfium2: pages of text in reading order, and pages without text as images.
 
-Only the pages that are asked for are looked at.  Lines end where PDFium or the places
-of their characters show that they end; a word that is divided there is joined again,
-so that it is found.  Values of form fields and notes stand where they are on the page.
+Only pages that are asked for are read. Lines end where PDFium says or where the positions of characters show
+it; a word hyphenated there is joined again, so that it can be found. Values of form fields and notes are
+shown in place.
 
-Knows: what PDFium says of a page.
+Knows: what PDFium says about a page.
 Does not know: files and processes.
 May be touched: freely.
 """
@@ -21,10 +21,19 @@ import pypdfium2
 from msgspec.structs import replace
 from pypdfium2 import raw
 
-from readroom.formats.documents import Area, Document, Encrypted, Heading, Part, Picture, Unit, Unreadable
+from readroom.formats.documents import (
+    Area,
+    Document,
+    Encrypted,
+    Heading,
+    Part,
+    Picture,
+    Unit,
+    Unreadable,
+    beside_note,
+)
 from readroom.formats.documents.pdf import text as pdf_text
 from readroom.formats.documents.pdf.fields import Fields
-from readroom.formats.documents.unshown import beside_note
 from readroom.limits import IMAGE_LONG_SIDE
 from readroom.limits.documents import DOCUMENT_CONTENTS
 

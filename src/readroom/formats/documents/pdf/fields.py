@@ -1,8 +1,8 @@
-"""What stands on a PDF page beside its text, with its place: form fields, notes, stamps, signatures.
+"""Text on a PDF page that is not page text, with its place: form fields, notes, stamps, signatures.
 
-Values are taken from the fields themselves, which have them also where nobody has drawn
-them.  What is only drawn, as stamps and signatures are, is read from a second copy of the
-page: all else is taken off, the drawing is made part of the page, and its text is extracted.
+Values come from the fields themselves, which have them even when they are not drawn. What is only drawn, such
+as stamps and signatures, is read from a second copy of the page: everything else is removed, the drawing is
+merged into the page, and its text extracted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _NO_FORM: Final = -1
 
 
 class FieldTexts(Struct):
-    """What is beside the text of a page, and what of it is counted."""
+    """What a page has beside its text, and counts of what is not shown."""
 
     placed: list[Placed] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
@@ -54,10 +54,10 @@ class Fields:
         self._again = again
         self._copy: pypdfium2.PdfDocument | None = None
         self._changed: set[int] = set()
-        """Pages of the copy that are no longer as they were: one that is asked for again needs a new copy."""
+        """Pages of the copy that were changed: asking for one again needs a new copy."""
 
     def of(self, page: pypdfium2.PdfPage, number: int) -> FieldTexts:
-        """What stands on a page."""
+        """What is on a page beside its text."""
         texts = FieldTexts()
         count = raw.FPDFPage_GetAnnotCount(page)
         if count > PDF_ANNOTATIONS:
@@ -149,7 +149,7 @@ class Fields:
                 chosen.append(_wide(label))
         return chosen, count - len(chosen)
 
-    # --- what is only drawn -------------------------------------------------------------------
+    # --- what is only drawn ----------------------------------------------------------------------
 
     def _drawings(self, number: int, page_texts: FieldTexts) -> Iterator[Placed]:
         kept = {index for index, _, _ in page_texts.drawn}
@@ -219,7 +219,7 @@ def _string(annotation: Any, key: str) -> str:
 
 
 def _address(annotation: Any) -> bool:
-    """Whether a link leads to what is outside of the document."""
+    """Whether a link leads out of the document."""
     link = raw.FPDFAnnot_GetLink(annotation)
     action = raw.FPDFLink_GetAction(link) if link else None
     outside = (raw.PDFACTION_URI, raw.PDFACTION_REMOTEGOTO, raw.PDFACTION_LAUNCH)

@@ -1,8 +1,8 @@
-"""The lines of a PDF page, from PDFium's text and the places of its characters.
+"""The lines of a PDF page, from PDFium's text and the positions of characters.
 
-PDFium takes a column of short labels for vertical writing and joins them: `02468`.
-Characters that stand above each other, with room between, are lines of their own.
-What fields and notes say is put where they are on the page.
+PDFium takes a column of short labels for vertical writing and joins them: `02468`. Characters above each
+other, with space between them, become lines of their own. Values of fields and notes are inserted where they
+are on the page.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Box(Struct, frozen=True):
 
 
 class Placed(Struct, frozen=True):
-    """What a field or a note says, and where."""
+    """The text of a field or a note, and its place."""
 
     box: Box
     lines: Sequence[str]
@@ -133,7 +133,7 @@ def _split(textpage: Any, line: _Line) -> list[_Line]:
 
 
 def _apart(textpage: Any, before: int, index: int, step: float, line: _Line) -> bool:
-    """Whether two characters whose base lines are so far apart stand in different lines."""
+    """Whether two characters with base lines this far apart are in different lines."""
     character, other = line.text[before - line.first], line.text[index - line.first]
     if min(character, other) >= _WIDE or abs(raw.FPDFText_GetCharAngle(textpage, index)) > _ROTATED:
         return False
@@ -171,7 +171,7 @@ def box(textpage: Any, index: int) -> Box | None:
 
 
 class _Row(Struct):
-    """A line with its place, and what is put into it by the index of the character before which it stands."""
+    """A line with its place, and insertions by the index of the character that follows them."""
 
     text: str
     box: Box | None
@@ -224,7 +224,7 @@ def _row(textpage: Any, piece: _Line, *, exact: bool) -> _Row:
 
 
 def _beside(rows: Sequence[_Row], box: Box) -> _Row | None:
-    """The line that a field stands in: of those at its height the one that ends nearest to it."""
+    """The line that a field is in: of those at its height, the one that ends nearest to it."""
     level_rows = [
         row
         for row in rows
@@ -243,7 +243,7 @@ def _away(row: _Row, box: Box) -> float:
 
 
 def _insert(rows: list[_Row], field: Placed) -> None:
-    """Put what stands in no line between the lines above it and those below."""
+    """Insert what is in no line between the lines above and below it."""
     for at, row in enumerate(rows):
         if row.box is None:
             continue

@@ -1,11 +1,11 @@
-"""Presentations from before 2007 (.ppt, .pps, .pot): one part per slide, with its notes and comments.
+"""PowerPoint presentations from before 2007 (.ppt, .pps, .pot): a part for each slide, with notes and
+comments.
 
-Text stands in records, of a slide's title and lists beside the slide, of all else in
-the shapes of its drawing.  The last save says where the slides are; where it is
-damaged, they are taken in the order of the file.
+Text is in records: titles and lists beside the slide, other text in the shapes of its drawing. The last save
+says where slides are; if that is damaged, they are taken in the order of the file.
 
 Knows: the records of PowerPoint before 2007.
-Does not know: files and processes; how compound files are read (`compound`).
+Does not know: files and processes; compound files (`compound`).
 May be touched: freely.
 """
 
@@ -26,6 +26,7 @@ from readroom.formats.documents import (
     Part,
     Unit,
     Unreadable,
+    beside_note,
     sections,
     tables,
 )
@@ -35,7 +36,6 @@ from readroom.formats.documents.compound import Compound, Ole
 from readroom.formats.documents.ppt import records as kinds
 from readroom.formats.documents.ppt import records as ppt_records
 from readroom.formats.documents.ppt.records import Record, records
-from readroom.formats.documents.unshown import beside_note
 
 STREAM = "PowerPoint Document"
 TITLES = frozenset((0, 6))
@@ -53,7 +53,7 @@ _NOT_SHOWN = frozenset((5, 8, 11))
 """Placeholders without a text of their own: numbers of slides, and pictures of slides on notes."""
 
 _MARGINS = frozenset((7, 9, 10))
-"""Placeholders of dates, footers and headers; a `*` stands for what the presentation says."""
+"""Placeholders of dates, footers and headers; `*` means the text of the presentation."""
 
 _BREAKS = str.maketrans({"\x0b": "\n", "\x1e": "\u2011", "\x1f": None, "\x0d": "\n"})
 
@@ -141,7 +141,7 @@ class _Text(Struct, frozen=True):
 
 
 class _OldSlide(Struct, frozen=True):
-    """A slide: its record, the texts that stand beside it, and the notes of its speaker."""
+    """A slide: its record, the texts beside it, and the notes of the speaker."""
 
     record: Record | None
     texts: Sequence[_Text]
@@ -276,7 +276,7 @@ class _SlideWriter:
         ]
 
     def margins(self, standing: Sequence[str]) -> list[str]:
-        """The header and footer of this slide, and what stands on every slide that has none of its own."""
+        """The header and footer of a slide, by default those of all slides."""
         return list(dict.fromkeys((*_margins(self._slide.record), *standing)))
 
     def comments(self) -> list[str]:
@@ -391,7 +391,7 @@ def _word_art(options: Record) -> Iterator[str]:
 
 
 def _described(options: Record) -> str:
-    """What a picture shows, as its author said."""
+    """The author's description of a picture."""
     found = (_words(long) for key, _, long in _options(options) if key == 0x381)
     return " ".join(" ".join(found).split())
 

@@ -1,4 +1,4 @@
-"""The records of a presentation from before 2007: each has a kind, an instance and bytes or other records."""
+"""Records of a PowerPoint file from before 2007: a type, an instance, and bytes or further records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLACEHOLDER = 3011
 
 
 class Record(Struct, frozen=True):
-    """A record: `data` is what it holds, `start` where it begins in the stream."""
+    """A record with its content and where it begins in the stream."""
 
     kind: int
     instance: int
@@ -34,7 +34,7 @@ class Record(Struct, frozen=True):
         return records(self.data) if self.holds else iter(())
 
     def walk(self, depth: int = 0) -> Iterator[Record]:
-        """All records inside, in order, those that hold others before what they hold."""
+        """All records inside, in order, a container before its content."""
         for record in self:
             yield record
             if depth < MAX_DEPTH:
@@ -50,7 +50,7 @@ def records(data: memoryview, start: int = 0) -> Iterator[Record]:
     while start + 8 <= len(data):
         head, kind, size = struct.unpack_from("<HHI", data, start)
         if start + 8 + size > len(data) and start:
-            size = len(data) - start - 8  # cut short: what is there of the last one
+            size = len(data) - start - 8  # cut short: the rest of the last one
         yield Record(kind, head >> 4, head & 0xF == 0xF, data[start + 8 : start + 8 + size], start)
         start += 8 + size
 

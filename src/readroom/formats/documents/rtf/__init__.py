@@ -1,10 +1,9 @@
-"""RTF documents (.rtf) as sections of text, from one heading of the top level to the next.
+r"""RTF documents (.rtf), as sections of text.
 
-RTF says what follows, group in group: bytes are decoded by the font they are set in,
-paragraphs get their level from the style sheet, labels of lists are those that the
-writing program has counted.  What is known and not shown (hidden and deleted text,
-codes of fields, embedded objects) is counted; groups that say they can be passed over
-(`\\*`) and are not known are.
+RTF is nested groups with control words: bytes are decoded by the font they are set in, paragraphs get their
+level from the style sheet, and labels of lists are those that the writing program counted. What is known and
+not shown (hidden and deleted text, codes of fields, embedded objects) is counted. Unknown groups are skipped
+if they are marked as optional (`\*`).
 
 Knows: the control words of RTF.
 Does not know: files and processes.
@@ -21,19 +20,28 @@ from typing import BinaryIO
 
 from msgspec.structs import replace
 
-from readroom.formats.documents import Unreadable, running, sections
+from readroom.formats.documents import Unreadable, sections
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.formulas import FormulaParts
-from readroom.formats.documents.rtf.state import PLAIN, TICKED, RtfField, State
-from readroom.formats.documents.rtf.tokens import Token, Tokens, code_page, decoded, fonts, headings
+from readroom.formats.documents.rtf.tokens import (
+    PLAIN,
+    TICKED,
+    RtfField,
+    State,
+    Token,
+    Tokens,
+    code_page,
+    decoded,
+    fonts,
+    headings,
+)
 from readroom.formats.documents.sections import Sections
 from readroom.formats.documents.story import FlowStory, label, sound
 from readroom.limits.documents import RTF_BYTES, RTF_GROUPS
 
 MARK = b"{\\rtf"
 _CHARACTERS = {
-    "tab": "\t", "line": "\n", "softline": "\n", "emdash": "—", "endash": "–", "lquote": "‘",
-    "rquote": "’",
+    "tab": "\t", "line": "\n", "softline": "\n", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’",
     "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": "\u2003", "enspace": "\u2002",
     "qmspace": "\u2005", "~": "\u00a0", "_": "\u2011", "\t": "\t", "{": "{", "}": "}", "\\": "\\",
     "zwj": "\u200d", "zwnj": "\u200c",
@@ -46,10 +54,9 @@ _SKIPPED = frozenset(
     ("colortbl", "objdata", "themedata", "colorschememapping", "datastore", "latentstyles", "rsidtbl",
      "generator", "shprslt", "nonshppict", "nonesttables", "listtable", "listoverridetable", "pn", "pnseclvl",
      "filetbl", "revtbl", "ftnsep", "ftnsepc", "ftncn", "aftnsep", "aftnsepc", "aftncn", "blipuid",
-     "objclass", "mmathPict", "mctrlPr",
-     "xmlnstbl", "atnid", "atnref", "atndate", "atntime", "atnicn", "atnparent",
-     "atrfstart", "atrfend", "bkmkend", "ffname", "htmltag", "objalias", "objsect", "tmpl", "panose",
-     "falt", "fontemb", "private", "xform", "operator")
+     "objclass", "mmathPict", "mctrlPr", "xmlnstbl", "atnid", "atnref", "atndate", "atntime", "atnicn",
+     "atnparent", "atrfstart", "atrfend", "bkmkend", "ffname", "htmltag", "objalias", "objsect", "tmpl",
+     "panose", "falt", "fontemb", "private", "xform", "operator")
 )  # fmt: skip
 """Destinations without text of the document."""
 
@@ -61,7 +68,7 @@ _COUNTED = {
     "manager": "document property", "category": "document property", "hlinkbase": "document property",
     "staticval": "document property", "oldcprops": "", "oldpprops": "", "oldtprops": "", "oldsprops": "",
 }  # fmt: skip
-"""Destinations whose text is counted, and what it is called."""
+"""Destinations that are counted, and their names."""
 
 _THROUGH = frozenset(
     ("shppict", "shpinst", "picprop", "moMathPara", "moMathParaPr", "ud", "do", "userprops",
@@ -122,7 +129,7 @@ class _RtfReader:
         while self._stack:
             self._close()
         self._body.end(self._state.paragraph, self._level())
-        return running.document(self._body.blocks, self._margins, self._notes, self._beside)
+        return sections.document(self._body.blocks, self._margins, self._notes, self._beside)
 
     def _take(self, token: Token) -> None:
         if token.data:
@@ -383,10 +390,10 @@ class _RtfReader:
     def _margin(self, kind: str, story: FlowStory) -> None:
         for block in story.blocks:
             self._beside += block.dropped
-        self._margins.append(running.margin(kind, [line.strip() for line in story.lines()]))
+        self._margins.append(sections.margin(kind, [line.strip() for line in story.lines()]))
 
     def _note(self, word: str) -> None:
-        """A foot- or endnote or a comment stands where it is referred to."""
+        """Note a foot- or endnote or a comment where it is referred to."""
         outer = self._state.story
         prefix = "c" if word == "annotation" else ""
         mark = f"{prefix}{1 + sum(known.startswith('c') == bool(prefix) for known in self._notes)}"
@@ -399,12 +406,12 @@ class _RtfReader:
         def use(story: FlowStory) -> None:
             for block in story.blocks:
                 self._beside += block.dropped
-            self._notes[mark] = running.said(author if prefix else "", story.lines())
+            self._notes[mark] = sections.comment(author if prefix else "", story.lines())
 
         self._story(use)
 
     def _picture(self) -> None:
-        """A picture stands as its description."""
+        """Show a picture as its description."""
         outer = self._state
         outer_story, outer_words, of_shape = outer.story, outer.words, self._property == "pib"
         self._described, self._in_picture = "", True
@@ -447,7 +454,7 @@ class _RtfReader:
                 return
             words = sound("".join(story.text[start:]))
             story.dropped["link target"] += sections.is_lost(words, link[1])
-            story.text[start:] = [sections.shown(words, link[1])]
+            story.text[start:] = [sections.link(words, link[1])]
 
         state.close = close
 

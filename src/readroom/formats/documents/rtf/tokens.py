@@ -1,11 +1,16 @@
-"""The tokens of RTF: groups, control words, and bytes of text; and the encodings that it names by number."""
+"""The tokens of RTF (groups, control words, bytes of text), its encodings, and the state of groups."""
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
+
+from msgspec import Struct
+
+from readroom.formats.documents.formulas import FormulaParts
+from readroom.formats.documents.story import FlowStory, Paragraph
 
 _TOKEN = re.compile(
     rb"([{}])"
@@ -46,7 +51,7 @@ class Token(NamedTuple):
 
 
 class Tokens:
-    """The tokens of a file, one after the other; what is not read is jumped over."""
+    """The tokens of a file, one after the other; groups can be skipped."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -131,3 +136,45 @@ def code_page(number: int) -> str:
 def decoded(data: bytes, codec: str) -> str:
     """Text; what its encoding does not have is U+FFFD."""
     return data.decode(codec, "replace")
+
+
+# -----------------------------------------------------------------------------
+# The state inside a group, and fields.
+# -----------------------------------------------------------------------------
+
+
+class RtfField(Struct):
+    """A field while it is read: its code, and the state of a form field."""
+
+    code: str = ""
+    kind: int = 0
+    chosen: int | None = None
+    usual: int = 0
+    entries: list[str] = []
+
+    @property
+    def state(self) -> int:
+        """Whether a box is ticked, or the number of the chosen entry."""
+        return self.usual if self.chosen in (None, _USUAL) else max(0, self.chosen)
+
+
+TICKED, _USUAL = 1, 25
+PLAIN = Paragraph()
+
+
+class State(Struct):
+    """The state inside a group. `words` takes text outside of stories; `close` ends the group."""
+
+    story: FlowStory | None
+    words: list[str] | None = None
+    close: Callable[[], None] | None = None
+    paragraph: Paragraph = PLAIN
+    codec: str = "cp1252"
+    far: str = "cp1252"
+    is_far: bool = False
+    skipped: int = 1
+    hidden: bool = False
+    deleted: bool = False
+    starred: bool = False
+    field: RtfField | None = None
+    formula: FormulaParts | None = None

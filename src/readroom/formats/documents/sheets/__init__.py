@@ -1,11 +1,10 @@
-r"""Workbooks (.xlsx, .xlsm, .xlsb, .ods, .xls) as rows of values parted by tabs, one part per sheet.
+r"""Spreadsheets (.xlsx, .xlsm, .xlsb, .ods, .xls): a part for each sheet, rows of values separated by tabs.
 
-An area is cut out of the XML of its sheet before the library sees it (`xlsx`),
-so that rows cost what they are and not what their sheet is: python-calamine makes
-an array of all cells between the first and the last.  Numbers have 15 digits,
-dates are ISO 8601; tabs and line ends inside cells are written `\t` and `\n`.
+An area is cut out of the XML of its sheet before the library sees it (`xlsx`), so that rows cost what they
+are and not what their sheet is: python-calamine makes an array of all cells between the first and the last.
+Numbers have 15 digits, dates are ISO 8601; tabs and line ends inside cells are written `\t` and `\n`.
 
-Knows: the cells of workbooks, and what is beside them.
+Knows: the cells of spreadsheets, and what is beside them.
 Does not know: files and processes.
 May be touched: freely.
 """
@@ -26,6 +25,7 @@ from readroom.formats.documents import (
     Unit,
     Unreadable,
     archives,
+    beside_note,
     odf,
     ooxml,
     sections,
@@ -40,7 +40,6 @@ from readroom.formats.documents.sheets.cells import Comments, Table, Value
 from readroom.formats.documents.sheets.cut_out import ListedSheet
 from readroom.formats.documents.sheets.formulas import Formulas
 from readroom.formats.documents.sheets.xlsx import Cut, Row, cut, only, referred, with_all_types
-from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import SHEET_BYTES
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -168,7 +167,7 @@ class _SheetReader(Struct, frozen=True):
         ]
 
     def _values(self, rows: Sequence[Row]) -> tuple[list[list[Value]], tuple[int, int] | None]:
-        """The values of some rows and where the first of them stands, by the library."""
+        """The values of some rows and the place of the first cell, from the library."""
         if not rows:
             return [], None
         package = self.package

@@ -1,4 +1,4 @@
-"""What a sheet of an .xlsx file holds beside its cells: comments are shown, all else is counted."""
+"""What an .xlsx sheet has beside its cells: comments are shown, everything else is counted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from readroom.formats.documents.sheets.cells import Comments
 
 _PLACE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})\Z")
 _STAND_IN = "tc="
-"""Author of the comment that stands in for a thread, for programs that know none."""
+"""Author of the comment that replaces a thread for programs that do not know threads."""
 
 _HEADERS = re.compile(rb"<(?:\w+:)?(?:odd|even|first)(?:Header|Footer)\s*>\s*[^<\s]")
 _LISTS = re.compile(rb"<(?:\w+:)?dataValidation(?=[\s>])")
@@ -33,7 +33,7 @@ _RELATED = {
     "queryTable": "query",
     "slicer": "slicer",
 }
-"""What a sheet refers to, and what it is called."""
+"""Parts that a sheet refers to, and their names."""
 
 _DRAWN = {"pic": "picture", "graphicFrame": "chart or diagram", "contentPart": "drawing"}
 
@@ -47,7 +47,7 @@ _OF_WORKBOOK = {
 
 
 def comments(package: Package, member: str) -> Comments:
-    """What is said of the cells of a sheet. Raises Unreadable."""
+    """The comments on cells of a sheet. Raises Unreadable."""
     by_place: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
     threads = package.related(member, "threadedComment")
     people = _people(package) if threads else {}
@@ -84,7 +84,7 @@ def _people(package: Package) -> Mapping[str, str]:
 
 
 def _placed(reference: str) -> tuple[int, int] | None:
-    """Row and column of a cell; None for what is not a cell."""
+    """Row and column of a cell; None if it is not one."""
     match = _PLACE.match(reference)
     if match is None:
         return None
@@ -93,7 +93,7 @@ def _placed(reference: str) -> tuple[int, int] | None:
 
 
 def hidden_columns(head: bytes) -> int:
-    """Columns that a sheet hides, by what stands before its rows."""
+    """Columns that a sheet hides, from the XML before its rows."""
     hidden = 0
     for column in _COLUMNS.findall(head):
         if _HIDDEN.search(column):
@@ -104,7 +104,7 @@ def hidden_columns(head: bytes) -> int:
 
 
 def counts(package: Package, member: str, tail: bytes) -> Counter[str]:
-    """What is beside the cells of a sheet and not shown; `tail` is what stands behind its rows."""
+    """What a sheet has beside its cells that is not shown; `tail` is the XML after its rows."""
     counter: Counter[str] = Counter()
     counter["header or footer"] = len(_HEADERS.findall(tail))
     counter["list of allowed values"] = len(_LISTS.findall(tail))

@@ -1,6 +1,6 @@
-"""Values of cells as text, always the same: no noise of binary fractions, dates as ISO 8601.
+"""Values of cells as text: no noise of binary fractions, dates as ISO 8601.
 
-A value never holds a tab or a line end: they would end it in the lines of a part.
+A value never has a tab or a line end in it, which separate cells and rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from readroom.formats.documents import Area, Part
 from readroom.limits.documents import SHEET_CELLS, SHEET_NOTED
 
 Value: TypeAlias = str | float | bool | date | time | timedelta
-"""What a cell holds; an empty one an empty string, int as float."""
+"""The value of a cell: an empty string if it is empty, and float for int."""
 
 DIGITS = 15
 """Decimal digits of a number that office programs keep."""
@@ -66,7 +66,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def _moment(value: datetime) -> datetime:
-    """To the next millisecond: what is written of a day's fraction is a little beside the time it means."""
+    """Rounded to a millisecond: fractions of a day are never exact."""
     microseconds = 1000 * round(value.microsecond / 1000)
     try:
         return value.replace(microsecond=0) + timedelta(microseconds=microseconds)
@@ -94,7 +94,7 @@ ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."
 
 
 Comments: TypeAlias = Mapping[tuple[int, int], str]
-"""What is said of cells, by row and column from 1: as it stands behind the value."""
+"""Comments on cells by row and column from 1, as they follow the value."""
 
 
 class CellBudget(Struct):
@@ -148,7 +148,7 @@ def part(number: int, title: str, table: Table, area: Area) -> Part:
 
 
 def merged_note(ranges: Sequence[str]) -> list[str]:
-    """What is to be said of merged cells; nothing when there are none."""
+    """The note on merged cells, if there are any."""
     if not ranges:
         return []
     named = ", ".join(ranges[:SHEET_NOTED])
@@ -162,7 +162,7 @@ def count_note(count: int, single: str, more: str) -> list[str]:
 
 
 def hidden_notes(rows: int, columns: int) -> list[str]:
-    """What is to be said of rows and columns that the sheet hides and the text shows."""
+    """The note on rows and columns that the sheet hides and the text shows."""
     return [
         *count_note(rows, "row is hidden in the sheet.", "rows are hidden in the sheet."),
         *count_note(columns, "column is hidden in the sheet.", "columns are hidden in the sheet."),
@@ -185,7 +185,7 @@ def _joined(remarks: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
 def commented(
     rows: Sequence[Sequence[Value]], first: int, last: int, comments: Comments
 ) -> list[Sequence[Value]]:
-    """The rows from `first` on, at most to `last`, with what is said of their cells behind the values."""
+    """The rows from `first` to at most `last`, with comments after the values."""
     texts = {place: text for place, text in sorted(comments.items()) if first <= place[0] <= last}
     return overlaid(rows, first, texts, _remarked)
 
@@ -212,7 +212,7 @@ def overlaid(
 def aligned(
     rows: Iterable[Sequence[Value]], start: tuple[int, int] | None, first: int, last: int
 ) -> list[Sequence[Value]]:
-    """Rows `first` to `last` of what a library read, whose first cell stands at `start`, from 0."""
+    """Rows `first` to `last` of an array from a library, whose first cell is at `start`, from 0."""
     above, left = start or (last, 0)
     empty: Sequence[Value] = ()
     margin: Sequence[Value] = [""] * left

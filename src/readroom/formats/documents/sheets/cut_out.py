@@ -1,4 +1,4 @@
-"""Rows that were cut out of a sheet, as python-calamine reads them: in a workbook of that one sheet."""
+"""Rows cut out of a sheet, read by python-calamine in a workbook with nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RELATIONS = (
 
 
 class ListedSheet(Struct, frozen=True):
-    """A sheet as the workbook lists it; `member` is empty for charts and for what is missing."""
+    """A sheet as the workbook lists it; `member` is empty for charts and missing sheets."""
 
     name: str
     member: str
@@ -39,7 +39,7 @@ def listed(name: str, relation: Relation | None, *, hidden: bool) -> ListedSheet
 
 
 def values(members: Mapping[str, bytes], ending: str) -> tuple[list[list[Value]], tuple[int, int] | None]:
-    """The values of the sheet `worksheets/sheet1`, and where the first of them stands, from 0.
+    """The values of the sheet `worksheets/sheet1`, and the place of the first, from 0.
 
     `members` are a workbook, a sheet and what they refer to, by their names without the `ending`.
     """

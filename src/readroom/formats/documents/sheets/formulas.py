@@ -1,7 +1,7 @@
-"""The formulas of cells in rows of a sheet, as they are typed.
+"""Formulas of cells, as they are typed.
 
-Formulas that were filled down stand once, at the first cell of the range; of the
-others the file says only that they are the same, shifted.
+A formula that was filled down is stored once, at the first cell of its range; the other cells only refer to
+it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""OpenDocument spreadsheets (.ods), read row by row while their one XML part goes by.
+"""OpenDocument spreadsheets (.ods), streamed row by row from their single XML part.
 
-Rows and cells say how often they are repeated, a million times at the end of most
-sheets; they are counted, and written out only where they were asked for.  That is
-done here because libraries write out all of a document when they open it.
+Rows and cells say how often they repeat, a million times at the end of most sheets; repetitions are counted,
+and written out only where they were asked for. Libraries write out a whole document when they open it.
 """
 
 from __future__ import annotations
@@ -17,13 +16,12 @@ from typing import Any
 from lxml import etree
 from msgspec import Struct
 
-from readroom.formats.documents import Area, Part, Unreadable, archives, xml
+from readroom.formats.documents import Area, Part, Unreadable, archives, beside_note, xml
 from readroom.formats.documents.archives import ANOTHER_COPY, Archive
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS
 from readroom.formats.documents.sheets import cells as sheet_cells
 from readroom.formats.documents.sheets.cells import CellBudget, Table, Value
-from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import SHEET_BYTES
 
 CONTENT = "content.xml"
@@ -52,7 +50,7 @@ _BESIDE = {
     f"{TABLE}deletion": "tracked change",
     "{urn:oasis:names:tc:opendocument:xmlns:script:1.0}event-listener": "macro",
 }
-"""What is counted, and what it is called."""
+"""Elements that are counted, and their names."""
 
 _COLUMN = "hidden column"
 _UNSEEN = ("collapse", "filter")
@@ -71,13 +69,13 @@ _PROPERTIES = frozenset(
 )
 
 _REFERENCE = re.compile(r"^(?:of|oooc|msoxl):|\[([^\[\]]*)\]")
-"""The language of a formula, and its references, which stand in brackets."""
+"""The language prefix of a formula, and its references in brackets."""
 
 _DURATION = re.compile(
     r"(-?)P(?:(\d{1,8})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:[.,]\d*)?)S)?)?", re.ASCII
 )
 _SPACES_MOST = 1000
-"""Spaces that one element may stand for; it says how many."""
+"""Spaces that one element may represent; it says how many."""
 
 
 class Sheets(Struct, frozen=True):
@@ -253,7 +251,7 @@ _ROW_GROUPS = frozenset(f"{TABLE}{name}" for name in ("table-rows", "table-heade
 
 
 def _is_of_sheet(row: Element) -> bool:
-    """Whether a row is one of its sheet, and not of a table in a chart that stands in the sheet."""
+    """Whether a row belongs to its sheet, and not to a table in a chart."""
     above = row.getparent()
     while above is not None and above.tag in _ROW_GROUPS:
         above = above.getparent()

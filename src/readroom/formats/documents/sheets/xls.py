@@ -1,7 +1,7 @@
-"""Workbooks of Excel before 2007 (.xls, .xlt), sheet by sheet, by xlrd.
+"""Excel workbooks from before 2007 (.xls, .xlt), sheet by sheet, by xlrd.
 
-xlrd holds the cells that there are.  Libraries that make a table of all cells between
-the first and the last need a gigabyte for two cells in opposite corners.
+xlrd holds only the cells that exist. Libraries that make a table of all cells between the first and the last
+need a gigabyte for two cells in opposite corners.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from typing import Any, BinaryIO, final
 import python_calamine as calamine
 import xlrd
 
-from readroom.formats.documents import Area, Encrypted, Part, Unreadable
+from readroom.formats.documents import Area, Encrypted, Part, Unreadable, beside_note
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.compound import is_ole
 from readroom.formats.documents.page_ranges import column_letters
 from readroom.formats.documents.sheets import cells
 from readroom.formats.documents.sheets.cells import Comments, Value
 from readroom.formats.documents.sheets.cut_out import translated
-from readroom.formats.documents.unshown import beside_note
 from readroom.formats.kinds import BIFF
 from readroom.limits.documents import OLD_WORKBOOK_BYTES
 
@@ -115,14 +114,14 @@ class OldSheets:
 
 
 def is_one(file: BinaryIO) -> bool:
-    """Whether a workbook of before 2007 stands here, in a compound file or, of Excel 2 to 4, without one."""
+    """Whether this is a workbook from before 2007, in a compound file or, of Excel 2 to 4, without one."""
     file.seek(0)
     return file.read(4).startswith(BIFF) or is_ole(file)
 
 
 @final
 class CellsAlone:
-    """The cells of a workbook, by another library, where xlrd stops at what is beside them."""
+    """The cells of a workbook by another library, where xlrd fails on something beside them."""
 
     def __init__(self, data: bytes) -> None:
         """Raises Unreadable."""

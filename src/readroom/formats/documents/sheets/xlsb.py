@@ -1,8 +1,8 @@
-"""Binary workbooks (.xlsb), sheet by sheet, by python-calamine.
+"""Binary Excel workbooks (.xlsb), sheet by sheet, by python-calamine.
 
-The records of a sheet go by once for each area: the rows of the area are copied into a
-workbook of that one sheet, which the library reads, so that rows cost what they are and
-not what their sheet is; all others are counted.
+The records of a sheet are streamed once for each area: the rows of the area are copied into a workbook with
+only that sheet, which the library reads, so that rows cost what they are and not what their sheet is. Other
+rows are counted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct, field
 
-from readroom.formats.documents import Area, Part, Unreadable, archives, ooxml
+from readroom.formats.documents import Area, Part, Unreadable, archives, beside_note, ooxml
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.ooxml import Package
 from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS, column_letters
@@ -21,7 +21,6 @@ from readroom.formats.documents.sheets import cells as sheet_cells
 from readroom.formats.documents.sheets import cut_out
 from readroom.formats.documents.sheets.cells import CellBudget, Table
 from readroom.formats.documents.sheets.cut_out import ListedSheet
-from readroom.formats.documents.unshown import beside_note
 from readroom.limits.documents import BINARY_MERGED, BINARY_RECORD_BYTES, SHEET_BYTES
 
 ROW, LAST_CELL, FIRST_FORMULA, LAST_FORMULA = 0, 11, 8, 11
@@ -99,7 +98,7 @@ class BinarySheets(Struct, frozen=True):
         return counts
 
     def _values(self, rows: list[bytes]) -> tuple[list[list[sheet_cells.Value]], tuple[int, int] | None]:
-        """The values of some rows and where the first of them stands, by the library."""
+        """The values of some rows and the place of the first cell, from the library."""
         if not rows:
             return [], None
         package, data = self.package, b"".join(rows)
@@ -134,7 +133,7 @@ def open_workbook(package: Package) -> BinarySheets:
 
 
 def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
-    """The records of a member, as their kinds and what they hold. Raises Unreadable."""
+    """The records of a member, as kind and content. Raises Unreadable."""
     rest = b""
     for piece in pieces:
         data = rest + piece
@@ -153,7 +152,7 @@ def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int] | None:
-    """The kind and size of the record at a place, and where what it holds begins; None to wait for more."""
+    """The kind and size of the record at a place, and where its content begins; None to wait for more."""
     if at >= len(data):
         return None
     kind = data[at]
@@ -185,7 +184,7 @@ def _record(kind: int, data: bytes) -> bytes:
 
 
 def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
-    """The rows of an area, and what is counted in the sheet."""
+    """The rows of an area, and counts of the rest of the sheet."""
     part = _BinaryCut()
     room = CellBudget(area.first_row)
     last = MAX_ROWS if area.last_row is None else area.last_row

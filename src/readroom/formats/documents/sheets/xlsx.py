@@ -1,8 +1,7 @@
-"""The rows of a sheet as its XML has them, found without parsing it, in memory of a few of them.
+"""The rows of an .xlsx sheet, found without parsing its XML, in the memory of a few rows.
 
-A sheet of a million rows is hundreds of megabytes of XML.  What is asked for are
-some rows, which a library reads well once they are cut out; so the text between
-the starts of rows is told apart by a pattern, and everything else goes by.
+A sheet of a million rows is hundreds of megabytes of XML. A library reads a few rows well once they are cut
+out, so the starts of rows are found by a pattern, and everything else is skipped.
 """
 
 from __future__ import annotations
@@ -156,7 +155,7 @@ class _Scan:
         self._names: _Names | None = None
 
     def take(self, data: bytes) -> bytes:
-        """Go over what is complete in `data`, and return the rest."""
+        """Process what is complete in `data`, and return the rest."""
         if self._names is None:
             match = _DATA.search(data)
             if match is None:

@@ -1,7 +1,6 @@
-"""Notebooks (.ipynb, format 3 and 4): cells with their source, their outputs as text, images of outputs.
+"""Jupyter notebooks (.ipynb, format 3 and 4): source of cells, outputs as text, images in outputs.
 
-A notebook is JSON that any program may have written: what has not the type that
-it should have is passed over.
+A notebook is JSON that any program may have written: values of a wrong type are ignored.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, final
 
-from readroom.formats.documents import Area, Document, Heading, Part, Picture, Unit, Unreadable
-from readroom.formats.documents.unshown import beside_note
+from readroom.formats.documents import Area, Document, Heading, Part, Picture, Unit, Unreadable, beside_note
 from readroom.quoting import joined
 
 MAX_BYTES = 40 * 1024 * 1024
@@ -91,8 +89,7 @@ def open_notebook(file: BinaryIO) -> Notebook:
         notebook = json.loads(data)
     except (ValueError, RecursionError):
         raise Unreadable(
-            "it is not the JSON that a notebook is",
-            "Read it as plain text with `encoding` set to utf-8.",
+            "it is not the JSON that a notebook is", "Read it as plain text with `encoding` set to utf-8."
         ) from None
     cells = _cells(notebook)
     if cells is None:
@@ -112,7 +109,7 @@ def _cells(notebook: object) -> list[Mapping[str, Any]] | None:
 
 
 def _objects(value: object) -> list[Mapping[str, Any]]:
-    """The items of a list; what is not an object stands as an empty one, so that numbers stay."""
+    """The objects in a list; other items become empty objects, so that numbers stay the same."""
     return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
 
 
@@ -240,3 +237,23 @@ def _picture(value: object, mime: str) -> Picture | None:
         return Picture(base64.b64decode(_text(value)), mime)
     except (ValueError, binascii.Error):
         return None
+
+
+@final
+class NotebookText:
+    """An opened notebook as text alone: the source of its cells, without outputs."""
+
+    def __init__(self, whole: Notebook) -> None:
+        self._whole = whole
+        self.unit = whole.unit
+        self.titles = whole.titles
+        self.contents = whole.contents
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The source of the cell with this number."""
+        return self._whole.source(number)
+
+
+def open_source(file: BinaryIO) -> Document:
+    """Open a notebook as text alone. Raises Unreadable."""
+    return NotebookText(open_notebook(file))
