@@ -72,6 +72,31 @@ def far_zip() -> bytes:
     return ended(head(b"a.txt") + LINE, entry(b"a.txt", 0) + far, 2)
 
 
+def far_directory_zip() -> bytes:
+    """A directory that is said to be behind the last byte any file can have."""
+    locator = struct.pack("<4sLQL", b"PK\6\7", 0, 2**63, 1)
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 0xFFFF, 0xFFFF, _FULL, _FULL, 0)
+    return head(b"a.txt") + LINE + entry(b"a.txt", 0) + locator + end
+
+
+def no_paths_zip() -> bytes:
+    """Names that are deeper and longer than any path."""
+    names = (b"a/" * 2_000 + b"f", b"x" * 60_000, b"../" * 900 + b"y")
+    body = b"".join(head(name) + LINE for name in names)
+    places = (0, len(head(names[0]) + LINE), len(body) - len(head(names[2]) + LINE))
+    return ended(body, b"".join(map(entry, names, places)), len(names))
+
+
+def many_ways_zip() -> bytes:
+    """Members that are compressed in seven ways which nothing reads."""
+    body = directory = b""
+    for way in (1, 2, 6, 9, 10, 97, 98):
+        listed = entry(b"%d.txt" % way, len(body))
+        directory += listed[:10] + struct.pack("<H", way) + listed[12:]
+        body += head(b"%d.txt" % way) + LINE
+    return ended(body, directory, 7)
+
+
 def cut_extra_zip() -> bytes:
     """The field for large sizes, without the sizes."""
     return ended(head(b"a.txt") + LINE, entry(b"a.txt", _FULL, size=_FULL, extra=b"\1\0\x18\0\1"), 1)
@@ -205,6 +230,9 @@ ARCHIVES: Mapping[str, Callable[[], bytes]] = {
     "two-archives.zip": two_zips,
     "end-in-comment.zip": end_in_comment_zip,
     "far.zip": far_zip,
+    "far-directory.zip": far_directory_zip,
+    "no-paths.zip": no_paths_zip,
+    "many-ways.zip": many_ways_zip,
     "cut-extra.zip": cut_extra_zip,
     "folder.zip": folder_zip,
     "nameless.zip": nameless_zip,

@@ -90,6 +90,14 @@ class Scope:
         """Whether a file is neither hidden nor ignored, whatever globs and types say."""
         return self._sees(file, file.rpartition("/")[2], folder=False)
 
+    def enter_archive(self, folder: str, archive: str) -> None:
+        """Take a folder of an archive, and those above it in there: none of them has ignore files on disk."""
+        if self._ignores is None or folder in self._entered:
+            return
+        ends = [at for at, char in enumerate(folder) if char == "/" and at >= len(archive)]
+        for end in (*ends, len(folder)):
+            self._ignores.enter(join_below(self._top, folder[:end]), ())
+
     def taken(self, folder: str, names: Sequence[str], marks: Container[str]) -> list[str]:
         """The files in one folder that are asked for; like `takes`, but fast for many.
 

@@ -24,7 +24,7 @@ from tests.depth import depth, half
 from tests.engine.documents.making import pdf
 from tests.formats.packing import PACK
 from tests.hostile import containers as hostile
-from tests.hostile import sparse
+from tests.hostile import misleading, sparse
 from tests.hostile.sevens import sevened
 from tests.laws.driving import STORES, Driver, StoreName, fact, shown, stored
 
@@ -276,6 +276,47 @@ def test_a_search_with_archives_shows_every_match_once(store: StoreName) -> None
         alone = driver.call("grep_files", pattern="needle 3", path="b/c.tar.gz")
         assert [file["path"] for file in fact(alone, "files")] == ["b/c.tar.gz!/m3.txt"]
         driver.workspace.close()
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_archives_in_archives_are_searched_with_the_others(store: StoreName) -> None:
+    """In path order, one behind the other, page by page; and alone by the path of the inner one."""
+    tree = {f"m{number}.txt": b"needle\n" for number in range(3)}
+    inner = {"b.tar.gz": gzip.compress(hostile.tarred(tree)), "b.txt": b"needle\n", ".env": b"needle\n"}
+    outer = {"z/in.zip": hostile.zipped(inner), "z/in.zip.txt": b"needle\n", "broken.zip": b"PK\3\4"}
+    with stored(store, {"o.zip": hostile.zipped(outer), "o.zip.txt": b"needle\n"}) as held:
+        driver = Driver(held)
+        replies = list(driver.pages("grep_files", pattern="needle", include=["archives"], limit=2))
+        found = [file["path"] for reply in replies for file in fact(reply, "files")]
+        deep = [f"o.zip!/z/in.zip!/b.tar.gz!/{name}" for name in tree]
+        rest = ["o.zip!/z/in.zip!/b.txt", "o.zip!/z/in.zip.txt", "o.zip.txt"]
+        assert found == [*deep, *rest]
+        assert "o.zip!/broken.zip" in str([fact(reply, "warnings") for reply in replies])
+        some = driver.call("grep_files", pattern="needle", include=["archives"], glob="m1.txt")
+        assert [file["path"] for file in fact(some, "files")] == [deep[1]]
+        for path in ("o.zip!/z/in.zip", "o.zip!/z/in.zip!"):
+            alone = driver.call("grep_files", pattern="needle", path=path)
+            assert [file["path"] for file in fact(alone, "files")] == rest[:1]
+        assert found[:4] == [
+            file["path"]
+            for reply in driver.pages(
+                "grep_files", pattern="needle", path="o.zip!/z/in.zip", include=["archives"]
+            )
+            for file in fact(reply, "files")
+        ]
+        driver.workspace.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no-paths.zip", "3 names lead out of it or cannot be used)"),
+        ("many-ways.zip", "2 more cannot be read for other reasons, which a read of each names"),
+    ],
+)
+def test_what_is_not_named_is_counted(name: str, words: str) -> None:
+    with Workspace(MemoryStore({name: misleading.ARCHIVES[name]()})) as space:
+        assert words in space.list(name).text
 
 
 @pytest.mark.parametrize("output", ["content", "files", "count"])

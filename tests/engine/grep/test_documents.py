@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ from readroom.stores.base import Store
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.engine.documents.making import code, notebook, pdf, printed
+from tests.formats.packing import PACK
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 
 PAGES = [
@@ -133,3 +135,27 @@ def test_a_search_of_one_document_names_the_search_that_looks_into_it() -> None:
         assert argument in following["arguments"]
         assert argument in reply.text
         assert "needle" in machine.follow(following).text
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_documents_that_are_compressed_are_searched_as_documents(store: StoreName) -> None:
+    """Where compressed files are asked for, and alone by their path; the places are those of a read."""
+    files = {
+        "a.txt": b"hay\n",
+        "b.pdf.gz": gzip.compress(FILES["m/book.pdf"]),
+        "c.ipynb.xz": PACK["xz"](FILES["n.ipynb"]),
+        "d.bin.gz": gzip.compress(bytes(range(256))),
+        "e.xlsx.gz": gzip.compress(b"PK\3\4" + bytes(range(256))),
+    }
+    inside = [("b.pdf.gz", page, page) for page in range(1, 26)]
+    cells = [("c.ipynb.xz", 1, 1), ("c.ipynb.xz", 1, 4)]
+    with stored(store, files) as held:
+        driver = Driver(held)
+        assert found(driver, include=["compressed"], limit=7) == [*inside, *cells]
+        assert found(driver, path="b.pdf.gz") == inside
+        assert "page 9 line 9 needle" in driver.call("read_file", path="b.pdf.gz", pages="9", offset=9).text
+        unasked = driver.call("grep_files", pattern="needle", path="b.pdf.gz")
+        assert "documents searches its text" in unasked.text
+        refused = driver.call("grep_files", pattern="needle", path="e.xlsx.gz")
+        assert fact(refused, "error")["next"]["arguments"]["documents"] is True
+        driver.workspace.close()

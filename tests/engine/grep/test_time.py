@@ -35,6 +35,7 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import GrepRequest, GrepSort, ListRequest, ReadRequest
 from tests.engine.grep.searching import CAP, matches, on_disk, search
+from tests.hostile.containers import zipped
 from tests.laws.trees import Clock as LateClock
 
 FILES = {
@@ -87,6 +88,22 @@ def test_following_next_after_each_timeout_shows_everything_once(kind: str, look
             following = result.next
     assert found == NEEDLES
     assert stopped
+
+
+def test_time_that_ends_among_members_that_are_not_asked_for_is_not_lost() -> None:
+    """They are passed over one by one, and the next call goes on where that came to."""
+    members = {f"d/{number:04d}.txt": b"needle\n" for number in range(2_000)}
+    store = MemoryStore({"a.zip": zipped({**members, "e.py": b"needle\n"})})
+    first = GrepRequest("needle", glob=("*.py",), include=frozenset({"archives"}), timeout_s=1_000.0)
+    following: GrepRequest | None = first
+    found, stopped = [], 0
+    while following is not None:
+        result = search(store, following, deadline=Deadline(clock=Clock(1.0)))
+        found += matches(result)
+        stopped += result.reason == "timeout"
+        following = result.next
+    assert found == [("a.zip!/e.py", 1)]
+    assert stopped > 1
 
 
 @pytest.mark.halved

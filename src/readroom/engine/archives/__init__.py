@@ -42,7 +42,12 @@ from readroom.formats.containers.members import BadContainer, Container
 from readroom.formats.holding import is_archive_name
 from readroom.limits import HEAD_BYTES as SAMPLE_BYTES
 from readroom.limits import Limits
-from readroom.limits.documents import CONTAINER_NESTING, CONTAINERS_OPEN
+from readroom.limits.documents import (
+    CONTAINER_NAME_BYTES,
+    CONTAINER_NAME_DEPTH,
+    CONTAINER_NESTING,
+    CONTAINERS_OPEN,
+)
 from readroom.lru import LruCache
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard
@@ -82,12 +87,18 @@ def perform(services: Services, job: Job[Request], act: Act) -> Result:
     inner = services.archives().entered(guard, WorkPath(request.path), job.deadline)
     if inner is not None:
         with closing(inner):
-            return _performed(replace(services, guard=inner), job, act)
-    if verb.in_archives == "folder" and is_archive_name(request.path):
-        inside = services.archives().folder(guard, WorkPath(request.path), job.deadline)
-        if inside is not None:
-            return _in_folder(services, job, act, *inside)
-    return act(services, job)
+            services = replace(services, guard=inner)
+            return _as_folder(services, job, act) or _performed(services, job, act)
+    return _as_folder(services, job, act) or act(services, job)
+
+
+def _as_folder(services: Services, job: Job[Request], act: Act) -> Result | None:
+    """What `act` makes of an archive by its own name, where that means its members; None elsewhere."""
+    request = job.request
+    if BY_REQUEST[type(request)].in_archives != "folder" or not is_archive_name(request.path):
+        return None
+    inside = services.archives().folder(services.guard, WorkPath(request.path), job.deadline)
+    return None if inside is None else _in_folder(services, job, act, *inside)
 
 
 def instead(services: Services, job: Job[Request], act: Act, error: Binary | NotAFolder) -> Result:
@@ -168,9 +179,10 @@ def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[Warn, ...]:
     if container.left_out_count:
         sentences.append(_left_out(guard, origin))
     unread = Counter(member.problem for member in files if member.problem)
-    sentences += [
-        f"{count:,} cannot be read: {problem}" for problem, count in unread.most_common(_NAMED_PROBLEMS)
-    ]
+    named = unread.most_common(_NAMED_PROBLEMS)
+    sentences += [f"{count:,} cannot be read: {problem}" for problem, count in named]
+    if others := unread.total() - sum(count for _, count in named):
+        sentences.append(f"{others:,} more cannot be read for other reasons, which a read of each names")
     return (Warn("archive", "; ".join(sentences)),)
 
 
@@ -184,8 +196,10 @@ def _left_out(guard: Guard, origin: Origin) -> str:
 
 
 def _may_be_named(guard: Guard, archive: WorkPath, name: str) -> bool:
-    """Whether the rules let a name be shown that is not a valid path."""
+    """Whether the rules let a name be shown that is not a valid path; rules take none that long or deep."""
     parts = [part for part in name.replace("\0", "").split("/") if part not in ("", ".", "..")]
+    if len(name) > CONTAINER_NAME_BYTES or len(parts) > CONTAINER_NAME_DEPTH:
+        return False
     path = WorkPath("/".join([f"{archive}{BORDER}", *parts]))
     return guard.allows(path, folder=False) and guard.allows(path, folder=True)
 

@@ -43,6 +43,7 @@ from readroom.engine.grep.warnings import (
     pattern_of,
     require_usable,
     warnings_of,
+    with_documents,
 )
 from readroom.engine.scope import Scope, join_below
 from readroom.engine.services import Job, Services
@@ -66,7 +67,7 @@ from readroom.limits import GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
 from readroom.paths import ROOT, WorkPath
 from readroom.search.pattern import Pattern
 from readroom.stores.base import Folder, Source
-from readroom.values import EntryKind, GrepRequest, GrepResult, Omission
+from readroom.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
 
 if TYPE_CHECKING:
     from readroom.engine.grep.archives import ArchiveSearch
@@ -159,21 +160,31 @@ class _Search:
         """Search one file that was asked for by name, even if hidden, ignored or compressed."""
         path = WorkPath(self._request.path)
         with self._guard.open(path) as source:
-            documents = self.files.documents
-            if documents is not None and documents.takes(source):
-                return self._document(source, path, documents.within(self._deadline, alone=True))
-            file = Opened(source, self._deadline)
+            file, is_document = Opened(source, self._deadline), False
             try:
                 with self.files.content(file, path) as content, self._noting(source, path):
-                    self.files.text(content, path, ITSELF)
+                    is_document = self.files.is_document(content.source)
+                    unread = self._alone(content, path, is_document=is_document)
             except TimedOut:
-                self.files.leave(file, ITSELF)
-                return self._stopped(self._begun(), alone=True)
-            if not self._searcher.binary:
-                return self._result()
-            warning, again = not_text(self._request, source)
-        omission = Omission("files", 1, 1, "binary", request=again)
-        return replace(self._result(), omitted=[omission], warnings=[warning])
+                if not is_document:
+                    self.files.leave(file, ITSELF)
+                begun = Last((), ITSELF, place_in(1, 0)) if is_document else None
+                return self._stopped(self._begun() or begun, alone=True)
+            except Binary as error:
+                raise with_documents(error, self._request) from None
+        if unread is None:
+            return self._result()
+        omission = Omission("files", 1, 1, "binary", request=unread[1])
+        return replace(self._result(), omitted=[omission], warnings=[unread[0]])
+
+    def _alone(self, file: Opened, path: WorkPath, *, is_document: bool) -> tuple[Warn, GrepRequest] | None:
+        """Show what the only file holds; what is said of one that is no text, and what searches it."""
+        if is_document and self.files.documents is not None:
+            within = self.files.documents.within(self._deadline, alone=True)
+            self.files.document(file.source, path, ITSELF, within)
+            return None
+        self.files.text(file, path, ITSELF)
+        return not_text(self._request, file.source) if self._searcher.binary else None
 
     @contextmanager
     def _noting(self, source: Source, path: WorkPath) -> Iterator[None]:
@@ -184,15 +195,6 @@ class _Search:
             links = source.stat.links
             if links > 1 and self._page.files and self._page.files[-1].path == path:
                 self._linked[path] = links
-
-    def _document(self, source: Source, path: WorkPath, within: Deadline) -> GrepResult:
-        """Search one document that was asked for by name."""
-        try:
-            with self._noting(source, path):
-                self.files.document(source, path, ITSELF, within)
-        except TimedOut:
-            return self._stopped(self._begun() or Last((), ITSELF, place_in(1, 0)), alone=True)
-        return self._result()
 
     def _begun(self) -> Last | None:
         """Where this page began."""
@@ -221,7 +223,6 @@ class _Search:
         if self.files.documents is not None:
             rounds = self.files.documents.beside(rounds, scope)
         if self.archives is not None:
-            opened.callback(self.archives.close)
             rounds = self.archives.beside(rounds, top, scope)
         return rounds
 
@@ -336,7 +337,7 @@ class _Search:
 
         def shown(source: Source) -> bool:
             with self._noting(source, path):
-                if self.files.documents is not None and self.files.documents.takes(source):
+                if self.files.is_document(source):
                     return wide is True or self.files.document_of_many(source, path, relative)
                 file = Opened(source, self._deadline)
                 # Members come in one round only, whatever they are.

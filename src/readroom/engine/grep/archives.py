@@ -2,15 +2,16 @@
 
 Archives are found by name in a walk of their own, because rg cannot look into them.  Members are
 candidates like files, in path order (`lib.zip!/x.py` comes where a folder `lib.zip!` would), and each is
-opened through the guard of its archive.  One archive is open at a time.  An archive that cannot be opened
-is named, and the search goes on.
+opened through the guard of its archive.  Archives among members are searched the same way.  An archive
+and those around it stay open while its members are searched.  An archive that cannot be opened is
+named, and the search goes on.
 """
 
 from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import final
 
 from msgspec.structs import replace
@@ -41,7 +42,7 @@ from readroom.values import GrepRequest
 
 @final
 class ArchiveSearch:
-    """Opens archives for one search, one at a time. `close` releases the open one."""
+    """Opens archives for one search, and archives inside them."""
 
     def __init__(
         self, archives: ArchiveOpener, guard: Guard, request: GrepRequest, deadline: Deadline
@@ -50,49 +51,57 @@ class ArchiveSearch:
         self._guard = guard
         self._request = request
         self._deadline = deadline
-        self._path = WorkPath("")
-        self._inner: Guard | None = None
+        self._opened: list[tuple[str, Guard]] = []
         self.broken: list[str] = []
 
     def holds(self, path: WorkPath) -> bool:
-        """Whether a path is that of a member of the open archive."""
-        return self._inner is not None and path.startswith(f"{self._path}{BORDER}/")
+        """Whether a path is that of a member of an open archive."""
+        return bool(self._opened) and path.startswith(self._opened[0][0])
 
     def open(self, path: WorkPath) -> Source:
-        """Open a member of the open archive. Raises as `Guard.open` and stores of members do."""
-        assert self._inner is not None
-        return self._inner.open(path)
+        """Open a member of an open archive. Raises as `Guard.open` and stores of members do."""
+        return next(guard for top, guard in reversed(self._opened) if path.startswith(top)).open(path)
 
     def beside(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
         """The rounds of a search with members added to the first."""
         request = replace(self._request, glob=(), type=None)
         every = Walked(self._guard, top, Scope(self._guard, request, top.real, None), self._deadline)
-        return replace(rounds, plain=Beside(rounds.plain, _Members(self, every, top.real, scope)))
+        return replace(rounds, plain=Beside(rounds.plain, _Members(self, every, scope, self._deadline)))
 
-    def members(self, archive: str, top: WorkPath) -> Sequence[str]:
-        """The files in an archive below the searched folder, in path order; the archive stays open."""
-        self.close()
+    @contextmanager
+    def members(self, archive: str) -> Iterator[Sequence[str]]:
+        """The files in an archive below the searched folder, in path order; the archive is open meanwhile.
+
+        An archive among them comes twice: as the file and, ending with the border, as a folder.
+        """
         path = join_below(WorkPath(self._request.path), archive)
+        inner = self._entered(archive, path)
+        if inner is None:
+            yield ()
+            return
+        with closing(inner):
+            assert isinstance(inner.store, MemberStore)
+            container = inner.store.origin.container
+            names = [name for name, member in container.members.items() if member.kind == "file"]
+            nested = (name + BORDER for name in names if is_archive_name(name))
+            names += [name for name in nested if name not in container.folders]
+            self._opened.append((f"{path}{BORDER}/", inner))
+            try:
+                yield sorted((f"{archive}{BORDER}/{name}" for name in names), key=path_key)
+            finally:
+                self._opened.pop()
+
+    def _entered(self, archive: str, path: WorkPath) -> Guard | None:
+        """The guard of an archive; None if it is no archive or cannot be opened."""
+        outer = self._opened[-1][1] if self._opened else self._guard
         try:
-            inside = self._archives.folder(self._guard, path, self._deadline)
+            inside = self._archives.folder(outer, path, self._deadline)
         except (BrokenData, BadDocument, NoPermission, StoreFailed, TooLarge):
             self.broken.append(archive)
-            return ()
+            return None
         except RefusedError:
-            return ()  # as of a file that is denied
-        if inside is None:
-            return ()
-        self._inner, self._path = inside[0], path
-        assert isinstance(self._inner.store, MemberStore)
-        container = self._inner.store.origin.container
-        names = [name for name, member in container.members.items() if member.kind == "file"]
-        return sorted((f"{archive}{BORDER}/{name}" for name in names), key=path_key)
-
-    def close(self) -> None:
-        """Release the open archive."""
-        inner, self._inner = self._inner, None
-        if inner is not None:
-            inner.close()
+            return None  # as of a file that is denied
+        return None if inside is None else inside[0]
 
 
 @final
@@ -101,11 +110,11 @@ class _Members:
 
     left: Sequence[LeftFile] = ()
 
-    def __init__(self, search: ArchiveSearch, every: Walked, top: WorkPath, scope: Scope) -> None:
+    def __init__(self, search: ArchiveSearch, every: Walked, scope: Scope, deadline: Deadline) -> None:
         self._search = search
         self._every = every
-        self._top = top
         self._scope = scope
+        self._deadline = deadline
         self.stopped_at: str | None = None
 
     @property
@@ -140,9 +149,15 @@ class _Members:
         """The members of an archive, by the folder that it would be."""
         if end_of_folder(path_key(folder)) <= least:
             return
-        try:
-            members = self._search.members(folder.removesuffix(BORDER), self._top)
-        except TimedOut:
-            self.stopped_at = folder
-            raise
-        yield from (path for path in members if path_key(path) >= least and self._scope.takes(path))
+        self.stopped_at = folder  # where time ends before a member is reached
+        with self._search.members(folder.removesuffix(BORDER)) as members:
+            for path in members:
+                if path.endswith(BORDER):
+                    yield from self._inside(path, least)
+                if path.endswith(BORDER) or path_key(path) < least:
+                    continue
+                self.stopped_at = path
+                self._deadline.check()
+                self._scope.enter_archive(path.rpartition("/")[0], folder)
+                if self._scope.takes(path):
+                    yield path

@@ -111,6 +111,8 @@ class FileSearch:
     def content(self, file: Opened, path: WorkPath) -> Iterator[Opened]:
         """The source to search: the content of a compressed file, completely expanded, or the file itself.
 
+        It may be a document, which `is_document` tells.
+
         Raises:
             TimedOut: It was not expanded in time; the next call goes on.
             Binary: The content is not text.
@@ -119,14 +121,19 @@ class FileSearch:
         if file.compression is None:
             yield file
             return
-        request = replace(self._request, path=path)
-        with searchable(file.source, request, self._indexes, self._limits, file.deadline) as content:
+        request, documents = replace(self._request, path=path), self.documents is not None
+        shared = (self._indexes, self._limits, file.deadline)
+        with searchable(file.source, request, *shared, documents=documents) as content:
             yield Opened(content, file.deadline)
             if isinstance(content, ExpandedSource) and content.stopped is not None:
                 about = content.stopped
                 alone = path == self._request.path
                 warning = about if alone else replace(about, detail=f"{quote(path)}: {about.detail}")
                 self._left.beside.append(warning)
+
+    def is_document(self, source: Source) -> bool:
+        """Whether a file, or the content of one, is searched as a document."""
+        return self.documents is not None and self.documents.takes(source)
 
     def leave(self, file: Opened, relative: str) -> None:
         """Record a file whose time is up."""
@@ -159,6 +166,8 @@ class FileSearch:
                 if "compressed" not in self._request.include:
                     return self.text(file, path, relative)
                 with self.content(file, path) as content:
+                    if self.is_document(content.source):
+                        return self.document_of_many(content.source, path, relative)
                     return self.text(content, path, relative)
             except TimedOut:
                 if self.deadline.expired:

@@ -14,8 +14,8 @@ from readroom.engine.grep.coverage import NAMED
 from readroom.engine.grep.lines import Searcher
 from readroom.engine.grep.order import Symbols
 from readroom.engine.scope import join_below
-from readroom.errors import BadPattern, MissingProgram
-from readroom.formats.kinds import told_of_stored_lines
+from readroom.errors import BadPattern, Binary, MissingProgram
+from readroom.formats.kinds import SEARCHED, suffix, told_of_stored_lines
 from readroom.limits import GREP_PATTERN_BYTES, MAX_WARNINGS
 from readroom.paths import WorkPath
 from readroom.quoting import first_of, quote
@@ -152,6 +152,15 @@ def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
         return Warn("binary", detail), replace(request, documents=True, cursor=None)
     detail = "the file is binary and was not searched; include binary searches it"
     return Warn("binary", detail), replace(request, include=request.include | {"binary"}, cursor=None)
+
+
+def with_documents(error: Binary, request: GrepRequest) -> Binary:
+    """The failure of a search in one compressed file, with the search that looks into it as a document."""
+    if request.documents or suffix(request.path.rpartition(".")[0]) not in SEARCHED:
+        return error
+    again = replace(request, documents=True, cursor=None)
+    advice = "Search its text with documents."
+    return Binary(error.path, error.media_type, error.size_bytes, advice, next_request=again)
 
 
 def left_out(request: GrepRequest) -> list[Warn]:

@@ -36,7 +36,7 @@ def unpacked(
 ) -> ExpandedSource | None:
     """Open the content of a compressed file; None if the file is not compressed.
 
-    With `documents`, what is one or holds tables is expanded, too; else text alone.
+    With `documents`, what is one is expanded, too, for a read also what holds tables; else text alone.
 
     Raises:
         Binary: The content is not text.
@@ -73,22 +73,31 @@ def _wanted(request: ReadRequest | GrepRequest, plain: str, documents: bool) -> 
     def wanted(head: bytes, whole: bool) -> bool:
         if insists or encodings.detect(head, complete=whole) is not None:
             return True
-        return documents and (recognise(plain, head) or recognise_data("", head)) is not None
+        is_table = isinstance(request, ReadRequest) and recognise_data("", head) is not None
+        return documents and (is_table or recognise(plain, head) is not None)
 
     return wanted
 
 
 def searchable(
-    source: Source, request: GrepRequest, indexes: IndexCache, limits: Limits, deadline: Deadline
+    source: Source,
+    request: GrepRequest,
+    indexes: IndexCache,
+    limits: Limits,
+    deadline: Deadline,
+    *,
+    documents: bool = False,
 ) -> AbstractContextManager[Source]:
     """The source to search: the content of a compressed file, completely expanded, or the file itself.
+
+    With `documents` that may be one.
 
     Raises:
         TimedOut: It was not expanded in time; the next call goes on.
         Changed: It is being changed.
     """
     try:
-        content = unpacked(source, request, indexes, limits, deadline)
+        content = unpacked(source, request, indexes, limits, deadline, documents=documents)
     except Shrunk:
         raise Changed(request.path) from None
     if content is None:

@@ -110,7 +110,8 @@ def open_zip(file: Bytes) -> Container:
         )
         members = members[:CONTAINER_MEMBERS]
     elif len(members) != count:
-        notes.append(f"its end says that it has {count:,} members, its directory has {len(members):,}")
+        said = f"{count:,} member{'' if count == 1 else 's'}"
+        notes.append(f"its end says that it has {said}, its directory has {len(members):,}")
     notes += _unnamed(file, members, at)
     return arranged("zip", _Zip(file), _apart(members, at), notes, last_counts=False)
 
@@ -165,7 +166,7 @@ def _end_64(file: Bytes, end: int) -> tuple[int, int, int, int] | None:
         return None
     # With data in front of the archive its written offset is too small: it is just before the locator.
     for at in (end - _LOCATOR.size - _END_64.size, _LOCATOR.unpack(place)[2]):
-        data = file.read_at(at, _END_64.size) if at >= 0 else b""
+        data = file.read_at(at, _END_64.size) if 0 <= at < file.size else b""
         if len(data) == _END_64.size and data.startswith(b"PK\6\6"):
             fields = _END_64.unpack(data)
             return at, fields[7], fields[8], fields[9]

@@ -326,7 +326,7 @@ def _binary(value: bytes, size: int) -> str:
         return f"b'{value.decode()}'"
     digits = value[:BLOB_BYTES].hex()
     more = "…" if size > BLOB_BYTES else ""
-    return f"x'{digits}{more}' ({size:,} bytes)"
+    return f"x'{digits}{more}' ({size:,} byte{'' if size == 1 else 's'})"
 
 
 def _plain(value: object) -> str:
