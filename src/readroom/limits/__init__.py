@@ -25,19 +25,19 @@ HEAD_BYTES = 64 * 1024
 """Sample for kind and encoding: enough for either, and looked at whole in some milliseconds."""
 
 GUESSES = 4096
-"""Guessed encodings that are remembered, some 150 bytes each; when full it starts again."""
+"""Guessed encodings to remember, some 150 bytes each; when full, all are forgotten."""
 
 VALUE_CHARS = 80
-"""A wrong value is quoted in a refusal up to here; its sender knows the rest."""
+"""How much of a wrong value an error quotes; its sender knows the rest."""
 
 NUMBER_MOST = 2**40
-"""A setting: more than any reply, file or patience; one of a thousand digits is a joke."""
+"""Largest number in a setting: more than any reply, file or patience."""
 
 LINE_CHARS = 2000
 """A longer line is cut. The number of claude-code, gemini-cli, opencode, cline."""
 
 REPLY_BYTES = 32 * 1024
-"""A reply's text. coder: 32 KiB; opencode and everruns 50 KiB; mux 16 KiB; about 8,000 tokens of code."""
+"""Text of a reply. coder: 32 KiB; opencode and everruns 50 KiB; mux 16 KiB; about 8,000 tokens of code."""
 
 MAX_REPLY_BYTES = 1024 * 1024
 """Largest cap that an operator may set: a quarter of a million tokens, more than most models hold."""
@@ -46,11 +46,11 @@ MIN_REPLY_BYTES = 2 * 1024
 """Smallest cap that still holds a header, one cut line and the closing line with the next call."""
 
 LINES_AROUND = 6
-"""Lines of a reply beside its content at most: the first, the last, the header of a table, the mark above
-an outline, and what is said of a budget."""
+"""Most lines of a reply besides its content: the first, the last, the header of a table, the mark above an
+outline, and a note about a budget."""
 
 CLOSING_BYTES = 700
-"""Kept free in a reply for the header and the closing line beside the paths they name."""
+"""Reserved in a reply for the header and the closing line, in addition to the paths they name."""
 
 MAX_WARNINGS = 20
 """Warnings listed in a reply; more are counted in one last warning."""
@@ -69,59 +69,59 @@ MAX_PATH_DEPTH = 256
 limit of 1,024, and the deepest trees seen in the wild (nested node_modules) have about 100."""
 
 SHOWN_PATH_CHARS = 200
-"""How much is shown of a path that no file can have; it may be a whole document sent by mistake."""
+"""How much of an invalid path is shown; it may be a whole document sent by mistake."""
 
 IGNORE_FILE_BYTES = 256 * 1024
 """Largest ignore file that is read. The longest in GitHub's templates has 8 KB."""
 
 IGNORE_FILE_LINES = 2_000
-"""Patterns of `.readroomignore` or `.kilocodeignore`; all are checked when it is read, about 30 us each."""
+"""Patterns of `.readroomignore` or `.kilocodeignore`; all are compiled on reading, 30 us each."""
 
 WRITE_NOTE_KEPT_S = 30 * 86_400.0
-"""How long a note of a crashed writer's temporary file stands while its folder is not written to. After that
-the file stays, and is like any other."""
+"""How long the note about a crashed writer's temporary file is kept if nothing is written to the folder.
+Afterwards the file stays, and is like any other."""
 
 HARDLINK_SCAN_S = 2.0
-"""Longest search for denied files with several names in one call: some million files. The next call goes on,
-so that a root as large as a whole disk costs some calls and not one of 20 s."""
+"""Longest search for denied files with several names in one call: some million files. The next call
+continues, so that a root as large as a disk costs some calls and not one of 20 s."""
 
 HARDLINK_SCAN_KEPT_S = 60.0
-"""How long that search stands. A link made since is seen by the file's change time; what is not seen is a
-folder renamed to a denied name, whose files were readable until then."""
+"""How long the result of that search is valid. A link made later is noticed by the file's change time; what
+is not noticed is a folder renamed to a denied name, whose files were readable until then."""
 
 HARDLINK_SCAN_SHARE = 20
-"""It stands at least so many times as long as it took, so that no large tree is searched all the time."""
+"""It is valid for so many times as long as it took: a large tree is not searched all the time."""
 
 NEAR_SCAN_NAMES = 10_000
-"""Names looked at for suggestions, first beside the missing one, then in the tree; about 50 ms."""
+"""Names compared for suggestions, first next to the missing one, then in the tree; about 50 ms."""
 
 NEAR_SCAN_PARTS = 10_000
-"""Path parts of the folders opened for that, each a step for the system and for the rules: thousands of
-folders in usual trees, fifty where they lie 200 deep; 0.1 s."""
+"""Path parts of the folders opened for suggestions, each a step for the system and for the rules: thousands
+of folders in usual trees, fifty where they are 200 deep; 0.1 s."""
 
 NEAR_SCAN_S = 0.5
-"""Longest search for suggestions, on slow disks: the answer that the name is missing is known already."""
+"""Longest search for suggestions, on slow disks: that the name is missing is known already."""
 
 NEAR_BESIDE_SCORE = 65
-"""Least likeness, of 100, of a suggestion from the same folder: `main.py` for `mian.py` has 86, unrelated
+"""Least similarity, of 100, of a suggestion from the same folder: `main.py` for `mian.py` has 86, unrelated
 names 30 to 50."""
 
 NEAR_TREE_SCORE = 85
-"""The same for a suggestion from elsewhere; with that many names, 65 finds something for everything."""
+"""The same for a suggestion from elsewhere; among that many names, 65 finds something for everything."""
 
 CONFIG_FILE_BYTES = 64 * 1024
 """Largest configuration file that is read."""
 
 RULE_CACHE_FOLDERS = 4_096
-"""Folders whose verdict is remembered: 1 MB, and 16 MB where each has the longest name possible. When full
-it starts again, microseconds a folder."""
+"""Folders whose verdict is cached: 1 MB, and 16 MB if each has the longest possible name. When full, all are
+forgotten, which costs microseconds a folder."""
 
 IGNORE_SLOW_PATTERNS = 500
-"""Patterns such as `*x*` or `[ab]c` that ignore files may hold for one folder and those above it: each is
-tried on every name, 0.3 us. A person writes fewer; the rest is not used, and the usual ones are looked up."""
+"""Patterns such as `*x*` or `[ab]c` in the ignore files of a folder and those above it: each is tried on
+every name, 0.3 us. People write fewer; more are not applied. The usual patterns are looked up instead."""
 
 IGNORE_KEPT_BYTES = 1024 * 1024
-"""Ignore files kept during one call, by their size; in memory they take ten times that."""
+"""Ignore files cached during one call, by their size; in memory they take ten times that."""
 
 HARDLINK_SINGLE_NAMES = 100_000
 """Denied files with one name that are remembered, 10 MB: a second line, see `policy/hardlinks.py`."""
@@ -140,24 +140,24 @@ GREP_MAX_TIMEOUT_S = 300.0
 """Longest search a caller may ask for; MCP clients give up long before."""
 
 GREP_FILE_SHARE = 2
-"""One file gets this part of the time of a search of a folder: the files behind it get the rest."""
+"""The part of a folder search's time that one file may take, so that the files after it get the rest."""
 
 GREP_FILE_LEAST_S = 0.5
-"""It gets no less than that: a search of a tenth of a second says nothing about the files it looked into."""
+"""The least that a file gets: a search of a tenth of a second says nothing about its files."""
 
 GREP_SWEEP_SHARE = 0.5
-"""With all threads a search has no place to go on from before its end: it gets this part of the time, and
-what is larger is searched in path order."""
+"""The part of the time for searching with all threads, which cannot be continued from its middle; what takes
+longer is searched in path order."""
 
 GREP_RANK_SHARE = 0.7
-"""A search in an order that is not by path has to know all files first: where this part of its time does not
-suffice, it goes by path in the rest."""
+"""The part of the time for sorting in an order other than by path, which needs all files first; if that does
+not suffice, the rest is searched by path."""
 
 GREP_NAMED_BYTES = 96 * 1024
-"""Names of files that a search process is given at once; every Linux takes 128 KiB."""
+"""Names of files passed to one search process; every Linux takes 128 KiB."""
 
 GREP_REPORTED_FILES = 20_000
-"""Binary files that are remembered of one pass over a tree; where there are more, another looks at them."""
+"""Binary files remembered from one pass over a tree; if there are more, another pass looks at them."""
 
 GREP_MAX_CONTEXT = 50
 """Context lines on each side; more is a read."""
@@ -172,35 +172,35 @@ GREP_LINE_BYTES = 64 * 1024
 """Longest line that is decoded whole to be previewed; of a longer one only the part around the match is."""
 
 GREP_SCAN_BYTES = 16 * 1024 * 1024
-"""How far the end of a very long line is looked for to say how long it is: 5 ms. Beyond, it stays unknown."""
+"""How far the end of a very long line is searched for to state its length: 5 ms; else it is unknown."""
 
 GREP_WIDE_BYTES = 16 * 1024 * 1024
-"""Largest file that is searched by its characters when it is not UTF-8, and across CR LF: it is held in
-memory as UTF-8, which takes up to three times its size."""
+"""Largest file that is searched by its characters if it is not UTF-8, and across CR LF: it is held in memory
+as UTF-8, which takes up to three times its size."""
 
 GREP_PROGRAM_BYTES = 20 * 1024 * 1024
 """A compiled pattern, and the states built from it while searching. `(\\w{50}){8}` needs 5 MB; rg's own
 limit of 100 MB takes a second to be reached."""
 
 GREP_CHILD_BYTES = 64 * 1024 * 1024
-"""Memory of a search process. It holds one line; where a line has more than some 20 MB, files are mapped."""
+"""Memory of a search process. It holds one line; if a line has more than some 20 MB, the file is mapped."""
 
 GREP_SKIPPED_NAMES = 2000
-"""Names before a cursor that the search process passes over; each is an argument of it."""
+"""Names before a cursor that the search process skips; each is one of its arguments."""
 
 GREP_RANKED_FILES = 2000
-"""Matching files that are looked into to sort them by relevance, 0.1 ms each; the others follow by path."""
+"""Matching files that are ranked by relevance, 0.1 ms each; the others follow by path."""
 
 GREP_RANKED_LINES = 50
 """Matching lines of a file by which its relevance is judged."""
 
 LIST_LIMIT = 125
-"""Entries per page of a listing. Measured on names of 6 tokens: 1,018 o200k tokens where files share a date,
-2,033 where each has its own and a size of millions; a fortieth of what server-filesystem sends for 10,000."""
+"""Entries per page of a listing. Measured on names of 6 tokens: 1,018 o200k tokens if files share a date,
+2,033 if each has its own and a size of millions; a fortieth of what server-filesystem sends for 10,000."""
 
 LIST_TIMEOUT_S = 10.0
 """Listing deadline: ten million names of one folder, half a million of a deep tree. What is known by then is
-shown, and by name it can be continued."""
+shown, and a listing by name can be continued."""
 
 LIST_MAX_DEPTH = 64
 """Deepest listing; deeper trees are reached by listing a subfolder."""
@@ -209,14 +209,14 @@ READ_TIMEOUT_S = 120.0
 """A first pass over a file on a slow disk: 100 GB at 1 GB/s. Later pages take milliseconds."""
 
 EXPANDED_BYTES = 2 * 1024 * 1024 * 1024
-"""How much of a compressed file is expanded; it lies in a temporary file without a name while the session
-lasts. A log of 100 MB in gzip has about 1 GB."""
+"""How much of a compressed file is expanded, into an unnamed temporary file for the rest of the session. A
+log of 100 MB in gzip has about 1 GB."""
 
 HTTP_PORT = 7323
 """Where `readroom serve` listens: READ on a telephone's keys, and no development server's usual port."""
 
 IMAGE_LONG_SIDE = 1568
-"""Pixels. Larger images are shrunk by the model's provider anyway, after they were paid for."""
+"""Pixels. The model's provider would shrink larger images anyway, after charging for them."""
 
 IMAGE_MAX_BYTES = 24 * 1024 * 1024
 """Largest image file that is opened: a quarter of what decoding it may take."""
@@ -225,28 +225,28 @@ IMAGE_MAX_PIXELS = 100_000_000
 """Largest image that is decoded: a decompression bomb of 1 MB can hold 10 billion pixels."""
 
 IMAGE_WORK_BYTES = 100_000_000
-"""The file, the decoder's buffers and the decoded image together; what needs more is refused. Pillow takes 4
-bytes for a pixel in colour: measured over idle, a PNG of a 4K screen takes 45 MB, of 5K 75, of 6K 101, of 8K
-160. So all but the last are shown, grey pages at 600 dpi (41 MB), baseline JPEG up to IMAGE_MAX_PIXELS, which
-is decoded at a fraction of its size, 22 megapixels of progressive JPEG and 6 of WebP. Images are decoded one
-at a time: all calls of a server together take it once."""
+"""The file, the decoder's buffers and the decoded image together; images that need more are refused. Pillow
+takes 4 bytes for a pixel in colour: measured over idle, a PNG of a 4K screen takes 45 MB, of 5K 75, of 6K
+101, of 8K 160. So all but the last are shown, grey pages at 600 dpi (41 MB), baseline JPEG up to
+IMAGE_MAX_PIXELS, which is decoded at a fraction of its size, 22 megapixels of progressive JPEG and 6 of WebP.
+Images are decoded one at a time: all calls of a server together take it once."""
 
 IMAGE_REPLY_BYTES = 3_500_000
 """An image in a reply. Model providers refuse more than 5 MB of base64, which is 3.9 MB of image."""
 
 JPEG_QUALITY = 85
-"""Of images that are encoded again: text in screenshots stays readable, and higher doubles the size."""
+"""Quality of re-encoded images: text in screenshots stays readable, and higher values double the size."""
 
 DOCUMENT_TIMEOUT_S = 8.0
-"""Processor time for what one call wants of a document: no hostile one takes more than ten seconds, start
+"""Processor time for what one call reads of a document: no hostile one takes more than ten seconds, start
 included. By the clock it may take DOCUMENT_PATIENCE times as long."""
 
 LINK_HOPS = 40
 """Symbolic links followed in one path; the limit of the Linux kernel."""
 
 CHANGE_TEXT_BYTES = 16 * 1024 * 1024
-"""Text that one call may bring, all edits or the content together. A model writes a thousandth of it;
-two copies in memory stay below the 64 MB promised per call."""
+"""Text in one call, all edits or the content together. A model writes a thousandth of it; two copies in
+memory stay below the 64 MB promised per call."""
 
 CHANGE_TIMEOUT_S = 120.0
 """Time for one change: a file of 10 GB is matched, copied and flushed at 200 MB/s and more."""
@@ -258,40 +258,39 @@ MATCHES = 100_000
 """Places that replace_all may change in one call: 25 MB while it works."""
 
 MATCHES_COUNTED = 1000
-"""Places that are counted for a text that should stand in the file once; more are "more than"."""
+"""Occurrences that are counted for a text that should occur once; more are "more than"."""
 
 MATCHES_NAMED = 10
-"""Lines that the refusal of an ambiguous edit names."""
+"""Lines named by the error for an ambiguous edit."""
 
 GROWTH_BYTES = 256 * 1024 * 1024
-"""How much larger one call may make a file: replace_all can multiply a text by the number of places."""
+"""How much one call may enlarge a file: replace_all can multiply a text by the number of places."""
 
 DIFF_CONTEXT = 3
 """Unchanged lines around a change in a diff. diff -u, git: 3."""
 
 DIFF_HUNK_BYTES = 256 * 1024
-"""Longest stretch of a file that is compared line by line for one hunk; a longer one is stated, not shown."""
+"""Longest stretch of a file that is compared for one hunk; a longer one has line numbers only."""
 
 DIFF_CELLS = 250_000
-"""Lines before times lines after up to which difflib compares; above, what differs is one block. Its worst
-case, many equal lines, takes 0.1 s here."""
+"""Product of old and new lines up to which difflib compares; above it, the difference is shown as one block.
+The worst case, many equal lines, takes 0.1 s here."""
 
 DIFF_LINE_CHARS = 500
-"""A longer line of a diff is shown around what changed in it. As for previews of matches."""
+"""A longer line of a diff is cut to the part around its change. As for previews of matches."""
 
 KEPT_TEXT_BYTES = 256 * 1024
-"""Largest file whose shown states are kept in memory, so that a refused edit can say what changed: nearly
-all source files."""
+"""Largest file whose shown states are cached for refused edits: nearly all source files."""
 
 KEPT_TEXTS_BYTES = 8 * 1024 * 1024
-"""All of those together in one workspace; the least recently used leave."""
+"""All cached states of a workspace together."""
 
 CLOSEST_BYTES = 4 * 1024 * 1024
-"""How much of a file is compared with a text that was not found: 0.3 s (measured, 100,000 lines); of a
+"""How much of a file is compared with a text that was not found: 0.3 s (measured, 100,000 lines); for a
 larger file the reply says so."""
 
 CLOSEST_LINES = 12
-"""Lines of the closest place that the refusal shows."""
+"""Lines of the most similar place that the error shows."""
 
 RUN_TIMEOUT_S = 120.0
 """Time for one command. claude-code, codex: 120 s; gemini-cli 300 s."""
@@ -300,13 +299,13 @@ RUN_MAX_TIMEOUT_S = 1800.0
 """Longest time that a caller may ask for. claude-code: 600 s; full builds take longer."""
 
 RUN_GRACE_S = 2.0
-"""Between the request to end (SIGTERM) and the end (SIGKILL). docker: 10 s, where no call waits."""
+"""Time between SIGTERM and SIGKILL. docker: 10 s, where no call waits."""
 
 RUN_DRAIN_S = 5.0
-"""How long the system may take to remove processes that were killed; disk work is not interrupted."""
+"""How long the system may take to remove killed processes; disk work is not interrupted."""
 
 RUN_SILENT_BYTES = 200
-"""Shown of a command's output with output="silent". This and the next three are those of everruns."""
+"""Output of a command shown with output="silent". This and the next three are those of everruns."""
 
 RUN_CONCISE_BYTES = 2 * 1024
 """Shown with output="concise", the default: about 700 tokens of a log."""
@@ -318,31 +317,31 @@ RUN_VERBOSE_BYTES = 16 * 1024
 """Shown with output="verbose"."""
 
 RUN_LINE_CHARS = 400
-"""Where not all is shown, a line has so much or its share: a minified bundle would take all of a message."""
+"""Length of a line when not all fit, unless its share is more: a bundle would fill a message."""
 
 RUN_CLUE_CHARS = 300
-"""How much of a line is looked at to tell whether it matters; messages say so at their beginning."""
+"""How much of a line is examined for a clue; messages say what they are at their beginning."""
 
 RUN_CLUE_SHAPES = 400
-"""Lines that may matter and are looked into, those that differ in numbers only taken for one: so many from
-the beginning of a stream, and from its end."""
+"""Possible clues that are examined, lines that differ only in numbers counted once: this many from the
+beginning of a stream, and from its end."""
 
 RUN_CLUES_S = 5.0
-"""Longest search of one output for lines that matter. 32 MiB take 0.3 s, and 3 to 5 s if all might."""
+"""Longest search of one output for clues. 32 MiB take 0.3 s, and 3 to 5 s if every line may be one."""
 
 RUN_KEPT_BYTES = 32 * 1024 * 1024
-"""Kept of one stream: half of it from the beginning, half from the end. everruns keeps 1 MiB; the log of a
-noisy build has 10."""
+"""Kept of one stream: half from the beginning, half from the end. everruns keeps 1 MiB; the log of a noisy
+build has 10."""
 
 RUN_SESSION_BYTES = 512 * 1024 * 1024
-"""Kept of all commands of a session, on disk; the oldest leave first."""
+"""Kept of all commands of a session, on disk; the oldest are dropped first."""
 
 RUN_SESSION_OUTPUTS = 1000
 """Commands whose outputs are kept; each is two files."""
 
 RUN_PROCESSES = 2000
-"""Processes of one command at once; with more it is ended. A build on 128 processors has some 300; what forks
-without end has as many in a tenth of a second."""
+"""Concurrent processes of one command; with more it is ended. A build on 128 processors has some 300; a fork
+bomb has as many in a tenth of a second."""
 
 RUN_COMMAND_BYTES = 120 * 1024
 """Longest command. Linux takes 128 KiB for one argument of a program."""
@@ -351,10 +350,10 @@ RUN_HIDDEN_NAMES = 2500
 """Denied names that can be hidden from a confined command with bubblewrap, which takes 9,000 arguments."""
 
 RUN_RULES = 20_000
-"""Files and folders that can be opened one by one with Landlock, where others beside them are denied."""
+"""Files and folders that Landlock can open individually, where others next to them are denied."""
 
 RUN_LOOK_S = 20.0
-"""Longest search for denied names before a command: some ten million files. Then it is not started."""
+"""Longest search for denied names before a command: some ten million files. After that it is not started."""
 
 LOCK_WAIT_S = 20.0
 """Longest wait for another writer of the same folder; a change of a large file takes seconds."""
@@ -370,7 +369,7 @@ MCP_MESSAGE_BYTES = 32 * 1024 * 1024
 """One message of a client: the text that a call may bring, and as much again for the escapes of JSON."""
 
 MCP_CHUNK_BYTES = 64 * 1024
-"""Read at once from a client's pipe: all that one holds."""
+"""Bytes read at once from a client's pipe: all that a pipe holds."""
 
 MCP_LIST_FRESH_MS = 60 * 60 * 1000
 """How long a client of 2026-07-28 may keep the list of tools. It changes only with the installed version."""
@@ -379,77 +378,76 @@ MCP_LIST_TOOLS = 100
 """Tools on one page of `tools/list`. Every contract fits: many clients never ask for a second page."""
 
 MCP_EXIT_S = 2
-"""Seconds for open connections and unsent replies when a server has to end."""
+"""Seconds for open connections and unsent replies when a server is stopped."""
 
 MCP_SETTLE_S = 2
-"""Seconds for calls that run when their input ends. The SDK's clients wait as long, then send SIGTERM."""
+"""Seconds for running calls after the end of input. The SDK's clients wait as long, then send SIGTERM."""
 
 HTTP_SESSIONS = 1000
 """Open sessions of clients before 2026-07-28, a few kB each; a new one ends the oldest. SDK: 10,000."""
 
 HTTP_SESSION_IDLE_S = 30 * 60.0
-"""A session without any open request for so long is forgotten; its client starts another. As the SDK."""
+"""Idle time after which a session is forgotten; its client starts another. As the SDK."""
 
 HTTP_STILL_S = 15.0
-"""Seconds after which a client that waits for an MCP answer hears that the server is still there: a half of
-the shortest wait of common proxies. As the SDK."""
+"""Seconds after which a client that waits for an MCP answer is told that the server is still there: half of
+the shortest timeout of common proxies. As the SDK."""
 
 HTTP_CONNECTIONS = 512
-"""Connections at once on which requests were let in; above, clients are to try again. An editor holds
-one or two per window, a proxy some hundred for all behind it."""
+"""Concurrent connections with an admitted request; above it, clients are asked to try again. An editor has
+one or two per window, a proxy some hundred for all its users."""
 
 SERVE_STRANGERS = 320
-"""Connections at once on which no request was let in yet; a new one ends the oldest. With those above and
-what calls open, below the 1,024 descriptors that most systems give a process."""
+"""Concurrent connections without an admitted request; a new one ends the oldest. With those above and what
+calls open, below the 1,024 descriptors that most systems give a process."""
 
 SERVE_ADDRESS_STRANGERS = 288
-"""Of these, those of one address. Every client of this machine has the same, and so have all behind a proxy,
+"""The same for one address. All clients of this machine share one address, and so do all behind a proxy,
 which may open as many as a load test does (256) before it sends anything."""
 
 SERVE_ACCEPT = 16
-"""Connections taken before anything is read: in a flood, a new one must be read before it is the oldest."""
+"""Connections accepted before any is read: in a flood, a new one must be read before it is the oldest."""
 
 SERVE_BACKLOG = 1024
-"""Connections that wait to be taken, in the kernel."""
+"""Connections that wait in the kernel to be accepted."""
 
 SERVE_QUEUE = 512
-"""Calls that wait for a worker of a server, one of each connection; one more has to try again. At 0.5 ms a
-read, the last waits 0.3 s; with long searches, more would only be calls that are no longer waited for."""
+"""Calls that wait for a worker of a server, one per connection; more are refused. At 0.5 ms a read, the last
+waits 0.3 s; with long searches, clients of more calls would have given up."""
 
 SERVE_BODY_S = 30.0
-"""Time for the whole of a request's body to come: 1 MB/s for the largest. nginx: 60 s between two pieces."""
+"""Time for the whole body of a request to arrive: 1 MB/s for the largest. nginx: 60 s between two pieces."""
 
 SERVE_LINGER_S = 2.0
-"""How long the body of a refused request is still taken, and thrown away, so that its client reads why."""
+"""How long the body of a refused request is still read and discarded, so that its client reads why."""
 
 SERVE_LINGER_BYTES = 2**20
 """How much of it: more than any call that is sent by mistake. A client with more may lose the answer."""
 
 SERVE_HEADER_S = 10.0
-"""Time for a request's first line and headers. Apache: 20 s and on; a client sends them in one packet."""
+"""Time for a request's first line and headers. Apache: 20 s and more; a client sends them in one packet."""
 
 SERVE_IDLE_S = 5.0
-"""How long a connection is kept for another request. uvicorn: 5 s; nginx and Apache: 75 s and 5 s."""
+"""How long an idle connection is kept. uvicorn: 5 s; nginx and Apache: 75 s and 5 s."""
 
 SERVE_HEAD_BYTES = 32 * 1024
-"""Of a request's first line and headers that come in pieces. Node: 16 KiB; nginx: 32 KiB."""
+"""Size of a request's first line and headers, if they arrive in pieces. Node: 16 KiB; nginx: 32 KiB."""
 
 SERVE_CALL_S = 300.0
 """Longest time for one call over HTTP, whatever its tool allows; proxies give up after 60 to 300 s."""
 
 SERVE_EXIT_S = 10.0
-"""How long a server that has to end lets running calls finish before it cancels them. Kubernetes kills
-after 30 s."""
+"""How long a stopping server lets running calls finish. Kubernetes kills after 30 s."""
 
 SERVE_RATE = 6_000
-"""Requests a minute of one token: ten times what a busy agent sends."""
+"""Requests per minute with one token: ten times what a busy agent sends."""
 
 SERVE_ADDRESS_RATE = 60_000
-"""Requests a minute of one address without a token that has worked: more than two cores can answer."""
+"""Requests per minute from one address without a valid token: more than two cores can answer."""
 
 SERVE_FAILED_RATE = 60
-"""Requests a minute of one address without a token that works, where tokens are needed: guessing is hopeless,
-and this keeps it from filling the log."""
+"""Requests per minute from one address without a valid token, where tokens are required: guessing is
+hopeless, and this keeps it from filling the log."""
 
 SERVE_PATH_BYTES = 1024
 """Longest address of a request; ours have two short names."""
@@ -458,10 +456,10 @@ SERVE_POLICIES = 64
 """Workspaces open at once because tokens restrict them further; the least recently used is closed."""
 
 SERVE_VISITORS = 1000
-"""People signed in to the dashboard at once; the one unused for longest signs in again."""
+"""People signed in to the dashboard at once; the longest idle one has to sign in again."""
 
 SERVE_VISIT_S = 12 * 60 * 60
-"""How long a sign-in holds: a working day."""
+"""How long a sign-in is valid: a working day."""
 
 
 class Limits(Struct, frozen=True):
@@ -492,9 +490,7 @@ class Limits(Struct, frozen=True):
 # -----------------------------------------------------------------------------
 
 TREE_ENTRIES = 100_000
-"""Names in a folder that is deleted or moved as a whole. Each is asked about, in
-some 10 us: a second."""
+"""Names in a folder that is deleted or moved as a whole. Each is checked, in some 10 us: a second."""
 
 TRASH_TRIES = 100
-"""Names that are tried for what is thrown away; one is taken only if the same
-name was thrown away in its millisecond."""
+"""Names tried for a trashed file; a name is in use only if the same one was trashed in its millisecond."""

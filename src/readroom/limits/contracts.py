@@ -19,7 +19,7 @@ EVERRUNS_GREP_MOST = 1000
 """Matches that one search may ask for."""
 
 EVERRUNS_COUNT_S = 2.0
-"""Time for counting the matches behind those that are shown: some 3,000 files. More are not counted."""
+"""Time for counting the matches after those that are shown: some 3,000 files. More are not counted."""
 
 EVERRUNS_CONTEXT = 20
 """Lines around a match on each side."""
@@ -40,7 +40,7 @@ EVERRUNS_DIFF_CONTEXT = 2
 """Unchanged lines around a change in it."""
 
 EVERRUNS_OLD_TEXT_CHARS = 80
-"""Of an old_text that is not found, in the error."""
+"""How much of an old_text that was not found the error shows."""
 
 
 # -----------------------------------------------------------------------------
@@ -48,16 +48,16 @@ EVERRUNS_OLD_TEXT_CHARS = 80
 # -----------------------------------------------------------------------------
 
 KILO_REPLY_BYTES = 49_000
-"""A reply's text. A whole file is the default: as much as those MCP clients pass on that pass on most."""
+"""Text of a reply. Whole files are the default, so as much as the most generous MCP clients pass on."""
 
 KILO_MAX_READ_FILE_LINE = 500
 """Lines that auto-truncation shows of a longer file; the default of `maxReadFileLine` in Kilo Code."""
 
 KILO_NOTICE_BYTES = 640
-"""Kept free in a reply for what is said of the lines and definitions that it leaves out."""
+"""Reserved in a reply for notices about omitted lines and definitions."""
 
 KILO_NAME_BYTES = 200
-"""Of a file's name above its definitions; longer names are shortened in the middle."""
+"""Length of a file's name above its definitions; longer names are shortened in the middle."""
 
 KILO_OUTLINE_BYTES = 6_000
 """Definitions of what is not shown: some 120, and an eighth of a reply at most."""
@@ -77,7 +77,7 @@ FRONT_MATTER_NODES = 2_000
 """Keys, lists and values in it; the published one has 40."""
 
 RND_WARNINGS = 5
-"""Remarks about hidden characters and the like that one answer carries."""
+"""Warnings about hidden characters and the like in one answer."""
 
 RND_NAME_BYTES = 1_000
 """Longest path in an answer; longer ones are cut in their middle."""
@@ -88,10 +88,10 @@ RND_NAME_BYTES = 1_000
 # -----------------------------------------------------------------------------
 
 FILE_BYTES = 1024 * 1024
-"""A larger file is refused when it is read whole."""
+"""Largest file that is read whole."""
 
 LINE_BYTES = 1024
-"""A longer line is cut there, between characters."""
+"""Length at which a line is cut, between characters."""
 
 RESPONSE_LINES = 2_000
 """Lines of one reply, also without a limit."""
@@ -103,7 +103,7 @@ REPLY_BYTES = 72 * 1024
 """The JSON around RESPONSE_BYTES, in which a line feed, a tab and a quote take two bytes each."""
 
 LIST_BYTES = 1024 * 1024
-"""A listing, which has no pages in this contract: some 8,000 names; one that is cut says so."""
+"""A listing, which has no pages in this contract: some 8,000 names; a listing that is cut says so."""
 
 LIST_ENTRIES = 10_000
 """Names of one listing, so that short ones do not take longer to read than the reply."""
@@ -112,22 +112,22 @@ MAX_INTEGER = 2**63 - 1
 """Largest number in a query, as the original has it."""
 
 EDIT_FILES = 100
-"""Files of one call that edits. All are held open until the last is written, beside their new contents."""
+"""Files in one call that edits. All are held open until the last is written, next to their new contents."""
 
 EDIT_FILE_BYTES = 16 * 1024 * 1024
-"""Largest file that is edited with lines that match only nearly: it is held as text."""
+"""Largest file that is edited leniently: it is held as text."""
 
 EDIT_FILES_BYTES = 32 * 1024 * 1024
 """All files of one call together, before and after."""
 
 MAX_QUERY_PARAMETERS = 100
-"""More are not looked at: no address has a tenth of them."""
+"""Most query parameters that are examined; no address has a tenth of them."""
 
 STREAM_BYTES = 256 * 1024
-"""Read and sent at once of a file whose bytes are asked for."""
+"""Bytes read and sent at once when a file's bytes are requested."""
 
 SEND_S = 30.0
-"""How long a client may take for one such piece before its connection is ended."""
+"""How long a client may take for one such chunk before its connection is closed."""
 
 CLIENT_TIMEOUT_S = 130.0
 """A little longer than the server's own limit for a call, so that a client hears its answer."""
@@ -147,11 +147,11 @@ INSPECT_LINES = 2000
 """Lines of a read without a limit; as documented."""
 
 INSPECT_REPLY_BYTES = 256 * 1024
-"""A reply's text. The original has no limit: 2,000 lines of 120 characters with their numbers are shown
-whole, as documented, and what is larger is cut with the offset that continues it."""
+"""Text of a reply. The original has no limit: 2,000 lines of 120 characters with their numbers are shown
+whole, as documented; larger ones are cut with the offset that continues them."""
 
 INSPECT_LINE_CHARS = 2000
-"""Shown of one line; as documented."""
+"""Length of one line, as documented."""
 
 INSPECT_NUMBER_WIDTH = 6
-"""Line numbers are padded to so many characters, like those of `cat -n`; as documented."""
+"""Width to which line numbers are padded, as in `cat -n`; as documented."""

@@ -3,74 +3,74 @@
 from __future__ import annotations
 
 READ_TEXTS_BYTES = 8 * 1024 * 1024
-"""What is kept of small texts that were read, so that an unchanged one is not taken apart again: about 120
+"""Small texts cached after a read, so that an unchanged one need not be split into lines again: about 120
 files of 500 lines."""
 
 READ_REPLIES_BYTES = 4 * 1024 * 1024
-"""Replies that showed all of such a text, kept to be given again: about 250 files of 500 lines."""
+"""Cached replies that showed all of such a text: about 250 files of 500 lines."""
 
 INDEX_CACHE_BYTES = 16 * 1024 * 1024
-"""Block indexes kept in memory by a session: about 240 files of 1 GB."""
+"""Block indexes cached in memory by a session: about 240 files of 1 GB."""
 
 INDEX_KEPT_FROM_BYTES = 64 * 1024 * 1024
-"""From this size on an index is kept on disk, and continued when its file has grown. A pass over a smaller
-file takes 40 ms, which is not worth a file of ours, nor a reply without a hash."""
+"""From this size on an index is stored on disk, and continued when its file grows. A pass over a smaller file
+takes 40 ms, which is not worth a file of ours, nor a reply without a hash."""
 
 INDEX_FILE_BYTES = 64 * 1024 * 1024
-"""Largest index that is kept on disk: that of a file of 1 TB."""
+"""Largest index that is stored on disk: that of a file of 1 TB."""
 
 INDEX_DISK_BYTES = 256 * 1024 * 1024
-"""Indexes kept on disk by all processes of a user: those of 4 TB of files. The oldest leave first."""
+"""Indexes stored on disk by all processes of a user: those of 4 TB of files. The oldest are removed first."""
 
 INDEX_DISK_FILES = 4096
 """Their number; a folder of so many names is listed in a few milliseconds."""
 
 INDEX_SPOTS = 32
-"""Blocks that are looked at, beside the first and the last, to tell whether a file was only appended to:
-8 MB, 1 ms in memory, a quarter of a second where each is a seek. Every call looks at others."""
+"""Blocks that are checked, besides the first and the last, to tell whether a file was only appended to: 8 MB,
+1 ms in memory, a quarter of a second where each is a seek. Every call checks others."""
 
 INDEX_SETTLED_MS = 100.0
 """How long a file must have been left alone before its index is trusted later without looking at it: clocks
 of file systems tick every 1 to 10 ms, and a change within a tick leaves no trace."""
 
 EXPANDED_SESSION_BYTES = 4 * 1024 * 1024 * 1024
-"""All of those together in one session; the least recently used leave."""
+"""Expanded content of all compressed files in one session."""
 
 EXPANDED_FILES = 16
 """Their number; each holds a descriptor."""
 
 EXPANSION_RATIO = 1100
-"""A file that grows more than that while it is expanded is not a log (those grow 5 to 100 times), from
-EXPANSION_FREE_BYTES on. gzip cannot reach it, the others can, with a megabyte for a terabyte."""
+"""Largest ratio of expanded to compressed size, from EXPANSION_FREE_BYTES on; logs grow 5 to 100 times. gzip
+cannot reach it, the others can, with a megabyte for a terabyte."""
 
 EXPANSION_FREE_BYTES = 64 * 1024 * 1024
-"""Up to here the ratio is not looked at: a log of nothing but repetitions is quickly expanded."""
+"""Up to this size the ratio is not checked: a log of repetitions is quickly expanded."""
 
 EXPANSION_MEMORY_BYTES = 72 * 1024 * 1024
-"""What a decoder may remember. `xz -9` needs 65 MiB, `zstd --ultra -21` 64; `zstd --long` asks for 128."""
+"""Window of a decoder. `xz -9` needs 65 MiB, `zstd --ultra -21` 64; `zstd --long` asks for 128."""
 
 EXPANSION_READ_BYTES = 4 * 1024
-"""Compressed bytes given to a decoder at once: where data are damaged, no more than these are lost."""
+"""Compressed bytes given to a decoder at once: if data are damaged, no more than these are lost."""
 
 READ_GRACE_S = 5.0
-"""Beyond it, for a page of what was counted when the time limit passed: a few blocks, slow disks included."""
+"""Extra time for a page of the lines counted when the time limit passed: a few blocks, slow disks
+included."""
 
 READ_END_BYTES = 4 * 1024 * 1024
-"""How much of the end of a file is looked at for its last lines while they cannot be numbered yet: 500 lines
-of 8 kB; decoded, it stays far below the 64 MB promised per call."""
+"""How much of a file's end is searched for its last lines while they cannot be numbered yet: 500 lines of 8
+kB; decoded, it stays far below the 64 MB promised per call."""
 
 CHANGED_TRIES = 2
-"""A file that another program saves at the last moment is looked at once more; twice in a row is a writer at
-work."""
+"""Attempts at a file that another program saves at the last moment; twice in a row is a writer at work."""
 
 TURN_S = 0.05
-"""How often a thread that waits for another's pass over the same file looks at its own deadline."""
+"""How often a thread that waits for another's pass over the same file checks its own deadline."""
 
 PIPE_BYTES = 64 * 1024
-"""Read at once from a child: what a pipe of Linux holds."""
+"""Bytes read at once from a child process: what a pipe of Linux holds."""
 
 CLOCK_S = 0.25
-"""Longest wait for output of a child before the clock is looked at again."""
+"""Longest wait for output of a child process before the clock is checked again."""
 
 GREP_HEAD_START_S = 0.015
 """Processor time of rg in path order on one thread before a search of a folder goes on with all threads. A
