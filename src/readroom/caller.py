@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 Owner: TypeAlias = tuple[str, str]
-"""The token and the conversation to which belongs what a call leaves behind."""
+"""The token and conversation that own what a call leaves behind."""
 
 
 class Caller(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Caller(Struct, frozen=True):
 
 
 ANONYMOUS = Caller()
-"""A user of the library who does not say who they are."""
+"""A library user without an identity."""
 
 
 def conversation(token: str, session: str) -> str:

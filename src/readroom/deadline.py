@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from readroom.errors import Cancelled, TimedOut
 
 Progress = Callable[[int, int | None, str], None]
-"""Receives (done, total or None when unknown, unit)."""
+"""Called with (done, total or None if unknown, unit)."""
 
 
 class Deadline:

@@ -24,11 +24,11 @@ WorkPath = NewType("WorkPath", str)
 ROOT = WorkPath(".")
 
 OUTPUTS = WorkPath("/.outputs")
-"""Where the kept outputs of commands are seen: the one name beside the root. It is written with its slash,
-so that a folder of that name in the workspace is another."""
+"""The folder of kept outputs: the only name outside the root. It has a leading slash, so that a folder of
+that name in the workspace is a different one."""
 
 BORDER = "!"
-"""What ends the name of an archive where a path goes on inside of it: `lib.zip!/org/x.py`."""
+"""Ends the name of an archive where a path goes on inside it: `lib.zip!/org/x.py`."""
 
 __all__ = [
     "BORDER",

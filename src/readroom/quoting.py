@@ -25,7 +25,7 @@ ESCAPES = {
     '"': r"\"",
     "\\": r"\\",
 }
-"""The characters that have an escape of their own; all others are octal bytes."""
+"""The characters with an escape of their own; all others are octal bytes."""
 
 _UNESCAPES = {escape[1]: char for char, escape in ESCAPES.items()}
 
@@ -40,7 +40,7 @@ FOLLOWING = (
     "did", "due to", "files are", "has", "holds", "is", "itself", "not", "replacing", "says", "was",
     r"and \d+ more", r"\d+ times",
 )  # fmt: skip
-"""What goes on behind a name in our sentences, where that is a word and no punctuation."""
+"""Words that follow a name in our sentences."""
 
 _AFTER_COMMA = ("not", "which")
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LEDGER_LOCK = 0x72656164726F6F6D
-"""The advisory lock: "readroom". A process that writes a ledger of this database holds it."""
+"""The advisory lock "readroom", held by a process that writes a ledger in this database."""
 
 
 class _ServersClock:
@@ -100,7 +100,7 @@ class PostgresBackend:
         self._url = url
         self._wait_s = wait_s
         self._away = False
-        """It was waited for in vain: until it answers it is tried once for each use, and not waited for."""
+        """Waiting was in vain: until it answers, each use makes one attempt without waiting."""
         self._number = lock
         self.failure = failure
         self._lock = threading.Lock()

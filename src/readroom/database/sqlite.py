@@ -27,7 +27,7 @@ _INHERITED: list[sqlite3.Connection] = []
 """Connections from before a fork, which SQLite wants neither used nor closed in the child."""
 
 _OPENING = threading.Lock()
-"""Nobody connects to a file between another's making of it and the closing of that descriptor."""
+"""Held from the creation of a file to the closing of that descriptor, so that no thread connects between."""
 
 
 class _SqliteStatements:

@@ -70,7 +70,7 @@ class Engine:
         self._targets = targets
         self._indexes = indexes
         self.commands = commands
-        """Where commands run; None where they do not."""
+        """The command service; None where commands do not run."""
         self._documents: DocumentCache | None = None
         self._archives: Archives | None = None
         self._found: KeptTexts | None = None
@@ -90,7 +90,7 @@ class Engine:
             commands=None,
             commands_off=commands_off,
         )
-        """As a caller without commands and a contract without rules of its own have them."""
+        """The services without commands and without rules of a contract."""
 
     def perform(
         self,

@@ -102,7 +102,7 @@ _GREP_DIGITS = 6
 """Hex digits of the arguments' fingerprint: a mix-up passes once in 16 million times, for 4 tokens."""
 
 _WHOLE = "a"
-"""Stands for a line number when all of a file was shown."""
+"""Used in place of a line number when all of a file was shown."""
 
 
 class GrepPlace(Struct, frozen=True, order=True):
@@ -155,10 +155,10 @@ def read_grep_cursor(request: GrepRequest) -> Cursor | None:
 
 
 _SPELLED_OUT = ("pattern", "path", "glob", "type", "output", "ignore_case", "multiline", "fixed", "include")
-"""Of a search: what stands in its fingerprint, beside the order and whether documents are searched."""
+"""The fields of a search in its fingerprint, besides the order and whether documents are searched."""
 
 _FREE = ("before", "after", "limit", "cursor", "timeout_s", "symbols", "skip", "options")
-"""What may change from page to page."""
+"""The fields that may change from page to page."""
 
 _MORE = tuple(
     field.name

@@ -42,7 +42,7 @@ from readroom.values import Cap, EntryKind, ListEntry, ListRequest, ListResult, 
 from readroom.values.files import Warn
 
 _NAMED_CLOSED = 3
-"""Folders that could not be opened and are named in the warning; more are counted."""
+"""Unreadable folders that the warning names; more are counted."""
 
 
 def perform(services: Services, job: Job[ListRequest]) -> ListResult:

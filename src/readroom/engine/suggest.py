@@ -32,7 +32,7 @@ _WITH_LINES = re.compile(
     r"(?P<path>(?:.*/)?(?!\.{1,2}[:#])[^/]+?)(?::(?P<line>[1-9]\d{0,8})(?:-(?P<last>\d{1,9})|:\d+)?:?|#L(?P<mark>[1-9]\d{0,8})(?:-L?(?P<end>\d{1,9}))?)",
     re.DOTALL,
 )
-"""A path with the lines that are meant, as programs print it: `a.c:7`, `a.c:7:2`, `a.c:7-9`, `a.c#L7-L9`."""
+"""A path with line numbers, as programs print it: `a.c:7`, `a.c:7:2`, `a.c:7-9`, `a.c#L7-L9`."""
 
 
 def with_near_names(

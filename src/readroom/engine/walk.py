@@ -27,13 +27,13 @@ from readroom.stores.base import Folder
 from readroom.values import EntryKind, Names
 
 CHECK_EVERY = 4096
-"""Names between two looks at the clock: a few milliseconds of work, 40 when each is looked at."""
+"""Names between two checks of the clock: a few milliseconds of work, 40 if each has a stat."""
 
 _SORTED_AT_ONCE = 1024
 _FIRST_PART = 8
-"""Of more names than the first, about one in so many is put in order before the others."""
+"""The fraction of a folder's names, at its beginning, that is sorted before the others."""
 _SAMPLES = 64
-"""Names that are looked at to know where that part ends."""
+"""Names that are sampled to find where that part ends."""
 
 
 def in_order(names: Sequence[str]) -> Iterator[str]:

@@ -59,7 +59,7 @@ class Stale(ConflictError):
 
 
 _SHOWN_HASH = len("sha256:") + 12
-"""As replies show hashes; the facts hold all of it."""
+"""Length of a hash in replies; the facts have all of it."""
 
 
 class Exists(ConflictError, FileExistsError):
@@ -242,7 +242,7 @@ class Overlap(ConflictError):
 
 
 AROUND = 20
-"""Lines that a suggested read shows around a place."""
+"""Lines of a suggested read around a place."""
 
 
 class Unencodable(FailedError, UnicodeError):

@@ -310,7 +310,7 @@ class EncryptedDocument(BadDocument):
 # -----------------------------------------------------------------------------
 
 _LISTED = 20
-"""Candidates that a refusal names; more are counted."""
+"""Candidates that an error names; more are counted."""
 
 
 def _fact(row: Row) -> dict[str, Fact]:

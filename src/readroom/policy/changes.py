@@ -36,15 +36,15 @@ from readroom.stores.base import Source, WriteTarget
 from readroom.values import EntryKind, Stat
 
 OWN_FILES = (".kilocodeignore", ".readroomignore", "readroom.toml")
-"""Names in the root that rules come from."""
+"""Files in the root that rules come from."""
 
 _POLICY = "it is part of this workspace's policy"
 
 _MAGIC = r"[\\*?\[\]]| $"
-"""What a pattern takes for something else than itself."""
+"""What has a special meaning in a pattern."""
 
 _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
-"""What a TOML string cannot hold as it is, each one byte of a name, which "?" matches."""
+"""What a TOML string cannot hold literally; each is one byte of a name, which "?" matches."""
 
 
 class ChangePolicy(Struct, frozen=True):

@@ -11,12 +11,12 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Demand: TypeAlias = Literal["any", "bwrap", "landlock", "none"]
-"""Which confinement has to be there. "any" is one of the two; only "none" runs commands without."""
+"""The required confinement. "any" is one of the two; only "none" runs commands without one."""
 
 VersionControl: TypeAlias = Literal["hidden", "read", "write"]
 
 VERSION_CONTROL: tuple[VersionControl, ...] = ("hidden", "read", "write")
-"""From the strictest on."""
+"""In order, the strictest first."""
 
 
 class CommandPolicy(Struct, frozen=True):
@@ -94,24 +94,24 @@ SYSTEM: tuple[SystemFolder, ...] = (
     SystemFolder("/etc/maven", _SETTINGS),
     SystemFolder("/etc/java", _SETTINGS),
 )
-"""Nothing of it names people, keys or passwords: /etc/passwd is not among it. A name that is not there is
-left out."""
+"""Nothing in it has names of people, keys or passwords: /etc/passwd is not among it. Missing names are left
+out."""
 
 SYSTEM_PATTERNS: tuple[SystemFolder, ...] = (
     SystemFolder("/etc/java-*-openjdk", _SETTINGS),
     SystemFolder("/etc/python3*", _SETTINGS),
 )
-"""The same with versions in their names."""
+"""The same for names with versions."""
 
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
-"""Of all devices these."""
+"""The only devices."""
 
 SYSTEM_FACTS = (
     "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime", "/proc/version",
     "/proc/filesystems", "/proc/sys/kernel", "/proc/sys/vm", "/sys/devices/system/cpu",
 )  # fmt: skip
-"""What programs ask to find out how many processors there are. Nothing of other processes: with Landlock
+"""What programs read to find out how many processors there are. Nothing about other processes: with Landlock
 there is one view of /proc for all."""
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where commands find programs, unless the operator passes on another."""
+"""Where commands find programs, unless the operator sets another."""

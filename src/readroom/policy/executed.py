@@ -135,13 +135,13 @@ ROWS: dict[str, Sequence[str]] = {
 REPOSITORY = Rule(
     "HEAD, objects/, refs/", SOURCE, "git runs the hooks of a bare repository and what its config names"
 )
-"""A folder with these names is a repository to git: a request for its status there runs what it says."""
+"""A folder with these names is a git repository: asking for its status there runs what its config says."""
 
 _MAKES = ("head", "objects", "refs")
-"""What makes a folder a repository, as names are compared."""
+"""The names that make a folder a repository, folded."""
 
 _RUNS = ("config", "config.worktree", "hooks")
-"""What is run of one."""
+"""The names in it that git executes."""
 
 _NAMES = ("HEAD", "objects", "refs")
 

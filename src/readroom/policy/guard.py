@@ -136,7 +136,7 @@ def _folded(name: str) -> str:
 
 
 _NAMES_AT_ONCE = 1000
-"""Read of a folder in one go."""
+"""Names of a folder read at once."""
 
 HardLinkMode: TypeAlias = Literal["warn", "refuse"]
 

@@ -48,7 +48,7 @@ MOUNTS = "/proc/self/mountinfo"
 _ESCAPED = rb"\\([0-7]{3})"
 
 _MANY_DEVICES = b"btrfs"
-"""Its subvolumes have devices of their own, which the kernel does not tell here."""
+"""Its subvolumes have devices of their own, which the kernel does not list here."""
 
 
 def mounts_below(root: str, device: int) -> list[WorkPath]:
@@ -73,11 +73,11 @@ def mounts_below(root: str, device: int) -> list[WorkPath]:
 
 
 _CLOCK_STEP_NS = 100_000_000
-"""File times are taken from a clock that moves in steps of up to 10 ms; ten of them are never missed."""
+"""File times come from a clock with steps of up to 10 ms; ten steps are a safe margin."""
 
 
 _NAMES = 1000
-"""Names of a folder that are looked at together: enough to be fast, few enough to be stopped in time."""
+"""Names of a folder that are checked together: enough to be fast, few enough to stop in time."""
 
 
 @final

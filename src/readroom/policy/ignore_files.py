@@ -31,7 +31,7 @@ from readroom.stores.base import Store
 from readroom.values import Version
 
 MARKS = frozenset({".git", ".gitignore"})
-"""The names by which a folder has a say in what is hidden below it."""
+"""The names that make a folder relevant for what is ignored below it."""
 
 _REASON = "an ignore file hides it from search and listing"
 
@@ -172,10 +172,10 @@ class IgnoreTree:
 # -----------------------------------------------------------------------------
 
 KILO = WorkPath(".kilocodeignore")
-"""The file of Kilo Code, which names itself, too."""
+"""The file of Kilo Code, which also ignores itself."""
 
 NAMES = (KILO, WorkPath(".readroomignore"))
-"""Each restricts further, so that no order matters but that of naming the rule."""
+"""Each only restricts, so that their order matters only for the rule that is named."""
 
 _FILE_REASON = "the owner of this folder keeps it from agents"
 _ITSELF = "it says what is kept from agents"

@@ -94,7 +94,7 @@ TABLE: Final[Mapping[State, Mapping[MethodKind, State | Refused]]] = {
         MethodKind.PING: Refused.BARE,
     },
 }
-"""Where each kind of request leads, or why it leads nowhere; the latter changes nothing."""
+"""The next state for each kind of request, or why it is refused; a refusal does not change the state."""
 
 _CODES: Final = {
     Refused.EARLY: eras.INVALID_PARAMS,
@@ -145,7 +145,7 @@ class CallCancelled(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = Answer | ToolCall | CallCancelled | Notice
-"""What comes of a message: something to send, something to do, something to stop, something to know."""
+"""What a message causes: an answer to send, a call to perform, a call to stop, or a notice."""
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -164,7 +164,7 @@ class Connection:
         """Without `both`, `state` says which form is used: over HTTP a header tells."""
         self.state = state
         self.client: str | None = None
-        """What the client called itself in the handshake."""
+        """The client's name in the handshake."""
         self._card = card
         self._handshakes = both or state is not State.STATELESS
         self._envelopes = both or state is State.STATELESS

@@ -25,13 +25,13 @@ INTERNAL_ERROR: Final = -32603
 HEADER_MISMATCH: Final = -32020
 UNSUPPORTED_VERSION: Final = -32022
 CANCELLED: Final = -32800
-"""Of a request that its client cancelled, where HTTP needs an answer all the same; the code is LSP's."""
+"""For a cancelled request, where HTTP requires an answer all the same; the code is LSP's."""
 
 RESOURCE_ABSENT: Final = -32002
-"""Before 2026-07-28; since then it is `INVALID_PARAMS`."""
+"""Until 2025-11-25; since 2026-07-28 it is `INVALID_PARAMS`."""
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-"""Of log messages, the least first."""
+"""Levels of log messages, the lowest first."""
 
 _BOTH: Final = frozenset(
     ("tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list")
@@ -42,7 +42,7 @@ STATELESS_METHODS: Final = _BOTH | {"server/discover"}
 CACHEABLE: Final = frozenset(
     ("tools/list", "resources/list", "resources/read", "resources/templates/list", "server/discover")
 )
-"""Methods whose results say since 2026-07-28 how long they may be kept."""
+"""Methods whose results have a cache lifetime since 2026-07-28."""
 
 
 def is_stateless(version: str) -> bool:

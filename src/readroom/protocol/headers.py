@@ -33,7 +33,7 @@ _STATUS: Final = {
     eras.UNSUPPORTED_VERSION: 400,
     eras.METHOD_NOT_FOUND: 404,
 }
-"""Of answers since 2026-07-28, by the code of a failure; all others are 200."""
+"""HTTP statuses by error code, since 2026-07-28; all others are 200."""
 
 
 def is_stateless(version: str | None) -> bool:
@@ -58,7 +58,7 @@ def unspoken(version: str | None) -> str | None:
 
 
 _VERSION_CHARS = 40
-"""Shown of one; all that there are have ten."""
+"""How much of a version is shown; real ones have ten characters."""
 
 
 def accepted(header: str) -> tuple[bool, bool]:
@@ -75,7 +75,7 @@ def event(message: bytes) -> bytes:
 
 
 STILL_HERE: Final = b": still here\r\n\r\n"
-"""A comment in a stream, which keeps what is between from closing it."""
+"""A comment in a stream, which keeps proxies from closing it."""
 
 
 def contradiction(

@@ -30,10 +30,10 @@ COUNTED = 2000
 in four repositories where they are often the answer."""
 
 DENSE_CHARS = 300
-"""Mean length of the lines of what no person wrote so: it comes behind the rest, like what is generated."""
+"""Mean line length from which a file is taken for generated, and ranked after the others."""
 
 _DENSE_SIZE = 5000
-"""Characters of a text that lines tell something of; a short one may have a single long line."""
+"""Size from which line lengths mean something; a short text may have a single long line."""
 
 _NEIGHBOUR_CHARS = 6
 """From the end of a word to the beginning of its neighbour, an ending and a separator included."""
@@ -42,17 +42,17 @@ _ENDING_CHARS = 8
 """Behind what a word begins with; where its end is among them, it is the same word wherever they stand."""
 
 _KEPT_WORDS = 2 * MAX_TERMS
-"""Words whose places a text keeps: those of the question that was asked last, and of one before."""
+"""Words whose places are cached per text: those of the last two questions."""
 
 _NEAR_CHARS = 200
-"""On either side of a name, where it is seen whether a line defines it: a line may be as long as a file."""
+"""Characters around a name that are examined for a definition: a line may be as long as a file."""
 
 _DEFINING = re.compile(
     r"(?:^|[\s({;])(?:class|def|defp|defmodule|defmacro|fn|fun|func|function|interface|struct|type|trait|enum"
     r"|const|let|var|val|object|module|namespace|typedef|union|impl|protocol|macro_rules!|#define|record)\s+"
     r"(?:\([^()\n]*\)\s*)?(?:[\w.:]*[.:])?\Z"
 )
-"""What stands in a line before a name that it defines, in most languages."""
+"""What precedes a defined name in most languages."""
 
 _DEFINED_BEHIND = re.compile(r"\s*(?:=(?![=>])|:(?!:)[^=\n]*=(?![=>])|:\s*function\b)")
 _TYPED_BEFORE = re.compile(r"[A-Za-z_][\w \t*&:<>,]*[ \t*&:]\Z")

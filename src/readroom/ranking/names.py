@@ -11,10 +11,10 @@ from readroom.ranking.query import Query, Term
 from readroom.ranking.words import plain, sub_words
 
 INSIDE = 0.6
-"""A word that is only a part of one in a name (`dispatch` in `urldispatcher`), against a whole one."""
+"""Weight of a word that is only part of a word in a name (`dispatch` in `urldispatcher`)."""
 
 INSIDE_CHARS = 4
-"""Letters of the shortest such part; shorter ones are in names by chance."""
+"""Letters of the shortest such part; shorter ones occur by chance."""
 
 
 @lru_cache(maxsize=4096)

@@ -17,10 +17,10 @@ from readroom.ranking.score import Counted, Glimpse, RankedFile, Scale, Why
 from readroom.values.find import millionths
 
 Examine: TypeAlias = Callable[[Glimpse], Counted | None]
-"""What there is of the question in a file, exactly; None when it is not there any more."""
+"""Returns what a file has of the question, exactly; None if it is gone."""
 
 _GLANCED, _NAMED, _EXACT = range(3)
-"""How closely a file was examined: its words, its names and what it is for, and all there is."""
+"""How closely a file was examined: its words; its names and role; everything."""
 
 
 @final

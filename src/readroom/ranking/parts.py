@@ -20,10 +20,10 @@ PART_LINES = 40
 """A screen of lines: long enough for nine of ten functions, short enough that a page holds several."""
 
 ROW_LINES = 8
-"""Lines of a part of a log or table: a record with what stands around it; a traceback is two or three."""
+"""Lines of a part of a log or table: a record with its context; a traceback is two or three."""
 
 _LEAST_LINES = 12
-"""A long part is cut nowhere before: crumbs rank by luck."""
+"""Least length of a piece of a long part: crumbs rank by luck."""
 
 
 _IMPORT = re.compile(
@@ -31,7 +31,7 @@ _IMPORT = re.compile(
     r"|export\s+(?:\*|(?:type\s+)?\{)|(?:const|let|var)\s+.*=\s*require\(|extern\s+crate\b|@import\b|alias\s+[A-Z])"
 )
 _IMPORTS = 2
-"""Lines of that sort which make a piece between definitions a list of what others define."""
+"""Import lines from which a piece between definitions is a list of imports."""
 
 
 class TextPart(Struct, frozen=True):

@@ -15,29 +15,28 @@ MAX_TERMS = 32
 """Words that are looked for; each costs a pass over the whole tree.  Real issues have 10 to 60."""
 
 MAX_CHARS = 20_000
-"""Of a longer question, such as a log pasted whole, those lines are read that are unlike most others."""
+"""Length above which only the most unusual lines of a question are used, as for a pasted log."""
 
 _READ_CHARS = 1_000_000
-"""Of one that is longer still its beginning and its end, where logs and traces say what went wrong."""
+"""Length above which only the beginning and the end are read, where logs and traces say what went wrong."""
 
 _RUN, _VARIES = re.compile(r"[\w.+-]+"), re.compile(r"\D*\d|[A-Fa-f]{8,}\Z")
 """Runs that begin so are what differs between lines of a log that say the same: times, numbers, ids.
 Both in one pattern would take the square of a long run."""
 
 _WHOLE_NAMES = 8
-"""Names in programs that are looked for as they are spelled, beside their words: 1 to 4 points of
-coverage."""
+"""Names in programs that are also looked for as spelled: 1 to 4 points of coverage."""
 
 _TITLE_CHARS = 100
 _LATER_WEIGHT = 0.5
-"""Of words that stand only behind the first line: a title says what it is about, the rest how it came up.
-With 1.0 the coverage of fixes at 5,000 tokens is 2 points lower."""
+"""Weight of words that occur only after the first line: a title says what it is about. With 1.0 the coverage
+of fixes at 5,000 tokens is 2 points lower."""
 
 _STAMP = re.compile(r"\d\d:\d\d:\d\d|\d{4}-\d\d-\d\d")
-"""In the first line of a log that was pasted: it is not a title."""
+"""Recognizes the first line of a pasted log, which is not a title."""
 
 _REPEATED = 8
-"""A word that stands more often in a log is what its lines have in common."""
+"""A word that is more frequent in a log is common to its lines."""
 
 _STOP = frozenset(
     """a about after all also an and any are as at be because been before being but by can cannot
@@ -48,10 +47,10 @@ _STOP = frozenset(
     within without work works would you your bug bugs fix fixed fixes fixing
     again came come comes decide decided decides goes happen happened happens know knows went""".split()  # noqa: SIM905
 )
-"""What questions and titles are made of whatever they ask for; counted when there is nothing else."""
+"""Words that are common in questions and titles; counted if there is nothing else."""
 
 _HOW_TO = re.compile(r"\bhow (?:to|(?:do|can|could|should|would) (?:i|we|you|one))\b", re.IGNORECASE)
-"""Who asks so wants to be shown how, as guides do; how something is done is asked of the program."""
+"""Phrases that ask for a guide; how the program does something is another question."""
 
 _SYMBOL = re.compile(r"[@#$]?[^\W\d][\w$]*(?:(?:::|->|[.#\\])~?[^\W\d][\w$]*)*(?:[!?]|\(\))?")
 _SEPARATOR = re.compile(r"::|->|[.#\\]")
@@ -64,7 +63,7 @@ _PATHS, _PATH_CHARS = 32, 300
 
 _RUN_OF_LETTERS = re.compile(r"[^\W\d_]+|\d+")
 _PIECE_LETTERS = 3
-"""Of the shortest piece that is looked for of a name such as `ETag`, beside the whole."""
+"""Letters of the shortest piece of a name such as `ETag` that is looked for besides the whole."""
 
 
 class Term(Struct, frozen=True):

@@ -116,7 +116,7 @@ _ASKED: Mapping[Role, tuple[str, ...]] = MappingProxyType(
         Role.LEGACY: ("deprec", "legaci", "compat"),
     }
 )
-"""Stems with which a question asks for a role."""
+"""Stems by which a question asks for a role."""
 
 _VERSION = re.compile(r"(?:^|/)v(\d+)(?=/)")
 
@@ -151,7 +151,7 @@ def are_tests(names: Sequence[str], query: Query) -> bool:
 
 
 _TEST_MODULES = frozenset({"test", "tests"})
-"""As the last name, `test` is as often what tests something in the program."""
+"""Names of modules with tests. As the last name, `test` is as often a function of the program."""
 
 
 def older_versions(paths: Iterable[str]) -> Callable[[str], bool]:

@@ -23,7 +23,7 @@ SUB_WORD = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|
 """A sub-word of a folded text; the first alternative is `URLs`, the last letters of any other script."""
 
 _STEMMED_FROM = 4
-"""Letters of the shortest word that has a stem of its own: `used` is `use`, but `bus` is not `bu`."""
+"""Letters of the shortest word with a stem of its own: `used` is `use`, but `bus` is not `bu`."""
 
 _UNSPACED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
@@ -49,13 +49,13 @@ _ATTACHED = (
     (0x0590, 0x05FF, re.compile(r"ו?ש?[הבלמכ]{0,2}")),
     (0x0600, 0x06FF, re.compile(r"[وف]?(?:لل|[بكل]?(?:ال)?)")),
 )
-"""Scripts that write articles and the shortest prepositions as the beginning of a word, and these."""
+"""Scripts in which articles and the shortest prepositions are attached to words, and these."""
 
 _ATTACHED_CHARS = 4
 """Letters of the longest of them together."""
 
 _CORE_LETTERS = 3
-"""Of the shortest word that can have some before it."""
+"""Letters of the shortest word that can have some attached."""
 
 
 def attached(word: str) -> int:
@@ -87,7 +87,7 @@ _SPELLED_OUT: Mapping[str, str] = MappingProxyType(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
     | {"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
 )
-"""Letters that stand for several: ligatures, as PDF has them, and those that are typed as two."""
+"""Ligatures, as PDF has them, and letters that are typed as two."""
 
 _SPELLED = re.compile(f"[{''.join(_SPELLED_OUT)}]")
 

@@ -37,7 +37,7 @@ from readroom.session.tokens import SECRET, Grant, MadeTokens, new_token, ours, 
 _SUFFIX = ".json"
 _UNFINISHED = ".new"
 _MOST_BYTES = 16_384
-"""Of a file: a path has at most 4,096 bytes, and JSON writes some of them as six."""
+"""Largest file: a path has at most 4,096 bytes, and JSON writes some of them as six."""
 
 _ELSEWHERE = (
     "Set XDG_STATE_HOME to a folder that this account can write to, or serve with --open, without a token."
@@ -240,7 +240,7 @@ class Openings:
             self._names.setdefault(os.path.realpath(folder), set()).add(name)
         self._known: dict[str, str] = {}
         self._read: dict[str, tuple[tuple[int, ...], FolderToken | None]] = {}
-        """By folder, what was read of its file, and the state of that file before."""
+        """By folder, the state of its token's file, and what was read from it."""
 
     def find(self, token: str) -> Grant | None:
         """What a presented token allows; None if no served folder has it. Raises BadTokenStore."""
@@ -289,17 +289,17 @@ def _said(error: OSError) -> str:
 
 
 Auth: TypeAlias = Literal["auto", "required", "open"]
-"""Tokens made by name or those of the folders, only tokens made by name, or none."""
+"""Accept tokens made by name and those of folders, only tokens made by name, or no tokens."""
 
 
 class Keys(Struct, frozen=True):
     """The tokens of this account."""
 
     made: MadeTokens
-    """By `readroom token create`."""
+    """Made with `readroom token create`."""
     folders: FolderTokens
     remote: bool = False
-    """Those made by name are asked for over a network."""
+    """Whether tokens made by name are looked up over a network."""
 
 
 @final

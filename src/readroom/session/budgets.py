@@ -36,11 +36,11 @@ if TYPE_CHECKING:  # only where something is bounded
     from readroom.session.shared.accounts import Account, Accounts, Balance, Taken
 
 BUDGET_WARNINGS = (50, 80, 95)
-"""Percent of a budget at which a reply says so."""
+"""Percentages of a budget at which a reply warns."""
 
 BUDGET_LEVELS = ((3.0, 900), (2.0, 700), (1.0, 300), (0.0, 100))
 """Percent of a budget, and tokens, that must be left for: content, outlines, counts, and changes. The tokens
-are those of the smallest replies of each sort (MIN_REPLY_BYTES of text has about 700)."""
+are those of the smallest replies of each kind (MIN_REPLY_BYTES of text has about 700)."""
 
 
 class BudgetPolicy(Struct, frozen=True):
@@ -224,7 +224,7 @@ class BudgetPool:
 # -----------------------------------------------------------------------------
 
 REASON = "budget"
-"""Why something is left out, as `reason` in the facts says."""
+"""The `reason` of omissions because of a budget."""
 
 
 def degraded(request: Request, level: Level) -> Request:
@@ -314,10 +314,10 @@ def counts_of_read(result: ReadResult, request: ReadRequest) -> ReadResult:
 # -----------------------------------------------------------------------------
 
 Counter: TypeAlias = Callable[[str], int]
-"""The tokens of a text."""
+"""Returns the number of tokens of a text."""
 
 COUNTERS: Final = ("estimate", "o200k")
-"""Names of the counters: an estimate of o200k, and that vocabulary itself."""
+"""Names of the counters: an estimate of o200k, and the exact count."""
 
 
 def counter(name: str) -> Counter:

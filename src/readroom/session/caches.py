@@ -27,7 +27,7 @@ from readroom.values import Cap, Fact, Kind, ReadRequest, ReadResult, Reply, Res
 from readroom.values.files import Outline, rows
 
 _LINE_BYTES = 64
-"""About what a line occupies beside its characters."""
+"""Estimated size of a line besides its characters."""
 
 
 class Shown(Struct, frozen=True):
@@ -175,7 +175,7 @@ def _again(reply: Reply) -> Reply:
 # -----------------------------------------------------------------------------
 
 _ITEM_BYTES = 500
-"""About what an item occupies beside its texts."""
+"""Estimated size of an item besides its texts."""
 
 
 class OutlineCache:

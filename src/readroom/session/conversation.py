@@ -23,7 +23,7 @@ from readroom.values.files import BytesResult
 from readroom.values.verbs import BY_RESULT, function
 
 _KIND = "sha256:"
-"""Before the digits of a hash; a caller may leave it out."""
+"""The prefix of a hash, which callers may leave out."""
 
 
 class ShownLines(Struct, frozen=True):

@@ -44,7 +44,7 @@ from readroom.values import Packed, Stat, Version, Warn
 # -----------------------------------------------------------------------------
 
 _PLACES = ("/var/tmp",)
-"""Before the usual place, which on many systems is memory."""
+"""Tried before the default folder for temporary files, which is in memory on many systems."""
 
 
 @final

@@ -84,7 +84,7 @@ class IndexCache:
         self._turns: dict[_Key, _Turn] = {}
         self._lock = threading.Lock()
         self.expansions = Expansions()
-        """Of compressed files, which are indexed as long as they are kept."""
+        """The content of compressed files, each with its indexes."""
         folder = self._policy.folder if self._policy.keep else None
         self._folder = None if folder is None else IndexFolder(folder, self._policy.disk_bytes)
 

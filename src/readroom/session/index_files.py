@@ -58,7 +58,7 @@ _DIGEST_BYTES = 32
 _NAME = r"[0-9a-f]{32}\.index"
 _PART = r"\.[0-9a-f]{16}\.part"
 _ABANDONED_S = 3600.0
-"""A file under its first name for so long belongs to a process that was ended while it wrote."""
+"""Age at which a temporary file must belong to a process that died while it wrote."""
 
 
 class IndexPolicy(Struct, frozen=True):

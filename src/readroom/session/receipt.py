@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from readroom.ledger.ledger import Hold
 
 Amend: TypeAlias = Callable[[ReadroomError], Reply]
-"""The reply, when its call could not be recorded."""
+"""Returns the reply to send if the call could not be recorded."""
 
 Leave: TypeAlias = Callable[[Reply | None], None]
-"""Sends the reply; with one, that instead of the one that was made."""
+"""Sends the reply; an argument is sent instead of the original one."""
 
 
 @final

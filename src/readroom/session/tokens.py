@@ -39,7 +39,7 @@ _ID_BYTES = 6
 _SECRET_BYTES = 32
 
 SECRET = re.compile(rf"{_PREFIX}_([0-9a-f]{{{2 * _ID_BYTES}}})_[A-Za-z0-9_-]{{43}}")
-"""A whole token, its id in front of the secret."""
+"""A whole token: its id and its secret."""
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS tokens (
@@ -117,7 +117,7 @@ class MadeTokens(ABC):
 
     _TABLE = "tokens"
     _UNIT = ""
-    """What the names of columns of times end in."""
+    """The suffix of the names of time columns."""
     _TWICE = ""
     """The clause of an insertion that may be repeated."""
 

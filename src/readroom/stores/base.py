@@ -76,7 +76,7 @@ class Folder(Closeable, Protocol):
 
 
 Step: TypeAlias = Callable[[WorkPath, bool], None]
-"""Takes the name of what is about to be removed, and whether it is a folder."""
+"""Called with a name that is about to be removed, and whether it is a folder."""
 
 
 class Moved(Exception):
@@ -233,7 +233,7 @@ class Store(Protocol):
 # -----------------------------------------------------------------------------
 
 Files: TypeAlias = Mapping[str, tuple[str, Lost | None]]
-"""By the name of a stream: the file that holds it, and what of it was not kept."""
+"""By stream: the file with its output, and what of it is missing."""
 
 
 class KeptOutput(Struct, frozen=True):

@@ -97,13 +97,13 @@ _NAME_CHARS = 5
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]+")
 
 _KEPT, _EMPTY = "outputs", "none"
-"""In the private folder."""
+"""Names in the private folder."""
 
 _FOLDER_BYTES = 8
-"""Of the names of owners' folders, which tell nothing of a token or a conversation."""
+"""Random bytes in the names of owners' folders, which reveal no token or conversation."""
 
 _REMEMBERED = 100_000
-"""Outputs that have left and are known as such."""
+"""Dropped outputs that are remembered."""
 
 
 class Kept(Struct, frozen=True):
@@ -117,7 +117,7 @@ class Kept(Struct, frozen=True):
 
 
 _Key: TypeAlias = tuple[Owner, str]
-"""An owner and a name: of two conversations each may have an output of the same name."""
+"""An owner and a name: several owners may use the same name."""
 
 
 @final
@@ -240,7 +240,7 @@ class Outputs:
         self._folders: dict[Owner, str] = {}
         self._begun: set[_Key] = set()
         self._alone: set[_Key] = set()
-        """Those that could not be given to the other processes."""
+        """Outputs that could not be stored for the other processes."""
         self._kept: dict[_Key, int] = {}  # the oldest first
         self._lost: dict[tuple[Owner, WorkPath], Lost] = {}
         self._gone: LruCache[_Key, None] = LruCache(_REMEMBERED)

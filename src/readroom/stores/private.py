@@ -24,10 +24,10 @@ _LOCK = "lock"
 _TEMPORARY = "tmp"
 
 _NEW_BYTES = 16
-"""Of names that nothing else has."""
+"""Random bytes in unique names."""
 
 _ELSEWHERE = ("/tmp", "/var/tmp")
-"""Tried where the usual place for temporary files lies in the workspace."""
+"""Tried if the default folder for temporary files is in the workspace."""
 
 
 @final

@@ -14,7 +14,7 @@ from readroom.values import Bytes
 
 PREFIX = "sha256:"
 MIN_DIGITS = 12
-"""48 bits: enough to tell the versions of one file apart, which is all a prefix is compared with."""
+"""48 bits: enough to distinguish the versions of one file, all that a prefix is compared with."""
 
 _FORM = rf"(?:{PREFIX})?([0-9a-f]{{{MIN_DIGITS},64}})"
 

@@ -66,7 +66,7 @@ NAMES: Mapping[int, str] = MappingProxyType(
         0x85: "NEXT LINE",
     }
 )
-"""Controls that are met in files; Unicode gives controls no name."""
+"""Names of controls found in files; Unicode gives them none."""
 
 # One class is several times faster than a group for each code. Compiled when a text is not all ASCII.
 _HIDDEN = "[" + "".join(chars for chars, _ in CODES.values()) + "]"

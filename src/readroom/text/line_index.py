@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # -----------------------------------------------------------------------------
 
 _CHUNK_BLOCKS = 4
-"""Handed from the reading to the hashing thread at once: 1 MiB makes the hand-over vanish beside the hash."""
+"""Passed from the reading to the hashing thread at once: with 1 MiB the hand-over is negligible."""
 
 _CHUNKS = 3
 """Buffers in flight: one being read, one being hashed, one between."""
@@ -68,9 +68,9 @@ class Counter:
         self.lines = 0
         self.crlf = 0
         self.crlf_whole = 0
-        """Of these, those before the end of the last whole block."""
+        """Of these, the ones before the end of the last whole block."""
         self._tail = b""
-        """The last code unit, or what there is of it, of the last piece: a CR LF may cross a border."""
+        """The last code unit, possibly incomplete, of the last piece: a CR LF may span two pieces."""
 
     def take_over(self, newlines: array[int], checks: array[int], ascii_blocks: bytes, crlf: int) -> None:
         """Begin after whole blocks that were counted before. Before any piece; `seed` is theirs."""
@@ -213,8 +213,8 @@ class Pass:
 
 
 _LINES_MEASURED = 64
-"""Very long lines whose columns are kept per file: a reply shows few, and all of a file of nothing else would
-grow without bound."""
+"""Very long lines whose columns are kept per file: a reply shows few, and a file of nothing else would grow
+without bound."""
 
 _SCAN_BYTES = 512
 """Below this, finding one newline after another is faster than counting halves."""

@@ -20,13 +20,13 @@ from readroom.text.line_index import Columns, LineIndex, Shrunk, last_newline
 from readroom.values import Bytes, Cut, LineEnds
 
 _CHUNK_BYTES = 64 * 1024
-"""Read at once for a page: twice a default reply."""
+"""Bytes read at once for a page: twice a default reply."""
 
 MAX_CHAR_BYTES = 4
 """The longest character of UTF-8, UTF-16, UTF-32, GB 18030 and every legacy encoding."""
 
 MARK_BYTES = len(" [+18446744073709551615 chars]")
-"""Kept free for the mark of a cut line."""
+"""Reserved for the mark of a cut line."""
 
 
 class LongLine(Struct, frozen=True):
@@ -268,7 +268,7 @@ class Page(Struct, frozen=True):
 
 
 _LEAST_PIECE = 4
-"""Behind other rests, a piece of one that does not fit whole is shown where this part of a page is left."""
+"""After other rests, a piece of a rest is shown only if this part of the page is left."""
 
 
 class Frame(Struct, frozen=True):

@@ -68,10 +68,10 @@ GrepOutput: TypeAlias = Literal["content", "files", "count"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
 ListOrder: TypeAlias = ListSort | Literal["made"]
-"""Of a store in memory also the order in which its files were made."""
+"""A store in memory can also list files in the order in which they were made."""
 Include: TypeAlias = Literal["hidden", "ignored", "binary", "compressed", "archives"]
 ListInclude: TypeAlias = Literal["ignored"]
-"""Listings show hidden names anyway, and look into no file."""
+"""Listings show hidden names anyway, and never open files."""
 
 
 class ReadRequest(Struct, frozen=True):

@@ -25,7 +25,7 @@ class DiffStyle(Struct, frozen=True):
 NATIVE_DIFF = DiffStyle()
 
 ABSENT: Final = "absent"
-"""The `expected_hash` of a file that is not there yet."""
+"""The `expected_hash` of a file that does not exist yet."""
 
 
 class Edit(Struct, frozen=True):

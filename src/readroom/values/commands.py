@@ -27,13 +27,13 @@ SHOWN_BYTES: Mapping[Verbosity, int] = MappingProxyType(
         "verbose": RUN_VERBOSE_BYTES,
     }
 )
-"""By verbosity; "full" is as much as a reply may hold."""
+"""Bytes by verbosity; "full" is the size of the reply."""
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 Confinement: TypeAlias = Literal["bwrap", "landlock", "none"]
 
 SIGNALLED = 128
-"""A shell reports a child that signal N ended as 128 + N."""
+"""A shell reports a child that was ended by signal N as 128 + N."""
 
 
 class RunRequest(Struct, frozen=True):

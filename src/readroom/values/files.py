@@ -263,11 +263,11 @@ class Outline(Struct, frozen=True):
 
 
 OUTLINES = frozenset({"outline", "full_outline"})
-"""Views of a file that show what it defines; the full one has fields, constants and the like in any case."""
+"""Views that show what a file defines; the full one always includes fields, constants and the like."""
 
 
 RUN = "run"
-"""Kind of what stands for several functions."""
+"""The kind of an item that stands for several functions."""
 
 
 class Row(Struct, frozen=True):

@@ -10,12 +10,11 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 PastEnd: TypeAlias = Literal["refused", "empty", "shown"]
-"""A read from behind the last line: refused; of an empty file nothing is shown, and else it is refused; or
-nothing is shown of any file."""
+"""A read past the last line is refused; or refused unless the file is empty; or shown as empty."""
 
 Flat: TypeAlias = Literal["no", "window", "whole"]
-"""Whether documents are read as one text, with lines numbered through: those that can be; and of binary
-formats the whole, as `limit` is for texts."""
+"""Whether documents that can be are read as one text with numbered lines; with "whole", `limit` is ignored
+for binary formats."""
 
 
 class ReadOptions(Struct, frozen=True):

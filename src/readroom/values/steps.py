@@ -35,10 +35,10 @@ class Candidate(Struct, frozen=True):
 
 
 Accept: TypeAlias = Callable[[Candidate], Kind]
-"""What a contract takes a file for, which decides how it is read. Raises what refuses it."""
+"""Decides how a file is read. May raise to refuse it."""
 
 Fit: TypeAlias = Callable[[ReadRequest, ReadResult, Cap], ReadResult]
-"""What a contract shows of what was selected. Raises what refuses it."""
+"""Adjusts the selection before it is worded. May raise to refuse it."""
 
 
 class Steps(Struct, frozen=True):
@@ -60,7 +60,7 @@ class Steps(Struct, frozen=True):
 
 
 AS_IT_IS = Steps()
-"""Those of the native contract: none."""
+"""The steps of the native contract: none."""
 
 # -----------------------------------------------------------------------------
 # What several contracts take files for.

@@ -50,16 +50,16 @@ from readroom.values.commands import RunRequest, RunResult
 from readroom.values.files import BytesRequest, BytesResult
 
 Traces: TypeAlias = Literal["none", "command", "edit"]
-"""What a verb leaves: nothing, what a command leaves, or a change that is possible when only changes are."""
+"""The effects of a verb: none, those of a command, or an edit, which stays possible when only edits are."""
 
 Suggestion: TypeAlias = Literal["none", "again", "list", "above"]
-"""The next step with a name like one that is missing: nothing but the name, the same request for it, a
-listing of it, or a listing of the folder it stands in."""
+"""The next step for a name similar to a missing one: none, the same request, a listing of it, or a listing of
+its folder."""
 
 
 InArchives: TypeAlias = Literal["no", "inside", "folder"]
-"""Whether a verb looks into archives: not, at what a path inside of one names, and of a search also at an
-archive as at a folder."""
+"""Whether a verb looks into archives: no, at a path inside one, or, for searches, also at an archive as a
+folder."""
 
 
 class Verb(Struct, frozen=True):

@@ -69,7 +69,7 @@ from readroom.values import (
 from readroom.values.verbs import BY_REQUEST, is_edit
 
 _NAMED_PROBLEMS = 5
-"""Reasons why members cannot be read that a listing names."""
+"""Reasons for unreadable members that a listing names."""
 
 
 def perform(services: Services, job: Job[Request], act: Act) -> Result:

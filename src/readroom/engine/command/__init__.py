@@ -50,7 +50,7 @@ from readroom.values.commands import SIGNALLED, RunRequest, RunResult
 from readroom.values.files import Warn
 
 _CHOICE_S = 20.0
-"""Time to choose what is shown of a command that has used up its own."""
+"""Time to choose the lines to show, for a command that has used up its own."""
 
 
 class Runner(Struct, frozen=True):

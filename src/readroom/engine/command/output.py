@@ -32,18 +32,18 @@ from readroom.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest
 from readroom.values.files import Warn
 
 _WINDOW = 64
-"""Lines that are read together; a redraw reaches back no further."""
+"""Lines that are read together; a redraw does not reach further back."""
 
 _LABEL_BYTES = len("stderr:\n")
 
 _HEAD_CHARS = 4000
-"""Of a line that are decoded; of longer ones the end is looked at where they are redrawn."""
+"""Characters of a line that are decoded; where longer lines are redrawn, their end is looked at."""
 
 _OFTEN = 20
-"""A line that comes more often is a program's habit: retries, or warnings of an old code base."""
+"""A line that occurs more often is noise: retries, or warnings of an old code base."""
 
 _WORN = 3
-"""What such a line loses of its weight: a cause then stands behind a failure that is told once."""
+"""How much weight such a line loses, so that a cause comes after a failure that occurs once."""
 
 
 def chosen(

@@ -32,12 +32,12 @@ _SUPERVISOR = os.path.join(os.path.dirname(supervisor.__file__), "__main__.py")
 _SHELL = "/bin/sh"
 
 _INPUT_FROM_INSIDE = f'exec {_SHELL} -c "$1" </dev/null'
-"""The device as it is inside; one that was opened outside could be given another mode by user 0."""
+"""The device as seen from inside: user 0 could change the mode of one that was opened outside."""
 
 _ASK = b"t"
 
 _COMPLAINT_BYTES = 400
-"""Of what bubblewrap says when it cannot do what it is told to."""
+"""How much of an error message of bubblewrap is read."""
 
 
 class End(Struct, frozen=True):

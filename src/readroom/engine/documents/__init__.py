@@ -47,7 +47,7 @@ from readroom.values.files import PartView, ShownDocument
 
 _LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
 _ROWS_OF_HEAD = 3
-"""What stands above the lines of a part, beside its notes, at most."""
+"""Most lines above the lines of a part, not counting its notes."""
 
 
 def read_document(
@@ -113,9 +113,9 @@ class _Shown:
         self._begun = False
         self._uncut = 0
         self._cut: tuple[Sequence[Pick], int, int] | None = None
-        """Where what lines were cut of goes on: the parts from there, the line, the column."""
+        """Where the rests of cut lines begin: the parts from there on, the line, the column."""
         self._since = 0
-        """Lines that are shown from there on."""
+        """How many lines are shown from there on."""
 
     def result(self) -> ReadResult:
         try:

@@ -39,7 +39,7 @@ _PartKey: TypeAlias = tuple[str, str, int, Area | None, bool]
 """Hash and format of the document, part, area, and whether pictures were left out."""
 
 _PART_BYTES = 500
-"""Of a kept part beside its text, and of each of its lines 60."""
+"""Estimated size of a cached part besides its text; each of its lines adds 60."""
 
 _LINE_BYTES = 60
 
@@ -173,7 +173,7 @@ def _size(part: Part) -> int:
 
 
 OUTLINE_FORM = "outline:"
-"""Begins the form of a text that is outlined; an `outline.large.OutlineAsked` ends it."""
+"""Prefix of the form of a text to be outlined; the rest is an `outline.large.OutlineAsked`."""
 
 
 def _extractor(source: Source, form: str, most_s: float) -> Extractor:

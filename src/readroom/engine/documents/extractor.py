@@ -256,7 +256,7 @@ def _processor_s(pid: int) -> float | None:
 
 
 _OWN = str(Path(worker.__file__).parents[3])
-"""Where the package is found."""
+"""The folder that the package is in."""
 
 
 @cache

@@ -21,7 +21,7 @@ from readroom.policy.rules import Rules, inside
 from readroom.stores.base import Source
 
 Denies: TypeAlias = Callable[[str], bool]
-"""Whether a file is denied that has this path inside of a document."""
+"""Whether policy denies an attachment with this path inside the document."""
 
 
 def everything(name: str) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _OUT_OF_MEMORY = "reading it takes more memory than documents get"
 
 _FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "/etc/fonts")
-"""For pages that are rendered; where they are missing, a font of the library is used."""
+"""Fonts for rendered pages; where they are missing, a font of the library is used."""
 
 
 class Order(TypedDict):

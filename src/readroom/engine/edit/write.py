@@ -29,7 +29,7 @@ from readroom.values.files import LineEnds, Warn
 _MARK = "\ufeff"
 
 _MARKED = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
-"""Names of encodings that stand for a text with a byte order mark, and what they are."""
+"""Encodings that imply a byte order mark, and their plain names."""
 
 _LINE_ENDS = {"lf": "LF", "crlf": "CR LF", "mixed": "mixed"}
 

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 _AS_DOCUMENT = "Rank its pages with documents."
 
 _SURVEY_SHARE = 0.7
-"""Of the time, for looking at files; the rest is for taking the best apart."""
+"""The share of the time for looking at files; the rest is for splitting the best."""
 
 
 def perform(services: Services, job: Job[FindRequest]) -> FindResult:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from readroom.engine.find.documents import DocumentText
 
 _UNUSED = 4
-"""Searches in which a text was not used before it makes room for others.  To drop the one that was used least
-recently would, in a tree that is larger than the bound, drop each shortly before it is needed."""
+"""Searches after which an unused text makes room for others. Dropping the least recently used text would, in
+a tree larger than the bound, drop each shortly before it is needed."""
 
 
 def as_document(path: str) -> str:

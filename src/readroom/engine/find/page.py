@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from readroom.engine.find.documents import DocumentTexts
 
 _WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
-"""Kinds that are cut by lines, whatever their language."""
+"""Kinds that are split by lines, in whatever language."""
 
 _RECORDS = frozenset({Kind.LOG, Kind.CSV})
 """Kinds whose lines are records: they are split into parts of a few lines."""

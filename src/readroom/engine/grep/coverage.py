@@ -26,7 +26,7 @@ from readroom.quoting import first_of, quote
 from readroom.values import GrepRequest, ListRequest, Omission, ReadRequest, Warn
 
 _KEPT_EVERY = 16
-"""Of so many names one is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
+"""One of so many names is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
 
 
 @final
@@ -102,13 +102,13 @@ NAMED = 3
 """Files that a warning names; more are counted."""
 
 _PATIENCE = 3
-"""How much more time is suggested when what there was did not suffice."""
+"""Factor for the suggested time limit when the given one did not suffice."""
 
 _LEAST_S = 1.0
-"""The shortest time that is suggested: a search that is cut off sooner has hardly begun."""
+"""The shortest time limit that is suggested: a shorter search has hardly begun."""
 
 ITSELF = "."
-"""What a searched file is called in a cursor."""
+"""The path of a searched file in its own cursors."""
 
 
 def more_time(seconds: float) -> float:

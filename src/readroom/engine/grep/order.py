@@ -39,10 +39,10 @@ from readroom.values.find import millionths
 Ranked: TypeAlias = tuple[GrepPlace, str]
 
 _OF_NO_AGE = (sys.maxsize,)
-"""Behind every file whose time is known: when it is opened, the reply says what keeps it from being read."""
+"""Sorts after all files with a known time; when the file is opened, the reply says why it cannot be read."""
 
 UNRANKED = (1, 0)
-"""Behind every file that was looked into."""
+"""Sorts after all ranked files."""
 
 
 def by_age(guard: Guard, top: WorkPath, files: Iterable[str], deadline: Deadline) -> Iterator[Ranked]:

@@ -26,13 +26,13 @@ from readroom.values import Cap, GrepFile, GrepLine, GrepRequest, GrepResult, Om
 Full: TypeAlias = Literal["limit", "reply_cap"]
 
 _SHORTEST = 16
-"""Characters of a preview below which it is not shortened further."""
+"""Length of a preview below which it is not shortened further."""
 
 _CURSOR_BYTES = 48
-"""A cursor without its path."""
+"""Size of a cursor without its path."""
 
 _COUNT_BYTES = 12
-"""A number of lines and the blank behind it."""
+"""Size of a number of matches and the space after it."""
 
 
 class Last(NamedTuple):
@@ -48,7 +48,7 @@ class Last(NamedTuple):
 
 
 _PART_PLACES = 1 << 32
-"""Lines of a part, in a place that names both."""
+"""More lines than any part has: the factor of a part in a place."""
 
 
 def place_in(part: int, line: int) -> int:

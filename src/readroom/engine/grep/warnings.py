@@ -105,18 +105,18 @@ TEXTS_UNKNOWN = Warn(
     "left_out",
     "time did not suffice to find texts that hold a NUL; a search of one by its path looks into all of it",
 )
-"""Of a search that goes on in a tree that cannot be passed over within its time."""
+"""For a later page of a search in a tree that cannot be scanned within its time."""
 
 
 NOT_SORTED = Warn("unsorted", "too many files to know their order in time, so they come by path")
-"""Of a search in another order that begins."""
+"""For the first page of a search in another order."""
 
 BEGINS_AGAIN = Warn(
     "unsorted",
     "the order is no longer known in time, so the next call begins again, by path: "
     "it shows again what the pages before showed",
 )
-"""Of a search in another order that goes on, and has no more time to ask for."""
+"""For a later page of a search in another order, at the longest time limit."""
 
 
 def linked(names: Mapping[str, int]) -> list[Warn]:

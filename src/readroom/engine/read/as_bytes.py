@@ -24,7 +24,7 @@ from readroom.values.files import BytesRequest, BytesResult, Stream
 # -----------------------------------------------------------------------------
 
 _PICTURE = "It is a picture, and this tool shows text: look for a description of it, or ask the user."
-"""Of an image that would be shown, were it not for the contract."""
+"""Advice for an image that only this contract does not show."""
 
 
 def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Deadline) -> ReadResult:

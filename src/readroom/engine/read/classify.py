@@ -185,7 +185,7 @@ def classify(
 
 
 NUL = "It has NUL bytes."
-"""Why a file is binary that else would be text."""
+"""Why a file is binary that would otherwise be text."""
 
 
 def require_text(source: Source, request: ReadRequest, lines: Sequence[str]) -> None:

@@ -346,10 +346,10 @@ def hidden_in(listed: Sequence[Row]) -> list[Warn]:
 # -----------------------------------------------------------------------------
 
 _SENTENCES = 200
-"""Bytes of what is said about the outline, beside a path."""
+"""Bytes of the sentences about the outline, without a path."""
 
 _TRIES = 3
-"""How often lines make room for the signatures of those that have made room: hardly ever twice."""
+"""How often lines make room for signatures of lines that made room: hardly ever twice."""
 
 
 def with_outline(outliner: Outliner, content: Content, result: ReadResult) -> ReadResult:

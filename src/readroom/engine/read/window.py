@@ -41,7 +41,7 @@ class Content(Struct, frozen=True):
     decoder: Decode
     unfinished: Unfinished | None = None
     clean: bool = False
-    """Nothing is hidden in it; False where not all of it was looked at."""
+    """Whether nothing is hidden in it; False if not all of it was checked."""
 
 
 def line_chars(options: ReadOptions, limits: Limits, cap: Cap) -> int:
@@ -66,7 +66,7 @@ class Windows(Struct, frozen=True):
     _cap: Cap
     _request: ReadRequest
     _taken: int = 0
-    """Bytes of the reply that something else takes."""
+    """Bytes of the reply that an outline takes."""
 
     def base(self, content: Content, *, not_modified: bool = False) -> ReadResult:
         """The facts that are the same for every window."""

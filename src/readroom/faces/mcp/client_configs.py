@@ -32,7 +32,7 @@ _PASSING = (
     f"{os.sep}pipx{os.sep}.cache{os.sep}",
     f"{os.sep}.cache{os.sep}pipx{os.sep}",
 )
-"""Environments of `uvx` and `pipx run`, which are cleared some day."""
+"""Temporary environments of `uvx` and `pipx run`."""
 
 
 class Entry(Struct, frozen=True):
@@ -190,7 +190,7 @@ def shell_word(word: str) -> str:
 
 
 _ODD = re.compile(r"[^ -~]|['\\]")
-"""All but printable ASCII, and what ends or escapes inside $'...'."""
+"""Everything but printable ASCII, and what ends or escapes inside $'...'."""
 
 
 def _octal(match: re.Match[str]) -> str:

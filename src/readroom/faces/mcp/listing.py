@@ -12,10 +12,10 @@ from readroom.protocol.messages import Refusal
 from readroom.release import VERSION
 
 LONGEST_META: Final = "anthropic/maxResultSizeChars"
-"""Where Claude Code finds how long a text it shall pass on."""
+"""Tells Claude Code the longest text to pass on."""
 
 COMPACTED: Final = "notifications/readroom/compacted"
-"""What a host says when it has shortened a conversation."""
+"""Notification of a host that has shortened a conversation."""
 
 _TOOLS = frozenset(("tools/list", "tools/call"))
 _RESOURCES = frozenset(("resources/list", "resources/templates/list", "resources/read"))

@@ -271,7 +271,7 @@ RULES: tuple[Rule, ...] = tuple(
 )
 
 VERSION_CONTROL_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.reason == VERSION_CONTROL)
-"""Of these the ones that commands need not be kept from: git cannot be used without its folder."""
+"""The rules that need not hold for commands: git cannot be used without its folder."""
 
 
 def denials(exceptions: Sequence[Rule] = ()) -> Denials:

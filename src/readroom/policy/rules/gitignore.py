@@ -54,7 +54,7 @@ _CLASSES: dict[str, Callable[[str], bool]] = {
     "upper": lambda char: "A" <= char <= "Z",
     "xdigit": lambda char: char in "0123456789abcdefABCDEF",
 }
-"""Sets by name, of ASCII characters only, as git has them."""
+"""Named sets of ASCII characters, as in git."""
 
 _DEEP = {
     _Wild.FOLDERS: "(?:[^/]*/)*",
@@ -237,10 +237,11 @@ def _listed(chars: Iterable[str]) -> str:
 _MAGIC = re.compile(r"[*?\[\\]")
 
 _MANY = 64
-"""Names from which looking at all of them as one text is faster: of 10,000, in a third of the time."""
+"""Number of names from which searching all of them as one text is faster: for 10,000, it takes a third of the
+time."""
 
 _BETWEEN = "\0"
-"""What stands in no name of a file; where it does, elsewhere, only more names are looked at one by one."""
+"""Separates names; a name that contains it only causes more names to be checked individually."""
 
 
 @final

@@ -17,10 +17,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 FILE = "state.sqlite3"
-"""Its name in the user's state folder."""
+"""The file's name in the user's state folder."""
 
 OUTLINE = "outline"
-"""Stands for a hash: the outline of the file was shown."""
+"""Used in place of a hash: an outline of the file was shown."""
 
 
 class StatePolicy(Struct, frozen=True):

@@ -71,7 +71,7 @@ Owner: TypeAlias = tuple[str, str]
 _IDLE_US = int(HTTP_SESSION_IDLE_S * 1_000_000)
 _CANCELLED_US = 60_000_000
 _NOTED_US = _IDLE_US // 30
-"""How exactly it is noted when a session was used: a row that is written with every request costs more."""
+"""How precisely the last use of a session is stored: writing a row per request would cost more."""
 
 
 @final
@@ -225,7 +225,7 @@ class SharedVisits:
 # -----------------------------------------------------------------------------
 
 _TRIM_EVERY = 256
-"""Things shown, between two looks whether there are too many."""
+"""Things shown between two checks for too many of them."""
 
 
 @final

@@ -172,7 +172,7 @@ def _pieces(path: str) -> Iterator[bytes]:
 
 
 _LOCK = 0x72656164726F6F6E
-"""The advisory lock of PostgreSQL: that of a ledger and one, as a ledger may be in the same database."""
+"""The advisory lock of PostgreSQL: one more than a ledger's, which may be in the same database."""
 
 _TABLES: Sequence[Sequence[str]] = (
     (
@@ -234,7 +234,7 @@ _TABLES: Sequence[Sequence[str]] = (
         "CREATE TABLE state_clock (boot TEXT NOT NULL PRIMARY KEY, offset_us {big} NOT NULL)",
     ),
 )
-"""Statements of version 1, and so on. A version that was released is never changed."""
+"""The statements of version 1, then of version 2, and so on. A released version is never changed."""
 
 
 def _opened(policy: StatePolicy) -> Backend:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from readroom.stores.local.place import LocalPlace
 
 _PIECE_BYTES = 4 * 1024 * 1024
-"""The system is given a buffer of the size that was asked for, however little there is to read."""
+"""Read at once: the system allocates a buffer of the requested size, however little there is to read."""
 
 Confinement: TypeAlias = Literal["auto", "kernel", "walk"]
 

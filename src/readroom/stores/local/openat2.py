@@ -38,7 +38,7 @@ RESOLVE_NO_SYMLINKS = 0x04
 RESOLVE_BENEATH = 0x08
 
 _SYSCALL = 437
-"""One number on every architecture that counts from the common table."""
+"""The same number on every architecture that uses the common table."""
 
 _ARCHITECTURES = {
     "x86_64",

@@ -46,10 +46,10 @@ from readroom.values.files import Warn
 # -----------------------------------------------------------------------------
 
 _OF_THE_CONTENT = ("security.capability", "security.ima", "security.evm")
-"""Attributes that vouch for the old content."""
+"""Attributes that certify the old content."""
 
 _ACCESS_LIST = "system.posix_acl_access"
-"""Of it the group's bits of a mode are the mask: what the group may do stands in the list."""
+"""With an access list, the group bits of the mode are its mask, and the list has the group's rights."""
 
 
 def keep(old: int, new: int) -> Iterator[Warn]:
@@ -116,10 +116,10 @@ def _has(new: int, name: str, value: bytes) -> bool:
 
 
 _NEW_MODE = 0o666
-"""Of a new file, and 0o777 of a new folder: the process's umask and the folder's defaults decide."""
+"""Mode of a new file, and 0o777 of a new folder: the umask and the folder's defaults decide."""
 
 _PRIVATE_MODE = 0o600
-"""Of a file that replaces another, until it has that one's mode."""
+"""Mode of a file that replaces another, until it gets that one's mode."""
 
 
 @final

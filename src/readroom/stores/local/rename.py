@@ -33,8 +33,8 @@ _NOREPLACE = 1
 _EXCHANGE = 2
 
 _UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM)
-"""What file systems say that know only the plain rename. EPERM is a seccomp profile's word, and also that
-of a file nobody may rename: then the plain rename says it again."""
+"""Errors of file systems with the plain rename only. EPERM comes from a seccomp profile, but also for a file
+that must not be renamed: then the plain rename fails with it again."""
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
@@ -235,10 +235,10 @@ def _renameat2() -> ctypes._NamedFuncPointer | None:
 # -----------------------------------------------------------------------------
 
 _A_FOLDER = (errno.EISDIR, errno.EPERM)
-"""What Linux and macOS say when a folder is to be unlinked."""
+"""Errors of Linux and macOS for unlinking a folder."""
 
 _ANOTHER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
-"""It was a folder, and is something else or nothing by now."""
+"""Errors for a folder that was replaced or removed meanwhile."""
 
 
 def remove_tree(folder: int, name: str) -> None:

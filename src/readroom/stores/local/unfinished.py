@@ -37,7 +37,7 @@ from readroom.limits import LOCK_WAIT_S, WRITE_NOTE_KEPT_S
 from readroom.values import Version
 
 _UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EINVAL)
-"""File systems without locks. Writing goes on: what is replaced is still looked at just before."""
+"""Errors of file systems without locks. Writing continues: what is replaced is still checked just before."""
 
 _FIRST_WAIT_S = 0.001
 _LONGEST_WAIT_S = 0.05
@@ -86,7 +86,7 @@ _NOTE_BYTES = 1000
 _NAMELESS = getattr(os, "O_TMPFILE", 0)
 
 _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EISDIR, errno.EINVAL, errno.ENOENT, errno.ENOSYS)
-"""What systems and file systems say that know no files without a name."""
+"""Errors of systems and file systems without unnamed files."""
 
 _FOR_ALL = 0o002
 

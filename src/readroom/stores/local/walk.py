@@ -34,11 +34,11 @@ _ENTER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLL
 
 _NO_LINK = (errno.EINVAL,)
 _MAYBE_LINK = (errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
-"""What O_DIRECTORY | O_NOFOLLOW says of a link: Linux ENOTDIR, macOS ELOOP, FreeBSD EMLINK."""
+"""Errors of O_DIRECTORY | O_NOFOLLOW for a link: Linux ENOTDIR, macOS ELOOP, FreeBSD EMLINK."""
 
 _SWAP_TRIES = 64
-"""A name that is a link when it is looked at and none when it is read is looked at again, as often as
-`openat2` is tried."""
+"""How often a name is looked at again that was a link at first and then not; as often as `openat2` is
+tried."""
 
 
 class WalkWay:

@@ -41,7 +41,7 @@ from readroom.values import Stat, Version
 from readroom.values.files import Warn
 
 _WAIT_S = 0.05
-"""How long a waiting writer is deaf to its caller going away."""
+"""How long a waiting writer does not notice that its caller went away."""
 
 
 @final

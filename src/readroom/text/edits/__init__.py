@@ -29,10 +29,10 @@ from readroom.values import Bytes
 from readroom.values.changes import Edit
 
 _BESIDE = 4
-"""Characters on each side of a change that have to be whole; no character takes more bytes."""
+"""Characters on each side of a change that must be valid; no character takes more bytes."""
 
 _LINE_END_BYTES = (512, 64 * 1024)
-"""How far from a place its line end is looked for: a normal line, then a long one."""
+"""How far from a place its line end is searched for: a normal line, then a long one."""
 
 _BROKEN = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile("\r?\n")
@@ -177,9 +177,9 @@ class _Search:
         self._encoding = encoding
         self._changes = changes
         self._free = [0] * len(changes)
-        """Where the next match of an edit may begin, in the present window."""
+        """Where the next match of an edit may begin, in the current window."""
         self._taken = (0, -1)
-        """The end of what is matched so far, as a byte, and by which edit."""
+        """The end of the matches so far, as a byte, and the edit of the last one."""
         self._encoded: dict[str, bytes] = {}
 
     def look(self, window: Window) -> None:

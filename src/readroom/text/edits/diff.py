@@ -17,11 +17,11 @@ from readroom.text.encodings import visible
 from readroom.values.changes import NATIVE_DIFF, Diff, DiffStyle, Hunk
 
 NO_NEWLINE = "\\ No newline at end of file"
-"""What `diff` says below a last line without a line end."""
+"""The remark of `diff` below a last line without a line end."""
 
 
 CUT = "…"
-"""Stands where a long line is cut."""
+"""Marks where a long line is cut."""
 
 
 class DiffBlock(NamedTuple):

@@ -150,7 +150,7 @@ def new_lines(data: Bytes, encoding: Encoding, line_feeds: int, splices: Sequenc
 # -----------------------------------------------------------------------------
 
 _REACH = 16 * 1024
-"""Bytes before and after a change in which its line and the lines of context are looked for."""
+"""Bytes around a change that are searched for its line and context."""
 
 
 def touched(

@@ -18,26 +18,26 @@ from readroom.limits import CLOSEST_LINES
 from readroom.text.encodings import visible
 
 _ANCHORS = 3
-"""Lines of the old text that are looked up: a long one may be the very one that differs."""
+"""Lines of the old text that are looked up; more than one, because one may be the line that differs."""
 
 _CANDIDATES = 5
-"""Lines of the file that are looked at for each of them."""
+"""Lines of the file that are examined for each of them."""
 
 _COMPARED_CHARS = 400
-"""A longer line is compared up to here."""
+"""Length up to which lines are compared."""
 
 _COMPARED_LINES = 60
-"""A longer old text is compared up to here."""
+"""Number of lines of the old text that are compared."""
 
 _LIKENESS = 60.0
-"""In percent: below, a place does not help. Measured on edits of one to three lines of code: above 75;
+"""Least similarity in percent of a helpful place. Measured on edits of one to three lines of code: above 75;
 unrelated code of the same file: below 50."""
 
 _QUOTED_CHARS = 80
-"""Of the two lines that differ, in the hint."""
+"""How much of the two differing lines the hint quotes."""
 
 _TELLING_CHARS = 8
-"""A shorter new text stands in many files by chance."""
+"""A shorter new text occurs in many files by chance."""
 
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→| ?\| ?|: ?)", re.MULTILINE)
 _ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}

@@ -24,11 +24,11 @@ from readroom.text.line_index import Shrunk
 from readroom.values import Bytes
 
 MARGIN = 8
-"""Characters around a place that a window also holds: no character takes more bytes than that, so what
-the bytes on both sides of a change mean is decided within it."""
+"""Characters around a place that a window also has: no character takes more bytes than that, so that the
+meaning of the bytes on both sides of a change is decided within it."""
 
 _STRIDE = 2048
-"""Bytes of a legacy multi-byte text that are measured at once before going on byte by byte."""
+"""Bytes of a legacy multi-byte text that are measured at once before going byte by byte."""
 
 
 class Window:

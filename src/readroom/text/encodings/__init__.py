@@ -30,10 +30,10 @@ from readroom.text.encodings.detect import SWITCHES, is_journal
 from readroom.values import Bytes
 
 BROKEN_UNIT = "\udffe"
-"""A UTF-32 unit that is not a code point, or for a UTF-16/32 unit that the end of the file cut off."""
+"""Stands for a UTF-32 unit that is not a code point, or a UTF-16/32 unit cut off by the end of the file."""
 
 UNITS: Mapping[str, int] = MappingProxyType({"utf-16-le": 2, "utf-16-be": 2, "utf-32-le": 4, "utf-32-be": 4})
-"""Bytes per code unit where that is not one."""
+"""Bytes per code unit, where that is not one."""
 
 BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -49,17 +49,18 @@ MULTIBYTE = frozenset(
         "gb18030", "gb2312", "gbk", "johab", "shift_jis", "shift_jis_2004", "shift_jisx0213",
     }
 )  # fmt: skip
-"""Legacy encodings with characters of several bytes; in all of them a byte below 0x30 stands for itself."""
+"""Legacy multi-byte encodings; in all of them a byte below 0x30 stands for itself."""
 
 STATEFUL = frozenset({"iso2022_jp"})
-"""Encodings whose bytes change their meaning on the way. They are read as their standard has it: each line
-begins with ASCII (RFC 1468), so that a line can be read without those before it. They are not edited: where a
-change ends, what follows would have to be detected again."""
+"""Encodings with shift states. They are read as their standard says: each line begins in ASCII (RFC 1468), so
+that a line can be read without those before it. They are not edited, because the state after a change would
+have to be detected again."""
 
 _TO_ASCII = b"\x1b(B"
 
 _LONG_LINE = 64 * 1024
-"""A line of a STATEFUL encoding that is longer is cut without regard to its state: no standard allows it."""
+"""Length from which a line of a STATEFUL encoding is cut without regard to its state: no standard allows
+it."""
 
 LOWEST_TRAIL = 0x30
 """No second or later byte of a character in a MULTIBYTE encoding is lower (GB 18030 has 30 to 39)."""
@@ -69,7 +70,8 @@ _NO_TRAIL = bytes(range(LOWEST_TRAIL))
 PLAIN: Mapping[str, str] = MappingProxyType(
     {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le", "ascii": "utf-8"}
 )
-"""Codecs and the plain ones we use for them: without a mark of their own, and the larger for a part of it."""
+"""Codecs and the plain ones used for them: without a mark of their own, and a superset instead of a
+subset."""
 
 _STATEFUL = "switches its meaning on the way, so that a line cannot be read without all before it"
 _NOTATION = "is a notation of program text, not an encoding of files"
@@ -81,13 +83,14 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
         **dict.fromkeys(("mbcs", "oem"), "depends on the machine"),
     }
 )
-"""Starts of codec names that are refused, and why."""
+"""Beginnings of codec names that are refused, and why."""
 
 MAX_NAME = 40
-"""The longest alias that Python knows has 26 characters."""
+"""The longest alias in Python has 26 characters."""
 
 NEAR_SCORE = 60
-"""Per cent of characters two names share: "win1252" is still near "windows-1252", "rot13" near nothing."""
+"""Percent of characters that similar names share: "win1252" is similar to "windows-1252", "rot13" to
+nothing."""
 
 _NAME = r"[A-Za-z0-9][A-Za-z0-9 _:()-]*"
 
@@ -394,7 +397,7 @@ def decoded(data: bytes, encoding: Encoding, decoder: Decode, line: int = 1) -> 
 # -----------------------------------------------------------------------------
 
 WIDE_UNITS = 1023
-"""Two-byte units before the first that is ASCII: no line or blank in a thousand characters is not text."""
+"""Two-byte units before the first ASCII one: text has a line end or space in a thousand characters."""
 
 _LATIN = rb"[\t\n\r\x20-\x7e]"
 _LOW = rb"[\t\n\r\x20-\x7e\xa0-\xff]"

@@ -19,37 +19,37 @@ import stringzilla
 from readroom.limits import GUESSES
 
 NUL_BYTES = 8192
-"""A NUL among so many first bytes makes a file binary: the contract everruns says so; git looks at 8,000."""
+"""A NUL among so many first bytes makes a file binary, as the everruns contract says; git looks at 8,000."""
 
 CONTROLS = bytes([*range(7), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F])
 """Bytes that text does not use: C0 without the bell, backspace, tab, line, page and escape of logs."""
 
 CONTROL_SHARE = 0.10
-"""More control characters than this is binary even where it happens to be valid UTF-8."""
+"""Share of control characters above which even valid UTF-8 is binary."""
 
 LEGACY_CONTROL_SHARE = 0.02
 """The same for bytes that are not UTF-8: a tenth of random bytes are controls, none of legacy text."""
 
 VALID_TO_BROKEN = 3
-"""Broken UTF-8 is UTF-8 with this many multi-byte characters per broken byte; legacy text has below 1."""
+"""Multi-byte characters per invalid byte from which broken UTF-8 is still UTF-8; legacy text has below 1."""
 
 WIDE: tuple[tuple[str, int], ...] = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
-"""Codecs of several bytes per unit, and how many; UTF-32 first, since only its own text is valid in it."""
+"""Codecs with several bytes per unit, and how many; UTF-32 first, since only its own text is valid in it."""
 
 WIDE_SAMPLE_BYTES = 4096
-"""Enough characters to be sure of UTF-16; each is looked at in Python."""
+"""Enough characters to be sure of UTF-16; each is examined in Python."""
 
 MIN_WIDE = 4
-"""Fewer characters are UTF-16 only when one of them is ASCII, whose NUL shows."""
+"""Fewer characters are UTF-16 only if one of them is ASCII, whose NUL shows."""
 
 COHERENT = 0.9
-"""Share of a text's characters that are of one script or of none (ASCII, punctuation); noise has a third."""
+"""Share of characters in one script or in none (ASCII, punctuation); noise has a third."""
 
 COMMON_SHARE = 0.1
 """Share of ideographs that are common ones: a third or more in text, one in a hundred in pairs of ASCII."""
 
 JOURNAL = b"__CURSOR="
-"""What an export of journald begins with: the place of its first entry."""
+"""The beginning of an export of journald: the place of its first entry."""
 
 SWITCH_BYTES = 255
 """How far searches look for the first switch of ISO-2022-JP: up to here in every file, at no cost that can be
@@ -86,7 +86,7 @@ NEUTRAL: Ranges = (
     (0x3000, 0x3020),
     (0xFF00, 0xFF65),
 )
-"""Code points that stand in any script: ASCII, punctuation, full-width forms."""
+"""Code points of any script: ASCII, punctuation, full-width forms."""
 
 
 def codec(head: bytes, *, complete: bool) -> str | None:
@@ -117,8 +117,8 @@ def _switches(head: bytes, *, complete: bool) -> bool:
 
 
 _guessed: dict[bytes, str | None] = {}
-"""What was found out before, by a hash of the bytes: it takes some 10 ms, and pages of a file and searches
-of a tree ask again and again."""
+"""Detected codecs by a hash of the bytes: detection takes some 10 ms, and pages of a file and searches of a
+tree repeat it."""
 
 
 def _guess(head: bytes, start: bytes, *, complete: bool) -> str | None:

@@ -26,7 +26,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 SAMPLE_BYTES = 3000
-"""Bytes of words with bytes above 7F that are looked at: more of them improve nothing."""
+"""Bytes of words with bytes above 7F that are examined: more do not improve the result."""
 
 WESTERN = ("cp1252", "mac_roman", "cp850")
 CENTRAL = ("cp1250", "iso8859_2", "cp852")
@@ -101,7 +101,7 @@ PRIOR: Mapping[str, float] = {
     "iso8859_2": -0.5, "iso8859_7": -1.5, "iso8859_13": -3, "euc_jp": -3, "shift_jis": -1, "big5hkscs": -2,
     "mac_roman": -6, "cp850": -5, "cp852": -6, "johab": -8,
 }  # fmt: skip
-"""How much more common an encoding is than the others, as a logarithm; 0 where not named."""
+"""How much more common an encoding is than others, as a logarithm; 0 if not listed."""
 
 # Logarithms of probabilities, tuned on messages that the figures above were not measured on.
 UNKNOWN_LETTER, SYMBOL, CONTROL, BROKEN = -8.5, -11.0, -14.0, -15.0

@@ -31,10 +31,11 @@ from readroom.values import Bytes
 from readroom.values.commands import OutputLine
 
 _CLUES_SHARE = 0.7
-"""Of the room, for clues and their context; the rest is kept for the ends."""
+"""The share of the space for clues and their context; the rest is for the ends."""
 
 _HEAD_SHARE = 0.25
-"""Of what the two ends get, for the beginning. Results stand at the end; gemini-cli and everruns keep 20%."""
+"""The share of the beginning in the space for the ends. Results are at the end; gemini-cli and everruns keep
+20%."""
 
 _EXPLAINED = 3
 """Clues that get all of their context; the next ones get half, and from twice as many on none."""
@@ -55,7 +56,7 @@ class Stream(Protocol):
 
 
 Cost: TypeAlias = Callable[[OutputLine], int]
-"""What showing a row takes, in bytes."""
+"""Returns the bytes that showing a row takes."""
 
 
 def choose(streams: Sequence[Stream], room: int, cost: Cost, *, failed: bool) -> list[list[OutputLine]]:
@@ -202,10 +203,10 @@ def _cut(row: OutputLine, chars: int) -> OutputLine:
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
 
 _DRAWN_OVER = re.compile(rb"(?m)^[^\n]*\r(?![\r\n]|\Z)")
-"""What stands in a line before its last redraw, mostly progress: a message begins behind it."""
+"""What a line has before its last redraw, mostly progress: a message begins after it."""
 
 _NUMBER = re.compile(rb"0x[0-9a-f]+|[1-9][0-9]*")
-"""Taken for one another. Not 0, which tells "0 errors" from "3 errors"."""
+"""Numbers are taken for one another, except 0, which distinguishes "0 errors" from "3 errors"."""
 
 _FIRST, _LAST = 6, 2
 """Lines of one shape that are kept, from the beginning and from the end."""
@@ -331,7 +332,7 @@ def _compiled(pattern: str) -> Any:
 # -----------------------------------------------------------------------------
 
 _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
-"""C0 without tab and line feed, DEL, C1. Nearly all lines have none: one look and they are done."""
+"""C0 without tab and line feed, DEL, C1. Nearly all lines have none, which one search shows."""
 
 _ESCAPE = re.compile(
     "\x1b\\][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # operating system command: titles, hyperlinks
@@ -341,7 +342,7 @@ _ESCAPE = re.compile(
 )
 
 _ERASE = re.compile("(?:\x1b\\[|\x9b)[0-2]?K")
-"""Erase in line: what a redraw does not cover is gone."""
+"""Erase in line: removes what a redraw does not cover."""
 
 _UP = re.compile("(?:\x1b\\[|\x9b)([0-9]*)[AF]")
 """Cursor up, and to the beginning of a line above."""

@@ -23,13 +23,13 @@ PLACE = 6
 """Where, or the beginning of an explanation."""
 
 REMARK = 5
-"""A program complains."""
+"""A warning of a program."""
 
 SUMMARY = 4
-"""A result, or what follows from an earlier failure."""
+"""A result, or the consequence of an earlier failure."""
 
 WORD = 2
-"""A word that may be chance."""
+"""A word that may occur by chance."""
 
 
 class LogPattern(Struct, frozen=True):
@@ -212,7 +212,7 @@ _CHANCE = (
 RULES: tuple[LogRule, ...] = (
     *_INNOCENT, *_CRASHES, *_TESTS, *_COMPILERS, *_EXCEPTIONS, *_TOOLS, *_CHANCE,
 )  # fmt: skip
-"""In the order in which they are tried."""
+"""The rules, in the order in which they are tried."""
 
 _COMPILED = tuple((re.compile(rule.pattern), rule.clue) for rule in RULES)
 
@@ -238,16 +238,16 @@ TIERS: tuple[str, ...] = tuple(
     _any(rule for rule in RULES if rule.clue is not None and rule.clue.weight in weights)
     for weights in ((CAUSE,), (FAILURE, PLACE), (REMARK, SUMMARY))
 )
-"""Patterns of RE2, the heaviest first. In a line with a clue heavier than a word one of them is found."""
+"""RE2 patterns, the heaviest first; every line with a clue heavier than a word matches one of them."""
 
 INNOCENT = _any(rule for rule in _INNOCENT if rule.clue is None)
-"""Found in lines that only sound like a failure, and in some that count failures, too."""
+"""Matches lines that only sound like a failure, and some that count failures, too."""
 
 COUNTS = _any(rule for rule in _INNOCENT if rule.clue is not None)
-"""Found in lines that count failures."""
+"""Matches lines that count failures."""
 
 WEAK = f"(?i){_WORDS}"
-"""Found in lines that hold a word."""
+"""Matches lines with a word."""
 
 
 def clue(line: str) -> LogPattern | None:
