@@ -193,6 +193,9 @@ def test_another_command_file_gives_other_lists() -> None:
         assert read(workspace, "lib.rs")["ok"]
         assert read(workspace, "main.rs")["error"] == "Access denied: main.rs files are restricted"
         assert read(workspace, "a.py")["suggestions"] == ["Allowed are *.rs"]
+    with room({"a.py": "x"}, "safety: {allowed_paths: []}") as workspace:
+        (advice,) = read(workspace, "a.py")["suggestions"]
+        assert advice == "Allowed are none; ask the user to change the command file"
 
 
 @pytest.mark.clause("rnd.denied_by_default")

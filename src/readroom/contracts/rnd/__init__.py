@@ -341,9 +341,8 @@ def _by_rule(call: RndRequest, error: Denied) -> dict[str, Fact]:
     if error.facts["source"] == call.command.source and not rule.startswith("allow = "):
         return _denied(f"{rule} files are restricted")
     if error.facts["source"] == call.command.source:
-        return _denied(
-            f"{call.name} is not in the allowed paths", f"Allowed are {', '.join(call.command.allowed_paths)}"
-        )
+        allowed = ", ".join(call.command.allowed_paths) or "none; ask the user to change the command file"
+        return _denied(f"{call.name} is not in the allowed paths", f"Allowed are {allowed}")
     return _denied(f"{_last(call.path)} files are restricted")
 
 
