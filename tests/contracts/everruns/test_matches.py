@@ -352,6 +352,19 @@ def test_edits_that_cannot_be_made_are_refused_in_its_words(arguments: dict[str,
     assert said_so.startswith(words)
 
 
+@pytest.mark.clause("everruns.edit.messages", "everruns.deviation.no-match")
+def test_of_a_text_that_is_not_there_only_what_is_like_it_is_said_beside() -> None:
+    def refused(old: str) -> str:
+        arguments = {"path": "f", "expected_hash": digest(TEXT), "old_text": old, "new_text": "x"}
+        return failure({"f": TEXT}, "edit_file", **arguments)
+
+    assert refused("absent") == "Could not find an exact match for old_text: 'absent'"
+    slip = TEXT.split("\n")[0] + "  "
+    words, hint, *_ = refused(slip).split("\n")
+    assert words == f"Could not find an exact match for old_text: '{slip}'"
+    assert "white space" in hint
+
+
 @pytest.mark.parametrize("spelled", [str.upper, str.lower, lambda text: f" {text}\n", lambda text: text[7:]])
 def test_a_hash_may_be_spelled_otherwise(spelled: Callable[[str], str]) -> None:
     arguments = {"path": "f", "expected_hash": spelled(digest(TEXT)), "old_text": "one", "new_text": "1"}

@@ -191,6 +191,14 @@ def test_binary_is_base64_up_to_the_cap() -> None:
     assert found["content_hash"] == "sha256:" + hashlib.sha256(large).hexdigest()
 
 
+@pytest.mark.clause("everruns.deviation.notes")
+def test_notes_say_what_lines_do_not_show() -> None:
+    files = {"a": "x", "b": "x\n", "c": "x\u202ey\n"}
+    assert said(files, "read_file", path="a")["notes"] == ["The file has no final newline."]
+    assert "notes" not in said(files, "read_file", path="b")
+    assert "U+202E" in said(files, "read_file", path="c")["notes"][0]
+
+
 @pytest.mark.clause("everruns.read.nul")
 def test_a_nul_among_the_first_8192_bytes_makes_a_file_binary() -> None:
     files = {"last": b"x" * 8191 + b"\0", "behind": b"x" * 8192 + b"\0"}

@@ -182,7 +182,8 @@ def _bad_pattern(failure: _Failure) -> str:
 
 def _no_match(failure: _Failure) -> str:
     problem = f"Could not find an exact match for old_text: '{failure.old_text}'"
-    return f"{problem}\n{failure.facts['hint']}\n{failure.facts['place']}".rstrip()
+    place = failure.facts["place"]
+    return f"{problem}\n{failure.facts['hint']}\n{place}" if place else problem
 
 
 def _binary(failure: _Failure) -> str | None:
