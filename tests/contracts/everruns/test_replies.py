@@ -88,6 +88,27 @@ def test_a_tail_is_truncated_at_its_head_and_says_what_is_above() -> None:
     assert found["truncation"]["resume_hint"] == "call read_file with offset=0 to resume from line 1"
 
 
+@pytest.mark.clause("everruns.deviation.tail", "everruns.deviation.long-line")
+def test_the_continuations_of_a_tail_that_is_one_long_line_reach_the_lines_above_and_its_rest() -> None:
+    files = {"a.log": numbered(1, 600) + "é" * 60_000 + "\n"}
+    found = said(files, "read_file", path="a.log")
+    assert found["lines_shown"] == {"start": 601, "end": 601}
+    assert found["truncation"]["not_shown"] == {"start": 1, "end": 600}
+    cut = len(found["content"]) - len("601|")
+    assert found["notes"] == [
+        f"Line 601 is cut after {cut} of 60000 characters; "
+        f"read_file with offset=600 and column={cut} shows more of it."
+    ]
+    read = ""
+    while found["truncated"]:
+        after = found["truncation"]
+        arguments = {"offset": after["next_offset"], "column": after.get("next_column", 0)}
+        found = said(files, "read_file", path="a.log", **arguments)
+        lines = [row.partition("|")[2] for row in found["content"].split("\n")]
+        read += ("" if arguments["column"] or not read else "\n") + "\n".join(lines)
+    assert read + "\n" == files["a.log"]
+
+
 @pytest.mark.clause("everruns.read.offset-and-limit")
 def test_a_log_is_read_where_the_caller_says() -> None:
     found = said({"a.log": numbered(1, 600)}, "read_file", path="a.log", offset=10, limit=2)

@@ -113,7 +113,7 @@ def _about(result: ReadResult) -> dict[str, Fact]:
 
 def _in_order(result: ReadResult, fields: dict[str, Fact]) -> dict[str, Fact]:
     """The fields with those that close every object."""
-    notes = notes_of(result.warnings) + _about_ends(result) + _about_header(result)
+    notes = notes_of(result.warnings) + _about_ends(result) + _about_cuts(result)
     ordered: dict[str, Fact] = {
         **fields,
         "size_bytes": result.size_bytes,
@@ -127,13 +127,19 @@ def _about_ends(result: ReadResult) -> list[str]:
     return [f"The file has {' and '.join(unusual)}."] if unusual else []
 
 
-def _about_header(result: ReadResult) -> list[str]:
-    cut = None if result.header is None else result.cuts.get(1)
-    if cut is None or cut.last == cut.total:
+def _about_cuts(result: ReadResult) -> list[str]:
+    """Of a cut line that the continuation does not begin with: a header, or the last of a tail."""
+    line = 1 if result.header is not None else result.end if _is_below_others(result) else None
+    cut = None if line is None else result.cuts.get(line)
+    if line is None or cut is None or cut.last == cut.total:
         return []
-    return [
-        f"Line 1 is cut after {cut.last} of {cut.total} characters; {READ} with offset=0 shows more of it."
-    ]
+    more = f"{READ} with offset={line - 1}" + (f" and column={cut.last}" if line > 1 else "")
+    return [f"Line {line} is cut after {cut.last} of {cut.total} characters; {more} shows more of it."]
+
+
+def _is_below_others(result: ReadResult) -> bool:
+    """Whether it is a tail with lines above it."""
+    return result.read_mode == "tail" and bool(result.lines) and result.start != 1
 
 
 # --- text --------------------------------------------------------------------------------------
@@ -167,6 +173,8 @@ def _content(result: ReadResult) -> str:
 def _following(result: ReadResult) -> ReadRequest | None:
     """The read that goes on: with the rest of a line, with the next line, or before a tail with the first."""
     plain = ReadRequest(result.path)
+    if _is_below_others(result):
+        return replace(plain, offset=1)
     cut = result.cuts.get(result.end) if result.lines else None
     if cut is not None and cut.last < cut.total:
         return replace(plain, offset=result.end, column=cut.last + 1)
@@ -177,10 +185,9 @@ def _following(result: ReadResult) -> ReadRequest | None:
     # The rest of one line was asked for; the file may go on.
     if cut is not None and result.total_lines is not None and result.end < result.total_lines:
         return replace(plain, offset=result.end + 1)
-    above = result.read_mode == "tail" and result.lines and result.start != 1
     # A budget that runs low leaves the outline, or nothing.
     withheld = not result.lines and (result.outline is not None or result.omitted)
-    return replace(plain, offset=1) if above or withheld else None
+    return replace(plain, offset=1) if withheld else None
 
 
 def _truncation(
