@@ -24,6 +24,7 @@ class Books:
         self.batch, self.turns = batch, turns
         self.threads: set[int] = set()
         self.events: list[str] = []
+        self.here: set[bool] = set()
         self.done = threading.Semaphore(0)
 
     def call(self, caller: str, name: str, wait: Callable[[], object] | None = None) -> None:
@@ -34,10 +35,11 @@ class Books:
             if wait is not None:
                 wait()
             self.events.append(f"performed {name}")
-            self.batch.hold(partial(written))
+            self.batch.hold(written)
 
-        def written() -> None:
+        def written(here: bool) -> None:
             self.events.append(f"written {name}")
+            self.here.add(here)
             self.batch.answer(answered, name)
 
         def answered(name: str) -> None:
@@ -74,6 +76,7 @@ def test_rows_are_written_together() -> None:
         if batch.wait():
             assert [event.split()[0] for event in books.events[:4]] == ["performed"] * 4
             assert len(books.threads) == 1
+            assert books.here == {True}, "by the thread that has performed them"
         else:  # the machine is busy
             turns.widen()
         for _ in "abcd":
@@ -115,6 +118,23 @@ def test_a_call_whose_work_fails_holds_up_no_rows() -> None:
         batch.wait()
         assert books.done.acquire(timeout=END_S)
         assert "answered a" in books.events
+
+
+def test_what_writes_for_many_calls_is_called_once() -> None:
+    batch, go, performed, writes = Batch(), threading.Event(), threading.Semaphore(0), list[bool]()
+
+    def work() -> None:
+        assert go.wait(END_S)
+        batch.hold(writes.append)
+        performed.release()
+
+    with closing(Turns(8)) as turns:
+        for _ in range(8):
+            turns.submit("", partial(batch.perform, work), wake=batch.add())
+        go.set()
+        for _ in range(8):
+            assert performed.acquire(timeout=END_S)
+    assert writes == [True]
 
 
 def test_a_turn_without_a_call_is_not_waited_for() -> None:

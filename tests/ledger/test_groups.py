@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -26,7 +27,8 @@ from readroom.errors import LedgerFailed, ReadroomError
 from readroom.ledger.ledger import Ledger
 from readroom.ledger.rows import FIELDS, Event, digest
 from readroom.ledger.verify import verify
-from readroom.limits.session import LEDGER_GROUP_ROWS
+from readroom.limits.session import LEDGER_FOLD_EVERY, LEDGER_GROUP_ROWS
+from readroom.session.receipt import Write
 
 from .events import book, event
 
@@ -100,6 +102,48 @@ def test_those_who_wait_for_their_turn_are_written_by_the_first(held: Held) -> N
         assert set(found) == {f"f{number}" for number in range(8)}
         assert sorted(found.values()) == list(range(1, 9))
         assert held.writes <= 8
+
+
+def test_who_holds_rows_back_writes_them_or_waits_for_nobody(held: Held) -> None:
+    """All rows that wait are written by the thread that is asked to, unless another one writes."""
+    told: list[int] = []
+    writes: list[Write] = []
+
+    def done(failure: ReadroomError | None) -> None:
+        assert failure is None
+        told.append(threading.get_ident())
+
+    with closing(Ledger(held)) as ledger, ThreadPoolExecutor(1) as pool:  # type: ignore[arg-type]  # as above
+        held.writes = 0
+        for _ in range(20):
+            ledger.submit(event(), done, writes.append)
+        assert held.writes == 0
+        writes[0](True)
+        assert told == [threading.get_ident()] * 20
+        assert held.writes == 1
+        held.may_write.clear()
+        held.writing.clear()
+        other = pool.submit(ledger.append, event())
+        assert held.writing.wait(60)
+        ledger.submit(event(), done, writes.append)
+        writes[-1](True)  # comes back while the other one writes
+        assert len(told) == 20
+        held.may_write.set()
+        assert other.result(60).number == 21
+    assert len(told) == 21
+    assert told[-1] != threading.get_ident()
+    assert held.writes == 3
+
+
+def test_sums_are_brought_up_to_date_when_rows_are_durable_and_told(held: Held) -> None:
+    with closing(Ledger(held)) as ledger:  # type: ignore[arg-type]  # as above
+        told, all_told = submitted(ledger, [event() for _ in range(LEDGER_FOLD_EVERY + 10)])
+        assert all_told.wait(60)
+        assert told == [None] * (LEDGER_FOLD_EVERY + 10)
+        ends = time.monotonic() + 60
+        while ledger.unsummed() > LEDGER_FOLD_EVERY:
+            assert time.monotonic() < ends
+        assert verify(ledger).problems == ()
 
 
 def test_nobody_is_told_before_the_row_can_be_read_by_others(tmp_path: Path) -> None:

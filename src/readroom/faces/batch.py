@@ -5,7 +5,7 @@ a small read makes some ten: threads that all have work to do hand over to each 
 A hand-over costs as much as a tenth of the read, and there were more than twenty for each.  So:
 
 1. The calls of one turn of the loop go to one thread, in their order, and the loop waits.
-2. Their rows of the ledger are written when all of them are performed, by its thread, in one transaction.
+2. It writes their rows of the ledger when all of them are performed, in one transaction.
 3. The loop sends what has become of them.
 
 Nobody waits for what takes long.  When nothing was done for a moment, or not all of it in some, the loop
@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import TypeVar, final
+
+from readroom.session.receipt import Write
 
 T = TypeVar("T")
 
@@ -40,7 +41,7 @@ class Batch:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._to_perform = self._to_answer = self._steps = 0
-        self._rows: deque[Callable[[], None]] = deque()
+        self._rows: set[Write] = set()
         self._at_once = False
         # Held until all are answered.
         self._answered = threading.Lock()
@@ -65,7 +66,7 @@ class Batch:
                 self._to_perform -= 1
                 last = not self._to_perform
             if last:
-                self._write_rows()
+                self._write_rows(here=not self._at_once)
 
     def answer(self, finish: Callable[[T], None], result: T) -> None:
         """Finish one."""
@@ -76,11 +77,11 @@ class Batch:
             if not self._to_answer:
                 self._answered.release()
 
-    def hold(self, write: Callable[[], None]) -> None:
-        """Take what has rows written, to call it when all are performed; at once if nobody waits for that."""
-        self._rows.append(write)
+    def hold(self, write: Write) -> None:
+        """Take what writes rows, to call it when all are performed; at once if nobody waits for that."""
+        self._rows.add(write)
         if self._at_once:
-            self._write_rows()
+            self._write_rows(here=False)
 
     def wait(self) -> bool:
         """Wait until all are answered; False when that takes long, and then rows are held no more."""
@@ -92,13 +93,14 @@ class Batch:
             if self._answered.acquire(timeout=MOMENT_S):
                 return True
         self._at_once = True
-        self._write_rows()
+        self._write_rows(here=False)
         return False
 
-    def _write_rows(self) -> None:
+    def _write_rows(self, *, here: bool) -> None:
+        self._steps += 1  # to begin with that is one
         while self._rows:
             try:
-                write = self._rows.popleft()
-            except IndexError:  # another thread was quicker
+                write = self._rows.pop()
+            except KeyError:  # another thread was quicker
                 return
-            write()
+            write(here)

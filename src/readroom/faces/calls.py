@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
@@ -27,7 +27,7 @@ from msgspec import Struct
 
 from readroom.caller import ANONYMOUS, Caller
 from readroom.contracts.base import Tool, tool_result
-from readroom.deadline import Deadline
+from readroom.deadline import Deadline, Progress
 from readroom.errors import Busy
 from readroom.faces.batch import APART_S, Batch
 from readroom.faces.turns import Turns, shared
@@ -87,6 +87,7 @@ class ClientScope:
         self._waiting: set[Deadline] = set()
         self._left = False
         self._on_leave: Callable[[], object] | None = None
+        self._when_over: Callable[[], object] | None = None
         self.turned_away = False
         """There was no place for a call of theirs, so that it was not recorded."""
 
@@ -99,6 +100,15 @@ class ClientScope:
     def done(self, work: Deadline) -> None:
         """Forget finished work."""
         self._waiting.discard(work)
+        if self._when_over is not None and not self._waiting:
+            self._when_over()
+
+    def when_over(self, callback: Callable[[], object]) -> None:
+        """Call `callback` when no thread has work of theirs any more; at once if none has."""
+        if self._waiting:
+            self._when_over = callback
+        else:
+            callback()
 
     def on_leave(self, callback: Callable[[], object]) -> None:
         """Call `callback` when they leave, beside ending the work; at once if they have left already."""
@@ -194,31 +204,23 @@ class Calls:
         Raises:
             Failed: The reply could not be made.
         """
-        token = access.caller.token
+        token, caps = access.caller.token, (reply_bytes, reply_lines)
         if self.open >= self._most or (token and self._open_of.get(token, 0) >= self._most_of_one):
             if client_scope is not None:
                 client_scope.turned_away = True
             name = access.contract_name
             return seal(access.workspace.refuse(Busy(), name, tool, reply_bytes=reply_bytes))
-        self._change(token, +1)
-        batch = self._batch_of_turn()
-        receipt = Receipt(None if batch is None else batch.hold) if self._grouped else None
-        work = partial(perform_call, access, tool, arguments, (reply_bytes, reply_lines), seal, receipt)
+        if send_progress is None:
+            return await self._answer(access, tool, arguments, caps, seal, client_scope, None)
+        progress = _Progress(send_progress)
+        pump = asyncio.create_task(progress.pump())
         try:
-            if send_progress is None:
-                return await self._answer(token, work, client_scope, Deadline(access.seconds), batch)
-            progress = _Progress(send_progress)
-            pump = asyncio.create_task(progress.pump())
-            try:
-                deadline = Deadline(access.seconds, progress=progress.report)
-                answer: T = await self._answer(token, work, client_scope, deadline, batch)
-                progress.end()
-                await pump
-                return answer
-            finally:
-                pump.cancel()
+            answer: T = await self._answer(access, tool, arguments, caps, seal, client_scope, progress.report)
+            progress.end()
+            await pump
+            return answer
         finally:
-            self._change(token, -1)
+            pump.cancel()
 
     def stop(self) -> None:
         """End all work; those who wait get the answer that it was cancelled."""
@@ -253,44 +255,66 @@ class Calls:
 
     async def _answer(
         self,
-        token: str,
-        work: Callable[[Deadline, Callable[[T | Failed], None]], None],
+        access: Access,
+        tool: str,
+        arguments: object,
+        caps: tuple[int | None, int | None],
+        seal: Callable[[Reply], T],
         client_scope: ClientScope | None,
-        deadline: Deadline,
-        batch: Batch | None,
+        report: Progress | None,
     ) -> T:
         if self._finished is None:
-            self._finished = _Finished()
+            self._finished = _Finished(self._over)
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        waiting = (self._everyone,) if client_scope is None else (client_scope, self._everyone)
-        for scope in waiting:
+        token, deadline = access.caller.token, Deadline(access.seconds, progress=report)
+        scopes = (self._everyone,) if client_scope is None else (client_scope, self._everyone)
+        batch = self._batch_of_turn()
+        receipt = Receipt(None if batch is None else batch.hold) if self._grouped else None
+        work = partial(perform_call, access, tool, arguments, caps, seal, receipt, deadline)
+        finish: Callable[[T | Failed], None]
+        finish = partial(self._finished.put, _Open(token, deadline, scopes, answer))
+        self._change(token, +1)
+        for scope in scopes:
             scope.wait_for(deadline)
+        if batch is None:
+            self._turns.submit(token, partial(work, finish))
+        else:
+            one = partial(batch.perform, partial(work, partial(batch.answer, finish)))
+            self._turns.submit(token, one, wake=batch.add())
         try:
-            finish: Callable[[T | Failed], None] = partial(self._finished.put, answer)
-            if batch is None:
-                self._turns.submit(token, partial(work, deadline, finish))
-            else:
-                one = partial(work, deadline, partial(batch.answer, finish))
-                self._turns.submit(token, partial(batch.perform, one), wake=batch.add())
             return await answer
-        finally:
-            # Harmless after an answer; when this task was cancelled, it ends the thread.
-            deadline.cancel()
-            for scope in waiting:
-                scope.done(deadline)
+        except BaseException:
+            deadline.cancel()  # this task was cancelled: the thread ends, and has its place until then
+            raise
+
+    def _over(self, call: _Open) -> None:
+        """No thread has it any more."""
+        self._change(call.token, -1)
+        for scope in call.scopes:
+            scope.done(call.deadline)
+
+
+class _Open(Struct, eq=False):
+    """A call that runs or waits for a thread, also when nobody waits for its answer any more."""
+
+    token: str
+    deadline: Deadline
+    scopes: Sequence[ClientScope]
+    answer: asyncio.Future[Any]
 
 
 class _Finished:
     """Carries what threads have finished to the event loop, all that waits at one wake."""
 
-    def __init__(self) -> None:
+    def __init__(self, over: Callable[[_Open], None]) -> None:
+        self._over = over
         self._loop = asyncio.get_running_loop()
-        self._waiting: deque[tuple[asyncio.Future[Any], object]] = deque()
+        self._waiting: deque[tuple[_Open, object]] = deque()
         self._woken = False
 
-    def put(self, future: asyncio.Future[Any], result: object) -> None:
-        """Set the result of a future, from any thread; an exception is raised there."""
-        self._waiting.append((future, result))
+    def put(self, call: _Open, result: object) -> None:
+        """Give a call its answer, from any thread; an exception is raised where it is waited for."""
+        self._waiting.append((call, result))
         if not self._woken:
             self._woken = True
             with suppress(RuntimeError):  # the loop has ended, and with it who waited
@@ -300,13 +324,14 @@ class _Finished:
         # First: what is put after the last look wakes the loop again.
         self._woken = False
         while self._waiting:
-            future, result = self._waiting.popleft()
-            if future.done():
+            call, result = self._waiting.popleft()
+            self._over(call)
+            if call.answer.done():
                 continue
             if isinstance(result, Exception):
-                future.set_exception(result)
+                call.answer.set_exception(result)
             else:
-                future.set_result(result)
+                call.answer.set_result(result)
 
 
 def perform_call(

@@ -11,7 +11,7 @@ whole queue along:
 1. `append` puts its events into the queue and waits for its turn.
 2. Whose turn it is writes everything that waits, its own among it; when the turn of
    the others comes, they find theirs written.
-3. `submit` does not wait: a thread takes turns for those, and calls back.
+3. `submit` does not wait: a thread takes turns for those, or who holds many of them back, and calls back.
 
 Nobody is told before the transaction with their row was committed.  When it fails,
 nothing of it is written, and everybody in it hears so.
@@ -23,6 +23,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
 
@@ -35,6 +36,7 @@ from readroom.ledger import sums
 from readroom.ledger.rows import COLUMNS, START, Event, Row, from_values, row
 from readroom.limits.session import LEDGER_FOLD_EVERY, LEDGER_GROUP_ROWS, LEDGER_PAGE_ROWS
 from readroom.log import log
+from readroom.session.receipt import Hold
 
 if TYPE_CHECKING:
     from readroom.ledger.rows import Event, Row
@@ -45,9 +47,6 @@ Commit: TypeAlias = "Callable[[Sequence[Event]], Sequence[Row]]"
 
 Done: TypeAlias = Callable[[ReadroomError | None], None]
 """Told when a row is durable, or why it is not. Must neither wait nor raise."""
-
-Hold: TypeAlias = Callable[[Callable[[], None]], None]
-"""Receives what has rows written, and calls it soon, once for many."""
 
 
 class _Waiting:
@@ -67,9 +66,11 @@ class _Waiting:
 class Writer:
     """Writes the events of one ledger. Safe to share between threads."""
 
-    def __init__(self, commit: Commit) -> None:
-        """Starts no thread before `submit` needs it."""
+    def __init__(self, commit: Commit, fold: Callable[[], object]) -> None:
+        """Starts no thread before `submit` needs it. `fold` is called now and then, while nobody waits."""
         self._commit = commit
+        self._fold = fold
+        self._to_fold = False
         self._queue: deque[_Waiting] = deque()
         self._turn = threading.Lock()
         self._starting = threading.Lock()
@@ -85,10 +86,11 @@ class Writer:
         for waiting in mine:
             while not waiting.over:
                 self._take_turn(waiting)
+        self._fold_if_due()
         return [_row(waiting) for waiting in mine]
 
     def submit(self, event: Event, done: Done, hold: Hold | None = None) -> None:
-        """Write an event soon; `done` is called by another thread when that is over.
+        """Write an event soon; `done` is called by whichever thread has written it.
 
         With `hold` it is written when that calls what it gets, or with what is written before.
         """
@@ -98,7 +100,18 @@ class Writer:
         if hold is None:
             self._wake()
         else:
-            hold(self._wake)
+            hold(self._write_waiting)
+
+    def _write_waiting(self, here: bool) -> None:
+        """Write what waits: in this thread, which then waits for nobody else's turn, or in that for it."""
+        if here and self._turn.acquire(blocking=False):
+            try:
+                group = self._write()
+            finally:
+                self._turn.release()
+            _tell(group)
+        if self._queue or self._to_fold:
+            self._wake()
 
     def _wake(self) -> None:
         if not self._woken:
@@ -130,14 +143,19 @@ class Writer:
             self._woken = False  # first: what comes after the last look wakes this thread again
             while self._queue:
                 self._take_turn()
+            self._fold_if_due()
+
+    def _fold_if_due(self) -> None:
+        if self._to_fold:
+            self._to_fold = False
+            with suppress(ReadroomError):  # who looks at the sums makes up for it
+                self._fold()
 
     def _take_turn(self, mine: _Waiting | None = None) -> None:
         """Write what waits, unless `mine` was written while its owner waited for this turn."""
         with self._turn:
             group = [] if mine is not None and mine.over else self._write()
-        for waiting in group:
-            if waiting.done is not None:
-                waiting.done(_told(waiting.failure))
+        _tell(group)
 
     def _write(self) -> list[_Waiting]:
         """One transaction for the first of the queue. Its owners are told by the caller, after the turn."""
@@ -166,6 +184,8 @@ class Writer:
             for waiting, row in zip(group, rows, strict=True):
                 waiting.row = row
                 waiting.over = True
+            if rows[-1].number // LEDGER_FOLD_EVERY > (rows[0].number - 1) // LEDGER_FOLD_EVERY:
+                self._to_fold = True
 
     def _alone(self, waiting: _Waiting) -> None:
         if not waiting.over:
@@ -179,6 +199,12 @@ def _failed(group: Sequence[_Waiting], error: Exception) -> None:
     for waiting in group:
         waiting.failure = error
         waiting.over = True
+
+
+def _tell(group: Sequence[_Waiting]) -> None:
+    for waiting in group:
+        if waiting.done is not None:
+            waiting.done(_told(waiting.failure))
 
 
 def _row(waiting: _Waiting) -> Row:
@@ -278,7 +304,7 @@ class Ledger:
     def __init__(self, backend: Backend) -> None:
         """Take over a database, and bring its tables to the present version. Raises LedgerFailed."""
         self._backend = backend
-        self._writer = Writer(self._commit)
+        self._writer = Writer(self._commit, self._fold)
         try:
             migrate(backend, "ledger_schema", MIGRATIONS)
         except BaseException:
@@ -299,8 +325,8 @@ class Ledger:
         return self._writer.append(events)
 
     def submit(self, event: Event, done: Done, hold: Hold | None = None) -> None:
-        """Record an event soon, or when `hold` calls what it gets; `done` is called by another thread when it
-        is recorded, or has failed.
+        """Record an event soon, or when `hold` calls what it gets; `done` is called by the thread that has
+        recorded it, or has failed.
         """
         self._writer.submit(event, done, hold)
 
@@ -369,6 +395,9 @@ class Ledger:
     def _commit(self, events: Sequence[Event]) -> list[Row]:
         return self._backend.run(lambda execute: _appended(execute, events), write=True)
 
+    def _fold(self) -> int:
+        return self._backend.run(sums.fold, write=True)
+
 
 def _where(conditions: Sequence[Condition]) -> tuple[str, tuple[object, ...]]:
     if not conditions:
@@ -403,8 +432,6 @@ def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
     if fresh:
         execute.many(_INSERT, fresh)
         execute("UPDATE head SET number = ?, hash = ? WHERE one = 1", (number, previous))
-        if number // LEDGER_FOLD_EVERY > start // LEDGER_FOLD_EVERY:
-            sums.fold(execute)
     return [rows[event.id] for event in events]
 
 

@@ -34,10 +34,11 @@ from readroom.limits.session import (
 from readroom.log import log
 from readroom.quoting import as_value
 from readroom.session.conversation import ShownLines
+from readroom.session.receipt import Hold
 from readroom.values import Fact, Request
 
 if TYPE_CHECKING:  # a command that records nothing opens no ledger
-    from readroom.ledger.ledger import Done, Hold, Ledger
+    from readroom.ledger.ledger import Done, Ledger
 
 # -----------------------------------------------------------------------------
 # What the ledger keeps of a call's arguments: never content, nothing of hostile size.

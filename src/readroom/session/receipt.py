@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TypeAlias, final
 
 from readroom.errors import ReadroomError
 from readroom.values import Reply
 
-if TYPE_CHECKING:
-    from readroom.ledger.ledger import Hold
+Write: TypeAlias = Callable[[bool], None]
+"""Has the rows written that wait: here and now if it is told so and nobody else writes, or else soon."""
+
+Hold: TypeAlias = Callable[[Write], None]
+"""Receives what writes rows, and calls it soon, once for many."""
 
 Amend: TypeAlias = Callable[[ReadroomError], Reply]
 """Returns the reply to send if the call could not be recorded."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import select
 import socket
 from collections.abc import Sequence
@@ -16,9 +17,10 @@ from starlette.types import Message, Scope
 
 from readroom.errors import BodyTooLarge, ReadroomError
 from readroom.faces.http.bodies import Bodies
-from readroom.limits import MCP_MESSAGE_BYTES
+from readroom.faces.turns import shared
+from readroom.limits import MCP_MESSAGE_BYTES, MCP_WORKERS
 from readroom.limits.session import SERVE_CALLER_BODIES_BYTES
-from tests.faces.http.serving import END_S, agent
+from tests.faces.http.serving import END_S, Agent, agent
 
 SMALL, OWN, ALL = 4, 10, 25
 SCOPE: Scope = {"headers": []}
@@ -43,17 +45,19 @@ class Coming:
 def test_what_does_not_fit_is_refused_and_what_ends_makes_room() -> None:
     async def run() -> None:
         bodies = Bodies(small=SMALL, own=OWN, total=ALL)
-        with Coming(bodies, [SMALL + OWN, 1], "a").body as first:
-            assert (await first.receive())["type"] == "http.request"
-            second = Coming(bodies, [SMALL, 1], "a")
-            with second.body:
-                assert (await second.body.receive())["type"] == "http.request"
-                assert (await second.body.receive())["type"] == "http.disconnect"
-                assert second.codes == ["busy"]
-            with Coming(bodies, [SMALL + OWN], "b").body as other:
-                assert (await other.receive())["type"] == "http.request"
-        with Coming(bodies, [SMALL + OWN], "a").body as again:
-            assert (await again.receive())["type"] == "http.request"
+        first = Coming(bodies, [SMALL + OWN, 1], "a").body
+        assert (await first.receive())["type"] == "http.request"
+        second = Coming(bodies, [SMALL, 1], "a")
+        assert (await second.body.receive())["type"] == "http.request"
+        assert (await second.body.receive())["type"] == "http.disconnect"
+        assert second.codes == ["busy"]
+        second.body.free()
+        other = Coming(bodies, [SMALL + OWN], "b").body
+        assert (await other.receive())["type"] == "http.request"
+        other.free()
+        first.free()
+        again = Coming(bodies, [SMALL + OWN], "a").body
+        assert (await again.receive())["type"] == "http.request"
 
     asyncio.run(run())
 
@@ -117,3 +121,52 @@ def test_a_token_that_sends_bodies_without_end_takes_no_room_from_others(tmp_pat
             assert found.call("read_file", {"path": "a.txt"}, token=token).status == 200
         written = {"path": "b.txt", "content": "x" * 10**6, "expected_hash": "absent"}
         assert found.call("write_file", written, token=other).status == 200
+
+
+def test_bodies_of_calls_that_were_cancelled_while_they_waited_are_counted(tmp_path: Path) -> None:
+    """Who calls and cancels, again and again, fills no memory with what its calls brought."""
+    root = tmp_path / "root"
+    root.mkdir()
+    with agent(tmp_path / "state", str(root), "--allow-commands") as found, ExitStack() as stack:
+        rogue, other = found.make_token("rogue"), found.make_token("other")
+        session = _session(found, rogue)
+        slow = {"name": "run_command", "arguments": {"command": "sleep 5000"}}
+        for number in range(shared(MCP_WORKERS)):
+            line = stack.enter_context(closing(found.connect()))
+            line.request("POST", "/mcp", _message(slow, f"slow {number}"), session)
+        content = "x" * (SERVE_CALLER_BODIES_BYTES // 4 - 4096)
+        write = {
+            "name": "write_file",
+            "arguments": {"path": "a", "content": content, "expected_hash": "absent"},
+        }
+        for number in range(4):
+            line = stack.enter_context(closing(found.connect()))
+            line.request("POST", "/mcp", _message(write, number), session)
+            while not select.select([line.sock], [], [], 0.05)[0]:
+                cancels = {"method": "notifications/cancelled", "params": {"requestId": number}}
+                told = json.dumps({"jsonrpc": "2.0", **cancels}).encode()
+                assert found.request("POST", "/mcp", told, headers=session).status == 202
+            assert line.getresponse().status == 200
+        line = stack.enter_context(closing(found.connect()))
+        with suppress(OSError):  # it is refused, and what it still sends is not waited for
+            line.request("POST", "/mcp", _message(write, 4), session)
+        assert line.getresponse().status == 503
+        assert found.call("list_directory", {}, token=other).status == 200
+
+
+def _session(found: Agent, token: str) -> dict[str, str]:
+    """The headers of a session that is open."""
+    named = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+    }
+    about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    opens = {"jsonrpc": "2.0", "id": "first", "method": "initialize", "params": about}
+    opened = found.request("POST", "/mcp", json.dumps(opens).encode(), headers=named)
+    assert opened.status == 200
+    return {**named, "Mcp-Session-Id": opened.headers["mcp-session-id"]}
+
+
+def _message(call: object, number: int | str) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": call}).encode()

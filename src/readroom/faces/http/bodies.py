@@ -12,8 +12,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from types import TracebackType
-from typing import Self, final
+from typing import final
 
 from starlette.types import Message, Receive, Scope
 
@@ -73,7 +72,7 @@ class Bodies:
 
 @final
 class Body:
-    """One body; at the end of the `with` statement it is free."""
+    """One body; its room is taken until it is free."""
 
     def __init__(
         self, bodies: Bodies, scope: Scope, receive: Receive, refuse: _Refuse, caller: str, *, came: bool
@@ -93,12 +92,8 @@ class Body:
         if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
             raise BodyTooLarge(MCP_MESSAGE_BYTES)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def free(self) -> None:
+        """It is not needed any more."""
         self._bodies.free(self._caller, self._size)
 
     async def receive(self) -> Message:

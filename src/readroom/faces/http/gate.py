@@ -191,8 +191,10 @@ class Gate:
             came = connection is not None and connection.whole
             payer = exchange.token or exchange.address
             body = self._bodies.begun(scope, receive, out.refuse, payer, came=came)
-            with body:
+            try:
                 await self._inner(inside, body.receive, out.send)
+            finally:  # a call that was cancelled holds it until its thread is done
+                client_scope.when_over(body.free)
         except ReadroomError as error:
             await out.refuse(error)
         finally:
