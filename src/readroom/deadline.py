@@ -18,11 +18,15 @@ Progress = Callable[[int, int | None, str], None]
 """Called with (done, total or None if unknown, unit)."""
 
 
+_HOOKS = threading.Lock()
+"""One for all deadlines, which hold it to change a list: to make one for each takes longer."""
+
+
 class Deadline:
     """The deadline of some work. Safe to share between threads; `cancel` may be called from any."""
 
     __slots__ = (
-        "_cancelled", "_clock", "_ends", "_hooks", "_lock", "_progress", "_work", "_worked", "seconds",
+        "_cancelled", "_clock", "_ends", "_hooks", "_progress", "_work", "_worked", "seconds",
     )  # fmt: skip
 
     def __init__(
@@ -38,13 +42,12 @@ class Deadline:
         self._cancelled = False
         self._progress = progress
         self._hooks: list[Callable[[], None]] = []
-        self._lock = threading.Lock()
         self._work: float | None = None
         self._worked = 0.0
 
     def cancel(self) -> None:
         """Cancel the work: the next `check` raises, and registered child processes are ended now."""
-        with self._lock:
+        with _HOOKS:
             self._cancelled = True
             hooks, self._hooks = self._hooks, []
         for hook in hooks:
@@ -52,12 +55,12 @@ class Deadline:
 
     def on_cancel(self, hook: Callable[[], None]) -> Callable[[], None]:
         """Call `hook` on cancellation, at once if that already happened; returns its removal."""
-        with self._lock:
+        with _HOOKS:
             if not self._cancelled:
                 self._hooks.append(hook)
 
                 def remove() -> None:
-                    with self._lock:
+                    with _HOOKS:
                         if hook in self._hooks:
                             self._hooks.remove(hook)
 
@@ -85,7 +88,7 @@ class Deadline:
         if self._ends is not None:
             seconds = min(seconds, max(0.0, self._ends - self._clock()))
         part = Deadline(seconds, progress=self._progress, clock=self._clock)
-        with self._lock:
+        with _HOOKS:
             cancelled = self._cancelled
             self._hooks.append(part.cancel)
         if cancelled:

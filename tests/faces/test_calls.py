@@ -25,14 +25,23 @@ def access(tmp_path: Path) -> Iterator[Access]:
         yield Access(workspace, "native")
 
 
-def _performed(test: Callable[[Calls], Coroutine[Any, Any, None]]) -> None:
-    with closing(Calls(threads=THREADS, queue=QUEUE, grouped=True)) as calls:
-        asyncio.run(test(calls))
+def _performed(test: Callable[[Calls, asyncio.Event], Coroutine[Any, Any, None]]) -> None:
+    """With an event that is set when no call is open."""
+    nobody = asyncio.Event()
+
+    def on_open(number: int) -> None:
+        if number:
+            nobody.clear()
+        else:
+            nobody.set()
+
+    with closing(Calls(threads=THREADS, queue=QUEUE, grouped=True, on_open=on_open)) as calls:
+        asyncio.run(test(calls, nobody))
 
 
 async def _begun(call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     task = asyncio.create_task(call)
-    await asyncio.sleep(0)
+    await asyncio.wait({task}, timeout=0)
     return task
 
 
@@ -42,7 +51,7 @@ def _code(result: Any) -> str:
 
 
 def test_a_cancelled_call_has_its_place_until_its_thread_is_done(access: Access) -> None:
-    async def test(calls: Calls) -> None:
+    async def test(calls: Calls, nobody: asyncio.Event) -> None:
         long = await _begun(calls.run(access, "read_file", {"path": "endless.txt", "offset": -1}))
         for _ in range(QUEUE):
             waits = await _begun(calls.run(access, "read_file", {"path": "a.txt"}))
@@ -54,14 +63,13 @@ def test_a_cancelled_call_has_its_place_until_its_thread_is_done(access: Access)
         assert _code(turned_away.result()) == "busy"
         calls.stop()
         assert _code(await long) == "cancelled"
-        while calls.open:
-            await asyncio.sleep(0)
+        await nobody.wait()
 
     _performed(test)
 
 
 def test_what_a_client_holds_is_held_until_its_thread_is_done(access: Access) -> None:
-    async def test(calls: Calls) -> None:
+    async def test(calls: Calls, _: asyncio.Event) -> None:
         scope, over = ClientScope(), asyncio.Event()
         long = await _begun(calls.run(access, "read_file", {"path": "endless.txt", "offset": -1}))
         waits = await _begun(calls.run(access, "read_file", {"path": "a.txt"}, client_scope=scope))

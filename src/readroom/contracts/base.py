@@ -240,7 +240,8 @@ def tool_result(reply: Reply) -> dict[str, Fact]:
 
         data = b64encode(image.data).decode("ascii")
         content.append({"type": "image", "data": data, "mimeType": image.media_type})
-    return {"content": content, "isError": reply.is_error, "_meta": {FACTS_KEY: reply.facts}}
+    facts = {**(reply.build_sent or reply.build_facts)(), **reply.build_cost()}
+    return {"content": content, "isError": reply.is_error, "_meta": {FACTS_KEY: facts}}
 
 
 # -----------------------------------------------------------------------------

@@ -67,6 +67,11 @@ def _forms(arguments: type[msgspec.Struct]) -> dict[str, _Form]:
 
 
 @cache
+def _required(arguments: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(name for name, form in _forms(arguments).items() if form.required)
+
+
+@cache
 def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
     """JSON Schema of each field by its name, without `null` and without titles.
 
@@ -146,7 +151,7 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
     """
     if not isinstance(sent, Mapping):
         raise WrongType(tool, within.rstrip(".") or "arguments", "an object", _kind(sent))
-    fields = _forms(arguments)
+    fields, required = _forms(arguments), _required(arguments)
     unknown = [str(name) for name in sent if name not in fields]
     if unknown:
         lacking = [name for name, field in fields.items() if field.required and sent.get(name) is None]
@@ -155,8 +160,9 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         near = _near(unknown[0][:VALUE_CHARS], fields) or only
         raise UnknownArgument(tool, within + unknown[0], near, list(fields))
     values: dict[str, object] = {}
-    for name, field in fields.items():
-        value = sent.get(name)
+    # Of many arguments most are left out, and every call comes here.
+    for name in filter(sent.__contains__, fields) if required <= sent.keys() else fields:
+        field, value = fields[name], sent.get(name)
         if value is None:
             if field.required:
                 raise MissingArgument(tool, within + name, _explained(field.wanted))

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, final
 
@@ -76,8 +77,11 @@ def _encoded(arguments: Mapping[str, Fact], hide: Collection[str]) -> str:
 
 def _reduced_object(members: Mapping[str, object], hide: Collection[str], depth: int) -> dict[str, Fact]:
     kept: dict[str, Fact] = {}
-    for name, value in list(members.items())[:LEDGER_ARGUMENTS]:
-        kept[_short_name(str(name))] = _reduced(str(name), value, hide, depth)
+    for name, value in islice(members.items(), LEDGER_ARGUMENTS):
+        if name in KEPT and type(value) is str:  # as most are
+            kept[name] = _text(name, value, hide)
+        else:
+            kept[_short_name(str(name))] = _reduced(str(name), value, hide, depth)
     if len(members) > LEDGER_ARGUMENTS:
         kept["..."] = len(members) - LEDGER_ARGUMENTS
     return kept

@@ -112,9 +112,9 @@ NEAR_TREE_SCORE = 85
 CONFIG_FILE_BYTES = 64 * 1024
 """Largest configuration file that is read."""
 
-RULE_CACHE_FOLDERS = 4_096
-"""Folders whose verdict is cached: 1 MB, and 16 MB if each has the longest possible name. When full, all are
-forgotten, which costs microseconds a folder."""
+RULE_CACHE_NAMES = 4_096
+"""Folders, and as many files, whose verdict is cached: 1 MB, and 16 MB if each has the longest possible name.
+When full, all are forgotten, which costs microseconds a name."""
 
 IGNORE_SLOW_PATTERNS = 500
 """Patterns such as `*x*` or `[ab]c` in the ignore files of a folder and those above it: each is tried on

@@ -171,6 +171,10 @@ SERVE_CALLER_BODIES_BYTES = 128 * 1024 * 1024
 SERVE_BODIES_BYTES = 256 * 1024 * 1024
 """The same for all callers; above it, clients are asked to try again."""
 
+SERVE_GARBAGE = 10_000
+"""Objects more than before after which a server looks for rings among them; Python's 700 are those of a dozen
+requests that are being answered, of which nothing is garbage."""
+
 SERVE_JOINED_BYTES = 256 * 1024
 """Size up to which parts of an answer are sent as one: more than a reply of the usual size and its head."""
 

@@ -22,7 +22,7 @@ from readroom.limits import (
     IGNORE_FILE_LINES,
     IGNORE_KEPT_BYTES,
     IGNORE_SLOW_PATTERNS,
-    RULE_CACHE_FOLDERS,
+    RULE_CACHE_NAMES,
 )
 from readroom.paths import ROOT, WorkPath, ancestors, join, parent
 from readroom.policy.rules import Denials, Rule
@@ -97,7 +97,7 @@ class IgnoreTree:
         if rule is None:
             rule = self._own(path, above, folder)
         if folder:
-            if len(self._hidden) >= RULE_CACHE_FOLDERS:
+            if len(self._hidden) >= RULE_CACHE_NAMES:
                 self._forget()
             self._hidden[path] = rule
         return rule
@@ -130,7 +130,7 @@ class IgnoreTree:
             own = self._read(join(folder, ".gitignore"), folder) if ".gitignore" in names else ()
             slow = sum(file.patterns.slow for file in (*own, *above))
             known = above if slow > IGNORE_SLOW_PATTERNS else (*own, *above)
-            if self._kept_bytes > IGNORE_KEPT_BYTES or len(self._files) >= RULE_CACHE_FOLDERS:
+            if self._kept_bytes > IGNORE_KEPT_BYTES or len(self._files) >= RULE_CACHE_NAMES:
                 self._forget()
             self._files[folder] = known
         return known

@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from readroom.protocol import eras, params
@@ -61,6 +62,7 @@ _VERSION_CHARS = 40
 """How much of a version is shown; real ones have ten characters."""
 
 
+@lru_cache(64)  # clients say the same again and again
 def accepted(header: str) -> tuple[bool, bool]:
     """Whether a client accepts JSON, and whether it accepts a stream of events."""
     kinds = {kind.partition(";")[0].strip().lower() for kind in header.split(",")}

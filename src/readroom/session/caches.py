@@ -144,23 +144,21 @@ class ReplyCache:
             return _again(kept.reply)
         reply = render(result, cap)
         if len(reply.text) <= KEPT_TEXT_BYTES:
-            reply = replace(reply, build_facts=_built_once(reply.build_facts))
+            first = cache(reply.build_facts)
+            reply = replace(reply, build_facts=lambda: _copied_facts(first()), build_sent=first)
             self._kept.put(result.path, _Worded(result, cap, render, reply))
         return reply
 
 
-def _built_once(build: Callable[[], dict[str, Fact]]) -> Callable[[], dict[str, Fact]]:
-    """Build the facts once and return copies, because callers may change those of their reply."""
-    first = cache(build)
-    return lambda: {name: _copied(fact) for name, fact in first().items()}
+def _copied_facts(facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Copies of the facts, because callers may change those of their reply."""
+    return {name: _copied(fact) for name, fact in facts.items()}
 
 
 def _copied(fact: Fact) -> Fact:
     if fact is None or isinstance(fact, (str, int, float)):
         return fact
-    if isinstance(fact, Mapping):
-        return {name: _copied(inner) for name, inner in fact.items()}
-    return [_copied(inner) for inner in fact]
+    return _copied_facts(fact) if isinstance(fact, Mapping) else [_copied(inner) for inner in fact]
 
 
 def _again(reply: Reply) -> Reply:

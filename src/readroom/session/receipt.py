@@ -7,7 +7,6 @@ warning that it could not be written.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TypeAlias, final
 
@@ -34,31 +33,35 @@ class Receipt:
     def __init__(self, hold: Hold | None = None) -> None:
         """With `hold`, the row is written together with those of other calls, when that says so."""
         self.hold = hold
-        self._lock = threading.Lock()
+        self._meet = [True]
+        """Who takes this is the first of two that meet here; the second one goes on."""
         self._amend: Amend | None = None
         self._leave: Leave | None = None
-        self._settled = True
         self._failure: ReadroomError | None = None
 
     def expect(self, amend: Amend) -> None:
         """Called when a row is about to be written."""
-        self._amend, self._settled = amend, False
+        self._amend = amend
 
     def settle(self, failure: ReadroomError | None) -> None:
         """Called when the row is durable, or lost."""
-        with self._lock:
-            self._settled, self._failure = True, failure
-            leave = self._leave
-        if leave is not None:
-            leave(self._instead())
+        self._failure = failure
+        if self._is_second():
+            assert self._leave is not None
+            self._leave(self._instead())
 
     def then(self, leave: Leave) -> None:
         """Call `leave` once: now, or when the row is settled, from the thread that settles it."""
-        with self._lock:
-            if not self._settled:
-                self._leave = leave
-                return
-        leave(self._instead())
+        self._leave = leave
+        if self._amend is None or self._is_second():
+            leave(self._instead())
+
+    def _is_second(self) -> bool:
+        try:
+            self._meet.pop()  # in one step, whatever other threads do
+        except IndexError:
+            return True
+        return False
 
     def _instead(self) -> Reply | None:
         if self._failure is None:

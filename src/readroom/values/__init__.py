@@ -461,10 +461,9 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
     """What a caller receives: one text for the model, images, and facts for programs.
 
     `stream` has the bytes of a file that a program asked for; its receiver closes it.  Facts are built
-    when first asked for: counting tokens costs more than the read of a small file, and a host that only
-    wants the text does not pay for it.  `shown` is the result as far as the text has it, where that is
-    less than the engine selected.  `build_cost` gives the facts of what the reply costs: an estimate,
-    until what counts tokens knows.
+    when asked for: a host that only wants the text does not pay for them; `build_sent` has them for who
+    changes nothing in them.  `shown` is the result as far as the text has it, where that is less than the
+    engine selected.  `build_cost` has what the reply costs: an estimate, until what counts tokens knows.
     """
 
     text: str
@@ -474,6 +473,7 @@ class Reply(Struct, frozen=True, dict=True, eq=False):
     shown: Result | None = None
     stream: Stream | None = None
     build_cost: Callable[[], dict[str, Fact]] = dict
+    build_sent: Callable[[], dict[str, Fact]] | None = None
 
     @cached_property
     def facts(self) -> dict[str, Fact]:

@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.http.protocol import JoinedWrites
+from readroom.faces.http.protocol import JoinedWrites, Turn
 from readroom.limits.session import SERVE_JOINED_BYTES
 
 
@@ -42,7 +42,7 @@ async def turn() -> None:
 def test_each_turn_is_sent_as_one(turns: list[list[bytes]], closes: bool) -> None:
     async def run() -> None:
         wire = Wire()
-        joined = JoinedWrites(wire, asyncio.get_running_loop())
+        joined = JoinedWrites(wire, Turn(asyncio.get_running_loop()))
         for pieces in turns:
             for piece in pieces:
                 joined.write(piece)
@@ -58,7 +58,7 @@ def test_each_turn_is_sent_as_one(turns: list[list[bytes]], closes: bool) -> Non
 def test_a_long_answer_does_not_wait_in_memory_for_the_end_of_the_turn() -> None:
     async def run() -> None:
         wire = Wire()
-        joined = JoinedWrites(wire, asyncio.get_running_loop())
+        joined = JoinedWrites(wire, Turn(asyncio.get_running_loop()))
         joined.write(b"head")
         joined.write(bytes(SERVE_JOINED_BYTES))
         assert [len(data) for data in wire.sent] == [4 + SERVE_JOINED_BYTES]
@@ -72,10 +72,30 @@ def test_a_long_answer_does_not_wait_in_memory_for_the_end_of_the_turn() -> None
 def test_what_was_written_to_a_connection_that_is_gone_is_dropped() -> None:
     async def run() -> None:
         wire = Wire()
-        joined = JoinedWrites(wire, asyncio.get_running_loop())
+        joined = JoinedWrites(wire, Turn(asyncio.get_running_loop()))
         joined.write(b"late")
         wire.over = True
         await turn()
         assert wire.sent == []
 
     asyncio.run(run())
+
+
+def test_a_write_that_fails_takes_no_others_along() -> None:
+    async def run() -> list[str]:
+        done: list[str] = []
+
+        def fails() -> None:
+            raise ValueError
+
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: done.append(type(context["exception"]).__name__))
+        turn = Turn(loop)
+        last = asyncio.Event()
+        for work in (lambda: done.append("first"), fails, last.set):
+            turn.behind(work)
+        assert done == []
+        await last.wait()
+        return done
+
+    assert asyncio.run(run()) == ["first", "ValueError"]

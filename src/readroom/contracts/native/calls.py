@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from msgspec import NODEFAULT, Struct
@@ -109,22 +110,26 @@ _CALLED = {
 
 def arguments(request: Request) -> dict[str, Fact]:
     """What a request says, for the ledger; that of `to_call` wherever that means the same."""
-    kind = type(request)
-    said, defaults = _ALWAYS.get(kind, ()), _defaults(kind)
     named: dict[str, Fact] = {}
-    for name in SAID[kind]:
+    said, values = _said(type(request))
+    for (name, default, called), value in zip(said, values(request), strict=True):
         if name == _CONTEXT:
             named |= _context(request)
-            continue
-        value = getattr(request, name)
-        if name in said or name not in defaults or value != defaults[name]:
-            named[_CALLED.get((kind, name), name)] = _fact(request, name, value)
+        elif value != default:
+            named[called] = _fact(request, name, value)
     return named
 
 
 @cache
-def _defaults(kind: type[Request]) -> Mapping[str, object]:
-    return {field.name: field.default for field in fields(kind) if field.default is not NODEFAULT}
+def _said(
+    kind: type[Request],
+) -> tuple[Sequence[tuple[str, object, str]], Callable[[Request], Sequence[Any]]]:
+    """Of each argument the field, its value where it is not said, and its name; and what takes all values."""
+    always = _ALWAYS.get(kind, ())
+    defaults = {field.name: field.default for field in fields(kind) if field.name not in always}
+    said = [(name, defaults.get(name, NODEFAULT), _CALLED.get((kind, name), name)) for name in SAID[kind]]
+    names = ["before" if name == _CONTEXT else name for name in SAID[kind]]
+    return said, attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, names[0]),)
 
 
 def _fact(request: Request, name: str, value: Any) -> Fact:

@@ -24,7 +24,16 @@ from readroom.faces.http.access_log import Exchange, Metrics
 from readroom.faces.http.asking import Ask, here
 from readroom.faces.http.conversations import OwnConversations, Sessions, SharedConversations
 from readroom.faces.http.errors import JSON, as_body, headers_of, ok, refused, status_of_code
-from readroom.faces.http.gate import ACCESS, CLIENT_SCOPE, EXCHANGE, MCP_PATH, OPENS, PAGE_ADDRESS, within
+from readroom.faces.http.gate import (
+    ACCESS,
+    CLIENT_SCOPE,
+    EXCHANGE,
+    HEADERS,
+    MCP_PATH,
+    OPENS,
+    PAGE_ADDRESS,
+    within,
+)
 from readroom.faces.http.routes import Endpoint, as_json, failed, route, whole_body
 from readroom.faces.http.streamable import Streamable
 from readroom.faces.http.visitors import UI_PATH, SignIn
@@ -283,7 +292,7 @@ class Tools:
         access = within(scope, name)
         access.workspace.contract(name).tool(tool)
         exchange.contract, exchange.tool = name, tool
-        kind = next((value for header, value in scope["headers"] if header == b"content-type"), b"")
+        kind: bytes = scope[HEADERS].get(b"content-type", b"")
         media_type = kind.decode("latin-1").partition(";")[0].strip().lower()
         if media_type != JSON:
             raise WrongMediaType(media_type)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import final
 
-from starlette.types import Message, Receive, Scope
+from starlette.types import Message, Receive
 
 from readroom.errors import BodyTooLarge, Busy, ReadroomError, SlowRequest
 from readroom.limits import MCP_MESSAGE_BYTES, SERVE_BODY_S
@@ -42,14 +42,18 @@ class Bodies:
         self._total = 0
 
     def begun(
-        self, scope: Scope, receive: Receive, refuse: _Refuse, caller: str, *, came: bool = False
+        self, declared: bytes, receive: Receive, refuse: _Refuse, caller: str, *, came: bool = False
     ) -> Body:
         """The body of a request, of which nothing was taken yet; `came` says that all of it is here.
+
+        `declared` is the length that its headers say.
 
         Raises:
             BodyTooLarge: It says that it is.
         """
-        return Body(self, scope, receive, refuse, caller, came=came)
+        if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
+            raise BodyTooLarge(MCP_MESSAGE_BYTES)
+        return Body(self, receive, refuse, caller, came=came)
 
     def take(self, caller: str, before: int, now: int) -> bool:
         """Have room for a body that grows from one size to another; False when there is none."""
@@ -63,20 +67,19 @@ class Bodies:
 
     def free(self, caller: str, size: int) -> None:
         """A body of that size is not needed any more."""
-        held = max(0, size - self._small)
-        self._total -= held
-        self._held[caller] -= held
-        if not self._held[caller]:
-            del self._held[caller]
+        held = size - self._small
+        if held > 0:
+            self._total -= held
+            self._held[caller] -= held
+            if not self._held[caller]:
+                del self._held[caller]
 
 
 @final
 class Body:
     """One body; its room is taken until it is free."""
 
-    def __init__(
-        self, bodies: Bodies, scope: Scope, receive: Receive, refuse: _Refuse, caller: str, *, came: bool
-    ) -> None:
+    def __init__(self, bodies: Bodies, receive: Receive, refuse: _Refuse, caller: str, *, came: bool) -> None:
         self._came = came
         self._bodies = bodies
         self._receive = receive
@@ -85,12 +88,6 @@ class Body:
         self._ends = 0.0 if came else time.monotonic() + SERVE_BODY_S
         self._size = 0
         self._complete = False
-        declared = b"0"
-        for name, value in scope["headers"]:
-            if name == b"content-length":
-                declared = value
-        if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
-            raise BodyTooLarge(MCP_MESSAGE_BYTES)
 
     def free(self) -> None:
         """It is not needed any more."""
@@ -100,10 +97,14 @@ class Body:
         """The next message of the server about it; a disconnection when it was refused."""
         if self._complete:
             return await self._receive()
-        try:
-            message = await self._next()
-        except TimeoutError:
-            return await self._refused(SlowRequest(SERVE_BODY_S))
+        if self._came:  # to set a timer takes longer than to take what is here
+            message = await self._receive()
+        else:
+            try:
+                async with asyncio.timeout(max(0.0, self._ends - time.monotonic())):
+                    message = await self._receive()
+            except TimeoutError:
+                return await self._refused(SlowRequest(SERVE_BODY_S))
         if message["type"] != "http.request":
             return message
         size = self._size + len(message.get("body", b""))
@@ -114,12 +115,6 @@ class Body:
         self._size = size
         self._complete = not message.get("more_body", False)
         return message
-
-    async def _next(self) -> Message:
-        if self._came:  # to set a timer takes longer than to take what is here
-            return await self._receive()
-        async with asyncio.timeout(max(0.0, self._ends - time.monotonic())):
-            return await self._receive()
 
     async def _refused(self, error: ReadroomError) -> Message:
         await self._refuse(error)

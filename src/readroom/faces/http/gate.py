@@ -118,10 +118,12 @@ def _tools() -> frozenset[str]:
 ACCESS = "readroom.access"
 CLIENT_SCOPE = "readroom.client_scope"
 EXCHANGE = "readroom.exchange"
+HEADERS = "readroom.headers"
 OPENS = "readroom.opens"
 PAGE_ADDRESS = "readroom.page_address"
-"""Where the gate keeps an `Access`, a `ClientScope`, an `Exchange`, the names of the workspaces that the
-caller may open, and for a page of the dashboard its `PageAddress` in a request's scope."""
+"""Where the gate keeps an `Access`, a `ClientScope`, an `Exchange`, the headers by their names, the names of
+the workspaces that the caller may open, and for a page of the dashboard its `PageAddress` in a request's
+scope."""
 
 MCP_PATH = "/mcp"
 """Where MCP is served, of the default workspace and below each named one."""
@@ -178,7 +180,8 @@ class Gate:
             await self._inner(scope, receive, send)
             return
         began = time.perf_counter()
-        scope = {**scope, "headers": _trimmed(scope)}
+        headers = _trimmed(scope)
+        scope = {**scope, "headers": headers, HEADERS: dict(headers)}
         exchange = Exchange(scope["method"], _address(scope), target=target_of(scope, self._names))
         client_scope = ClientScope()
         connection: Carrier | None = scope.get("state", {}).get(CONNECTION)
@@ -190,7 +193,8 @@ class Gate:
             inside[CLIENT_SCOPE], inside[EXCHANGE] = client_scope, exchange
             came = connection is not None and connection.whole
             payer = exchange.token or exchange.address
-            body = self._bodies.begun(scope, receive, out.refuse, payer, came=came)
+            declared = scope[HEADERS].get(b"content-length", b"0")
+            body = self._bodies.begun(declared, receive, out.refuse, payer, came=came)
             try:
                 await self._inner(inside, body.receive, out.send)
             finally:  # a call that was cancelled holds it until its thread is done
@@ -322,8 +326,8 @@ _DOORS = ("/static/", "/sign-in", "/sign-out")
 
 def _presented(scope: Scope) -> str:
     """The token of a request, whatever else is wrong with it; nothing when there is none."""
-    authorization = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-    return _bearer(authorization) or ""
+    authorization: bytes | None = scope[HEADERS].get(b"authorization")
+    return "" if authorization is None else _bearer(authorization) or ""
 
 
 def _bearer(authorization: bytes) -> str | None:
@@ -342,11 +346,12 @@ def _trimmed(scope: Scope) -> list[tuple[bytes, bytes]]:
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:
     """The headers, in small letters. Raises RepeatedHeader or BadRequest where two readers could differ."""
-    headers: dict[bytes, bytes] = {}
-    for name, value in scope["headers"]:
-        if name in headers and name in _DECIDING:
-            raise RepeatedHeader(name.decode("ascii").title())
-        headers[name] = value
+    headers: dict[bytes, bytes] = scope[HEADERS]
+    if len(headers) < len(scope["headers"]):
+        names = [name for name, _ in scope["headers"]]
+        repeated = next((name for name in names if name in _DECIDING and names.count(name) > 1), None)
+        if repeated is not None:
+            raise RepeatedHeader(repeated.decode("ascii").title())
     if b"content-length" in headers and b"transfer-encoding" in headers:
         raise BadRequest("it has both Content-Length and Transfer-Encoding", "Send one of them.")
     return headers

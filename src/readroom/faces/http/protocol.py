@@ -20,6 +20,8 @@ import asyncio
 import re
 import socket
 import struct
+from collections import deque
+from collections.abc import Callable
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, final
@@ -61,6 +63,7 @@ class Protocol(asyncio.Protocol):
         assert isinstance(gate, Gate)
         self._gate = gate
         self._loop = asyncio.get_running_loop()
+        self._turn: Turn = app_state.setdefault(_TURN, Turn(self._loop))
         self._inner = HttpToolsProtocol(config, server_state, {**app_state, CONNECTION: self}, _loop)
         self._parser = _parser(self)
         self._transport: JoinedWrites | None = None
@@ -123,7 +126,7 @@ class Protocol(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for a request, and not for ever: a connection that says nothing holds a place."""
         assert isinstance(transport, asyncio.Transport)
-        self._transport = JoinedWrites(transport, self._loop)
+        self._transport = JoinedWrites(transport, self._turn)
         self._since = self._took = self._loop.time()
         self._inner.connection_made(self._transport)
         self._watch = self._loop.call_later(SERVE_HEADER_S, self._look)
@@ -327,21 +330,48 @@ def _is_path(url: bytes) -> bool:
 # -----------------------------------------------------------------------------
 
 
+_TURN = "readroom.turn"
+"""Where the connections of a server have what they share."""
+
+
+@final
+class Turn:
+    """What is to be done behind a turn of the event loop, for all connections at once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def behind(self, work: Callable[[], None]) -> None:
+        """Do `work` behind this turn."""
+        if not self._waiting:
+            self._loop.call_soon(self._do)
+        self._waiting.append(work)
+
+    def _do(self) -> None:
+        try:
+            while self._waiting:
+                self._waiting.popleft()()
+        finally:
+            if self._waiting:  # one has failed, which is said by the loop
+                self._loop.call_soon(self._do)
+
+
 @final
 class JoinedWrites(asyncio.Transport):
     """Another transport with its writes joined; reading and closing are its own."""
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, transport: asyncio.Transport, turn: Turn) -> None:
         super().__init__()
         self._transport = transport
-        self._loop = loop
+        self._turn = turn
         self._waiting: list[bytes | bytearray | memoryview[Any]] = []
         self._size = self._written = 0
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
         """Send it, in this turn of the loop or after it."""
         if not self._waiting:
-            self._loop.call_soon(self.flush)
+            self._turn.behind(self.flush)
         self._waiting.append(data)
         self._size += len(data)
         self._written += len(data)

@@ -41,7 +41,7 @@ from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp import stdio
 from readroom.lens.normal_form import Finding
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
-from readroom.limits.session import SERVE_DESCRIPTORS, STATE_SWEEP_S
+from readroom.limits.session import SERVE_DESCRIPTORS, SERVE_GARBAGE, STATE_SWEEP_S
 from readroom.session.admission import Admission, Keys
 from readroom.session.shared.state import SharedState
 from readroom.session.tokens import MadeTokens
@@ -308,6 +308,7 @@ def serve_http(
         config = _config(gate, SERVE_ACCEPT if served.workers == 1 else 1)
         # What was imported stays: to look for garbage in it again and again costs each request a fortieth.
         gc.freeze()
+        gc.set_threshold(SERVE_GARBAGE)
         # Not `run`: it may take another event loop, and what is below knows asyncio's.
         asyncio.run(_Web(config, gate, calls, on_ready, lifeline, shared).serve([bound]))
     finally:

@@ -342,9 +342,9 @@ class Streamable:
         if call.method != "tools/call":
             return
         # Names that clients make up have no bound, and may hold anything.
-        names = [tool.name for tool in sender.access.workspace.contract(self._contract).callable]
+        record, name = sender.access.workspace.contract(self._contract), call.params["name"]
         exchange.contract = self._contract
-        exchange.tool = call.params["name"] if call.params["name"] in names else ""
+        exchange.tool = name if name in record.by_name else ""
         exchange.reached = True
 
 

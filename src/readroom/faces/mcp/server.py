@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
@@ -132,7 +132,12 @@ def reply_bytes(client_name: str | None, asked_chars: int | None = None) -> int 
 
 def known(client_name: str | None) -> Client | None:
     """The client of that name; None for one that was not measured."""
-    name = (client_name or "").lower().replace(" ", "-")
+    return None if client_name is None else _known(client_name[:LEDGER_NAME_CHARS])
+
+
+@lru_cache  # each call asks
+def _known(beginning: str) -> Client | None:
+    name = beginning.lower().replace(" ", "-")
     return next((client for client in CLIENTS if name.startswith(client.prefix)), None)
 
 

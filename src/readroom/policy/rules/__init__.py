@@ -22,7 +22,7 @@ from typing import Protocol, final
 from msgspec import Struct
 
 from readroom.formats.compressed import SUFFIXES
-from readroom.limits import RULE_CACHE_FOLDERS
+from readroom.limits import RULE_CACHE_NAMES
 from readroom.paths import BORDER, ROOT, WorkPath, join, parent
 from readroom.policy.rules.defaults import DENIED, VERSION_CONTROL
 from readroom.policy.rules.gitignore import IgnorePattern, PatternList, UnusablePattern, byte_text, patterns
@@ -163,10 +163,11 @@ PACKED = tuple(ending for endings in SUFFIXES.values() for ending in endings)
 class Rules:
     """All layers. Safe to share between threads."""
 
-    __slots__ = ("_folders", "_layers")
+    __slots__ = ("_files", "_folders", "_layers")
 
     def __init__(self, layers: Sequence[Layer]) -> None:
         self._layers = tuple(layers)
+        self._files: dict[WorkPath, Verdict] = {}
         self._folders: dict[WorkPath, Verdict] = {}
 
     def with_layers(self, layers: Sequence[Layer], *, first: bool = False) -> Rules:
@@ -191,14 +192,13 @@ class Rules:
         """Whether a name is allowed; `folder` says what it is. The root always is."""
         if path == ROOT:
             return ALLOWED
-        if not folder:
-            return self._decided(path, folder)
-        verdict = self._folders.get(path)
+        known = self._folders if folder else self._files
+        verdict = known.get(path)
         if verdict is None:
             verdict = self._decided(path, folder)
-            if len(self._folders) >= RULE_CACHE_FOLDERS:
-                self._folders.clear()
-            self._folders[path] = verdict
+            if len(known) >= RULE_CACHE_NAMES:
+                known.clear()
+            known[path] = verdict
         return verdict
 
     def denied(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
