@@ -54,7 +54,7 @@ def _names() -> list[str]:
     return sorted([*_ELSEWHERE, *errors.names()])
 
 
-if not TYPE_CHECKING:  # who would otherwise take every name for one of ours
+if not TYPE_CHECKING:  # type checkers would otherwise accept every name
 
     def __getattr__(name: str) -> object:
         if name == "__all__":

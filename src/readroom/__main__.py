@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-# `python -m` looks for modules in the current folder first, which may be one that is served: what is imported
-# later would be its content.
+# `python -m` looks for modules in the current folder first, which may be the served one: later imports
+# would load its content.
 try:
     if not sys.flags.safe_path and sys.path[0] == os.getcwd() != os.path.dirname(os.path.dirname(__file__)):
         del sys.path[0]
 except FileNotFoundError:
-    pass  # a folder that was removed, in which nothing is looked for
+    pass  # the folder was removed, so nothing is found in it
 
 from readroom.faces.cli.main import main
 

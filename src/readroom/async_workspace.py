@@ -34,7 +34,7 @@ def _awaited(
     async def run(self: AsyncWorkspace, /, *arguments: P.args, **options: P.kwargs) -> T:
         stated = options.get("deadline")
         deadline = stated if isinstance(stated, Deadline) else Deadline()
-        # `perform` and `call` take a deadline; the verbs of a workspace are sentences around `perform`.
+        # `perform` and `call` take a deadline; the other methods of a workspace are built on `perform`.
         work: Callable[..., T] = getattr(_Ending, method.__name__, method)
         ending = _Ending(self.workspace, deadline)
         return await in_thread(lambda: work(ending, *arguments, **options), deadline)
@@ -71,7 +71,7 @@ async def in_thread(work: Callable[[], T], deadline: Deadline) -> T:
         while not done.done():
             await asyncio.wait([done])
         if not done.cancelled():
-            done.exception()  # marks it as retrieved; it only says that it was cancelled
+            done.exception()  # marks it as retrieved; it only reports the cancellation
         raise
 
 

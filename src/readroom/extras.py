@@ -49,7 +49,7 @@ def serves(extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         if _package(error) == "readroom":
-            raise  # a defect, which no command mends
+            raise  # a defect, which installing something does not mend
         raise MissingProgram(_package(error), install(extra)) from None
 
 

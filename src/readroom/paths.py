@@ -138,8 +138,8 @@ def _checked(path: str) -> str:
             data = os.fsencode(path)
         except UnicodeEncodeError:
             raise BadPath(path, "contains half of a surrogate pair") from None
-        # One name, one spelling: escaped bytes that form a character become that character,
-        # or else a rule that names the character would not see them.
+        # Each name has one spelling: escaped bytes that form a character become that character,
+        # or a rule that names the character would miss them.
         size, text = len(data), os.fsdecode(data)
     if size >= MAX_PATH_BYTES:
         raise BadPath(path, f"is longer than {MAX_PATH_BYTES - 1} bytes")

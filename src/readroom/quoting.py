@@ -31,8 +31,8 @@ _UNESCAPES = {escape[1]: char for char, escape in ESCAPES.items()}
 
 _ESCAPE = r"(?s)\\(?:([0-3][0-7]{2})|(.?))"
 
-# Printable by Unicode's categories, yet drawn as nothing: marks and letters that
-# can hide text in a name. `str.isprintable` knows all other invisible ones.
+# Printable by Unicode category but invisible: marks and letters that can hide text
+# in a name. `str.isprintable` detects all other invisible characters.
 _BLANK = "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 
 FOLLOWING = (
@@ -88,10 +88,10 @@ RULES: tuple[tuple[str, str], ...] = (
 )
 """What in a name has it quoted: in words, and as it is searched for. Brackets are counted, not searched."""
 
-# Compiled for the first name that is not an everyday one, like all below: together they take 2 ms.
+# Compiled for the first unusual name, like all patterns below: together they take 2 ms.
 _OURS = "|".join(pattern for _, pattern in RULES)
 
-# The names of nearly all files, which no rule concerns: a tenth of the time of the rules.
+# The names of nearly all files need no quoting; this check takes a tenth of the time of the rules.
 _EVERYDAY = re.compile(r"\.?[A-Za-z0-9_@][A-Za-z0-9_@./+=,~%$#-]*", re.ASCII)
 
 _BRACKETS = r"[()\[\]]"
@@ -189,7 +189,7 @@ def shortened(name: str, most: int) -> str:
     quoted = quote(name)
     if len(quoted) <= most and len(quoted.encode("utf-8", "replace")) <= most:
         return quoted
-    # What is cut is the name: a cut through its quoted form could end the quotes early.
+    # Truncate the name itself: truncating its quoted form could end the quotes early.
     half = most // 2
     while half and len(quoted.encode("utf-8", "replace")) > most:
         quoted = quote(f"{name[:half]}…{name[-half:]}")
@@ -213,7 +213,7 @@ def _is_plain(name: str) -> bool:
         return True
     if not _is_visible(name) or not _is_unlike_ours(name):
         return False
-    # A wide bracket or colon looks like ours.
+    # A full-width bracket or colon looks like one of the reply's own.
     return name.isascii() or _is_unlike_ours(normalize("NFKC", name))
 
 

@@ -44,7 +44,7 @@ from readroom.session.receipt import Receipt
 from readroom.stores.base import Store
 from readroom.values import Cap, Fact, ReadResult, Reply
 
-if TYPE_CHECKING:  # only servers have any
+if TYPE_CHECKING:  # needed only for servers
     from readroom.session.shared.state import SharedState
 
 W = TypeVar("W", bound=Closeable)
@@ -91,7 +91,7 @@ class Instances(Generic[W]):
 
 
 # -----------------------------------------------------------------------------
-# A tool as a program that hosts a model takes it: name, words, schema, and what to call.
+# A tool for a program that hosts a model: name, description, schema, and the function to call.
 # -----------------------------------------------------------------------------
 
 
@@ -291,7 +291,7 @@ class Workspace(Closeable):
         record = self._records.get(contract_name) or self.contract(contract_name)
         cap = self.cap(record, reply_bytes, tool)
         if reply_lines is not None and record.by_lines:
-            from readroom.contracts.base import in_lines  # few clients count lines
+            from readroom.contracts.base import in_lines  # few clients limit lines
 
             cap = in_lines(cap, reply_lines)
         with self.gatekeeper.visit(caller, record, tool, arguments, cap, receipt) as visit:
@@ -365,7 +365,7 @@ class Workspace(Closeable):
                 result = engine.perform(record, attempt.request, attempt.cap, deadline, caller, bound.steps)
             except NoOutline:
                 if attempt.is_degraded:
-                    continue  # without a reply: the next attempt is for counts
+                    continue  # without a reply: the next attempt returns counts only
                 raise
             if not attempt.content:
                 result = counted(result, attempt.request)

@@ -61,7 +61,7 @@ class Backend(Protocol):
 
 
 # -----------------------------------------------------------------------------
-# The tables of a purpose, version by version. A version that was released is never changed.
+# The tables for a purpose, version by version. A released version never changes.
 # -----------------------------------------------------------------------------
 
 
@@ -99,7 +99,7 @@ def _migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]], ex
 
 
 # -----------------------------------------------------------------------------
-# A database that is not asked again and again when it is gone.
+# A database that is not retried with every call while it is unavailable.
 # -----------------------------------------------------------------------------
 
 

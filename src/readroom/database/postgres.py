@@ -59,10 +59,10 @@ class _PostgresStatements:
 
     def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
         statement = sql.replace("?", "%s").encode()
-        if len(rows) == 1:  # to begin and end a pipeline costs more than it saves
+        if len(rows) == 1:  # a pipeline would cost more than it saves
             self._cursor.execute(statement, rows[0])
         else:
-            # In psycopg a pipeline: the rows leave without waiting for an answer to each.
+            # A pipeline of psycopg sends the rows without waiting for an answer to each.
             self._cursor.executemany(statement, rows)
 
     def now_us(self) -> int:

@@ -147,7 +147,7 @@ class Engine:
                 error, services, request, deadline, archives=bool(record.archives)
             ) from None
         except NotAFolder as error:
-            if verb.traces == "edit":  # to read what is in the way does not help a change
+            if verb.traces == "edit":  # reading what is in the way does not help a change
                 error.advice, error.next = "Choose a path that does not lead through it.", None
             raise
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
@@ -221,7 +221,7 @@ def _inside(services: Services, job: Job[Request]) -> Result:
     """Perform a request, inside the archive that its path leads into, if any."""
     request = job.request
     if may_lead_inside(request.path) or _is_about_members(request):
-        from readroom.engine import archives  # few requests are about them
+        from readroom.engine import archives  # few requests need them
 
         return archives.perform(services, job, _performed)
     try:

@@ -33,7 +33,7 @@ def path_key(path: str) -> bytes:
 
 
 def end_of_folder(key: bytes) -> bytes:
-    """A key after everything below the folder with this key, and before whatever follows the folder."""
+    """A key after everything below the folder with this key, and before what follows the folder."""
     return key + b"\1"
 
 
@@ -125,7 +125,7 @@ def sort_of(request: GrepRequest) -> GrepSort:
     if request.sort is not None:
         return request.sort
     if request.documents or "archives" in request.include:
-        return "path"  # to rank them, all would have to be extracted
+        return "path"  # ranking would have to extract all of them
     return "relevance" if request.fixed and len(request.pattern.split()) > 1 else "path"
 
 

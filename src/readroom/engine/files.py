@@ -156,7 +156,7 @@ def stat(services: Services, job: Job[StatRequest]) -> StatResult:
     """
     path, places = job.request.path, services.targets
     try:
-        if path.startswith("/"):  # a kept output, which has no place
+        if path.startswith("/"):  # a kept output, which is in no folder
             return _described(path, services.guard.stat(path)[1], None)
         _, state = places.look(path)
     except NotFound:
@@ -168,7 +168,7 @@ def stat(services: Services, job: Job[StatRequest]) -> StatResult:
     try:
         target, behind = places.guard.stat(path)
     except ReadroomError:
-        # Whether it leads to nothing, to what is denied or out of here is all the same.
+        # It makes no difference whether the link is broken, denied, or leads outside.
         return _described(path, state, None)
     return _described(path, behind, target)
 

@@ -63,7 +63,7 @@ class _Page:
     """The entries of the page so far, and why there are no more."""
 
     def __init__(self, cap: Cap, request: ListRequest, limit: int) -> None:
-        # A continuation repeats the globs.
+        # The continuation repeats the globs.
         globs = sum(len(glob.encode("utf-8", "replace")) for glob in request.glob)
         self._room = cap.size - cap.measure.frame(request.path) - globs
         assert cap.measure.list is not None, "the contract has a listing"
@@ -78,7 +78,7 @@ class _Page:
             self.reason = "limit"
             return False
         cost = self._listed(entry)
-        # The cursor names the last entry once more, and JSON may double its length.
+        # The cursor repeats the last name, and JSON may double its length.
         if self.entries and self._room < 3 * cost:
             self.reason = "reply_cap"
             return False
@@ -104,7 +104,7 @@ class _Listing:
         self._deadline = job.deadline
         limit = request.limit or limits.list_limit
         self._page = _Page(cap, request, limit)
-        # No entry takes less than a byte: more than this never fits.
+        # An entry takes at least one byte, so more than this never fits.
         self._most = min(limit, cap.size) + 1
         self._total = 0
         self._before = 0
@@ -216,7 +216,7 @@ class _Listing:
         except (NoPermission, StoreFailed):
             return ListEntry(path, kind, None, None)
         if stat.kind is not kind:
-            # Policy was asked about the other, and may say something else of this.
+            # Policy was asked about the other file, and may decide differently about this one.
             return None
         size = stat.size if kind is EntryKind.FILE else None
         target = self._target(run.folder, name) if kind is EntryKind.LINK else None
@@ -250,7 +250,7 @@ class _Listing:
         entries, page = self._page.entries, self._page
         after = self._before + len(entries)
         rest = after < self._total
-        # In any other order, entries not seen yet could stand before the last one shown.
+        # In any other order, entries not read yet could come before the last one shown.
         continues = walk.finished or self._request.sort == "name"
         reason = (page.reason or "timeout") if rest or not walk.finished else None
         following = None

@@ -140,7 +140,7 @@ class Scope:
         without = [
             glob[1:]
             for glob in self._globs.texts[last + 1 :]
-            # To rg, braces are alternatives; and it drops any blanks at the end.
+            # rg takes braces for alternatives, and drops blanks at the end.
             if not _BRACES & set(glob) and not glob[-1].isspace()
         ]
         names = [_name(glob) for glob in wanted]
@@ -158,7 +158,7 @@ def join_below(top: WorkPath, path: str) -> WorkPath:
 def _name(glob: str) -> str:
     """A glob that matches the last part of all paths that `glob` matches."""
     last = glob.rpartition("/")[2]
-    # To rg, braces are alternatives, and a colon means something in a type.
+    # rg takes braces for alternatives, and a colon has a meaning in a type.
     return "*" if last in ("", "**") or _BRACES & set(last) or ":" in last else last
 
 

@@ -37,7 +37,7 @@ def snapshot(guard: Guard, deadline: Deadline) -> MemoryStore:
         walk = Walk(guard, deadline, depth=LIST_MAX_DEPTH, ignores=ignores, enters=lambda path: True)
         with closing(walk.below(top, ROOT)) as runs:
             for run in runs:
-                for name in in_order(run.names):  # listings show them as they were put
+                for name in in_order(run.names):  # listings keep this order
                     if run.kind(name) is not EntryKind.FILE:
                         continue
                     path = WorkPath(run.prefix + name)

@@ -131,7 +131,7 @@ def _any(name: WorkPath) -> bool:
 
 def _can_be_read(guard: Guard, name: WorkPath) -> bool:
     """Whether a read would show the file; others are not suggested."""
-    from readroom.engine.read.classify import AsBytes, classify  # few paths are wrong
+    from readroom.engine.read.classify import AsBytes, classify  # needed for wrong paths only
 
     try:
         with guard.open(name) as source:
@@ -187,9 +187,9 @@ def _next(suggestion: Suggestion, request: Request, name: WorkPath) -> Request |
             assert isinstance(request, (FindRequest, GrepRequest, ListRequest))
             return replace(request, path=name, cursor=None)
         case "list":
-            # Not the command once more: its sender decides.
+            # Do not suggest the command again: that is the caller's decision.
             return ListRequest(name)
         case "above":
-            # Nor what changes something: it is shown where the first name is.
+            # Nor a change: show where the first name is instead.
             return ListRequest(parent(name))
     return None

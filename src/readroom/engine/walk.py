@@ -186,7 +186,7 @@ class Walk:
             self.closed.append(path)
             return None
         except (NotFound, NotAFolder, RefusedError):
-            # Gone or replaced since its name was read; what replaced it was never asked for.
+            # Gone or replaced since its name was read; its replacement was not asked for.
             return None
         try:
             if folder.real == join(above.folder.real, name):
@@ -229,7 +229,7 @@ class Walk:
         folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
         denied = self._guard.denied(real, some.names, folders)
         if asked_path != real:
-            # A rule may speak of the name that was asked for or of the one that is behind it.
+            # A rule may concern the requested name or the real one behind it.
             denied |= self._guard.denied(asked_path, some.names, folders)
         self.denied += len(denied)
         if self._ignores is None:

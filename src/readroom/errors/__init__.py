@@ -105,7 +105,7 @@ May be touched: freely; a code that clients know keeps its name.
 
 from __future__ import annotations
 
-# Each name stands where its class does, and in the tree above; type checkers and editors follow the stars.
+# Each name is exported where its class is defined, and in the tree above; type checkers follow the stars.
 from readroom.errors.changes import *
 from readroom.errors.commands import *
 from readroom.errors.reading import *

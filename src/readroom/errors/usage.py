@@ -140,7 +140,7 @@ class BadValue(UsageError):
     def __init__(
         self, argument: str, value: Fact, problem: str, advice: str, *, next_request: Request | None = None
     ) -> None:
-        # JSON has no infinity, though readers make one of 1e999.
+        # JSON has no infinity, but parsers turn 1e999 into one.
         shown_value = str(value) if isinstance(value, float) and not isfinite(value) else value
         super().__init__(
             f"{argument}={value!r} {problem}",
@@ -275,7 +275,7 @@ class BadConfig(UsageError):
 
 
 # -----------------------------------------------------------------------------
-# Policy says no, or there is nothing at that name.
+# Denied by policy, or no such name.
 # -----------------------------------------------------------------------------
 
 
@@ -310,7 +310,7 @@ class OutsideRoot(RefusedError):
                 "how": how,
                 **({"near": [as_value(meant)]} if meant is not None else {}),
             },
-            # By "/" alone the root of the workspace is meant.
+            # "/" alone means the root of the workspace.
             next_request=next_request if path.strip("/") else ListRequest(),
         )
 

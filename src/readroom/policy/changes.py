@@ -6,7 +6,7 @@ changed, links are not followed, and a file with several names is not replaced u
 without write permission is left alone, even by root.
 
 As for reading, the rules are applied to the requested name before anything is looked up, and again to
-the real name; what is changed is what was checked.
+the real name; the change applies to the entry that was checked.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class WriteTargets:
         return self._behind(requested)
 
     def entry(self, path: str) -> WriteTarget:
-        """The target for a name, whatever is there: a link itself, a folder, a file, or nothing.
+        """The target for a name, for any kind of entry: a link itself, a folder, a file, or nothing.
 
         Ask `there` what is at it once it is entered.  Raises as `find` does, but nothing because of
         what is there.
@@ -163,7 +163,7 @@ class WriteTargets:
                 self.guard.check_links(source, WorkPath(requested))
 
     def look(self, path: str) -> tuple[WorkPath, Stat | None]:
-        """The real name and stat of what is at a path, a link itself; None for nothing.
+        """The real name and stat of the entry at a path, of a link itself; None if there is none.
 
         For looking only: the rules are those of reading.
 

@@ -44,10 +44,10 @@ from readroom.stores.base import Folder, Source, Store
 from readroom.values import EntryKind, Stat
 
 # -----------------------------------------------------------------------------
-# Names like one that does not exist: a typing error, another case, another folder.
+# Names similar to one that does not exist: a typing error, different case, another folder.
 #
-# They are looked for next to the missing name, then in the whole tree from the top down,
-# within a limited effort.  The function that lists names decides which may be suggested.
+# The search starts next to the missing name and continues in the whole tree from the top
+# down, with limited effort.  The function that lists names decides which may be suggested.
 # -----------------------------------------------------------------------------
 
 
@@ -114,7 +114,7 @@ def _tree(visible: Visible, effort: Effort) -> Iterator[tuple[WorkPath, EntryKin
 
 
 def _ranked(path: WorkPath, candidates: Sequence[WorkPath], score: int) -> list[WorkPath]:
-    from rapidfuzz import fuzz, process  # takes 16 ms, and only a missing name needs it
+    from rapidfuzz import fuzz, process  # takes 16 ms; needed only for missing names
 
     scored = process.extract(
         _folded(basename(path)),
@@ -200,7 +200,7 @@ class Guard:
         try:
             source = self.store.open(requested)
         except (NotFound, NotAFile):
-            # It is not a file, if anything: a rule for folders must not tell which.
+            # If it exists, it is a folder: a rule for folders must not tell.
             _require(rules, requested, folder=True)
             raise
         try:
@@ -221,7 +221,7 @@ class Guard:
         try:
             folder = self.store.open_folder(requested)
         except NotAFolder:
-            # What a read would be refused is refused here too: a link must not tell what it leads to.
+            # Refuse here what a read would refuse: a link must not tell what it leads to.
             with suppress(AbsentError, FailedError):
                 self.open(requested).close()
             raise
@@ -321,7 +321,7 @@ class Guard:
                 layers.append(layer)
         known, rules = self._rules
         if len(layers) != len(known) or any(map(is_not, layers, known)):
-            # What was written for this folder is named before built-in rules that say the same.
+            # Name the rules of this folder before built-in rules that say the same.
             rules = self._base.with_layers(layers, first=True)
             self._rules = (tuple(layers), rules)
         return rules
@@ -407,5 +407,5 @@ class VisibleNames:
 def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath | None = None) -> None:
     rule = rules.decide(path, folder=folder).rule
     if rule is not None:
-        # The name that was asked for, not the real one: a link must not tell the names of what is denied.
+        # The requested name, not the real one: a link must not reveal names that are denied.
         raise Denied(requested or path, rule.pattern, rule.source, rule.reason)

@@ -40,7 +40,7 @@ from readroom.stores.base import Folder, Source, Store
 from readroom.values import EntryKind
 
 # -----------------------------------------------------------------------------
-# Where file systems are mounted, as the kernel tells it.
+# The mount points of file systems, from the kernel.
 # -----------------------------------------------------------------------------
 
 MOUNTS = "/proc/self/mountinfo"
@@ -106,7 +106,7 @@ class HardLinks:
         """
         links, version = source.stat.links, source.version
         device = _device_of(self._store, source)
-        with self._lock:  # threads that wait here find the search done, or go on with it
+        with self._lock:  # waiting threads find the search done, or continue it
             search = self._searches.get(device)
             now_s, now_ns = self._clock_s(), self._wall_ns()
             if search is None or not search.covers(rules, now_s, now_ns, version.ctime_ns):
@@ -162,7 +162,7 @@ class _Search:
 
     def covers(self, rules: Rules, now_s: float, now_ns: int, changed_ns: int) -> bool:
         """Whether the search is valid for a file with that change time."""
-        # Where the clock was set back, what has changed since looks older than it is.
+        # After the clock was set back, later changes look older than they are.
         in_time = changed_ns < self._began_ns - _CLOCK_STEP_NS <= now_ns
         return self.rules is rules and now_s < self._ends_s and in_time
 
@@ -188,11 +188,11 @@ class _Search:
         self.folders += 1
         try:
             with self._store.open_folder(path) as folder:
-                # Something else under its name by now, perhaps a link: it was never a folder of this tree.
+                # Something else may have the name now, perhaps a link: it was never a folder of this tree.
                 if folder.real == path and self._device in (None, _device(folder)):
                     self.pending += _look(folder, path, denied, self.rules, self.denied)
         except ReadroomError:
-            return  # gone, or closed to this process, which then cannot have linked what is in it
+            return  # deleted, or not accessible to this process, which then cannot have linked its files
 
     def _add_mounts(self, device: int) -> None:
         """Add the places where this file system is mounted again below other ones."""
@@ -214,7 +214,7 @@ def _device_of(store: Store, source: Source) -> int | None:
         return None
     try:
         with store.open_folder(parent(source.real)) as folder:
-            # They differ in overlays of several file systems, and where one file is mounted by itself.
+            # They differ in overlays of several file systems, and where a single file is mounted.
             return source.version.device if _device(folder) == source.version.device else None
     except ReadroomError:
         return None
@@ -250,7 +250,7 @@ def _look(
         folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
         shut = set(some.names) if denied else rules.denied(path, some.names, folders)
         deeper += [(join(path, name), name in shut) for name in folders]
-        for name in shut.difference(some.kinds):  # what is not a regular file cannot be opened anyway
+        for name in shut.difference(some.kinds):  # only regular files can be opened
             try:
                 stat = folder.stat(name)
             except ReadroomError:

@@ -58,7 +58,7 @@ class IgnoreTree:
     """
 
     def __init__(self, guard: Guarded, top: WorkPath = ROOT) -> None:
-        """Ignore files are read whatever policy says about them, and never shown.
+        """Ignore files are read even when policy denies them, and never shown.
 
         Args:
             guard: Of the workspace.
@@ -151,7 +151,7 @@ class IgnoreTree:
     def _read(self, name: WorkPath, folder: WorkPath) -> tuple[_File, ...]:
         try:
             with self._store.open(name) as source:
-                # Like git, which does not follow a link here. No one writes a file that large.
+                # Like git, which does not follow a link here. Real ignore files are never that large.
                 if source.real != name or source.size > IGNORE_FILE_BYTES:
                     return ()
                 data = source.read_at(0, IGNORE_FILE_BYTES)
@@ -163,7 +163,7 @@ class IgnoreTree:
 
 
 # -----------------------------------------------------------------------------
-# `.readroomignore` and `.kilocodeignore` of the root: names that the owner of a folder keeps from agents.
+# `.readroomignore` and `.kilocodeignore` of the root: names that the owner hides from agents.
 #
 # Their syntax is that of .gitignore.  They are read through the store, so a link out of
 # the root is not a way to put other rules in place, and looked at again with every
@@ -202,12 +202,12 @@ class IgnoreFile:
         try:
             seen = self._store.version(self._name)
         except StoreFailed:
-            raise  # of the store, not of this file
+            raise  # an error of the store, not of this file
         except ReadroomError as error:
             raise BadConfig(self._name, "", error.message, _ADVICE) from None
         if seen is None:
             return None
-        # One reference, replaced as a whole: threads see an old pair or a new one.
+        # A single reference, replaced as a whole: threads see the old pair or the new one.
         known, layer = self._kept
         if known != seen or layer is None:
             layer = _parsed(self._read(), self._name)
@@ -240,6 +240,6 @@ def _parsed(data: bytes, name: WorkPath) -> Denials:
             raise BadConfig(name, f"line {pattern.number}", problem, _ADVICE) from None
         rules.append(Rule(pattern.text, f"{name}:{pattern.number}", _FILE_REASON))
     if name == KILO:
-        # Behind the others, so that none of them takes it back.
+        # After the others, so that none of them can undo it.
         rules.append(Rule(f"/{name}", name, _ITSELF))
     return Denials(rules)

@@ -171,7 +171,7 @@ class Connection:
         self._version = eras.HANDSHAKE_VERSIONS[-1]
         self._level: str | None = None
         self._running: dict[Id, ToolCall] = {}
-        # Calls may be answered from other threads than that which receives.
+        # Calls may be answered from other threads than the receiving one.
         self._lock = threading.Lock()
 
     @property
@@ -241,7 +241,7 @@ class Connection:
     def _asked(self, request: Request) -> Event:
         kind, meta = self._kind(request), params.meta(request.params)
         target = TABLE[self.state][kind]
-        # A client that looks for what there is gets an answer to that, whatever was agreed on.
+        # Discovery is answered regardless of the agreed version.
         if target is Refused.EARLY and not self._serves(request.method, eras.HANDSHAKE_METHODS):
             return _unknown(request)
         if isinstance(target, Refused):

@@ -101,7 +101,7 @@ def contradiction(
     if words is not None and eras.VERSION_META not in meta:
         return refusal(message.id, eras.INVALID_PARAMS, words)
     if not meta.keys() >= {eras.VERSION_META, eras.CAPABILITIES_META}:
-        return None  # that is said first, by the connection
+        return None  # the connection reports that first
     if headers.get(VERSION) != meta[eras.VERSION_META]:
         return _mismatch(message, f"The header {VERSION} is not the version in params._meta")
     if headers.get(METHOD) != message.method:
@@ -131,7 +131,7 @@ def _decoded(value: str | None) -> str | None:
         return value
     try:
         data = base64.b64decode(match[1], validate=True)
-        # Only one spelling of each value: two readers must not take it for two things.
+        # Only one spelling of each value: two parsers must not read it differently.
         return data.decode() if base64.b64encode(data).decode("ascii") == match[1] else None
     except (binascii.Error, UnicodeDecodeError):
         return None

@@ -83,7 +83,7 @@ class CountedText:
             if len(self._places) >= _KEPT_WORDS:
                 self._places.clear()
             positions = self._look(term, most)
-            if self._added:  # each letter that was spelled out moves what stands behind it
+            if self._added:  # each letter that was spelled out shifts the rest
                 positions = [at - bisect_left(self._added, at) for at in positions]
             places = self._places[term.stem] = positions
         return places
@@ -95,7 +95,7 @@ class CountedText:
         """
         low = self._low
         plain, find = low.isascii(), stringzilla.find
-        # This runs for every word in every file of a tree: one call less is a tenth of the whole.
+        # This runs for every word in every file of a tree; one call fewer saves a tenth of the time.
         firsts = [
             find(low, term.key) if plain and term.key.isascii() else low.find(term.key) for term in terms
         ]
@@ -144,7 +144,7 @@ class CountedText:
     def _is_defined(self, at: int, end: int) -> bool:
         folded, nearest = self._folded, max(0, at - _NEAR_CHARS)
         start = folded.rfind("\n", nearest, at) + 1
-        if not start and nearest:  # so far into its line no name is a type's and a call's
+        if not start and nearest:  # this far into its line, a name cannot be both a type's and a call's
             return _DEFINING.search(folded[nearest:at]) is not None
         stop = folded.find("\n", end, end + _NEAR_CHARS)
         return _defining(folded[start:at], folded[end : stop if stop >= 0 else end + _NEAR_CHARS])
@@ -154,7 +154,7 @@ class CountedText:
         at = self._find(key)
         places: list[int] = []
         known: dict[str, bool] = {}
-        # What is compared there is too little where letters before a word may be no part of it.
+        # That comparison is not enough if letters before a word may not belong to it.
         is_word_of = self._is_any_word_of if may_be_attached_to(key[0]) else self._is_known_word_of
         while at >= 0 and len(places) < most:
             if term.anywhere or is_word_of(term, at, known):
@@ -167,7 +167,7 @@ class CountedText:
         end = at + len(term.key)
         behind = self._folded[end : end + _ENDING_CHARS]
         if not at or behind.isalnum():
-            return self._is_word_of(term, at)  # the word may go on behind what is compared
+            return self._is_word_of(term, at)  # the word may continue after the compared part
         around = self._folded[at - 1 : end] + behind
         is_word = known.get(around)
         if is_word is None:
@@ -179,7 +179,7 @@ class CountedText:
 
     def _find(self, key: str) -> int:
         low = self._low
-        # Most words are in few texts; where offsets are the same in bytes, this says so ten times faster.
+        # Most words are in few texts; if byte offsets are equal, this check is ten times faster.
         return stringzilla.find(low, key) if low.isascii() and key.isascii() else low.find(key)
 
     def _is_word_of(self, term: Term, at: int) -> bool:
@@ -202,7 +202,7 @@ class CountedText:
         if term.is_stem_of(self._low[at:end]):
             return True
         if end - at < len(term.key):
-            # What one spells `websocket` and `filename` is `WebSocket` and `fileName` elsewhere.
+            # `websocket` and `filename` may be spelled `WebSocket` and `fileName` elsewhere.
             while end - at < len(term.key) and folded[end : end + 1].isupper():
                 end = sub_word_end(folded, end)
         else:

@@ -32,7 +32,7 @@ class BestFirst:
         self._examine = examine
         self._older = older_versions(each.place for each in glimpses)
         self._ranked: list[RankedFile] = []
-        # Equal scores are ordered by path, whatever is still unknown of them.
+        # Equal scores are ordered by path, even if parts of them are still unknown.
         self._left: list[tuple[int, str, int, Glimpse | RankedFile]] = []
         for each in glimpses:
             if each.named:

@@ -85,7 +85,7 @@ class Term(Struct, frozen=True):
 
     def is_stem_of(self, word: str) -> bool:
         """Whether a sub-word in lower case counts as an occurrence."""
-        # To stem a word takes a tenth of a millisecond, and few begin alike.
+        # Stemming a word takes a tenth of a millisecond, and few words share a beginning.
         return word == self.stem or (word.startswith(self.key) and stem(word) == self.stem)
 
 

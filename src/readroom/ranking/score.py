@@ -181,7 +181,7 @@ def glance(query: Query, hints: NameHints, path: str, place: str, text: CountedT
     if any(most):
         names = (query.symbol[-1],) if query.symbol else query.names
         defined = tuple([name for name in names if text.defines(name)])
-        dense = bool(place) and text.is_dense  # a window of a large file is compared with its like
+        dense = bool(place) and text.is_dense  # a window of a large file is compared with other windows
         return Glimpse(path, place, text.size, most, named, defined, dense)
     return Glimpse(path, place, text.size, most, named) if named and in_names(place, query) else None
 
@@ -326,7 +326,7 @@ def rank_parts(scale: Scale, candidates: Sequence[Candidate]) -> list[RankedPart
 def most_promising(scale: Scale, candidates: Sequence[Candidate]) -> list[str]:
     """The paths of files, first those that seem to define the symbol, then by their best parts."""
     defining = [candidate.file.path for candidate in candidates if candidate.file.counted.defined]
-    # By what each part says itself: what is beside it depends on where lines happen to be cut.
+    # Use only each part's own text: its neighbours depend on where the split happens to be.
     parts = sorted(rank_parts(scale, candidates), key=lambda part: (-part.own, part.path, part.part.first))
     return list(dict.fromkeys([*defining, *(part.path for part in parts)]))
 
@@ -393,7 +393,7 @@ def _scored_alone(
 ) -> Iterator[tuple[float, Sequence[Why]]]:
     """For each part the score of its own words and names, and the reasons."""
     counts, pairs = _counts(scale.query, candidate)
-    # Tests in the very file that they test come behind the rest of it; in a file of tests, all are alike.
+    # Tests in the file they test rank after the rest of it; in a file of tests, all are equal.
     is_apart = candidate.file.factor <= FACTORS[Role.TEST]
     for part, times, together in zip(candidate.parts, counts, pairs, strict=True):
         named = names.counts(part.names)

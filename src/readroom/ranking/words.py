@@ -94,7 +94,7 @@ _SPELLED = re.compile(f"[{''.join(_SPELLED_OUT)}]")
 
 def spelled_out(text: str) -> tuple[str, Sequence[int]]:
     """The text with ligatures expanded, and the positions of the added letters in it."""
-    # Most texts have none, and to look for each takes no time where letters are in one byte.
+    # Most texts have none, and checking is instant if all letters take one byte.
     if text.isascii() or not any(letter in text for letter in _SPELLED_OUT):
         return text, ()
     added = list[int]()
@@ -143,7 +143,7 @@ def _folded(run: str) -> str:
 
 def fold(text: str) -> str:
     """The text without accents, with the same number of characters."""
-    # Translating only what is not ASCII is 20 times faster where that is little, and seldom slower.
+    # Translating only the non-ASCII parts is 20 times faster if they are few, and rarely slower.
     return text if text.isascii() else _OTHER.sub(lambda run: _folded(run[0]), text)
 
 
@@ -152,7 +152,7 @@ def lower(folded: str) -> str:
     small = folded.lower()
     if small.isascii():
         return small
-    # No character has a shorter small form, and few a longer one.  A sigma is one wherever it stands.
+    # No character has a shorter lower case, and few a longer one.  All forms of sigma count as one.
     return (small if len(small) == len(folded) else folded.translate(_LOWERING)).replace("ς", "σ")
 
 
@@ -169,7 +169,7 @@ def folded_and_lowered(text: str) -> tuple[str, str]:
     if text.isascii():
         return text, text.lower()
     folded, lowered = list[str](), list[str]()
-    # Most of a text with some other letters is ASCII, which takes a tenth of the time.
+    # Most of a text with some other letters is ASCII, which takes a tenth of the time to process.
     for at in range(0, len(text), _CHUNK_CHARS):
         chunk = fold(text[at : at + _CHUNK_CHARS])
         folded.append(chunk)

@@ -60,7 +60,7 @@ class FolderToken(Struct, frozen=True):
         return token_id(self.token) or ""
 
     def grant(self, workspaces: frozenset[str] | None = None) -> Grant:
-        """What it allows: everything in its folder, in whatever workspace that is served."""
+        """What it allows: everything in its folder, in every workspace that serves it."""
         return Grant(self.id, "folder", workspaces, created=self.created)
 
 
@@ -100,7 +100,7 @@ class FolderTokens:
             return token
         real = os.path.realpath(folder)
         with self._writing() as below:
-            # Another server may have been faster.
+            # Another server may have written it first.
             return self._read(below, real) or self._write(below, real)
 
     def renewed(self, folder: str) -> FolderToken:
@@ -164,7 +164,7 @@ class FolderTokens:
                 fcntl.flock(below, fcntl.LOCK_EX)
                 os.fchmod(below, 0o700)
                 for name in os.listdir(below):
-                    # Left by a process that was killed: there are no other writers under this lock.
+                    # Left by a process that was killed: this lock excludes other writers.
                     if name.endswith(_UNFINISHED):
                         os.unlink(name, dir_fd=below)
                 yield below
@@ -210,7 +210,7 @@ class FolderTokens:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.open(name + _UNFINISHED, flags, 0o600, dir_fd=below)
         try:
-            os.fchmod(file, 0o600)  # whatever the umask takes away
+            os.fchmod(file, 0o600)  # regardless of the umask
             if os.write(file, data) != len(data):
                 raise OSError("no space")
             os.fsync(file)
@@ -339,7 +339,7 @@ class Admission(Struct):
         folders = self.keys.folders
         if self.local and not self.keys.made.any_made():
             return {name: folders.ensured(folder).token for name, folder in self.served.items()}
-        # Clients that were given one before tokens were made for others keep it.
+        # Clients that were given one before named tokens existed keep it.
         tokens = {name: folders.of(folder) for name, folder in self.served.items()}
         return {name: token.token for name, token in tokens.items() if token is not None}
 
@@ -348,7 +348,7 @@ class Admission(Struct):
         """Whether a request needs a token. Raises BadTokenStore."""
         if self.auth == "open":
             return False
-        # Once tokens were needed they stay so: a file that is gone must not open the door.
+        # Once tokens were required they stay required: a missing file must not open the server.
         self._asks = (
             self._asks
             or self.auth == "required"

@@ -32,7 +32,7 @@ from readroom.values.commands import RunRequest
 from readroom.values.find import FindOutput
 from readroom.values.verbs import BY_REQUEST, function
 
-if TYPE_CHECKING:  # only where something is bounded
+if TYPE_CHECKING:  # needed only where there are budgets
     from readroom.session.shared.accounts import Account, Accounts, Balance, Taken
 
 BUDGET_WARNINGS = (50, 80, 95)
@@ -220,7 +220,7 @@ class BudgetPool:
 
 
 # -----------------------------------------------------------------------------
-# Less of the same: what a call becomes when its budget runs low.
+# How a call is reduced when its budget runs low.
 # -----------------------------------------------------------------------------
 
 REASON = "budget"
@@ -310,7 +310,7 @@ def counts_of_read(result: ReadResult, request: ReadRequest) -> ReadResult:
 
 
 # -----------------------------------------------------------------------------
-# What counts tokens: an estimate that needs nothing, or an exact count that needs a package.
+# Counting tokens: an estimate that needs no package, or an exact count that needs one.
 # -----------------------------------------------------------------------------
 
 Counter: TypeAlias = Callable[[str], int]
@@ -330,7 +330,7 @@ def counter(name: str) -> Counter:
 
     try:
         with warnings.catch_warnings():
-            # It opens its vocabulary in a way that Python 3.11 calls old.
+            # It opens its vocabulary in a way that Python 3.11 deprecates.
             warnings.simplefilter("ignore", DeprecationWarning)
             import bpe_openai
 

@@ -169,7 +169,7 @@ def _again(reply: Reply) -> Reply:
 
 
 # -----------------------------------------------------------------------------
-# Outlines of files that stay as they are, kept in memory.
+# Outlines of unchanged files, kept in memory.
 # -----------------------------------------------------------------------------
 
 _ITEM_BYTES = 500

@@ -82,7 +82,7 @@ class SeenHere:
         """See `Seen`."""
         if self._shown.get((path, start)) == self.epoch:
             return True
-        # With a whole hash, and for an outline, there is nothing to look for.
+        # A full hash and an outline need no lookup.
         return start != OUTLINE and any(
             known == path and at == self.epoch and digest.startswith(start)
             for (known, digest), at in self._shown.items()
@@ -159,14 +159,14 @@ class Sessions:
 
     def of(self, session_id: str) -> Session:
         """The conversation of that id, created if new; the least recently used one is forgotten."""
-        # Conversations without a name have nothing in common that could be shared.
+        # Conversations without a name cannot share anything.
         if self._shared is not None and session_id:
             return Session(session_id, self._shared(session_id))
         return self._kept.get_or_put(session_id, lambda: Session(session_id))
 
 
 # -----------------------------------------------------------------------------
-# What a result shows of which files, for the session and the ledger: names, hashes and spans, no content.
+# What a result shows of which files, for session and ledger: names, hashes and spans, no content.
 # -----------------------------------------------------------------------------
 
 

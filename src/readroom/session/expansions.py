@@ -40,7 +40,7 @@ from readroom.text.line_index import Counter, LineIndex, Pass, Shrunk, index_of
 from readroom.values import Packed, Stat, Version, Warn
 
 # -----------------------------------------------------------------------------
-# A temporary file without a name, which vanishes with its last descriptor, whatever happens.
+# A temporary file without a name, which disappears with its last descriptor.
 # -----------------------------------------------------------------------------
 
 _PLACES = ("/var/tmp",)
@@ -55,7 +55,7 @@ class TempSpool:
         """Create the file. Raises OSError."""
         self._fd = _nameless()
         self.size = 0
-        # A reader that still has it when the cache lets go of it keeps it open.
+        # A reader that still uses it when the cache drops it keeps it open.
         weakref.finalize(self, os.close, self._fd)
 
     def append(self, data: bytes | memoryview) -> None:
@@ -82,7 +82,7 @@ class TempSpool:
 
 
 def _nameless() -> int:
-    import tempfile  # most reads need none
+    import tempfile  # most reads do not need it
 
     places = [*(place for place in _PLACES if os.access(place, os.W_OK | os.X_OK)), tempfile.gettempdir()]
     if hasattr(os, "O_TMPFILE"):
@@ -168,7 +168,7 @@ class Expansion:
                 self._break_off(broken.problem, size, raw.size)
             except _Enough as enough:
                 self.stopped = Warn("expansion_limit", f"{enough}; what follows cannot be read here")
-        # Also what is not expanded is read to the end: the hash is that of the whole file.
+        # Read to the end even what is not expanded: the hash covers the whole file.
         self.done = not data
 
     def _take(self, piece: bytes) -> None:
@@ -344,7 +344,7 @@ class Expansions:
             try:
                 expansion.advance(raw, deadline)
             finally:
-                self._kept.put(key, expansion)  # with the size that it has by now; the next call goes on
+                self._kept.put(key, expansion)  # with its present size; the next call continues
         except TimedOut as error:
             out_of_time = error
         if raw.current() != raw.version:

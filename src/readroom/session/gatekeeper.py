@@ -46,12 +46,12 @@ from readroom.session.receipt import Receipt
 from readroom.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
 from readroom.values.verbs import changes, is_edit
 
-if TYPE_CHECKING:  # only what is recorded needs them, and only servers have any
+if TYPE_CHECKING:  # needed only for the ledger and for servers
     from readroom.ledger.recorder import Entry, Recorder
     from readroom.session.shared.state import SharedState
 
 # -----------------------------------------------------------------------------
-# What a reply says of its own cost: facts always, a line for the reader when a budget runs low.
+# What a reply says about its cost: always facts, and a line for the reader when a budget runs low.
 # -----------------------------------------------------------------------------
 
 _DEGRADED = {
@@ -71,7 +71,7 @@ def noted(
             {"scope": use.scope, "limit": use.limit, "used": use.used, "left": use.left} for use in uses
         ],
     }
-    if not uses:  # without budgets, as most are
+    if not uses:  # the usual case: no budgets
         return replace(reply, build_cost=lambda: facts)
     warned = max(uses, key=lambda use: use.warned)
     words = []
@@ -278,12 +278,12 @@ class CallContext:
         """
         self._wording = bound.wording
         request = self._request = bound.request
-        # Here, where a failure has words: it may have to be looked up.
+        # Done here because a lookup may fail, and here a failure becomes a reply.
         self._epoch = self._session.epoch if self._gatekeeper.counts else 0
         if isinstance(request, ReadRequest):
             if request.known_hash is not None:
                 request = self._session.believed(request)
-            # One reader has seen what the session was shown: over HTTP only of a session that has a name.
+            # One reader has seen what the session was shown; over HTTP only if the session has a name.
             if self._caller.session or self._caller.face != "http":
                 request = self._session.outlined_once(request)
         recorder = self._gatekeeper.recorder
@@ -309,8 +309,8 @@ class CallContext:
             tokens = self._tokens = self._cost(attempt.reply)
             if changes(request) or tokens + BUDGET_NOTE_TOKENS <= reserved.amount or self._affords(tokens):
                 return
-            # Nine tenths of what the last reply says would fit: bytes of other lines may cost more tokens,
-            # and a try too many costs more than what is left unused.
+            # Aim at nine tenths of what the last reply suggests: bytes of other lines may cost more tokens,
+            # and an extra attempt costs more than what is left unused.
             if size > MIN_REPLY_BYTES:
                 size = max(MIN_REPLY_BYTES, size * reserved.amount // (tokens + BUDGET_NOTE_TOKENS) * 9 // 10)
             elif self._level < Level.COUNTS:
@@ -363,7 +363,7 @@ class CallContext:
             rule = f"{facts['rule']} ({facts['source']})" if isinstance(error, Denied) else error.code
         elif isinstance(error, UsageError):
             decision = "none"
-        # That a budget is spent is not charged: who asks again and again would overdraw it.
+        # The refusal is not charged: repeated calls would overdraw the budget.
         tokens = 0 if isinstance(error, BudgetSpent) else self._cost(reply)
         try:
             self._level = Level.CONTENT

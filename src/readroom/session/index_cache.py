@@ -149,7 +149,7 @@ class IndexCache:
         kept = _Kept(*loaded, saved_bytes=loaded[1].size)
         if kept.version != source.version:
             return kept if _grown(kept, source.version) else None
-        # Numbers of devices are given again: a look tells another file that has all the same numbers.
+        # Device numbers are reused: a check of the content detects another file with the same numbers.
         if not still_there(kept.index, source, INDEX_SPOTS):
             return None
         self._keep(key, kept)
@@ -198,7 +198,7 @@ class IndexCache:
             saved = self._saved(source, index, kept) if settled else 0
             self._keep(key, _Kept(now, index, saved_bytes=saved))
         elif self.extends(source.size) and _is_same_but_larger(source.version, now):
-            # It grew under the pass: what was counted is looked at again before it is used.
+            # It grew during the pass: check what was counted before using it.
             index = replace(index, sha256="")
             self._keep(key, _Kept(source.version, index, saved_bytes=self._saved(source, index, kept)))
         return index

@@ -168,7 +168,7 @@ def _read(folder: int, name: str) -> bytes:
         if status.st_size > INDEX_FILE_BYTES:
             raise _Refused
         with contextlib.suppress(OSError):
-            os.utime(fd)  # the oldest leave first, and this one is in use
+            os.utime(fd)  # the oldest are removed first, and this one is in use
         with open(fd, "rb", closefd=False) as file:
             return file.read(INDEX_FILE_BYTES + 1)
     finally:
@@ -195,7 +195,7 @@ def _trim(folder: int, max_bytes: int) -> None:
     now = time.time()
     with os.scandir(folder) as entries:
         for entry in entries:
-            with contextlib.suppress(OSError):  # another process removes them, too
+            with contextlib.suppress(OSError):  # another process may remove them as well
                 status = entry.stat(follow_symlinks=False)
                 if re.fullmatch(_NAME, entry.name):
                     files.append((status.st_mtime_ns, status.st_size, entry.name))

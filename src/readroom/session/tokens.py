@@ -305,7 +305,7 @@ class Tokens(MadeTokens):
         """This thread's connection to that very file, which is another one if it was replaced."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None or self._local.identity != identity:
-            # Closed by `close`, which another thread calls.
+            # `close` closes it, from another thread.
             connection = self._local.connection = _opened(self._path, check_same_thread=False)
             self._local.identity = identity
             with self._lock:
@@ -314,7 +314,7 @@ class Tokens(MadeTokens):
 
     def _change(self, sql: str, values: Sequence[object]) -> None:
         os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-        # Made before SQLite makes it, which would ask the umask.
+        # Create the file first: SQLite would create it with the mode of the umask.
         os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
         self._state()
         try:

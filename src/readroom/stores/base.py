@@ -115,7 +115,7 @@ class WriteTarget(Closeable, Protocol):
         """What `enter` locks. Of targets with the same lock only one is entered, and all may then put."""
 
     def look(self) -> Stat | None:
-        """The stat of what is at the name, without following a link; None for nothing."""
+        """The stat of the entry of that name, without following a link; None if there is none."""
 
     def open(self) -> Source:
         """Open the file at the name. Raises Moved if it is a link."""
@@ -150,7 +150,7 @@ class WriteTarget(Closeable, Protocol):
         """Remove a file or a link, after `enter`; the target of a link stays.
 
         Args:
-            expected: The state of the file, as `open` gave it; None for whatever is there.
+            expected: The state of the file, as `open` gave it; None for any state.
 
         Raises:
             Moved: It is not that, or it is a folder.
@@ -229,7 +229,7 @@ class Store(Protocol):
 
 
 # -----------------------------------------------------------------------------
-# Where kept outputs are put so that other processes of the same server find them, as a form.
+# The interface to the place where other processes of the same server find kept outputs.
 # -----------------------------------------------------------------------------
 
 Files: TypeAlias = Mapping[str, tuple[str, Lost | None]]

@@ -33,7 +33,7 @@ from readroom.stores.private import PrivateFolder, remove_tree
 from readroom.values.commands import Lost, StreamName
 
 # -----------------------------------------------------------------------------
-# The last bytes of a stream of any length, in a file of fixed size without a name.
+# The last bytes of a stream of any length, in an unnamed file of fixed size.
 # -----------------------------------------------------------------------------
 
 
@@ -340,7 +340,7 @@ class Outputs:
         }
         try:
             self._shelf.put(owner, name, files, self._session_bytes)
-        except OSError as error:  # a StateFailed is one, too
+        except OSError as error:  # a StateFailed is an OSError too
             self._alone.add((owner, name))
             return error.message if isinstance(error, StateFailed) else reason_of(error)
         return None
@@ -357,7 +357,7 @@ class Outputs:
                 self._lost[owner, join(OUTPUTS, f"{name}.{stream}")] = one
 
     def settle(self, owner: Owner, name: str, kept: Sequence[Kept]) -> None:
-        """Record a complete output; when there are too many, the oldest are dropped, whoever owns them.
+        """Record a complete output; when there are too many, drop the oldest of all owners.
 
         What is still being written does not leave: its reply is yet to name it.
         """
@@ -369,7 +369,7 @@ class Outputs:
             )
             while len(self._kept) > 1 and self._too_much():
                 oldest = next(iter(self._kept))
-                if self._shelf is None:  # else it is fetched again when it is wanted
+                if self._shelf is None:  # otherwise it is fetched again when needed
                     self._gone.put(oldest, None)
                 self.remove(*oldest)
 
@@ -406,7 +406,7 @@ class Outputs:
         """Remove an output whose name was never shown, here and in the other processes."""
         self.remove(owner, name)
         if self._shelf is not None:
-            with contextlib.suppress(StateFailed):  # it leaves when it is a day old
+            with contextlib.suppress(StateFailed):  # it is removed when it is a day old
                 self._shelf.drop(owner, name)
 
     def _too_much(self) -> bool:

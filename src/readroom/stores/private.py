@@ -70,7 +70,7 @@ class PrivateFolder:
         """The path of an empty file in it, made if missing."""
         path = os.path.join(self.path, name)
         try:
-            # Only made, never opened: its mode may forbid that, and another thread may have made it.
+            # Only created, not opened: its mode may forbid that, and another thread may have created it.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
         except FileExistsError:
             pass
@@ -106,7 +106,7 @@ def _remove_abandoned(path: str) -> None:
         return
     lock = os.open(os.path.join(path, _LOCK), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError while its process lives
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError while its process is running
         remove_tree(path)
     finally:
         os.close(lock)
@@ -152,7 +152,7 @@ def _emptied(folder: int, top: int) -> list[str]:
                 os.unlink(entry.name, dir_fd=folder)
                 continue
             name = secrets.token_hex(_NEW_BYTES)
-            # Without the right to write into it a folder cannot be moved: its ".." changes.
+            # Moving a folder changes its "..", which needs the right to write to it.
             _let_in(entry.name, folder)
             os.rename(entry.name, name, src_dir_fd=folder, dst_dir_fd=top)
             moved.append(name)

@@ -42,7 +42,7 @@ def full(digits: str) -> str:
 
 
 # -----------------------------------------------------------------------------
-# The hash and the number of bytes that pass by.
+# The hash and the number of bytes of a stream.
 # -----------------------------------------------------------------------------
 
 

@@ -68,7 +68,7 @@ NAMES: Mapping[int, str] = MappingProxyType(
 )
 """Names of controls found in files; Unicode gives them none."""
 
-# One class is several times faster than a group for each code. Compiled when a text is not all ASCII.
+# One class is several times faster than a group for each code. Compiled for the first non-ASCII text.
 _HIDDEN = "[" + "".join(chars for chars, _ in CODES.values()) + "]"
 _CONTROLS = bytes([*range(9), *range(0x0B, 0x20), 0x7F])
 _ASCII = bytes(range(0x80))
@@ -97,7 +97,7 @@ def is_clean(text: str) -> bool:
         return False
     if text.isascii():
         return True
-    # ASCII, usually the most, is cleared in one go, and the slower regex sees only the rest.
+    # ASCII, usually most of the text, is removed first, so that the slower regex sees only the rest.
     return not re.search(_HIDDEN, data.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
 
 

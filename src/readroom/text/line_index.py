@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
 # -----------------------------------------------------------------------------
-# One pass over a file: counting and hashing, stopped by a deadline and taken up again.
+# One pass over a file that counts and hashes; a deadline can stop it, and a later call resumes it.
 #
-# Reading and counting run beside hashing on another thread; hashlib and pread
-# release the interpreter lock, so counting costs nothing.  Of every block a short
-# check is kept too (50 GB/s measured), by which it is known again later.
+# Hashing runs in another thread, parallel to reading and counting; hashlib and pread
+# release the interpreter lock, so counting costs nothing.  A short checksum of every
+# block (50 GB/s measured) is kept to recognise the block later.
 #
-# What a pass has done is whole blocks until it has reached the end.  So it can stop
-# and go on, and a pass over a file that has grown since begins where the last whole
-# block of the earlier one ends.
+# Until it reaches the end, a pass consists of whole blocks.  So it can stop and resume,
+# and a pass over a file that has grown starts after the last whole block of the
+# earlier pass.
 # -----------------------------------------------------------------------------
 
 _CHUNK_BLOCKS = 4
@@ -54,7 +54,7 @@ class Counter:
     """Newlines per block and the forms of line ends, from pieces of whole blocks.
 
     `newlines[i]` counts the newlines before the end of block i, `checks[i]` tells its
-    bytes again, `ascii_blocks` has a 1 for blocks inside one line of which each byte is a character.
+    bytes again, `ascii_blocks` has a 1 for blocks inside one line in which each byte is a character.
     """
 
     def __init__(self, encoding: Encoding, block_bytes: int, seed: int | None = None) -> None:
@@ -94,7 +94,7 @@ class Counter:
             self._count(block)
             inside_a_line = one_each and self.lines == lines
             if inside_a_line and is_ascii is None:
-                # Only columns of very long lines ask for it, and it takes a third of the time of counting.
+                # Needed only for columns in very long lines, and takes a third of the time of counting.
                 is_ascii = _is_ascii(piece)
             self._tail = bytes(block[-(len(block) % unit or unit) :])
             self.size += len(block)
@@ -232,7 +232,7 @@ class LineIndex(Struct, frozen=True):
 
     `newlines[i]` counts the newlines before the end of block i.  `columns` is
     filled as very long lines are looked into, by the byte their text starts at;
-    `ascii_blocks` has a 1 for blocks inside one line of which each byte is a character.
+    `ascii_blocks` has a 1 for blocks inside one line in which each byte is a character.
     `block_bytes` is a multiple of the code unit and of no meaning to callers.
     `sha256` is empty when it is not known: of a file that was counted on as it grew.
     The other fields are those of `counting.Counter`.
@@ -309,7 +309,7 @@ class LineIndex(Struct, frozen=True):
                 data, start, end, self.encoding, deadline, self.block_bytes, self.ascii_blocks
             )
             if len(self.columns) >= _LINES_MEASURED:
-                # One look at the keys, safe beside other threads, which may take the same one out.
+                # A single look at the keys, safe against other threads, which may remove the same one.
                 self.columns.pop(list(self.columns)[0], None)  # noqa: RUF015
             self.columns[start] = columns
         return columns
@@ -338,7 +338,7 @@ def measure_columns(
             total += size
         else:
             piece = _exactly(data, at, min(block_bytes, end - at))
-            # The last piece may end in the middle of a character when the file is broken there.
+            # The last piece may end in the middle of a character if the file is damaged there.
             size = len(piece) if at + len(piece) == end else prefix(piece, encoding) or len(piece)
             total += chars(piece[:size], encoding)
         at += size
@@ -421,7 +421,7 @@ def still_there(index: LineIndex, data: Bytes, spots: int) -> bool:
     Raises:
         Shrunk: The file is shorter than what was indexed.
     """
-    import random  # 4 ms, and few files have grown
+    import random  # takes 4 ms; needed only for files that have grown
 
     blocks = len(index.checks)
     if not blocks:

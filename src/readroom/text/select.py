@@ -73,7 +73,7 @@ class WholeText:
         self._lines = (text[:-1] if ended else text).split("\n") if text else []
         self.total_lines = len(self._lines)
         crlf = 0
-        # One character is searched for a hundred times faster than two, and most files have none.
+        # Searching for one character is a hundred times faster than for two, and most files have none.
         if "\r" in text and "\r\n" in text:
             crlf = text.count("\r\n")
             if not keep_cr:
@@ -141,7 +141,7 @@ class IndexedText:
         self._decoder = decoder
         self._head_chars = head_chars
         self._deadline = deadline
-        # A chunk holds the wanted head and a line end, whatever its characters weigh: a line whose end
+        # A chunk holds the wanted head and a line end, however wide its characters: a line whose end
         # is not in it is then longer than the head.
         self._chunk_bytes = max(chunk_bytes, MAX_CHAR_BYTES * (head_chars + 2)) & -index.encoding.unit
         self.total_lines = index.total_lines
@@ -308,7 +308,7 @@ def forward(text: Text, first: int, last: int, frame: Frame) -> Page:
                 return Page(first, pieces, cuts, number, reason="reply_cap")
             room = frame.room - frame.numbered(number) - frame.mark_bytes
             piece, cut = _squeeze(text, line, piece, room)
-            # It fills the page alone, so that all lines of a page are cut at one place.
+            # It fills the page alone, so that all lines of a page are truncated at the same width.
             following = number + 1 if number < text.total_lines else None
             return Page(first, [piece], {number: cut} if cut else {}, following, reason="reply_cap")
         pieces.append(piece)
@@ -333,7 +333,7 @@ def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
             break
         start -= 1
     if start > last:
-        # Not even the last line fits: its beginning is shown.
+        # Not even the last line fits: show its beginning.
         alone = forward(text, last, last, frame)
         return _started(last, alone.lines, alone.cuts, "reply_cap")
     kept = pieces[start - first :]
@@ -474,7 +474,7 @@ def _within(text: str, room: int) -> str:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= room:
         return text
-    # Continuation bytes are dropped from the end: the cut falls between characters.
+    # Drop continuation bytes from the end, so that the cut is between characters.
     end = max(room, 0)
     while end and data[end] & 0xC0 == 0x80:
         end -= 1

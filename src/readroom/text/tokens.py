@@ -66,7 +66,7 @@ WEIGHTS: Mapping[bytes, float] = MappingProxyType(
         b"sd": 0.52,
         b"ns": 0.77,
         b"sp": 0.61,
-        # Such runs may overlap: more than one digit, mark or line end counts less, long words count more.
+        # These runs may overlap: several digits, marks or line ends count less, long words count more.
         b"dd": -1.54,
         b"ddd": 0.33,
         b"pp": -0.33,

@@ -1,6 +1,6 @@
 """The values that pass between layers: requests, results and facts.
 
-Requests are canonical: lines and columns are 1-based and inclusive, whatever base a contract uses.  A
+Requests are canonical: lines and columns are 1-based and inclusive, regardless of the contract.  A
 continuation is itself a request, so that what a reply suggests is what the engine accepts.  No I/O here.
 
 Knows: requests, results and facts; all frozen, and none reads a file.
@@ -334,10 +334,10 @@ Result: TypeAlias = (
 
 
 # -----------------------------------------------------------------------------
-# What a contract's rendering adds to the text it carries, in UTF-8 bytes.
+# The bytes that a contract's rendering adds to the text it carries, in UTF-8.
 #
-# Engines cut by it, so that what they select is what fits the reply.  A contract gives
-# what its tools need: where it has no search, it measures none.
+# Engines select by it, so that the selection fits the reply.  A contract measures only what
+# its tools need: one without a search does not measure matches.
 # -----------------------------------------------------------------------------
 
 

@@ -202,9 +202,9 @@ class EditFilesResult(Struct, frozen=True):
 
 
 # -----------------------------------------------------------------------------
-# The values of looking at, removing and moving what has a name: what is asked for, and what came of it.
+# Requests and results for stat, delete and move.
 #
-# A link is what is at its name: removing or moving it leaves alone what it leads to.
+# A link is treated as itself: deleting or moving it does not touch its target.
 # No I/O here.
 # -----------------------------------------------------------------------------
 

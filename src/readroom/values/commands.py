@@ -39,7 +39,7 @@ SIGNALLED = 128
 class RunRequest(Struct, frozen=True):
     """A command for the shell. `path` is where it starts; `timeout_s` None is the workspace's limit.
 
-    `name` is what the caller wants the kept outputs named by; they get a name of their own without.
+    `name` is the caller's name for the kept outputs; without it they get a generated name.
     """
 
     command: str

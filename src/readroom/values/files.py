@@ -81,7 +81,7 @@ class Names(Struct, frozen=True):
 
 
 # -----------------------------------------------------------------------------
-# What a reply says beside the content.
+# What a reply says in addition to the content.
 # -----------------------------------------------------------------------------
 
 Newline: TypeAlias = Literal["lf", "crlf", "mixed", "none"]
@@ -133,7 +133,7 @@ class Packed(Struct, frozen=True):
 
 
 # -----------------------------------------------------------------------------
-# What a reply shows of a file, piece by piece: cut lines, images, parts of a document.
+# The pieces of a file that a reply shows: truncated lines, images, parts of a document.
 # -----------------------------------------------------------------------------
 
 
@@ -219,7 +219,7 @@ class ShownDocument(Struct, frozen=True):
 
 
 # -----------------------------------------------------------------------------
-# Outlines as values: what a file defines, by lines.
+# Outlines as values: the definitions in a file, by lines.
 #
 # Lines are 1-based and inclusive, those of the file.  A span holds the definition
 # with its decorators, attributes and the comment lines directly above.
@@ -283,7 +283,7 @@ class Row(Struct, frozen=True):
 
     @property
     def is_run(self) -> bool:
-        """Whether it names several functions, of which its own name is the first; `folded` counts them."""
+        """Whether it names several functions, with its own name first; `folded` counts them."""
         return self.item.kind == RUN
 
     @property
@@ -344,7 +344,7 @@ def main_items(items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 # -----------------------------------------------------------------------------
-# The values of a read of bytes as they are: for programs, which receive them piece by piece.
+# Values for reading raw bytes: programs receive them piece by piece.
 #
 # The holder of a `Stream` has an open file that was allowed when it was opened.
 # -----------------------------------------------------------------------------
@@ -382,7 +382,7 @@ class Stream:
         self._held.close()
 
     def __del__(self) -> None:
-        # A reply that was not taken must not keep a file open.
+        # A reply that is never consumed must not keep a file open.
         self.close()
 
 

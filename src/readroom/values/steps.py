@@ -63,7 +63,7 @@ AS_IT_IS = Steps()
 """The steps of the native contract: none."""
 
 # -----------------------------------------------------------------------------
-# What several contracts take files for.
+# Classifications of files that several contracts share.
 # -----------------------------------------------------------------------------
 
 

@@ -110,7 +110,7 @@ def instead(services: Services, job: Job[Request], act: Act, error: Binary | Not
         inside = services.archives().folder(services.guard, WorkPath(request.path), job.deadline)
     except BrokenData:
         if isinstance(error, Binary):
-            raise error from None  # it only begins like an archive
+            raise error from None  # it only starts like an archive
         raise
     if inside is None:
         raise error if isinstance(error, Binary) else _unlisted(services.guard, error)
@@ -129,7 +129,7 @@ def _unlisted(guard: Guard, error: NotAFolder) -> NotAFolder:
             sample = source.read_at(0, SAMPLE_BYTES)
             sort = classify(source, sample, error.next, None)
     except ReadroomError:
-        return error  # why it cannot be read is said when it is
+        return error  # the read says why it cannot be read
     readable = not isinstance(sort, AsBytes) or by_magic(sample[:MAGIC_BYTES]) is not None
     return error if readable else NotAFolder(error.next.path, "file", readable=False)
 
@@ -289,7 +289,7 @@ class Archives:
                 raise BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
             store = MemberStore(origin, self._contents, deadline)
             rules = guard.refresh()
-            # Those of an archive are already about members, of archives in it, too.
+            # The results of an archive already name members, also those of archives inside it.
             return Guard(store, rules if isinstance(guard.store, MemberStore) else inside(rules))
         except BaseException:
             source.close()
@@ -339,7 +339,7 @@ class Archives:
                 raise EncryptedDocument(path, "archive", error.problem, advice) from None
             raise BrokenData(path, "archive", source.size, error.problem) from None
         if made is not None:
-            # Without what it was read from, which is closed with the call.
+            # Without its source, which is closed at the end of the call.
             self._kept.put(key, made)
         return made
 
@@ -367,7 +367,7 @@ def _is_there(guard: Guard, path: WorkPath) -> bool:
     except NotFound:
         return False
     except ReadroomError:
-        return True  # whatever keeps it from being seen is said when it is opened
+        return True  # opening it says why it cannot be seen
     return True
 
 

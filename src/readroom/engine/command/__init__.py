@@ -201,7 +201,7 @@ def _result(runner: Runner, job: Job[RunRequest], name: str, ran: _Ran, kept: tu
     status = ran.end.status
     code = status if status >= 0 else SIGNALLED - status
     failed = code != 0 or ran.timed_out
-    # A deadline of its own: the progress that is reported is that of the command.
+    # A separate deadline, because progress reports are about the command.
     patience = Deadline(_CHOICE_S)
     job.deadline.on_cancel(patience.cancel)
     outputs = chosen(runner.mount, job.cap, job.request, kept, failed, patience)
@@ -228,7 +228,7 @@ def _warnings(ran: _Ran, kept: Sequence[Kept], most: int) -> list[Warn]:
         warnings.append(Warn("many", f"it had more than {most:,} processes and was ended"))
     if ran.start.limited:
         names = first_of(ran.start.limited, _NAMED)
-        # Files that policy protects stand there, and Landlock cannot tell new names from theirs.
+        # Files that policy protects are there, and Landlock cannot tell new names from theirs.
         limited = f"a command cannot create or delete files directly in {names}, only in folders below"
         warnings.append(Warn("limited", f"{limited}; the tools that write and edit files can"))
     if ran.end.alive:
@@ -241,11 +241,11 @@ _NAMED = 3
 
 
 # -----------------------------------------------------------------------------
-# Commands and their kept outputs in one workspace: what lives as long as it does.
+# Commands and their kept outputs in one workspace, for its lifetime.
 #
-# The outputs are seen as `/.outputs`, by a guard of their own over a store of their
-# own, so that whatever reads files reads them, too.  They belong to who ran the
-# command, so that each owner has such a store.
+# Outputs appear as `/.outputs`, through a guard and a store of their own, so that every tool
+# that reads files can read them.  They belong to the caller that ran the command, so each
+# owner has such a store.
 # -----------------------------------------------------------------------------
 
 

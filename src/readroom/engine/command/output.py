@@ -55,7 +55,7 @@ def chosen(
         room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
         labels = _LABEL_BYTES if texts[1].total else 0
         assert cap.measure.output is not None, "the contract runs commands"
-        # Where the client counts lines, each is charged its share of the reply.
+        # If the client limits lines, each line is charged its share of the reply.
         least = 0 if cap.lines is None else -(-cap.size // cap.lines)
         rows = picked(texts, room - labels, cap.measure.output, failed=failed, least=least)
         out, err = (

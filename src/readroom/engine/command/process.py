@@ -115,7 +115,7 @@ class Command(Closeable):
                 self.timed_out = self.timed_out or self._report in left
                 self.ask()
             if self._report not in left:
-                # All of it has ended; what still holds the pipes cannot be ended.
+                # All its processes have ended; whatever still holds the pipes cannot be ended.
                 until = until or time.monotonic() + RUN_DRAIN_S
                 if time.monotonic() >= until:
                     return
@@ -155,7 +155,7 @@ class Command(Closeable):
         self._forget()
         with self._lock:
             if self._process.stdin is not None:
-                self._process.stdin.close()  # which the supervisor takes for our end
+                self._process.stdin.close()  # the supervisor takes this for the end of this process
         try:
             self._process.wait(RUN_GRACE_S + 2 * RUN_DRAIN_S)
         except subprocess.TimeoutExpired:

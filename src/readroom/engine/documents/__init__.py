@@ -362,7 +362,7 @@ class _Shown:
     ) -> ReadRequest:
         """The request for a part from a line on, and for all parts after it."""
         offset = line if line is not None and line > 1 else None
-        limit = None if self._rests else self._request.limit  # with a column it counts lines of the rests
+        limit = None if self._rests else self._request.limit  # with a column it counts rests of lines
         pages = self._written(here)
         following = replace(self._request, pages=pages, offset=offset, limit=limit, column=1, known_hash=None)
         first, behind = here[0].first, here[0].first

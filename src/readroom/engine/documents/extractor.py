@@ -178,7 +178,7 @@ class Extractor:
                 continue
             data = os.read(out.fileno(), min(BLOCK_BYTES, size - len(received)))
             if not data:
-                deadline.check()  # it may have been ended for that
+                deadline.check()  # it may have been ended for this reason
                 if self._process.wait() == -signal.SIGXCPU:
                     raise TimedOut(self._most_s, processor=True)
                 raise Unreadable(_ENDED, "")
@@ -249,7 +249,7 @@ def _processor_s(pid: int) -> float | None:
     if sys.platform != "linux":
         return None
     try:
-        # As clock_getcpuclockid(3) makes it, which Python has for threads only.
+        # What clock_getcpuclockid(3) returns; Python offers it for threads only.
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return None  # it has ended
@@ -312,7 +312,7 @@ def _start(
         if descriptor is None:
             os.close(fd)
     assert process.stdin is not None
-    with contextlib.suppress(OSError):  # its end is noticed when it is asked
+    with contextlib.suppress(OSError):  # its end is noticed at the next request
         process.stdin.write(json.dumps(order).encode() + b"\n")
     return process
 

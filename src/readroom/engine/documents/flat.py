@@ -86,7 +86,7 @@ class _Flat:
         self._first = max(1, request.offset or 1)
         whole = request.options.flat == "whole"
         self._limit = None if whole and not recognised.is_text else request.limit
-        self._counts = whole and recognised.is_text  # what is text has its lines at once
+        self._counts = whole and recognised.is_text  # a text has its lines at once
         room = cap.size - cap.measure.frame(request.path)
         self._frame = Frame(room, line_chars(request.options, limits, cap), cap.measure.read.numbered)
         self._part = 0
@@ -133,7 +133,7 @@ class _Flat:
                     continue
                 kept.append(line)
                 used += byte_size(line) + self._frame.numbered(seen)
-                # Of a first line that is too long a beginning is shown.
+                # Show the beginning of a first line that is too long.
                 full = (used > self._frame.room and len(kept) > 1) or (last is not None and seen > last)
                 if full and not self._counts:
                     return _Lines(PartLines(kept, self._first, seen), seen, self._part)
@@ -192,7 +192,7 @@ class _Flat:
         page, total = along(text, self._first, self._first, request.column, self._frame)
         if request.column > total:
             raise past_column(request, self._first, total)
-        # The rest of one line was asked for: it ends with that line.
+        # The rest of one line was asked for, so end with that line.
         return page if page.next_column > 1 else replace(page, next_line=None)
 
     def _require_first(self, lines: _Lines) -> None:

@@ -226,6 +226,6 @@ def _rows(reading: Reading, number: int, row: int, begin: Callable[[int], None])
         begin(number)
         part = reading.part(number, Area(start, start + DOCUMENT_ROWS - 1))
         total = part.total_rows or 0
-        last = start + (len(part.lines) or DOCUMENT_ROWS) - 1  # of wide rows there are fewer
+        last = start + (len(part.lines) or DOCUMENT_ROWS) - 1  # wide rows are fewer
         yield Piece(number, part.lines, part.first_row, last if last < total else None)
         start = last + 1

@@ -38,7 +38,7 @@ def denied_in(guard: Guard, source: Source, path: str) -> Denies:
 
     @cache
     def rules() -> Rules:
-        return inside(guard.refresh())  # when first asked for: most documents carry nothing
+        return inside(guard.refresh())  # on first use: most documents have no attachments
 
     def denies(name: str) -> bool:
         levels = name.split(f"{BORDER}/")

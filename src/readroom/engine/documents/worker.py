@@ -107,7 +107,7 @@ def main() -> int:
     answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     for place in (0, 1, 2):
-        os.dup2(nothing, place)  # libraries print what they think of a file
+        os.dup2(nothing, place)  # libraries print their opinions of a file
     order: Order = json.loads(orders.readline())
     sys.path[:] = order["paths"]
     name, _, function = order["module"].partition(":")
@@ -125,7 +125,7 @@ def main() -> int:
         ask: Ask = json.loads(line)
         _answered(answers, lambda ask=ask: _extracted(document, ask, order))
     answers.close()
-    os._exit(0)  # nothing is left to be tidied up, and libraries take their time
+    os._exit(0)  # nothing is left to clean up, and libraries take their time
 
 
 def _answered(answers: BinaryIO, act: Any) -> Any:
@@ -165,7 +165,7 @@ def _without(module: str) -> None:
 
     package = module.partition(".")[0]
     if package == "readroom":
-        raise ModuleNotFoundError(module)  # a defect, which no command mends
+        raise ModuleNotFoundError(module)  # a defect, which installing something does not mend
     advice = f"Ask the user to run {install(OF_DOCUMENTS)}, or for an export as text."
     raise Unreadable(problem(package.replace("_", "-")), advice)
 
@@ -184,7 +184,7 @@ def _opened(open_document: Any, order: Order) -> tuple[Document, dict[str, Any],
         (heading.level, _line(heading.title, order["title_chars"]), heading.part)
         for heading in document.contents[: order["contents"]]
     ]
-    # A name that is cut could pass a rule that the whole one does not.
+    # A truncated name could pass a rule that the full name fails.
     names = [_sound(name) for name in document.names] if isinstance(document, Carrying) else []
     answer = {
         "type": "Opened",
@@ -279,7 +279,7 @@ def _confine(order: Order, *, reopens: bool) -> None:
         (resource.RLIMIT_DATA, order["memory_bytes"]),
     ):
         resource.setrlimit(what, (most, most))
-    resource.setrlimit(resource.RLIMIT_CPU, (order["cpu_s"], order["cpu_s"] + 1))  # the first one says why
+    resource.setrlimit(resource.RLIMIT_CPU, (order["cpu_s"], order["cpu_s"] + 1))  # the first limit says why
     if sys.platform != "linux":
         return
     from readroom.kernel import landlock, seccomp

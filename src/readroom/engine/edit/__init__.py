@@ -191,7 +191,7 @@ class _Editing:
         return again
 
     def _take_lone_cr(self, scanned: Scan) -> bool:
-        """Switch to CR as the line end, if that is what the lines of the file end in."""
+        """Switch to CR as the line end, if the lines of the file end in CR."""
         if not self._request.lone_cr or scanned.line_feeds:
             return False
         start = self._source.read_at(0, min(CLOSEST_BYTES, self._source.size))
@@ -342,7 +342,7 @@ class _Editing:
         splices = scanned.splices
         moved = sum(splice.added - splice.removed for splice in splices[:-1])
         first, last = splices[0].line, splices[-1]
-        # A line feed at the end of what is new ends its last line and begins none.
+        # A line feed at the end of the new text ends its last line; it does not begin another.
         ended = last.data.endswith(self._encoding.newline)
         total = new_lines(self._source, self._encoding, scanned.line_feeds, splices)
         return EditResult(

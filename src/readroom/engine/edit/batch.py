@@ -266,7 +266,7 @@ def _restore(file: _EditedFile) -> None:
     try:
         with file.place.open() as now:
             if now.read_at(0, now.size) != file.after:
-                return  # another program has written over it
+                return  # another program has overwritten it
             file.place.put([file.before], now, lambda: None)
     except (ReadroomError, Moved) as error:
         raise StoreFailed(file.path, "it was changed, and others of the call could not be") from error

@@ -64,7 +64,7 @@ def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
                     return writing.replaced(source, expected)
             except NotFound:
                 if either:
-                    continue  # it went away since it was looked at: the next try makes it
+                    continue  # removed since we looked: the next try creates it
                 raise Vanished(request.path, hashes.full(expected)) from None
             except (Moved, Shrunk):
                 continue
@@ -85,7 +85,7 @@ def _named(request: WriteRequest) -> Encoding:
         ) from None
     codec = codecs.lookup(name).name
     if codec == "ascii":
-        # It is read as UTF-8, which holds more; what is written has to be what was asked for.
+        # The file will be read as UTF-8, which holds more, so check that all of it is ASCII.
         _stored(request.path, request.content, Encoding(codec))
     plain = _MARKED.get(codec)
     return encoding if plain is None else Encoding(plain, _MARK.encode(plain), encoding.unit)

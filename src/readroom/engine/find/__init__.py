@@ -115,7 +115,7 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
         texts.begin(top.real)
         looking = within.within(_SURVEY_SHARE * limits.grep_timeout_s)
         if search.cursor.goes_on:
-            looking = job.deadline  # it was looked at in time before, and has to be again
+            looking = job.deadline  # it was read within the time before, so it has to be again
         survey = Survey(opener, query, scope, texts, documents, looking, job.deadline)
         return search.page(survey.look(top, search.cursor.since, search.cursor.until))
 
@@ -124,7 +124,7 @@ def _globs_of_type(scoped: GrepRequest) -> Sequence[str] | None:
     """The globs of the request's type; None without a type."""
     if scoped.type is None:
         return None
-    from readroom.engine.grep.ripgrep import globs_of_type  # most of a search of contents comes with it
+    from readroom.engine.grep.ripgrep import globs_of_type  # imports most of a content search
 
     return globs_of_type(scoped)
 
@@ -439,7 +439,7 @@ class _Ranking:
 
     def _not_ranked(self, seen: Seen) -> Iterator[Omission]:
         """Omissions of documents that were left out, or left unfinished."""
-        # Of what pages before have ranked they have said it, too.
+        # Earlier pages have said it of what they ranked.
         new = not self.cursor.goes_on
         if seen.compressed and new:
             with_them = self._request.include | {"compressed"}
@@ -473,7 +473,7 @@ def _not_expanded(paths: Sequence[str]) -> Warn:
 def _unreadable(clauses: Sequence[str]) -> list[Warn]:
     if not clauses:
         return []
-    clauses = list(dict.fromkeys(clauses))  # an archive is a file, too
+    clauses = list(dict.fromkeys(clauses))  # an archive is also a file
     more = len(clauses) - FIND_LEFT_CALLS
     text = "; ".join(clauses[:FIND_LEFT_CALLS]) + (f"; and {more} more" if more > 0 else "")
     return [Warn("unreadable", f"cannot be read: {text}")]

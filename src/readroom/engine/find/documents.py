@@ -107,7 +107,7 @@ class DocumentText(Struct):
                 top = run
             own = lines[run.line : end]
             title = self.titles[run.part - 1] if run.part <= len(self.titles) else ""
-            # The first row of a sheet says what the columns of the others are.
+            # The first row of a sheet names the columns of the others.
             headed = ((top.line + 1, lines[top.line]),) if self.unit.has_rows and end > top.line else ()
             for part in cut_rows(own) if self.unit.has_rows else cut(own, ()):
                 parts.append(

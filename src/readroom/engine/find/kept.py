@@ -131,7 +131,7 @@ class KeptTexts:
         with self._lock:
             self._search += 1
             is_large = tree == self._tree and self._read > 2 * self._max_bytes
-            # To fill the room and to clear it again, search after search, leaves memory in pieces.
+            # Filling and clearing the cache with every search would fragment memory.
             self._refused = self._max_bytes + 1 if is_large else 0
             self._tree, self._read = tree, 0
 

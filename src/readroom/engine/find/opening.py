@@ -144,7 +144,7 @@ def is_packed(source: Source) -> bool:
 
 def encoding_of(source: Source, head: bytes) -> Encoding | None:
     """The encoding of a file that begins with `head`; None if it is not text."""
-    # ASCII that is something else: binary, an encoding with escapes, a document.
+    # ASCII that is not plain text: binary, an encoding with escapes, a document.
     if head.isascii() and b"\0" not in head and b"\x1b" not in head and b"%PDF" not in head:
         return encodings.UTF8
     encoding = encodings.detect(head, complete=source.size <= HEAD_BYTES)

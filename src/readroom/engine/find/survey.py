@@ -139,7 +139,7 @@ class Survey:
         for name in self._in_order(visible):
             path = prefix + name
             if self._end is not None and path_key(path) >= self._end:
-                return  # so does all that comes behind it
+                return  # so does everything after it
             if name in files:
                 if not self._least or path_key(path) >= self._least:
                     self._check(path)
@@ -158,7 +158,7 @@ class Survey:
                 for name, kind in visible.kinds.items()
                 if kind is EntryKind.FILE and is_archive_name(name)
             ]
-            # What has such a name on disk is meant, not the archive beside it.
+            # The file of that name on disk is meant, not the archive next to it.
             names += [name for name in archives if name not in visible.kinds]
         return sorted(names, key=None if "".join(names).isascii() else os.fsencode)
 
@@ -201,7 +201,7 @@ class Survey:
 
     def _check(self, path: str) -> None:
         if not self._has_begun and not self._deadline.cancelled:
-            return  # a call that looked at nothing would go on where it began
+            return  # a call that looked at nothing would continue where it began
         try:
             self._deadline.check()
         except TimedOut:
@@ -211,14 +211,14 @@ class Survey:
     def _file(self, relative: str, name: str, folder: Folder, visible: VisibleNames, guard: Guard) -> None:
         real = join_below(folder.real, name)
         if relative == real:
-            relative = real  # of a large tree each name is held once
+            relative = real  # share one string: trees can be large
         key = self._key(real)
         known = self._kept(folder, name, key) or self._opened(visible, name, relative, real, guard)
         if known is None:
             return
         document = known.document
         if document is not None and document.reason == "timeout":
-            self._check(relative)  # the next call looks at it, for longer
+            self._check(relative)  # the next call reads it, with more time
         self._has_begun = True
         if known.packed and not self._opener.compressed:
             self.seen.compressed.append(real)
@@ -295,7 +295,7 @@ class Survey:
         except Cancelled:
             raise
         except TimedOut:
-            self._check(relative)  # the next call looks at it
+            self._check(relative)  # the next call reads it
             self.seen.unreadable.append(f"{quote(real)} was not expanded in time")
         except ReadroomError as error:
             self._note(real, error)
@@ -305,7 +305,7 @@ class Survey:
         """Record a file that cannot be read; one that is denied or gone is ignored."""
         match error:
             case BrokenData() | BadDocument():
-                # A member that is encrypted or damaged; its archive told its name.
+                # An encrypted or damaged member, named by its archive.
                 problem = error.facts.get("problem") or "it is damaged"
                 self.seen.unreadable.append(f"{quote(real)}: {problem}")
             case TooLarge():
@@ -323,7 +323,7 @@ class Survey:
             packed = is_packed(source)
         if read is not None and read.problem:
             self.seen.unreadable.append(f"{quote(real)}: {read.problem}")
-        # What is not text is kept as an empty one: it need not be looked at again either.
+        # Keep an empty text for a file that is not text, so that it is not read again either.
         text = "" if read is None else read.text
         return self._texts.put(self._key(real), source, text, packed=packed)
 

@@ -103,7 +103,7 @@ class LargeText:
             deadline.report(at, size, "bytes")
             data = self._source.read_at(at, FIND_WINDOW_BYTES)
             if not data:
-                break  # it was cut short meanwhile
+                break  # it was truncated meanwhile
             if at + len(data) < size:
                 data = self._whole_lines(at, data)
             yield Window(line, at, at + len(data)), data

@@ -97,7 +97,7 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
     guard, limits, request, deadline = services.guard, services.limits, job.request, job.deadline
     seconds = min(request.timeout_s or limits.grep_timeout_s, GREP_MAX_TIMEOUT_S)
     require_usable(request)
-    # Not within the time of the search: whether a pattern is valid does not depend on it.
+    # Outside the time limit of the search: whether a pattern is valid does not depend on it.
     pattern = pattern_of(request, deadline, local=guard.folder is not None and not request.documents)
     within = deadline.within(seconds)
     search = _Search(services, job, pattern, within, seconds, confined)
@@ -107,7 +107,7 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         room = services.documents()
         search.files.documents = DocumentSearch(room, request, pattern, limits, within, guard)
     if "archives" in request.include:
-        from readroom.engine.grep.archives import ArchiveSearch  # few searches look into them
+        from readroom.engine.grep.archives import ArchiveSearch  # few searches need them
 
         search.archives = ArchiveSearch(services.archives(), guard, request, within)
     _, stat = guard.stat(request.path)
@@ -232,7 +232,7 @@ class _Search:
             stopped = self._round(rounds, PLAIN, coverage)
             if stopped is not None:
                 return stopped
-        # Without rg all files were seen in the first round, and with them whether any is for the second.
+        # Without rg the first round saw all files, and knows whether any is left for the second.
         if self._page.goes_on and (self._local or self._cursor is not None or self._saw_late):
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
@@ -247,7 +247,7 @@ class _Search:
         self._page.rank, self._left.latest = rank, None
         current: str | None = None
         try:
-            # Closed at once, not when it is collected: behind it is a process.
+            # Close it now rather than when it is collected: it holds a process.
             with closing(finder.files(cursor)) as files:
                 for current in files:
                     if not self._examine(current, wide=rank == WIDE):
@@ -307,7 +307,7 @@ class _Search:
         def look(source: Source) -> bool:
             file = Opened(source, within)
             if file.compression is not None and "compressed" not in self._request.include:
-                # It is counted when it would be shown, and left out then.
+                # It is counted, and left out, when it would be shown.
                 return False
             with within.share(self.files.share) as file.deadline:
                 try:
@@ -340,7 +340,7 @@ class _Search:
                 if self.files.is_document(source):
                     return wide is True or self.files.document_of_many(source, path, relative)
                 file = Opened(source, self._deadline)
-                # Members come in one round only, whatever they are.
+                # All members come in one round.
                 late = not self._is_member(path) and (file.wide_unmarked or file.compression is not None)
                 self._saw_late = self._saw_late or late
                 if late and wide is False and self._rounds is not None:
@@ -360,7 +360,7 @@ class _Search:
         path = join_below(WorkPath(self._request.path), relative)
         try:
             with self._source(path) as source:
-                # rg follows no links, so whatever it looked at, it was not this.
+                # rg follows no links, so it did not look at this file.
                 if source.real != join_below(self._top, relative):
                     return None
                 return use(source)

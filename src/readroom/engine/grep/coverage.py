@@ -91,11 +91,11 @@ class Coverage:
 
 
 # -----------------------------------------------------------------------------
-# What a search left out, or left before its end: named, with the calls that search it.
+# What a search left out or did not finish, with the calls that search it.
 #
-# A file gets a part of the time of a search, so that none keeps it from those behind.
-# The cursor passes a file that was left, and the search of it alone goes on where it
-# was left as far as that can be named: behind a line, or behind a part of a document.
+# Each file gets a share of the time of a search, so that no file keeps the search from the
+# next ones.  The cursor passes an unfinished file; a search of that file alone continues
+# where this one stopped, as far as that can be named: after a line, or a part of a document.
 # -----------------------------------------------------------------------------
 
 NAMED = 3
@@ -218,7 +218,7 @@ class Left:
     def omissions(self) -> Iterator[Omission]:
         """The omissions, with the requests that search what was left."""
         for relative, unfinished in list(self._unfinished.items())[:MAX_OMITTED]:
-            if relative != ITSELF:  # what goes on there is the search itself
+            if relative != ITSELF:  # the search itself continues there
                 yield unfinished.omission
         count = len(self.compressed)
         if count:
@@ -239,7 +239,7 @@ class Left:
         if self.compressed:
             count = len(self.compressed)
             what = "1 file was" if count == 1 else f"{count:,} files were"
-            # It stands below every search of such a tree: one name says what they are.
+            # This is said below every search of such a tree, so one name is enough.
             example = first_of(sorted(self.compressed, key=path_key), 1)
             yield Warn("compressed", f"{what} not searched: {example}")
         yield from self.beside[:MAX_WARNINGS]

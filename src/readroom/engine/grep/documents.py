@@ -131,7 +131,7 @@ class DocumentSearch:
     def beside(self, rounds: Rounds, scope: Scope) -> Rounds:
         """The rounds of a search with documents added to the first."""
         if rounds.tree is None:
-            return rounds  # all files are looked into anyway
+            return rounds  # all files are searched anyway
         return replace(rounds, plain=Beside(rounds.plain, _Documents(rounds.tree, scope, self._deadline)))
 
 

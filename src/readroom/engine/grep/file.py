@@ -91,7 +91,7 @@ class FileSearch:
         try:
             self.documents.show(source, self._page, path, relative, after, deadline, reached)
         except TimedOut:
-            # In the middle of a part, it is the last line shown that all is done up to.
+            # In the middle of a part, everything up to the last line shown is done.
             last = self._page.last
             last_line = last.line if last is not None and last.path == relative else None
             if relative == ITSELF or not self.deadline.expired:

@@ -121,10 +121,10 @@ class Relevance:
 
 
 # -----------------------------------------------------------------------------
-# In which definition a found line stands.
+# The definition that contains a matching line.
 #
-# An outline is made of the very text that was searched.  All of them together may
-# take a small part of the search's time; what stands in files after that is not said.
+# The outline is made from the text that was searched.  All outlines together may take a
+# small part of the search's time; files after that get none.
 # -----------------------------------------------------------------------------
 
 

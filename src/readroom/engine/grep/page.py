@@ -141,7 +141,7 @@ class Page:
         if not self._takes(self._measure.file(file) + _COUNT_BYTES, relative):
             if self.shown:
                 return False
-            self.full, self._room = None, 0  # one file always fits; otherwise no page would ever get past it
+            self.full, self._room = None, 0  # one file always fits: otherwise no page would get past it
         self.files.append(file)
         self.shown += 1
         self.last = Last(self.rank, relative, None)
@@ -155,7 +155,7 @@ class Page:
         try:
             self._add_hits(part, searched, relative, after)
         finally:
-            # What was taken stays when time passes before the end of the file.
+            # Matches taken so far stay if time runs out before the end of the file.
             if part.matches:
                 lines = part.in_order()
                 self.files.append(GrepFile(path, part.matches, lines))
@@ -226,7 +226,7 @@ class Page:
         while not self._takes(self._cost(part, lines), relative):
             if self.shown:
                 return False
-            # One match always fits: without what is around it, then less and less of its line.
+            # One match always fits: first without its context, then with less and less of its line.
             self.full = None
             if len(lines) > 1:
                 lines = part.around(hit, room, alone=True)

@@ -67,7 +67,7 @@ def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Patt
 
 
 # -----------------------------------------------------------------------------
-# Warnings about what a search could not look into, so that its result is not taken for complete.
+# Warnings about what a search could not read, so that its result is not taken for complete.
 # -----------------------------------------------------------------------------
 
 
@@ -145,7 +145,7 @@ def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
 
 def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
     """A warning that the only file of a search was not searched, and the search that does it."""
-    from readroom.engine.grep.documents import form_of  # most searches need none of it
+    from readroom.engine.grep.documents import form_of  # most searches do not need it
 
     if form_of(source) is not None:
         detail = "the file is a document and was not searched; documents searches its text"
@@ -165,7 +165,7 @@ def with_documents(error: Binary, request: GrepRequest) -> Binary:
 
 def left_out(request: GrepRequest) -> list[Warn]:
     """A warning about kinds of files that a search without results did not look into."""
-    # Compressed files are counted where there are any; archives are asked for by those who know of them.
+    # Compressed files are always counted; archives only for callers that know of them.
     unsaid = {*request.include, "compressed", "archives"}
     kinds = [kind for kind in get_args(Include) if kind not in unsaid]
     if not kinds:

@@ -99,8 +99,8 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
             now = source.current()
             if now == source.version:
                 return result
-            # Appended to: what was there when it was opened is shown as it was. Anything else that
-            # happened to it could have happened between two of our looks, so all of it is read again.
+            # Appended to: show what was there when it was opened. Any other change
+            # could have happened between two checks, so read all of it again.
             grown = now.size > source.version.size and now.inode == source.version.inode
             again = reading.as_it_was(result) if grown else None
             if again is not None:
@@ -138,7 +138,7 @@ class _Reading:
         self._source = source
         """The file, or its content where it is compressed."""
         self._known = known
-        # What a caller insists on is decoded strictly: a wrong encoding must not pass as odd content.
+        # Decode an encoding that the caller names strictly: a wrong one must not pass as odd content.
         self._decoder: Decode = encodings.decode if job.request.encoding is None else encodings.decode_strict
         self._index: LineIndex | None = None
         self._content: Content | None = None
@@ -282,7 +282,7 @@ class _Reading:
         whole = WholeText(text, keep_cr=self._request.options.keep_cr)
         digits = hashlib.sha256(data).hexdigest()
         texts = self._services.texts
-        texts.put(self._source.real, digits, data)  # for an edit of it that comes too late
+        texts.put(self._source.real, digits, data)  # for an edit that comes after the file has changed
         clean = texts.wants(len(data)) and hidden.is_clean(text)
         return Content(whole, digits, encoding, kind, self._decoder, clean=clean)
 
@@ -313,7 +313,7 @@ class _Reading:
         )
 
     def _outliner(self) -> Outliner:
-        from readroom.engine.read.outline import Outliner  # with the languages; most reads show all
+        from readroom.engine.read.outline import Outliner  # imports the languages; most reads show everything
 
         outlines, limits, job = self._services.outlines, self._services.limits, self._job
         return Outliner(

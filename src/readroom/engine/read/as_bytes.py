@@ -20,7 +20,7 @@ from readroom.values import Image, Kind, ReadRequest, ReadResult
 from readroom.values.files import BytesRequest, BytesResult, Stream
 
 # -----------------------------------------------------------------------------
-# Files that are not text, for contracts that hand out bytes.
+# Files that are not text, for contracts that return bytes.
 # -----------------------------------------------------------------------------
 
 _PICTURE = "It is a picture, and this tool shows text: look for a description of it, or ask the user."
@@ -84,7 +84,7 @@ def read_image(
 
 
 # -----------------------------------------------------------------------------
-# Open a file for its bytes, through the guard: what is then handed out is what was checked.
+# Open a file for its bytes, through the guard: the descriptor that was checked is the one handed out.
 # -----------------------------------------------------------------------------
 
 

@@ -21,7 +21,7 @@ from readroom.values.files import OUTLINES
 from readroom.values.steps import Accept, Candidate
 
 # -----------------------------------------------------------------------------
-# The encoding that a caller names, as the engines refuse it when there is none.
+# The encoding that a caller names, and the refusal when it is not known.
 # -----------------------------------------------------------------------------
 
 
@@ -45,7 +45,7 @@ def asked_for(name: str, path: str, sample: bytes, retry: Request) -> Encoding:
 
 
 # -----------------------------------------------------------------------------
-# Whether a file is read as the document that it is, or as its plain text.
+# Whether a file is read as a document or as plain text.
 # -----------------------------------------------------------------------------
 
 
@@ -108,7 +108,7 @@ def _no_formulas(request: ReadRequest) -> BadValue:
 
 
 # -----------------------------------------------------------------------------
-# All there is.
+# Every way to read a file.
 # -----------------------------------------------------------------------------
 
 
@@ -159,7 +159,7 @@ def classify(
         document = asked_document(source.real, sample, request, packed=packed, tables=accept is None)
         if document is not None:
             if request.options.flat != "no":
-                from readroom.formats.documents import FLAT  # the table of all formats
+                from readroom.formats.documents import FLAT  # imports the table of all formats
 
                 if document.format in FLAT:
                     return AsDocument(document, flat=True)

@@ -159,7 +159,7 @@ class Outliner(Struct, frozen=True):
         if not _is_large(self.source, content):
             within = self.deadline.within(OUTLINE_TIMEOUT_S)
             return outline_of(self.request, content, name, self.outlines, within)
-        # For few files, and not to be imported for all others.
+        # Needed for few files only.
         from readroom.engine.documents.cache import OUTLINE_FORM
         from readroom.formats.documents import Unreadable
         from readroom.outline.large import OutlineAsked, UnsoundOutline, received
@@ -330,7 +330,7 @@ def hidden_in(listed: Sequence[Row]) -> list[Warn]:
     for row in listed:
         signature = row.item.signature
         if len(warnings) < MAX_WARNINGS and not (signature.isascii() and signature.isprintable()):
-            # Columns would be those of the shortened signature.
+            # The columns would be those of the shortened signature.
             warnings += [
                 replace(warning, column=None) for warning in hidden.scan([signature], row.item.line, limit=1)
             ]
@@ -338,11 +338,11 @@ def hidden_in(listed: Sequence[Row]) -> list[Warn]:
 
 
 # -----------------------------------------------------------------------------
-# The outline of what a cut reply does not show, beside what it shows.
+# The outline of what a truncated reply leaves out, next to what it shows.
 #
-# It may take a small part of the reply only.  Where not all fits, the outermost
-# definitions that are not shown come first, and members of a definition that is
-# half shown count as such; what is left out is said with the call that shows it.
+# It may take only a small part of the reply.  If not everything fits, the outermost
+# definitions that are not shown come first, and members of a half-shown definition
+# count as outermost; the reply names the call that shows the rest.
 # -----------------------------------------------------------------------------
 
 _SENTENCES = 200
@@ -374,7 +374,7 @@ def with_outline(outliner: Outliner, content: Content, result: ReadResult) -> Re
         needed = _cost(listed, chosen, cap) + sentences
         if needed <= max(reserved, _free(outliner, result)):
             break
-        # The lines make room, and signatures on those that go are shown in the outline instead.
+        # Lines make room for the outline, which then shows the signatures on the lines that go.
         reserved = needed
         smaller = replace(cap, size=cap.size - reserved)
         result = Windows(outliner.source, outliner.limits, smaller, outliner.request, reserved).window(
@@ -404,7 +404,7 @@ def _budget(outliner: Outliner, text_bytes: int, lines: int) -> int:
         return min(most, outliner.cap.size // OUTLINE_OWN_SHARE)
     share = text_bytes // OUTLINE_SHARE
     if outliner.cap.lines is not None:
-        # Rows of an outline are charged their share of the reply, lines are not.
+        # Rows of an outline are charged their share of the reply, lines of text are not.
         share = min(share, (outliner.cap.lines - lines) * (outliner.cap.size // outliner.cap.lines))
     return share if share >= OUTLINE_ASIDE_BYTES else 0
 
@@ -444,7 +444,7 @@ def _chosen(listed: Sequence[Row], result: ReadResult, budget: int, cap: Cap) ->
     fitting, used = [], 0
 
     def place(at: int) -> tuple[bool, bool, int]:
-        # What the lines stand in says where they are; then what follows is wanted rather than what precedes.
+        # The enclosing definition says where the lines are; after it, what follows matters most.
         return not _is_around(listed[at], result), listed[at].item.line < result.start, at
 
     for at in sorted(levels, key=place):
@@ -469,7 +469,7 @@ def _added(
     omitted = list(result.omitted)
     below = [at for at in left if listed[at].item.line > result.end]
     above = [at for at in left if listed[at].item.line <= result.end]
-    for group in filter(None, (below, above)):  # reading goes on below
+    for group in filter(None, (below, above)):  # reading continues below
         first, last = listed[group[0]].item, listed[group[-1]].item
         whole = replace(plain(outliner.request), view="outline", offset=first.start)
         end = max(first.start, last.start)

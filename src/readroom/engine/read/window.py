@@ -97,7 +97,7 @@ class Windows(Struct, frozen=True):
             options = replace(request.options, blank_whole=False)
             whole = replace(request, offset=1, limit=max(1, text.total_lines), options=options)
             return replace(self, _request=whole).window(content)
-        # Where nothing is said a log is read from its end, and a negative limit reads up to a line.
+        # By default a log is read from its end, and a negative limit reads up to a line.
         tail = request.offset is None and request.column == 1 and starts_at_end(content.kind)
         up = (request.limit or 0) < 0 or tail
         mode: ReadMode = "tail" if up and request.column == 1 else "offset"
@@ -213,7 +213,7 @@ class Windows(Struct, frozen=True):
         """The page of the last lines, numbered from the end, and how many bytes are above it."""
         request = self._request
         if unfinished.packed:
-            raise self._too_late(unfinished)  # the end is not expanded yet
+            raise self._too_late(unfinished)  # the end has not been expanded yet
         limit, rest = self._lines(content), request.column > 1
         wanted = -(request.offset or -1) if rest or not up else limit - 1 - (request.offset or -1)
         above, text = self._end(content, wanted)
@@ -229,7 +229,7 @@ class Windows(Struct, frozen=True):
                 raise self._too_late(unfinished)
             page = self._ending(page)
         elif up:
-            # Lines above have no numbers yet; what is cut goes on down to the end.
+            # Lines above have no numbers yet, so a truncated page continues downwards.
             last = known_lines + 1 + (request.offset or -1)
             if last < 1:
                 raise self._too_late(unfinished)
@@ -277,7 +277,7 @@ class Windows(Struct, frozen=True):
         lines, base = page.lines, self.base(content)
         warnings = [] if content.clean else hidden_in_page(page)
         if warnings:
-            # With a mark for what could not be decoded.
+            # Includes a mark for bytes that could not be decoded.
             lines = [encodings.visible(line) for line in lines]
         whole = page.next_line is None and not page.cuts and not page.up and content.unfinished is None
         return replace(
@@ -298,7 +298,7 @@ class Windows(Struct, frozen=True):
         """The next read: the rests of cut lines first, then what follows in the page's direction."""
         request = self._request
         if not request.options.rests and page.up:
-            return None  # where a tail goes on is its contract's own affair
+            return None  # the contract decides where a tail continues
         if request.options.rests and not page.numbers and (cut := page.first_cut) is not None:
             return rest_from(request, cut[0], cut[1].last + 1, page.last, up=page.up)
         if page.next_line is not None and page.next_column > 1:
@@ -311,7 +311,7 @@ class Windows(Struct, frozen=True):
         """The read of what follows the page in its direction, ignoring cut lines."""
         if page.next_line is None or page.next_column > 1:
             return None
-        # With a column, the limit has counted the lines whose rests are shown, not those of a page.
+        # With a column, the limit counts the lines whose rest is shown, not the lines of a page.
         limit = self._request.limit if self._request.column == 1 else None
         if page.up:
             limit = -abs(limit or default_lines(content.kind))

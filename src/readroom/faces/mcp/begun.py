@@ -118,7 +118,7 @@ class Early(Generic[T]):
         elif event is not None:
             self._begun.waiting.append(event)
         if listed:
-            self._start()  # behind the answer, which would wait for what it imports
+            self._start()  # after the answer, which would otherwise wait for its imports
 
     def _listed(self, call: ToolCall) -> Answer | None:
         connection = self._begun.connection
@@ -153,7 +153,7 @@ def _end() -> None:
 
 
 # -----------------------------------------------------------------------------
-# Standard input and output for the protocol alone, and lines in what is read.
+# Standard input and output reserved for the protocol, and splitting input into lines.
 # -----------------------------------------------------------------------------
 
 
@@ -170,13 +170,13 @@ def own_streams() -> Iterator[tuple[int, int]]:
             os.dup2(2, 1)
         except OSError:  # started without standard error
             os.dup2(nothing, 1)
-        # Some parents pass on ends that do not block; ours wait in threads, or ask before they write.
+        # Some parents pass on non-blocking descriptors; ours block in threads, or are polled before a write.
         for private in (incoming, outgoing):
             os.set_blocking(private, True)
         yield incoming, outgoing
     finally:
         os.close(nothing)
-        # The private ones stay open: a thread may be blocked on one, and would meet what got its number.
+        # Keep the private descriptors open: a thread may block on one, and the number could be reused.
         os.dup2(incoming, 0)
         os.dup2(outgoing, 1)
 

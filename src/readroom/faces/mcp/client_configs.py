@@ -102,7 +102,7 @@ def startup_text(
         who = "\n".join([*each, "", who])
     header = f' --header "{entry.header}"' if entry.header else ""
     stdio = " ".join(map(shell_word, command))
-    # No browser opens a Unix socket.
+    # Browsers cannot open a Unix socket.
     pages = f"\n  UI     {base}/ui  what agents did, in a browser" if base.startswith("http://") else ""
     if everywhere:
         place = base.partition("://")[2].rpartition(":")[0]

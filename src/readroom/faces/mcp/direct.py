@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 def driven(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that waits for nothing, and return its result."""
+    """Run a coroutine that never waits, and return its result."""
     try:
         coroutine.send(None)
     except StopIteration as end:
@@ -121,7 +121,7 @@ class _DirectProgress:
 
     def report(self, done: int, total: int | None, unit: str) -> None:
         """Called by a `Deadline`, from any thread and as often as it likes."""
-        self._latest = (done, total, unit)  # in any case: quick work ends before the next is due
+        self._latest = (done, total, unit)  # always: quick work ends before the next one is due
         if self._steps.due():
             self._tell()
 

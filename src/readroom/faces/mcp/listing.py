@@ -28,7 +28,7 @@ def methods(contract_name: str, *, outputs: bool) -> frozenset[str]:
 
 def card(title: str, instructions: str, served: frozenset[str], *, shared: bool) -> Card:
     """The server's card; `shared` if every client sees the same tools."""
-    # The tools of a process never change; those of a token are for its holder alone.
+    # The tools of a process never change; those of a token are only for its holder.
     fresh = Fresh(MCP_LIST_FRESH_MS, "public" if shared else "private")
     return Card(
         name="readroom",

@@ -31,12 +31,12 @@ from readroom.protocol.messages import Answer, Refusal
 from readroom.values import Fact
 
 # -----------------------------------------------------------------------------
-# Who calls over MCP: the client's name, and which conversation.
+# The caller of a tool over MCP: the client's name, and the conversation.
 #
-# A conversation is what the host says it is (`_meta["readroom/session"]`), else the
-# protocol's own session, else all that one process hears.  A host that compacts a
-# conversation says so with the notification `notifications/readroom/compacted`, or
-# counts compactions itself in `_meta["readroom/epoch"]`, which needs no connection.
+# The host names the conversation (`_meta["readroom/session"]`); otherwise it is the
+# session of the protocol, or everything that one process receives.  A host that compacts
+# a conversation sends the notification `notifications/readroom/compacted`, or counts
+# compactions itself in `_meta["readroom/epoch"]`, which needs no connection.
 # -----------------------------------------------------------------------------
 
 SESSION_META: Final = "readroom/session"
@@ -73,9 +73,9 @@ def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
 # -----------------------------------------------------------------------------
 # How much of a reply each MCP client passes on to its model.
 #
-# A client that is given more cuts it, mostly in the middle, without saying so;
-# the reply is therefore made to fit.  The numbers were measured on released
-# clients (November 2026) and carry a margin for what a client adds of its own.
+# A client that receives more truncates it, mostly in the middle, without saying so;
+# therefore the reply is made to fit.  The numbers were measured on released clients
+# (November 2026) and leave a margin for what a client adds.
 #
 # Clients count characters or UTF-16 units.  A cap is applied to the UTF-8 bytes of
 # the whole text part, header and closing line included: never fewer than either.
@@ -250,14 +250,14 @@ class Server:
             return result
         pending.failed = result["_meta"][FACTS_KEY]["error"]["code"]
         if client is not None and client.shows_meta:
-            del result["_meta"]  # its model would see the whole JSON of an error
+            del result["_meta"]  # the client would show its model the whole JSON of an error
         return result
 
     async def _list_resources(self, pending: PendingCall) -> dict[str, Any]:
         return await self._resources(pending).list(pending.call.params.get("cursor"))
 
     async def _list_templates(self, pending: PendingCall) -> dict[str, Any]:
-        # The name of an output cannot be guessed, so there is nothing to fill in.
+        # The name of an output cannot be guessed, so a template would be useless.
         return {"resourceTemplates": []}
 
     async def _read_resource(self, pending: PendingCall) -> dict[str, Any]:
@@ -291,14 +291,14 @@ class Server:
 def listed(tool: Tool) -> dict[str, Any]:
     """A tool as `tools/list` shows it."""
     changing = {"destructiveHint": tool.destructive, "idempotentHint": tool.idempotent}
-    if tool.read_only:  # they mean nothing where nothing is changed
+    if tool.read_only:  # they have no meaning for read-only tools
         changing = {}
     return {
         "_meta": {
-            # Takes the text out of a second limit, counted in tokens, that users can lower.
+            # Exempts the text from a second limit, counted in tokens, which users can lower.
             LONGEST_META: CLAUDE_CODE.chars,
-            # A file tool that has to be searched for first is not used. It costs each conversation the
-            # tokens of its schema; a test keeps those of a contract under 1,500.
+            # Models do not use a file tool that they have to search for first. The schema costs each
+            # conversation its tokens; a test keeps those of a contract under 1,500.
             "anthropic/alwaysLoad": True,
         },
         "annotations": {"readOnlyHint": tool.read_only, **changing, "openWorldHint": False},
@@ -323,11 +323,11 @@ def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | No
 
 
 # -----------------------------------------------------------------------------
-# Kept outputs of commands as resources: what a host lists and attaches without its model.
+# Kept outputs of commands as resources, which a host lists and attaches without its model.
 #
-# A listing is a call of `list_directory`, a reading one of `read_file`: the same guard, grants, caps,
-# budget and ledger, and the same words, which say what was left out.  Nothing else of a workspace is a
-# resource, and an address has one spelling.
+# Listing is a call of `list_directory`, reading a call of `read_file`: with the same guard, grants,
+# caps, budget and ledger, and the same text, which says what was left out.  Nothing else of a
+# workspace is a resource, and an address has one spelling.
 # -----------------------------------------------------------------------------
 
 Run: TypeAlias = Callable[[str, Mapping[str, Fact]], Awaitable[dict[str, Any]]]

@@ -37,11 +37,11 @@ from readroom.protocol.messages import Answer, encode
 from readroom.workspace import Workspace
 
 # -----------------------------------------------------------------------------
-# The server's log: standard error, and nothing of any file in it.
+# The server's log: standard error, without content of files.
 #
-# An exception's message may quote what was being read, and so may the source of a program
-# given on a command line, which Python 3.13 shows; so a traceback is written with the
-# places of its frames and its type only.
+# The message of an exception may quote a file, and Python 3.13 shows the source of a program
+# given on the command line; so a traceback contains only the locations of its frames and the
+# type of the exception.
 # -----------------------------------------------------------------------------
 
 _Raised: TypeAlias = (
@@ -182,7 +182,7 @@ class _Talk:
             self._server.hear(event, Sender(self._access))
 
     def settle(self, reader: Reader, seconds: float) -> None:
-        """Give the calls that still run a moment: whoever sends them from a file or a shell is done then."""
+        """Give running calls a moment to finish: a script that sends them from a file has ended by then."""
         self._on_settled = reader.end
         if self._waiting:
             reader.wait(seconds)
@@ -222,11 +222,11 @@ class _Talk:
 
 
 # -----------------------------------------------------------------------------
-# Lines from one file descriptor and to another; reading waits, writing never does.
+# Lines from one file descriptor and to another; reads block, writes never do.
 #
-# Descriptors stay in blocking mode, because the mode belongs to the open file and
-# others may share it.  A pipe that is writable takes PIPE_BUF bytes without waiting,
-# an empty one as much as it holds, and a socket says itself when it takes no more.
+# Descriptors stay in blocking mode, because the mode belongs to the open file, which others
+# may share.  A writable pipe takes PIPE_BUF bytes without blocking, an empty one its full
+# capacity, and a socket reports when it is full.
 # -----------------------------------------------------------------------------
 
 
@@ -248,7 +248,7 @@ class Reader:
         wait.register(self._told, select.POLLIN)
         data = b" "
         while data:
-            # Who waits for nothing more is heard to its end in any case.
+            # A client that waits for no more replies is still read to its end.
             wait.register(self._fd, _CLOSED_THERE if self._paused else select.POLLIN)
             ready = [fd for fd, _ in wait.poll()]
             if self._told in ready:
@@ -278,7 +278,7 @@ class Reader:
         self._say()
 
     def _say(self) -> None:
-        with suppress(BlockingIOError):  # it was said often enough
+        with suppress(BlockingIOError):  # it was reported often enough
             os.write(self._tell, b".")
 
     def _hear(self) -> None:
@@ -297,7 +297,7 @@ class Writer:
     def __init__(
         self, fd: int, on_broken: Callable[[], None], on_full: Callable[[bool], None] = lambda full: None
     ) -> None:
-        """Both are called from any thread: `on_broken` when nobody reads any more, `on_full` with True
+        """Both are called from any thread: `on_broken` when the reader is gone, `on_full` with True
         when more waits to be read than should be held, and with False when that is over."""
         self._fd = fd
         self._on_broken = on_broken
@@ -318,7 +318,7 @@ class Writer:
     def write(self, line: bytes) -> None:
         """Write a line; never waits."""
         left = memoryview(line)
-        with self._turn:  # nothing in it waits: lines stay whole, and in order
+        with self._turn:  # nothing here blocks; lines stay whole and in order
             if self._unwritten == 0:
                 left = self._write_now(left)
             if left:
@@ -353,7 +353,7 @@ class Writer:
 
     def _start(self) -> None:
         if self._thread is None:
-            # A daemon: a client that never reads again must not keep the process.
+            # A daemon thread: a client that never reads again must not keep the process alive.
             self._thread = threading.Thread(target=self._write_on, name="readroom-stdout", daemon=True)
             self._thread.start()
 
@@ -373,7 +373,7 @@ def _weight(left: memoryview) -> int:
 
 
 _Try: TypeAlias = Callable[[memoryview], int]
-"""Writes what can be written without waiting; how much that was. Raises OSError when nobody reads."""
+"""Writes what it can without blocking, and returns how much. Raises OSError when the reader is gone."""
 
 
 def _write_nothing(left: memoryview) -> int:
@@ -384,11 +384,11 @@ def _write_nothing(left: memoryview) -> int:
 def _trying_pipe(fd: int) -> _Try:
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
-    # Whoever waits for an answer has read all before: one write, and one wake of theirs, is enough.
+    # A client that waits for an answer has read all others: one write, and one wake-up, is enough.
     holds = fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) if hasattr(fcntl, "F_GETPIPE_SZ") else 0
 
     def write(left: memoryview) -> int:
-        if not poll.poll(0):  # an error counts as taking more: the write then says what it is
+        if not poll.poll(0):  # an error counts as writable: the write then reports it
             return 0
         empty = holds > select.PIPE_BUF and fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0") == b"\0\0\0\0"
         return os.write(fd, left[: holds if empty else select.PIPE_BUF])

@@ -224,7 +224,7 @@ class Rules:
         for layer in self._layers:
             rule = layer.decide(name, folded, folder=folder)
             if rule is None and not folder and folded.endswith(PACKED) and not isinstance(layer, AllowList):
-                # What is in it is read like any other file, so it is denied like the file of its name.
+                # Its content can be read like any other file, so deny it like the file it belongs to.
                 rule = layer.decide(name.rpartition(".")[0], folded.rpartition(".")[0], folder=False)
             if rule is not None:
                 return Verdict(False, rule)
@@ -261,7 +261,7 @@ def _ways(pattern: IgnorePattern) -> list[str]:
 
 
 # -----------------------------------------------------------------------------
-# The layer that every workspace has.
+# The built-in layer of every workspace.
 # -----------------------------------------------------------------------------
 
 SOURCE = "defaults"
@@ -281,12 +281,12 @@ def denials(exceptions: Sequence[Rule] = ()) -> Denials:
 
 
 # -----------------------------------------------------------------------------
-# Rules for what is inside of archives.
+# Rules for members of archives.
 #
-# A member has a long name (`backup.zip!/app/.env`), and the one that it would have as a file of its
-# own.  Denials hold for both, and once more without the folder in which most archives pack all they
-# have: what would be denied when the archive is unpacked in the root is denied in it.  Lists of what
-# is allowed are about the archive alone: who allows it allows what is in it.
+# A member has a long name (`backup.zip!/app/.env`), and the name it would have as a file of its
+# own.  Denials apply to both, and also to the name without the top folder that most archives have:
+# what would be denied after unpacking in the root is denied in the archive.  Allow lists apply to the
+# archive alone: allowing it allows its members.
 # -----------------------------------------------------------------------------
 
 _BORDER = f"{BORDER}/"

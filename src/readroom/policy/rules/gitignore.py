@@ -7,7 +7,7 @@ match a slash; `**` between slashes matches any number of folders.
 A glob may come from a hostile repository.  Naively translated, `*a*a*a*a*b` costs
 time to the power of its stars; so what stands between two stars is matched at its
 first place and not tried again (an atomic group).  That loses no match: the
-second star takes whatever the first could have taken.  The same holds for the
+second star takes everything that the first could have taken.  The same holds for the
 folders between two `**`.
 """
 
@@ -225,13 +225,13 @@ def _listed(chars: Iterable[str]) -> str:
 # -----------------------------------------------------------------------------
 # Lists of patterns in the syntax of .gitignore, with git's answers.
 #
-# A pattern speaks for exactly one name.  Who asks about a name deep in a tree goes
-# down from the root and stops at the first folder that is out; so does git.
+# A pattern decides about exactly one name.  To check a name deep in a tree, go down from
+# the root and stop at the first excluded folder, as git does.
 #
-# A pattern is compiled when a name comes that it could match, judged by its last
-# part: most names meet no pattern at all, whatever their number.  Not pathspec:
-# it takes `[z-a]`, `[[:alpha:]]` and `[\]]` otherwise than git, and a pattern for a
-# folder speaks for all below it, which loses to a later negation.
+# A pattern is compiled for the first name that it could match, judged by its last part:
+# most names match no pattern, however many there are.  The package pathspec is not used
+# because it reads `[z-a]`, `[[:alpha:]]` and `[\]]` differently from git, and applies a
+# pattern for a folder to everything below, which then loses to a later negation.
 # -----------------------------------------------------------------------------
 
 _MAGIC = re.compile(r"[*?\[\\]")
@@ -316,7 +316,7 @@ class PatternList:
             if fold:
                 last = last.encode("latin-1").lower().decode("latin-1")  # of ASCII letters only
             magic = [match.start() for match in _MAGIC.finditer(last)]
-            if "[" in above:  # a slash in a set ends no part
+            if "[" in above:  # a slash in a set does not end a part
                 self._others.append(pattern)
             elif not magic:
                 self._literals.setdefault(last, []).append(pattern)
@@ -352,7 +352,7 @@ class PatternList:
 
     def _some_end_or_begin(self, names: Sequence[str]) -> bool:
         """Whether any of many names may end or begin like a pattern: looked for in one text."""
-        import stringzilla  # few starts look at many names
+        import stringzilla  # few processes check many names
 
         text = _BETWEEN.join(("", *names, "")).encode("latin-1")
         return any(stringzilla.find(text, part) >= 0 for part in self._borders)

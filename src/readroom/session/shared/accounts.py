@@ -80,7 +80,7 @@ class SharedWindows:
         def work(execute: Execute) -> Lease:
             time_s = execute.now_us() / 1_000_000 if now is None else now
             before, self._minute = self._minute, int(time_s // MINUTE_S)
-            # With each minute those who have gone are forgotten: addresses have no bound.
+            # Forget absent callers every minute: there is no limit to the number of addresses.
             return _take(execute, name, most, wanted, time_s, forget=self._minute > before)
 
         return self._database.change(work)
@@ -102,7 +102,7 @@ def _take(execute: Execute, name: str, most: int, wanted: int, now: float, *, fo
         before, hits = (hits if current == minute + 1 else 0), 0
         minute = current
     elif current < minute - 1:
-        minute = current  # the clock was set back: what was counted counts now, and is soon over
+        minute = current  # the clock was set back: count earlier requests now, for a short time
         execute("UPDATE state_windows SET minute = ? WHERE name = ?", (minute, name))
     passed = now - minute * MINUTE_S if current == minute else 0.0
     room = left(most, hits, before, passed)
@@ -216,7 +216,7 @@ class MemoryAccounts:
         return changed
 
     def _forget(self, busy: set[str]) -> None:
-        # Those with something set aside are in use right now; the one of all calls is used with each of them.
+        # Accounts with a reservation are in use now; the account of all calls is used with each of them.
         idle = (key for key, one in self._kept.items() if not one.held and key not in busy)
         oldest = next(idle, None)
         if oldest is not None:
@@ -271,7 +271,7 @@ class SharedAccounts:
         return self._database.look(_all)
 
     def _take(self, execute: Execute, taken: str, accounts: Sequence[Account], wanted: int) -> Taken:
-        # Done again after a lost connection it finds its own, which is then none of the others'.
+        # Repeated after a lost connection, it finds its own reservation, which must not count as another's.
         execute("DELETE FROM state_held WHERE id = ? AND process = ?", (taken, self._process))
         before = _balances(execute, accounts)
         amount = max(0, min(wanted, room(accounts, before))) if accounts else wanted
@@ -314,7 +314,7 @@ def _grow(execute: Execute, taken: str, accounts: Sequence[Account], amount: int
     if not accounts:
         return True
     if execute("SELECT 1 FROM state_held WHERE id = ? AND amount >= ? LIMIT 1", (taken, amount + more)):
-        return True  # done, and the answer was lost
+        return True  # already done, but the answer was lost
     if room(accounts, _balances(execute, accounts)) < more:
         return False
     execute("UPDATE state_held SET amount = ? WHERE id = ?", (amount + more, taken))
@@ -327,7 +327,7 @@ def _settle(execute: Execute, taken: str, accounts: Sequence[Account], tokens: i
         gone = execute(
             "DELETE FROM state_held WHERE account = ? AND id = ? RETURNING 1", (account.key, taken)
         )
-        more = tokens if gone else 0  # it was settled, and the answer was lost
+        more = tokens if gone else 0  # already settled, but the answer was lost
         rows = execute(
             "INSERT INTO state_paid (account, used, time_us) VALUES (?, ?, ?) ON CONFLICT (account) "
             "DO UPDATE SET used = state_paid.used + excluded.used, time_us = excluded.time_us RETURNING used",

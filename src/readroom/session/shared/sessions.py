@@ -125,7 +125,7 @@ class SharedSessions:
 
         def work(execute: Execute) -> None:
             now = self._clock.set_us(execute)
-            # What runs has been ended by then; a client that cancels what there is not fills no disk.
+            # Running calls have ended by then, and cancelling unknown calls cannot fill the disk.
             old = (session_id, now - _CANCELLED_US)
             execute("DELETE FROM state_cancelled WHERE session = ? AND time_us < ?", old)
             execute(sql, (session_id, request, now))
@@ -147,7 +147,7 @@ class SharedSessions:
     def _open(self, execute: Execute, session_id: str, owner: Owner, agreed: str) -> None:
         now = self._clock.set_us(execute)
         if execute("SELECT 1 FROM state_sessions WHERE id = ?", (session_id,)):
-            return  # done, and the answer was lost
+            return  # already done, but the answer was lost
         execute("DELETE FROM state_sessions WHERE server = ? AND used_us < ?", (self._server, now - _IDLE_US))
         count = execute("SELECT COUNT(*) FROM state_sessions WHERE server = ?", (self._server,))[0][0]
         if count >= HTTP_SESSIONS:
@@ -220,8 +220,8 @@ class SharedVisits:
 # -----------------------------------------------------------------------------
 # Conversations as rows: their epochs, and which states of files were shown in which.
 #
-# A process remembers what it has written itself: what is shown again in the same epoch
-# is not written again.
+# A process remembers what it has written, so what is shown again in the same epoch is not
+# written again.
 # -----------------------------------------------------------------------------
 
 _TRIM_EVERY = 256
@@ -254,7 +254,7 @@ class SharedConversations:
         def work(execute: Execute) -> int:
             rows = execute("SELECT epoch FROM state_conversations WHERE id = ?", (name,))
             now = int(rows[0][0]) if rows else 0
-            # Done twice after a lost connection, one compaction counts as two: shown again, never too little.
+            # If a lost connection makes one compaction count twice, files are shown again, never too little.
             after = now + 1 if epoch is None else max(now, epoch)
             execute(
                 "INSERT INTO state_conversations (id, epoch, shows, used_us) VALUES (?, ?, 0, ?) "
@@ -311,7 +311,7 @@ class SharedSeen:
         try:
             self._all.show(self._id, path, content_hash, self.epoch)
         except StateFailed as failure:
-            # The reply is made; what is not remembered is shown once more.
+            # The reply is complete; what is not recorded is shown once more.
             log().error("what was shown is not remembered: %s", failure)
 
     def shown(self, path: str, start: str) -> bool:

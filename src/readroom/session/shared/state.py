@@ -89,7 +89,7 @@ class SharedOutputs:
     def fetch(self, owner: Owner, name: str, stream: str, path: str) -> None:
         """Write a stream of an output into a new file. Raises StateFailed or OSError."""
         key, number, folder = self._key(owner), 0, os.path.dirname(path)
-        # Outside the folder that is listed.
+        # Outside the listed folder.
         beside = os.path.join(os.path.dirname(folder), f"new-{os.path.basename(folder)}")
         fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -176,7 +176,7 @@ _LOCK = 0x72656164726F6F6E
 
 _TABLES: Sequence[Sequence[str]] = (
     (
-        # Budgets: what was paid, and what is set aside for calls that run.
+        # Budgets: tokens spent, and tokens reserved for running calls.
         """CREATE TABLE state_paid (
             account TEXT NOT NULL PRIMARY KEY, used {big} NOT NULL, time_us {big} NOT NULL
         )""",
@@ -185,11 +185,11 @@ _TABLES: Sequence[Sequence[str]] = (
             amount {big} NOT NULL, until_us {big} NOT NULL, PRIMARY KEY (account, id)
         )""",
         "CREATE INDEX state_held_by_process ON state_held (process)",
-        # Rates: the requests of a minute, and of the one before.
+        # Rates: the requests of this minute and of the previous one.
         """CREATE TABLE state_windows (
             name TEXT NOT NULL PRIMARY KEY, minute {big} NOT NULL, hits {big} NOT NULL, before {big} NOT NULL
         )""",
-        # Sessions of MCP, and calls in them that their clients no longer wait for.
+        # MCP sessions, and the calls in them that clients cancelled.
         """CREATE TABLE state_sessions (
             id TEXT NOT NULL PRIMARY KEY, server TEXT NOT NULL, token TEXT NOT NULL, workspace TEXT NOT NULL,
             agreed TEXT NOT NULL, used_us {big} NOT NULL
@@ -199,7 +199,7 @@ _TABLES: Sequence[Sequence[str]] = (
             session TEXT NOT NULL, request TEXT NOT NULL, time_us {big} NOT NULL,
             PRIMARY KEY (session, request)
         )""",
-        # Conversations: their epochs, and what was shown in which.
+        # Conversations: their epochs, and what each of them has shown.
         """CREATE TABLE state_conversations (
             id TEXT NOT NULL PRIMARY KEY, epoch {big} NOT NULL, shows {big} NOT NULL, used_us {big} NOT NULL
         )""",
@@ -207,7 +207,7 @@ _TABLES: Sequence[Sequence[str]] = (
             conversation TEXT NOT NULL, path TEXT NOT NULL, hash TEXT NOT NULL,
             epoch {big} NOT NULL, turn {big} NOT NULL, PRIMARY KEY (conversation, path, hash)
         )""",
-        # Kept outputs of commands, whole, in pieces.
+        # Kept outputs of commands, complete, in pieces.
         """CREATE TABLE state_outputs (
             owner TEXT NOT NULL, name TEXT NOT NULL, server TEXT NOT NULL, number {big} NOT NULL,
             bytes {big} NOT NULL, state TEXT NOT NULL, lost TEXT NOT NULL, time_us {big} NOT NULL,
@@ -224,13 +224,13 @@ _TABLES: Sequence[Sequence[str]] = (
         )""",
     ),
     (
-        # People who are signed in to the dashboard: their tokens, locked with their cookies.
+        # People signed in to the dashboard: their tokens, encrypted with their cookies.
         """CREATE TABLE state_visits (
             id TEXT NOT NULL PRIMARY KEY, server TEXT NOT NULL, token {bytes} NOT NULL, ends_us {big} NOT NULL
         )""",
     ),
     (
-        # What sessions age by: where the clock that only goes on stood when the machine was started.
+        # The clock by which sessions age: the offset of the monotonic clock at the start of the machine.
         "CREATE TABLE state_clock (boot TEXT NOT NULL PRIMARY KEY, offset_us {big} NOT NULL)",
     ),
 )
@@ -366,7 +366,7 @@ def sweep(execute: Execute, steady_us: int) -> None:
     execute("DELETE FROM state_held WHERE until_us < ?", (before_us,))
     conversations = ("session\n", before_us - int(STATE_SPENT_S * 1_000_000))
     execute("DELETE FROM state_paid WHERE substr(account, 1, 8) = ? AND time_us < ?", conversations)
-    # Clients name their conversations, and could make up as many as they like.
+    # Clients name their conversations, and could invent any number of them.
     execute(
         "DELETE FROM state_paid WHERE substr(account, 1, 8) = ? AND account NOT IN (SELECT account FROM "
         "state_paid WHERE substr(account, 1, 8) = ? ORDER BY time_us DESC LIMIT ?)",
@@ -385,7 +385,7 @@ def sweep(execute: Execute, steady_us: int) -> None:
         "(SELECT id FROM state_conversations WHERE used_us < ?)",
         (before_us,),
     )
-    # Epochs are kept: text that was compacted away does not come back into view after an idle day.
+    # Keep the epochs: text that was compacted away does not return to view after an idle day.
     execute(
         "DELETE FROM state_pieces WHERE EXISTS (SELECT 1 FROM state_outputs o WHERE o.owner = "
         "state_pieces.owner AND o.name = state_pieces.name AND o.time_us < ?)",

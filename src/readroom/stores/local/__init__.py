@@ -53,7 +53,7 @@ class LocalSource(Closeable):
         """
         self._fd = opened.fd
         self.real = opened.real
-        # What was known of it at the moment of opening; a read asks for each several times.
+        # What was known when it was opened; a read uses each several times.
         self.size = opened.stat.st_size
         self.stat = to_stat(opened.stat)
         self.version = _version(opened.stat)
@@ -180,7 +180,7 @@ class LocalFolder(Closeable):
         """Open a regular file in it, never following a link."""
         path = self._path(name)
         try:
-            # It may be a pipe by now: opening does not wait, and what was opened is checked.
+            # It may have become a pipe: opening does not block, and the opened file is checked.
             fd = os.open(name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fd)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
@@ -199,7 +199,7 @@ class LocalFolder(Closeable):
             os.close(fd)
 
     def _path(self, name: str) -> WorkPath:
-        # One name only: anything with a slash would be looked up outside the folder.
+        # A single name only: one with a slash would be looked up outside the folder.
         if "/" in name or name in ("", ".", "..") or "\0" in name:
             raise BadPath(name, "is not a name that a folder's entry can have")
         return join(self.real, name)
@@ -239,7 +239,7 @@ class LocalStore:
         self._root: Root | None = opened
         status = os.fstat(opened.fd)
         self._identity = (status.st_dev, status.st_ino)
-        # Some file systems count no names of folders.
+        # Some file systems do not count the links of folders.
         self._is_counted = status.st_nlink > 0
         self._way: Way = KernelWay(opened, walk) if confinement == "kernel" else walk
 
@@ -281,13 +281,13 @@ class LocalStore:
 
     def place(self, path: WorkPath) -> LocalPlace:
         """The target for a write at a path, whether or not something is there; changes nothing yet."""
-        from readroom.stores.local.place import LocalPlace  # what only reads changes nothing
+        from readroom.stores.local.place import LocalPlace  # readers do not need it
         from readroom.stores.local.unfinished import Notes
 
         if path == ".":
             raise NotAFile(path, "folder")
         try:
-            # Systems without confinement by the kernel have no files without a name either, or unsound ones.
+            # Systems without kernel confinement have no unnamed files, or unreliable ones.
             nameless = self.confinement == "kernel"
             return LocalPlace(self._way, path, LocalSource, Notes(self._notes), nameless=nameless)
         except OSError as error:
@@ -298,7 +298,7 @@ class LocalStore:
         try:
             root = self._root
             if root is not None and "/" not in path and path != ".":
-                # One part cannot lead out, and whether it is there is asked with every call.
+                # One part cannot lead outside, and every call checks whether it exists.
                 status = os.stat(path, dir_fd=root.fd, follow_symlinks=False)
                 if not stat.S_ISLNK(status.st_mode):
                     return _version(status)
@@ -362,10 +362,10 @@ def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
 
 
 # -----------------------------------------------------------------------------
-# Files that the system makes as they are read, as those of /proc and /sys: their size says nothing.
+# Files that the system generates as they are read, as in /proc and /sys: their size is meaningless.
 #
-# The first have no size, the others that of a page, whatever is in them.  No other file has bytes and
-# no size, and only what has no blocks on a disk is looked at like this.
+# Files in /proc have size 0, those in /sys the size of a page, whatever their content.  No other
+# file has bytes but no size, and only files without blocks on a disk are treated like this.
 # -----------------------------------------------------------------------------
 
 _PAGE_BYTES = 4096
@@ -385,7 +385,7 @@ def _content_of(fd: int, status: os.stat_result, path: WorkPath) -> bytes | None
         return None
     now = os.fstat(fd)
     if (now.st_size, now.st_mtime_ns) != (status.st_size, status.st_mtime_ns):
-        return None  # it was written to meanwhile, and has another size now
+        return None  # it was written to meanwhile, and has a different size
     pieces, size = [data], len(data)
     while size <= SMALL_FILE_BYTES and (data := os.pread(fd, SMALL_FILE_BYTES, size)):
         pieces.append(data)

@@ -26,8 +26,8 @@ from readroom.stores.local.walk import WalkWay
 # The Linux call `openat2`: paths that the kernel itself keeps below a folder.
 #
 # With RESOLVE_BENEATH no "..", absolute link or racing rename can lead out of the
-# folder that the descriptor stands for.  RESOLVE_NO_MAGICLINKS closes the doors
-# of /proc, which lead anywhere.
+# folder of the descriptor.  RESOLVE_NO_MAGICLINKS refuses the links of /proc, which
+# lead anywhere.
 #
 # It is missing before Linux 5.6, under gVisor, and where a seccomp profile hides
 # it; `available` finds out.
@@ -208,7 +208,7 @@ class KernelWay:
         if name == root:
             return WorkPath(".")
         top = root if root.endswith("/") else root + "/"
-        # A name that ends like this is either gone or really called so: the walk can tell.
+        # A name with this ending is either deleted or really called so: the walk can tell.
         if not name.startswith(top) or name.endswith(_DELETED):
             return None
         return WorkPath(name[len(top) :])

@@ -37,12 +37,12 @@ from readroom.values import Stat, Version
 from readroom.values.files import Warn
 
 # -----------------------------------------------------------------------------
-# What a new file takes over from the one it replaces: mode, owner, access lists and attributes.
+# What a new file inherits from the one it replaces: mode, owner, access lists and attributes.
 #
-# Best effort, and reported when it fails: only root can give a file away.  Nobody gains
-# access by a failure: without the group, its members get what others have.  As the
-# kernel does on every write, the set-user-ID and set-group-ID bits and capabilities
-# are taken from a program that is changed.
+# Best effort, and reported when it fails: only root can give a file away.  A failure never
+# grants access: if the group cannot be set, its members get the rights of others.  As the
+# kernel does on every write, a changed program loses its set-user-ID and set-group-ID bits
+# and its capabilities.
 # -----------------------------------------------------------------------------
 
 _OF_THE_CONTENT = ("security.capability", "security.ima", "security.evm")
@@ -85,7 +85,7 @@ def _attributes_lost(old: int, new: int) -> Iterator[str]:
     if not hasattr(os, "listxattr"):
         return
     names: list[str] = []
-    with contextlib.suppress(OSError):  # a file system without any
+    with contextlib.suppress(OSError):  # a file system without attributes
         names = os.listxattr(old)
     for name in names:
         try:
@@ -183,7 +183,7 @@ class LocalPlace(Closeable):
         return status.st_dev, status.st_ino
 
     def look(self) -> Stat | None:
-        """The stat of what is at the name, without following a link; None for nothing."""
+        """The stat of the entry of that name, without following a link; None if there is none."""
         if self._missing:
             return None
         try:
@@ -219,7 +219,7 @@ class LocalPlace(Closeable):
             fd = os.open(self.name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
-                raise Moved from None  # a link by now
+                raise Moved from None  # it has become a link
             raise unwritten(error, self.real) from None
         try:
             status = os.fstat(fd)
@@ -248,7 +248,7 @@ class LocalPlace(Closeable):
                 os.mkdir(name, dir_fd=above)
                 self._made.append((above, name))
                 os.fsync(above)
-            # Never through a link: it was not there when the rules were asked about the name.
+            # Never through a link: it was not there when the rules were checked.
             self._fds.append(os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above))
             self._folder = join(self._folder, name)
             self._missing.pop(0)

@@ -65,7 +65,7 @@ def move(old: Name, new: Name, expected: Identity) -> None:
         raise Moved from None
     status = _stat(*new)
     if status is None or _identity(status) != expected:
-        with contextlib.suppress(OSError):  # something else has the old name by now
+        with contextlib.suppress(OSError):  # something else has taken the old name
             _renamed_if_free(new, old)
         raise Moved
 
@@ -97,7 +97,7 @@ def take(old: Name, new: Name, expected: Identity, over: Version) -> None:
 def remove(folder: int, name: str, expected: Version, aside: str) -> None:
     """Remove a file whose state is `expected`.
 
-    It gets the name `aside` first, so that what is removed is what was looked at.
+    It gets the name `aside` first, so that the removed entry is the one that was checked.
 
     Raises:
         Moved: Another file, or another state of it, is there, and stays.
@@ -205,7 +205,7 @@ def _linked(old: Name, new: Name) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # A folder, or a file system without links: nothing better than to look first.
+        # A folder, or a file system without links: checking first is the best there is.
         if _stat(*new) is not None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new[1]) from None
         os.rename(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0])
@@ -227,11 +227,11 @@ def _renameat2() -> ctypes._NamedFuncPointer | None:
 
 
 # -----------------------------------------------------------------------------
-# Removing names by the descriptors of their folders: no link is followed, however the tree is moved about.
+# Removing names relative to the descriptors of their folders, so that no link is followed even
+# while the tree is moved.
 #
-# Every folder is opened relative to the one above it, without following a link, and what is in it
-# is removed relative to that: who puts a link in its place meanwhile gets the link removed, or
-# nothing.
+# Every folder is opened relative to the one above it, without following a link, and its entries
+# are removed relative to it: if a link takes its place meanwhile, the link is removed, or nothing.
 # -----------------------------------------------------------------------------
 
 _A_FOLDER = (errno.EISDIR, errno.EPERM)

@@ -31,7 +31,7 @@ from readroom.values import EntryKind, Stat
 def translated(error: OSError, path: WorkPath) -> ReadroomError:
     """What a failure of the system means for a caller who asked for `path`."""
     if isinstance(error, ReadroomError):
-        return error  # several of ours are OSErrors too, for Python callers
+        return error  # several errors of readroom are OSErrors too, for Python callers
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR | errno.ESTALE:
             return NotFound(path)
@@ -63,7 +63,7 @@ def unwritten(error: OSError, path: WorkPath) -> ReadroomError:
     return translated(error, path)
 
 
-# O_NONBLOCK: opening a pipe or a device never waits. O_NOCTTY: a terminal never becomes ours.
+# O_NONBLOCK: opening a pipe or a device never blocks. O_NOCTTY: a terminal never takes control.
 READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 FOLDER_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY
 

@@ -136,7 +136,7 @@ class Notes:
             with os.scandir(self._folder) as entries:
                 listed = list(entries)
         except OSError:
-            return  # tidying is not a reason to fail
+            return  # a failed cleanup is no reason to fail the call
         prefix = _prefix(folder) if listed else ""
         for entry in listed:
             with contextlib.suppress(OSError):
@@ -241,7 +241,7 @@ def _without_name(folder: int, mode: int) -> int | None:
             return None
         raise
     if os.fstat(fd).st_mode & _FOR_ALL:
-        # Before Linux 5.19 some file systems forget the umask here: making the file by its name tells.
+        # Before Linux 5.19 some file systems ignore the umask here: create a named file to find out.
         os.close(fd)
         return None
     return fd
@@ -295,7 +295,7 @@ class _Noted(Struct, frozen=True):
         if not stat.S_ISREG(status.st_mode):
             return False
         if self.new is None and status.st_size == 0:
-            return True  # its writer died before the name was more than a name: there is nothing to lose
+            return True  # its writer died before it wrote anything: nothing is lost
         return _identity(status) == self.new or (
             (*_identity(status), status.st_size, status.st_mtime_ns) == self.old
         )

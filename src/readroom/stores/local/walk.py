@@ -57,7 +57,7 @@ class WalkWay:
             while True:
                 status = walk.to_leaf()
                 require_regular(status, path)
-                # It may have become a pipe by now: opening does not wait, and what was opened is checked.
+                # It may have become a pipe: opening does not block, and the opened file is checked.
                 fd = walk.opened(READ_FLAGS)
                 if fd is not None:
                     return checked(fd, walk.real(), path)
@@ -88,7 +88,7 @@ class _Walk:
     def __init__(self, root: int, reals: Sequence[Sequence[str]], path: WorkPath) -> None:
         self._reals = reals
         self._path = path
-        self._fds = [root]  # the first one is the store's
+        self._fds = [root]  # the store owns the first one
         self._names: list[str] = []
         self._pending = parts(path)[::-1]
         self._leaf = "."
@@ -170,7 +170,7 @@ class _Walk:
             raise BadPath(self._path, f"leads through more than {LINK_HOPS} links, or a loop of links")
         todo = [name for name in target.split("/") if name not in ("", ".")]
         if target.endswith(("/", "/.")):
-            todo.append(".")  # what stands before it has to be a folder
+            todo.append(".")  # what precedes it must be a folder
         if target.startswith("/"):
             todo = self._from_root(todo)
             self._names.clear()

@@ -75,7 +75,7 @@ class MemoryStore:
         self._lock = threading.Lock()
         self.writing = threading.Lock()
         self._count = 0
-        self._bytes = 0  # of all files: to add them up for each would take their square
+        self._bytes = 0  # of all files: adding them up on each write would take quadratic time
         self._root = FolderNode(clock())
         for path, data in (files or {}).items():
             self.put(path, data)
@@ -148,7 +148,7 @@ class MemoryStore:
             self._bytes -= 0 if old is node else size_of(old)
             del folder.names[name]
             target.names[new] = node
-            # As in a dictionary, what gets another name comes last.
+            # As in a dictionary, a renamed entry comes last.
             for file in sorted(files_in(node), key=lambda file: file.state[1].inode):
                 self._count += 1
                 content, version = file.state
@@ -361,7 +361,7 @@ class MemoryPlace(Closeable):
         return (id(self._store),)
 
     def look(self) -> Stat | None:
-        """The stat of what is at the name, without following a link; None for nothing."""
+        """The stat of the entry of that name, without following a link; None if there is none."""
         try:
             return self._store.open_folder(self._folder).stat(self.name)
         except NotFound:

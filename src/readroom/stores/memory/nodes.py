@@ -47,7 +47,7 @@ class MemorySource(Closeable):
     def __init__(self, real: WorkPath, file: File) -> None:
         self._file = file
         self.real = real
-        # What was known of it at the moment of opening; a read asks for each several times.
+        # What was known when it was opened; a read uses each several times.
         version = self.version = file.state[1]
         self.size = version.size
         self.stat = Stat(EntryKind.FILE, version.size, version.mtime_ns, inode=version.inode)

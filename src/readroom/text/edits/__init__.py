@@ -208,7 +208,7 @@ class _Search:
         window.anchor(position - MARGIN)
         start, end = window.byte(position), window.byte(end_position)
         if start is None or end is None:
-            return  # it begins or ends inside a unit of the encoding
+            return  # starts or ends inside a unit of the encoding
         places.count += 1
         if len(places.lines) < MATCHES_NAMED:
             places.lines.append(line)

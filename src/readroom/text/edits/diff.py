@@ -65,7 +65,7 @@ def common_start(old: Sequence[str], new: Sequence[str]) -> int:
     low, high = 0, min(len(old), len(new))
     if old[:high] == new[:high]:
         return high
-    # Halves are compared, not items one by one: slices compare at the speed of memory.
+    # Compare halves instead of single items: slices compare at the speed of memory.
     while high - low > 1:
         middle = (low + high) // 2
         if old[low:middle] == new[low:middle]:
@@ -155,7 +155,7 @@ def _marked(
     for block in group:
         yield from show(" ", old, at, block.old_start)
         removed, added = old[block.old_start : block.old_end], new[block.new_start : block.new_end]
-        # Where lines are exchanged one for one, a long line is shown around what changed in it.
+        # If lines are replaced one for one, show a long line only around its change.
         pairs = len(removed) == len(added)
         yield from show("-", old, block.old_start, block.old_end, beside=added if pairs else ())
         yield from show("+", new, block.new_start, block.new_end, beside=removed if pairs else ())

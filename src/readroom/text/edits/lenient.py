@@ -67,7 +67,7 @@ def replaced(text: str, old: str, new: str, *, every: bool, named: int) -> tuple
         fitted = new if changes_ends or not new_end else _with_inner_end(new, own)
         return text.replace(old, fitted), count
     if changes_ends:
-        raise NoPlace  # line ends that are not in the file are to be changed
+        raise NoPlace  # the edit changes line ends that are not in the file
     lines, wanted = _parted(text), _parted(old)
     for key in (_without_trail, _words):
         places = _places([key(line) for line in lines], [key(line) for line in wanted])
@@ -199,7 +199,7 @@ class _Rebuilding:
     def _end(self, end: str, is_last: bool, *, ends_file: bool) -> str:
         if is_last and ends_file:
             return end
-        # What follows in the file must not be joined to a last line without an end.
+        # The following text of the file must not be joined to a last line without an end.
         return self._inner_end or end or "\n"
 
     def _pair(self, number: int) -> int | None:

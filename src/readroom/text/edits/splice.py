@@ -142,11 +142,11 @@ def new_lines(data: Bytes, encoding: Encoding, line_feeds: int, splices: Sequenc
 
 
 # -----------------------------------------------------------------------------
-# The hunks of a file that is changed by splices, read only around them.
+# The hunks of a file that splices change, read only around the splices.
 #
-# The file may be of any size and a line of any length: what stands around a change
-# is looked for within a bounded reach, and text that begins or ends inside a line
-# is marked with an ellipsis.
+# The file and its lines may be of any size: the context of a change is looked for within
+# a limited distance, and text that starts or ends inside a line is marked with an
+# ellipsis.
 # -----------------------------------------------------------------------------
 
 _REACH = 16 * 1024
@@ -251,6 +251,6 @@ def _first_character(data: bytes, encoding: Encoding) -> int:
         high = data[1:2] if encoding.name == "utf-16-le" else data[:1]
         return 2 if b"\xdc" <= high <= b"\xdf" else 0
     if encoding.name in MULTIBYTE:
-        # A byte below all trail bytes stands for itself, and so the next one begins a character.
+        # A byte below all trail bytes is a character of its own, so the next one begins a character.
         return next((at + 1 for at, byte in enumerate(data) if byte < LOWEST_TRAIL), len(data))
     return 0

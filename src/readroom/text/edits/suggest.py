@@ -79,7 +79,7 @@ def closest(text: str, old: str, new: str) -> Closest:
     return _most_alike(lines, old) or Closest("Nothing in it is like it; read the file again.")
 
 
-# --- slips that can be named for certain --------------------------------------------------------
+# --- mistakes that can be named with certainty --------------------------------------------------
 
 
 def _already_made(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:

@@ -88,7 +88,7 @@ class Window:
         if self.plain is self.text:
             return position
         if self._breaks is None:
-            # Where, in `plain`, each text after a CR LF begins.
+            # The offsets in `plain` at which the text after each CR LF begins.
             pieces = self.text.split("\r\n")
             self._breaks = list(accumulate((len(piece) + 1 for piece in pieces[:-1]), initial=0))
         return position + bisect_right(self._breaks, position) - 1
@@ -250,7 +250,7 @@ class _DecodingRuler:
             done = fed - len(decoder.getstate()[0])
             if count == wanted:
                 return done
-        # What is left over is cut off by the end of the file.
+        # The rest is a unit that the end of the file truncates.
         return _split(piece, done, wanted - count, self._encoding)
 
 
@@ -265,7 +265,7 @@ def _split(piece: bytes, start: int, wanted: int, encoding: Encoding) -> int | N
 
 
 def _ruler(data: bytes, text: str, encoding: Encoding) -> _Ruler | _EncodingRuler | _DecodingRuler:
-    # In some of them a character of ASCII takes two bytes, or two characters come from two bytes.
+    # In some encodings an ASCII character takes two bytes, or two bytes decode to two characters.
     if encoding.name in MULTIBYTE and not (text.isascii() and len(text) == len(data)):
         return _DecodingRuler(data, encoding)
     if encoding.name == "utf-8" and not text.isascii():

@@ -37,7 +37,7 @@ UNITS: Mapping[str, int] = MappingProxyType({"utf-16-le": 2, "utf-16-be": 2, "ut
 
 BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16: it starts with the UTF-16 mark
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, since it starts with the mark of UTF-16
     (codecs.BOM_UTF32_BE, "utf-32-be"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
@@ -252,7 +252,7 @@ def decode(data: bytes, encoding: Encoding) -> str:
     if encoding.name in STATEFUL:
         return _by_lines(data).decode(encoding.name, "readroom.carry")
     if encoding.name in MULTIBYTE:
-        # `surrogateescape` may take several bytes at once, and then a cut would show.
+        # `surrogateescape` may take several bytes at once, and a cut inside them would show.
         return data.decode(encoding.name, "readroom.carry")
     try:
         return data.decode(encoding.name, "surrogateescape")
@@ -324,7 +324,7 @@ def _prefix_utf8(data: bytes) -> int:
             try:
                 start.decode()
             except UnicodeDecodeError as error:
-                # Only what more bytes could complete is held back; the rest is broken already.
+                # Hold back only what further bytes could complete; the rest is already invalid.
                 if error.reason == "unexpected end of data":
                     return len(data) - back
             break
@@ -354,7 +354,7 @@ def _prefix_stateful(data: bytes) -> int:
 
 
 def _prefix_multibyte(data: bytes, encoding: Encoding) -> int:
-    # Text without blanks, as Japanese is, has such a byte rarely: looked for at the speed of memory.
+    # Text without blanks, like Japanese, rarely has such a byte; searching for it is fast.
     start = stringzilla.find_last_of(data, _NO_TRAIL) + 1
     decoder = codecs.getincrementaldecoder(encoding.name)("readroom.carry")
     decoder.decode(data[start:])
@@ -362,7 +362,7 @@ def _prefix_multibyte(data: bytes, encoding: Encoding) -> int:
 
 
 # -----------------------------------------------------------------------------
-# Decoding that tells where a text does not fit its encoding.
+# Decoding that reports where a text does not fit its encoding.
 # -----------------------------------------------------------------------------
 
 Decode = Callable[[bytes, Encoding], str]
@@ -391,9 +391,9 @@ def decoded(data: bytes, encoding: Encoding, decoder: Decode, line: int = 1) -> 
 
 
 # -----------------------------------------------------------------------------
-# A whole file as it is searched: UTF-8 whatever its encoding, and whether it is UTF-16 without a mark.
+# A whole file converted to UTF-8 for a search, and whether it is UTF-16 without a mark.
 #
-# Piece by piece, so that beside the result only a block is held.
+# Piece by piece, so that only the result and one block are in memory.
 # -----------------------------------------------------------------------------
 
 WIDE_UNITS = 1023

@@ -93,7 +93,7 @@ def codec(head: bytes, *, complete: bool) -> str | None:
     """The codec of a file that starts with `head` and has no byte order mark; None if it is not text."""
     start = head[:NUL_BYTES]
     if head.isascii() and stringzilla.find_first_of(start, CONTROLS) < 0:
-        # Most files: found out at the speed of memory.
+        # The usual case, checked at the speed of memory.
         return "iso2022_jp" if _switches(head, complete=complete) else "utf-8"
     key = hashlib.blake2b(head, digest_size=16, salt=b"whole" if complete else b"").digest()
     if key not in _guessed:
@@ -105,12 +105,12 @@ def codec(head: bytes, *, complete: bool) -> str | None:
 
 def _switches(head: bytes, *, complete: bool) -> bool:
     """Whether it is ISO-2022-JP: it switches to kanji, and every line ends in ASCII."""
-    # The one byte is looked for at the speed of memory, two at a twentieth of it.
+    # A search for one byte runs at the speed of memory, for two at a twentieth of it.
     if b"\x1b" not in head or re.search(_SWITCH, head) is None:
         return False
     lines = (head if complete else _whole_lines(head)).split(b"\n")
     try:
-        # What follows would be kanji if a line ended in them.
+        # In kanji mode the added byte would not decode to itself: a line must not end in that mode.
         return all((line + b"!").decode("iso2022_jp").endswith("!") for line in lines if b"\x1b" in line)
     except UnicodeDecodeError:
         return False

@@ -103,7 +103,7 @@ PRIOR: Mapping[str, float] = {
 }  # fmt: skip
 """How much more common an encoding is than others, as a logarithm; 0 if not listed."""
 
-# Logarithms of probabilities, tuned on messages that the figures above were not measured on.
+# Logarithms of probabilities, tuned on a different set of messages than the figures above.
 UNKNOWN_LETTER, SYMBOL, CONTROL, BROKEN = -8.5, -11.0, -14.0, -15.0
 PUNCTUATION: Mapping[str, float] = dict.fromkeys("“”‘’–—…«»„‚€°§·©®•¿¡№\xa0", -4.0)
 CAPITAL, CAPITAL_AFTER_CAPITAL, CAPITAL_INSIDE = -2.0, -1.0, -5.0
@@ -114,7 +114,7 @@ IDEOGRAPH_BESIDE_LETTER = -2.5
 MULTIBYTE = frozenset(name for names, _, _, _ in IDEOGRAPHS for name in names)
 CANDIDATES = MULTIBYTE.union(*(names for names, _ in ALPHABETS))
 
-# Symbols by their ranges: to `re`, the vowel marks of Thai, Hebrew and Arabic are not letters either.
+# Symbols by range, because `re` does not take vowel marks of Thai, Hebrew and Arabic for letters.
 _INSIDE = re.compile(
     r"(?<=[^\W\d_])[\x80-\xa9\xab-\xb4\xb6\xb8\xb9\xbb-\xbf×÷\u2010-\u2018\u201a-\u27bf](?=[^\W\d_])"
 )
@@ -174,7 +174,7 @@ def _scores(sample: bytes) -> Iterator[tuple[float, str]]:
     for names, letters in ALPHABETS:
         odds, latin = _odds(letters), letters[0] < "\u0250"
         for name in decoded.keys() & set(names):
-            # What stands side by side is the same for all languages of a script.
+            # Which letters stand side by side is the same for all languages of a script.
             if (name, latin) not in beside:
                 beside[name, latin] = _beside(decoded[name], latin=latin)
             yield PRIOR.get(name, 0) + _as_alphabet(decoded[name], odds) + beside[name, latin], name
@@ -244,7 +244,7 @@ def _as_ideographs(decoded: _Decoded, odds: Mapping[str, float], standard: str, 
     for char, times in decoded.chars.items():
         score += times * (odds[char] + LISTED if char in odds else _ideograph(char, standard, ordinary))
     for (before, char), times in decoded.pairs.items():
-        # Latin words hold single foreign bytes; ideographs stand among themselves.
+        # Latin words contain single non-ASCII bytes; ideographs stand next to each other.
         if before.isascii() != char.isascii() and before.isalpha() and char.isalpha():
             score += times * IDEOGRAPH_BESIDE_LETTER
     return score

@@ -151,7 +151,7 @@ def _in_turn(telling: Sequence[tuple[int, int, LogPattern]]) -> Iterator[tuple[i
     heavy = max((clue.weight for _, _, clue in telling), default=0)
     for weight in sorted({clue.weight for _, _, clue in telling}, reverse=True):
         if weight <= WORD and heavy >= FAILURE:
-            return  # beside real findings, mere words are noise
+            return  # next to real findings, single words are noise
         equal = [item for item in telling if item[2].weight == weight]
         low, high, turn = 0, len(equal) - 1, 0
         while low <= high:
@@ -191,13 +191,12 @@ def _cut(row: OutputLine, chars: int) -> OutputLine:
 
 
 # -----------------------------------------------------------------------------
-# Lines that could matter, in one pass over bytes of any size.
+# Finding lines that could matter, in one pass over output of any size.
 #
-# RE2 looks through a block at once (0.5 GB/s measured, Python's `re` 2 MB/s with
-# the same alternatives), and only where it finds something are lines counted.  A
-# program that fails in a loop says the same thing a million times with other
-# numbers: lines of one shape are kept together, and what is kept does not grow with
-# the input.
+# RE2 searches a block at a time (0.5 GB/s measured, Python's `re` 2 MB/s with the
+# same alternatives); lines are counted only around matches.  A program that fails in a
+# loop prints the same message a million times with other numbers: lines of the same
+# shape are kept together, so memory does not grow with the input.
 # -----------------------------------------------------------------------------
 
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
@@ -314,21 +313,21 @@ def holds(line: bytes, pattern: str) -> bool:
 @functools.cache
 def _compiled(pattern: str) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of the package's own start
-        import re2  # 10 ms, and only failed commands with much output need it
+        warnings.simplefilter("ignore", DeprecationWarning)  # raised inside the package
+        import re2  # takes 10 ms; needed only for failed commands with long output
     options = re2.Options()
     options.log_errors = False
-    # As bytes: output may hold any, and what is found is counted in bytes.
+    # Compiled for bytes: output may hold any bytes, and offsets are counted in bytes.
     return re2.compile(pattern.encode(), options)
 
 
 # -----------------------------------------------------------------------------
-# What a terminal would have shown of a program's output: escapes taken out, redrawn progress folded.
+# What a terminal would have shown of a program's output: escapes removed, redrawn progress folded.
 #
-# A line that a carriage return or a backspace takes back is shown in its last
-# state, as a person would see it.  Sequences that drive a terminal are dropped; one
-# that is not finished loses its first characters only, so that no text can be hidden
-# behind it.  Afterwards a line holds no control characters but tabs.
+# A line that is overwritten after a carriage return or backspace is shown in its last
+# state, as a person would see it.  Control sequences are dropped; an unfinished one loses
+# only its first characters, so that no text can hide behind it.  The resulting lines hold
+# no control characters except tabs.
 # -----------------------------------------------------------------------------
 
 _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
@@ -375,7 +374,7 @@ def folded(rows: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
 def _lines_up(line: str) -> int:
     if "\x1b" not in line and "\x9b" not in line:
         return 0
-    # A number of a thousand digits would be a slow joke.
+    # Converting a number of a thousand digits would be slow.
     return min(_MOST_UP, sum(int(match[1][:4] or 1) for match in _UP.finditer(line)))
 
 
