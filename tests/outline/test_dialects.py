@@ -28,6 +28,26 @@ def test_a_macro_of_several_lines_ends_with_its_last_one() -> None:
     assert found["FIRST"].item.signature == "#define FIRST(a)"
 
 
+def test_the_name_of_a_type_stands_behind_a_body_of_any_length() -> None:
+    fields = "".join(f"    unsigned long field_{number}; /* one of many fields */\n" for number in range(60))
+    found = _rows("c", f"typedef struct {{\n{fields}}} last_of_all;\n")
+    assert found["last_of_all"].item.signature == "typedef struct last_of_all"
+
+
+def test_the_name_of_a_function_is_told_behind_words_of_any_length() -> None:
+    marks = "__attribute__((__gnu_inline__, __always_inline__, __artificial__))"
+    found = _rows("c", f"extern __inline int {marks} known_to_all_of_them(int a)\n{{\n    return a;\n}}\n")
+    assert found["known_to_all_of_them"].item.signature.endswith("… known_to_all_of_them")
+
+
+def test_a_field_that_an_error_touches_ends_in_its_line() -> None:
+    text = "struct s {\n    z_const char *first; /* a macro */\n    int second;\n    int third;\n};\n"
+    outline = build(text, "c", Deadline(60))
+    assert outline.partial is not None
+    assert _spans("c", text)["s.first"] == (2, 2)
+    assert all(row.item.certain for row in rows(outline.items) if row.name == "s.first")
+
+
 def test_types_that_are_made_by_a_macro_are_no_errors() -> None:
     text = (
         "int first(int a);\n__checked LIST_OF(NAME) *second(void);\nMUST_CHECK LIST_OF(NAME) *third(int a);\n"

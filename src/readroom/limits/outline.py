@@ -69,8 +69,8 @@ OUTLINE_SHORT_BYTES = 2_000
 quickly read, and most are asked for the names of services, scripts or jobs."""
 
 OUTLINE_RUN = 12
-"""Functions of a header named in one row where their signatures would flood an outline: the lines of so many
-are quickly read, and outlines of headers take half the bytes."""
+"""Functions or types of a header named in one row where their signatures would flood an outline: the lines of
+so many are quickly read, and outlines of headers take half the bytes."""
 
 OUTLINE_RUN_LINES = 8
 """Most lines of such a function without its comment: some are declared with one parameter per line."""

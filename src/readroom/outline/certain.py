@@ -157,6 +157,8 @@ class _Judge:
     def marked(self, item: Item) -> Item:
         """The item and its members, each with whether its end is certain."""
         self._deadline.check()
+        if item.minor and not item.members and self._is_one_line(item.line):
+            item = replace(item, end=item.line)
         certain = self._is_certain(item)
         if certain and not item.minor:
             self.certain_starts.append((item.start, self._indents[item.line]))
@@ -184,8 +186,8 @@ class _Judge:
         return replace(item, members=members, end=max([end, *(member.end for member in members)]))
 
     def _is_certain(self, item: Item) -> bool:
-        if item.minor and item.start == item.end:
-            return not self._touches(item.end, item.end)
+        if item.minor and item.line == item.end:
+            return not self._touches(item.end, item.end) or self._is_one_line(item.line)
         following = self._next_line(item.end)
         behind = self._text(following)
         if behind.startswith("{") or self._touches(item.end, item.end):
@@ -203,6 +205,12 @@ class _Judge:
             return False
         *before, last = self._texts[item.line : item.end + 1]
         return last.endswith(";") and not any("{" in text or text.endswith(";") for text in before)
+
+    def _is_one_line(self, line: int) -> bool:
+        """Whether something is declared in a line, and no more in the lines behind it."""
+        text = self._texts[line]
+        text = _COMMENT.sub("", text) if "/" in text else text
+        return self._braces and text.endswith(";") and "{" not in text
 
     def _touches(self, first: int, last: int) -> bool:
         """Whether an error lies in these lines."""

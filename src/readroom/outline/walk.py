@@ -471,8 +471,11 @@ class Walk:
             return shortened(text)
         cut = pattern(rule.cut).search(text)
         kept = shortened(text if cut is None else text[: cut.start()])
-        # The name of a type may stand behind what was cut: typedef struct { ... } name.
-        return kept if name in kept or name not in text[len(kept) :] else f"{kept} {name}"
+        # The name may stand behind what was cut: typedef struct { ... } name, or many words.
+        is_told = name in kept or (len(kept) >= OUTLINE_SIGNATURE_CHARS and not name.isidentifier())
+        if is_told or self._source.find(name.encode(), start, end) < 0:
+            return kept
+        return f"{kept} {name}"
 
     def _head(self, start: int) -> str:
         """What was blanked before a type that is given to a macro, as in `EXPORT(int) f(void)`."""

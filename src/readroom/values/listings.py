@@ -62,7 +62,7 @@ def listing(
     return Listing(main, folded_in(items))
 
 
-_DECLARED = frozenset({"function", "method"})
+_DECLARED = frozenset({"function", "method", "type"})
 _SIGNATURE = "signature"
 
 
@@ -72,12 +72,12 @@ def named(listed: Sequence[Row]) -> int:
 
 
 def _in_runs(listed: Sequence[Row]) -> Iterator[Row]:
-    """The rows, with one row of names for some short functions that follow each other."""
+    """The rows, with one row of names for some short functions, or types, that follow each other."""
     run = list[Row]()
     for row in listed:
         item = row.item
         fits = item.kind in _DECLARED and not item.members and item.end - item.line < OUTLINE_RUN_LINES
-        if run and (not fits or row.path[:-1] != run[0].path[:-1] or len(run) == OUTLINE_RUN):
+        if run and not (fits and _is_alike(row, run[0]) and len(run) < OUTLINE_RUN):
             yield from _joined(run)
             run = []
         if fits:
@@ -87,12 +87,24 @@ def _in_runs(listed: Sequence[Row]) -> Iterator[Row]:
     yield from _joined(run)
 
 
+def _is_alike(one: Row, other: Row) -> bool:
+    """Whether both stand in the same and declare the same sort of thing."""
+    return one.path[:-1] == other.path[:-1] and _word(one.item) == _word(other.item)
+
+
+def _word(item: Item) -> str:
+    """What a row of names begins with: nothing for functions, the word that declares types."""
+    return f"{item.signature.split()[0]} " if item.kind == "type" else ""
+
+
 def _joined(run: Sequence[Row]) -> Sequence[Row]:
     if not run[1:]:
         return run
     first, names = run[0], ", ".join(row.item.name for row in run)
     certain = all(row.item.certain for row in run)
-    item = replace(first.item, kind=RUN, signature=names, end=run[-1].item.end, certain=certain)
+    item = replace(
+        first.item, kind=RUN, signature=_word(first.item) + names, end=run[-1].item.end, certain=certain
+    )
     return [replace(first, item=item, folded=((_SIGNATURE, len(run)),))]
 
 

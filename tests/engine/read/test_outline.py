@@ -396,22 +396,30 @@ def test_functions_that_a_header_declares_in_a_row_are_named_where_their_signatu
         f"/* Takes {number}. */\nint take_{number}(int first,\n    int second);\n" for number in range(66)
     )
     whole = "int whole(int a)\n{\n" + "    a += 1;\n" * 6 + "    return a;\n}\n"
+    types = "".join(f"typedef struct _type_{number} type_{number};\n" for number in range(5))
     short = prototypes[: prototypes.index("/* Takes 12.")]
-    caller = Driver(MemoryStore({"a.h": f"{prototypes}{whole}".encode(), "short.h": short.encode()}))
+    caller = Driver(MemoryStore({"a.h": f"{prototypes}{whole}{types}".encode(), "short.h": short.encode()}))
     assert " [+" not in caller.call("read_file", path="short.h", view="outline").text
     reply = caller.call("read_file", path="a.h", view="outline")
     listed = rows(reply)
     assert listed[0].startswith("1-36 take_0, take_1, take_2, ")
     counts = [row[row.rindex(" [") :] for row in listed[:6]]
     assert counts == [*[" [+12 signatures]"] * 5, " [+6 signatures]"]
-    assert listed[6:] == ["199-208 int whole(int a)"]
-    assert "67 of 67 definitions" in reply.text
+    assert listed[6:] == [
+        "199-208 int whole(int a)",
+        "209-213 typedef type_0, type_1, type_2, type_3, type_4 [+5 signatures]",
+    ]
+    assert "72 of 72 definitions" in reply.text
     assert (
         'Not listed: signatures counted as [+]. All: read_file {"path":"a.h","view":"full_outline"}'
         in reply.text
     )
     for item in fact(reply, "outline")["items"]:
-        named = item["signature"].split(", ") if item["kind"] == "run" else [item["name"]]
+        named = (
+            item["signature"].removeprefix("typedef ").split(", ")
+            if item["kind"] == "run"
+            else [item["name"]]
+        )
         assert item["name"] == named[0]
         for name in named:
             assert name in caller.call("read_file", path="a.h", symbol=name).text
