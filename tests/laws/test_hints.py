@@ -265,6 +265,61 @@ def check_hints(driver: Driver, reply: Reply, depth: int) -> None:
             check_hints(driver, following, depth - 1)
 
 
+def _lines_of_texts() -> dict[str, list[str]]:
+    found = {}
+    for path, data in FILES.items():
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            continue
+        found[path] = [line.removesuffix("\r") for line in text.split("\n")]
+    return found
+
+
+TEXTS = _lines_of_texts()
+"""What can be compared: every file that is UTF-8, in its own lines."""
+
+_shown = st.sampled_from([name for name in FILES if not name.endswith((".pdf", ".docx", ".xlsx"))])
+_sound = st.one_of(
+    st.tuples(
+        st.just("read_file"),
+        st.fixed_dictionaries(
+            {"path": _shown}, optional={"offset": st.integers(1, 9), "limit": st.integers(1, 9)}
+        ),
+    ),
+    st.tuples(
+        st.just("grep_files"),
+        st.fixed_dictionaries(
+            {"pattern": st.sampled_from(["needle", "a", "."]), "path": st.one_of(_shown, st.just("."))},
+            optional={"limit": st.integers(1, 9), "context": st.integers(0, 3)},
+        ),
+    ),
+    st.tuples(
+        st.just("find_relevant"),
+        st.fixed_dictionaries(
+            {"query": st.sampled_from(["needle", "event", "name age"])},
+            optional={"path": _shown, "budget_tokens": st.sampled_from([100, 400, 2000])},
+        ),
+    ),
+)
+
+
+@given(call=_sound, cap=st.sampled_from([3000, 10**6]))
+def test_a_call_for_lines_or_characters_shows_just_those(
+    store: Store, call: tuple[str, dict[str, Any]], cap: int
+) -> None:
+    driver = Driver(store, reply_bytes=cap)
+    reply = driver.call(call[0], **call[1])
+    for left in [] if reply.is_error else fact(reply, "omitted"):
+        lines = None if left["call"] is None else TEXTS.get(left["call"]["arguments"].get("path"))
+        if lines is None or left.get("part") or left["what"] not in ("lines", "columns"):
+            continue
+        number, column = (left["line"], left["from"]) if left["what"] == "columns" else (left["from"], 1)
+        place = f"{number}:{column}" if column > 1 else str(number)
+        text = lines[number - 1][column - 1 :][:5]
+        assert f"\n{place}\t{text}" in driver.follow(left["call"]).text, left
+
+
 MISTAKES: list[tuple[str, dict[str, Any], str]] = [
     ("read_file", {"path": "READM.md"}, "not_found"),
     ("read_file", {"path": "src/deep/a/b/c/e.txt"}, "not_found"),
