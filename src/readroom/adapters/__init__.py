@@ -1,6 +1,6 @@
-"""readroom's tools for frameworks of agents; each module needs the extra of its name.
+"""Adapters: readroom's tools for agent frameworks; each module needs the extra of its name.
 
-Knows: how a framework declares a tool and takes its result.
+Knows: how a framework declares tools and takes results.
 Does not know: anything but the public names of readroom.
 May be touched: freely.
 """

@@ -79,7 +79,7 @@ class WorkspaceBackend(BackendProtocol):
     """The files of a workspace, "/" being its root. Safe to share between threads."""
 
     def __init__(self, workspace: Workspace, *, caller: Caller = CALLER) -> None:
-        """Serve a workspace; `caller` stands in its ledger."""
+        """Serve a workspace; its ledger names `caller`."""
         self._workspace = workspace
         self._awaited = AsyncWorkspace(workspace)
         self._caller = caller
@@ -142,7 +142,7 @@ class WorkspaceBackend(BackendProtocol):
         return WriteResult(error=reply.text) if reply.is_error else WriteResult(path=_path(reply))
 
     def edit(self, file_path: str, old_string: str, new_string: str, replace_all: bool = False) -> EditResult:
-        """Replace a text that stands there once, or everywhere."""
+        """Replace a text that occurs once, or everywhere."""
         return _edited(self._call("edit", **_replacement(file_path, old_string, new_string, replace_all)))
 
     async def aedit(

@@ -38,7 +38,7 @@ with needs("inspect"):
 # -----------------------------------------------------------------------------
 # One call of inspect_agents on the files of an Inspect sandbox.
 #
-# What a call needs is fetched into a store in memory, the engine works there, and what
+# The files of a call are fetched into a store in memory, the engine works there, and what
 # it changed is put back: the same laws for every kind of sandbox.  What is outside the
 # root, denied or a link is refused before it is fetched.  A sandbox that fails is a
 # failure: nothing answers in its place.
@@ -96,11 +96,11 @@ class Sandboxed:
             try:
                 guard.stat(path)
             except NotFound:
-                continue  # nothing is here yet; what is denied was set apart from it
+                continue  # the store is empty; denied names were recorded apart
         return parsed
 
     async def _root(self) -> str:
-        """The folder of the sandbox that the root stands for: it, or where programs start."""
+        """The folder of the sandbox behind the root: itself, or where programs start."""
         root = self._setup.inspect.root
         there = await self._environment.exec(["test", "-d", root])
         return root if there.success else (await self._run(["pwd"])).rstrip("\n")
@@ -131,21 +131,21 @@ class Sandboxed:
     async def _put_back(
         self, memory: MemoryStore, root: str, before: dict[WorkPath, bytes], request: Request
     ) -> None:
-        """Do in the sandbox what was done in memory."""
+        """Apply to the sandbox what changed in memory."""
         after = dict(memory.contents())
         gone = [path for path in before if path not in after]
-        made = [path for path, data in after.items() if before.get(path) != data]
+        written = [path for path, data in after.items() if before.get(path) != data]
         match request:
             case MakeFolderRequest():
                 await self._run(["mkdir", "-p", "--", f"{root}/{request.path}"])
             case MoveRequest() | TrashRequest():
-                for source, target in zip(gone, made, strict=True):
+                for source, target in zip(gone, written, strict=True):
                     await self._run(["mkdir", "-p", "--", f"{root}/{target}".rpartition("/")[0]])
                     await self._run(["mv", "-n", "--", f"{root}/{source}", f"{root}/{target}"])
             case DeleteRequest():
                 raise AssertionError(request)  # the contract refuses it in a sandbox
             case _:
-                for path in made:
+                for path in written:
                     await self._environment.write_file(f"{root}/{path}", after[path])
 
     async def _run(self, command: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""A client of the files of an agent: `readroom serve`, or another that speaks coder's `/api/v0/`.
+"""A client for `readroom serve`, and for other agents that speak coder's `/api/v0/`.
 
     with AgentConn("http://127.0.0.1:7323", token="...") as agent:
         print(agent.read_file_lines("/home/me/p/a.py", offset=1, limit=50).content)
@@ -72,7 +72,7 @@ __all__ = [
 def _options(
     url: str, token: str | None, workspace: str | None, socket: str | None, timeout_s: float
 ) -> tuple[dict[str, Any], str | None]:
-    """What a client of httpx2 is made with, and the path of a Unix socket."""
+    """Options for a client of httpx2, and the path of a Unix socket."""
     if url.startswith("http+unix://"):
         socket, url = unquote(url.removeprefix("http+unix://").partition("/")[0]), "http://localhost"
     base = url.rstrip("/") + "/"

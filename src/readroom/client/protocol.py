@@ -1,4 +1,4 @@
-"""What a client of coder's `/api/v0/` sends and receives: requests, answers and failures as values."""
+"""Requests, answers and failures of coder's `/api/v0/`, as values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @final
 class ReadFileLinesResponse(Struct, frozen=True):
-    """What a read by lines found; what an answer leaves out is zero or empty.
+    """The result of a read by lines; fields that the answer leaves out are zero or empty.
 
     Attributes:
         success: Whether it was read.
@@ -46,7 +46,7 @@ class ReadFileLinesLimits(Struct, frozen=True):
 
 @final
 class FileEdit(Struct, frozen=True):
-    """A text to be replaced; it stands once in the file, or every place is changed."""
+    """A text to replace, which occurs once, or is replaced everywhere."""
 
     search: str
     replace: str
@@ -80,7 +80,7 @@ class FileEntry(Struct, frozen=True):
 
 @final
 class Listing(Struct, frozen=True):
-    """A folder. `notes` say what is left out."""
+    """A folder. `notes` name what is left out."""
 
     absolute_path: str
     entries: Sequence[FileEntry]

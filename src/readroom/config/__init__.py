@@ -1,4 +1,4 @@
-"""From what an operator and a folder say to a guarded store and limits.
+"""Configuration: from files and the environment to a guarded store and limits.
 
 Two files, both optional, both in this form; nothing else is a key:
 
@@ -54,16 +54,14 @@ Two files, both optional, both in this form; nothing else is a key:
     [limits]
     reply_bytes = 16384                            # every field of `limits.Limits`
 
-The operator's file is named when readroom is started and is trusted.  The
-`readroom.toml` in the root comes with the folder and may be hostile: it can deny
-more, allow less, forbid changes, commands and kept indexes and lower limits, never the opposite,
-so `exceptions` and higher limits are errors there.  A file that cannot be used is
+The operator's file is named when readroom is started, and is trusted. The `readroom.toml` in the root comes
+with the folder and may be hostile: it can deny more, allow less, forbid changes, commands and kept indexes
+and lower limits, never the opposite, so `exceptions` and higher limits are errors there. An invalid file is
 an error, not a default.
 
-Knows: files of operators and folders, and the environment: the only room that reads it.
-Does not know: what a setting does once it is set.
-May be touched: freely; what a folder's own file may say is decided in `file` and wants a security
-    review.
+Knows: files of operators and folders, and the environment, which no other module reads.
+Does not know: what settings do.
+May be touched: freely; what a folder's own file may set (`apply`, `file`) needs a security review.
 """
 
 from __future__ import annotations
@@ -180,7 +178,7 @@ def token_file() -> str:
 
 
 def shared_state(url: str | None) -> StatePolicy:
-    """Where it is that processes of a server share what they know: in that database, or in a file."""
+    """Where processes of a server share state: in a database, or in a file."""
     return StatePolicy(_own_file(STATE_FILE), url)
 
 
@@ -197,7 +195,7 @@ def folder_tokens() -> FolderTokens:
 
 
 def restricted(settings: Settings, path: str) -> Settings:
-    """The settings with what a file takes away; like the file in a root it can only restrict.
+    """The settings restricted by a file, as by the one in a root.
 
     Raises:
         BadConfig: The file cannot be used.
@@ -311,7 +309,7 @@ def _own_file(name: str) -> str | None:
 
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:
-    """The settings with what a file says, its bytes from disk if they are not given."""
+    """The settings with those of a file applied; it is read unless `data` is passed."""
     # Most folders have no such file, and need nothing that takes it apart.
     from readroom.config.apply import applied
     from readroom.config.file import ConfigFile, from_disk

@@ -1,7 +1,7 @@
-"""What the sections of a file mean for settings, and what a file inside the workspace may not say.
+"""Sections of a configuration file applied to settings, and the restrictions of a file in the workspace.
 
-The author of the folder may have written that file, too: it can only restrict (`restrict`),
-and a key without a rule here is not its to say.
+The author of a folder may have written the file in it, so that file can only restrict (`restrict`), and only
+keys with a rule here.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _CONTRACTS = tuple(name.removeprefix("contracts.") for name in SECTIONS if name.
 _TOP = tuple(dict.fromkeys(name.partition(".")[0] for name in SECTIONS))
 
 Given: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""What a file says: by section, its keys and their values."""
+"""The content of a file: keys and values by section."""
 
 
 def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *, trusted: bool) -> Settings:
-    """The settings with what a file says.
+    """The settings, with those of a file applied.
 
     Args:
         settings: What held without it.
@@ -137,7 +137,7 @@ def _limits(before: Limits, values: Mapping[str, Any], file: ConfigFile, *, trus
 
 
 # -----------------------------------------------------------------------------
-# What a file inside the workspace may say.
+# What a file inside the workspace may set.
 # -----------------------------------------------------------------------------
 
 Allows: TypeAlias = Callable[[Any, Any], bool]
@@ -169,7 +169,7 @@ def _hidden_more(before: VersionControl, after: VersionControl) -> bool:
 
 
 class Inside(Struct, frozen=True):
-    """What a file inside the workspace may say of a key.
+    """What a file inside the workspace may do with a key.
 
     Attributes:
         allows: Whether a change only restricts; None for a key that it has no say about at all.

@@ -1,7 +1,6 @@
-"""One configuration file: its sections as Structs, each key once with type, bounds and example.
+"""One configuration file: its sections as structs, each key once with type, bounds and example.
 
-Errors say file, key and what is allowed. What the keys mean together is for `apply` to say, and for which
-server `serve`.
+Errors name the file, the key and what is allowed. `apply` and `serve` know what keys mean together.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _PLACE = re.compile(r"`\$\.(\w+)(?:\[(\d+)\])?`\Z")
 
 
 class UnusableText(ValueError):
-    """A text that means nothing here: what is wrong with it, and what to write."""
+    """An invalid text: the problem, and what to write."""
 
     def __init__(self, problem: str, advice: str) -> None:
         super().__init__(problem)
@@ -97,7 +96,7 @@ class ConfigFile:
             raise self.bad("", "it is nested too deeply", "Use sections and keys only.") from None
 
     def require_known(self, known: Sequence[str], *section: str) -> None:
-        """Nothing else may stand in a section; without one, in the file."""
+        """Refuse other keys in a section, or in the file."""
         from difflib import get_close_matches
 
         for name in self.table(*section):
@@ -108,7 +107,7 @@ class ConfigFile:
                 raise self.bad(".".join((*section, name)), "there is no such key", advice)
 
     def table(self, *section: str) -> Mapping[str, Any]:
-        """A section as it stands, empty where there is none; without names all of them."""
+        """A section as it is, empty if missing; without a name, all of them."""
         table = self._document
         for depth, name in enumerate(section, 1):
             table = table.get(name, {})
@@ -169,7 +168,7 @@ def _culprit(error: msgspec.ValidationError) -> tuple[str, int | None]:
 
 
 def _refusal(name: str, value: object, form: inspect.Type) -> UnusableText:
-    """What is wrong with a value of another type or form, and what is allowed."""
+    """The problem of a value with another type or form, and what is allowed."""
     schema: Mapping[str, Any] = {}
     if isinstance(form, inspect.Metadata):
         schema = form.extra_json_schema or {}

@@ -1,4 +1,4 @@
-"""What configures a server: the sections [serve] and [workspaces.NAME] of the operator's file.
+"""Configuration of a server: [serve] and [workspaces.NAME] in the operator's file.
 
     [serve]
     default = "docs"                    # the workspace of addresses without a name; default the first

@@ -1,4 +1,4 @@
-"""The settings of one workspace, as configuration leaves them, and where a user's own files are."""
+"""The settings of one workspace, and where a user's own files are."""
 
 from __future__ import annotations
 

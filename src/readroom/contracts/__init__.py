@@ -1,9 +1,8 @@
-"""Published tool interfaces, each a record over the one engine.
+"""Contracts: published tool interfaces, each a record over the one engine.
 
-Knows: the records of all contracts by name, each loaded when it is asked for, and what an operator can set
-    for one (`Setup`).
+Knows: all contracts by name, loaded when they are used, and what an operator can set for one (`Setup`).
 Does not know: how a file is read or changed.
-May be touched: a contract's own folder freely; `base` and `schema` serve all of them.
+May be touched: a contract's own folder freely; `base` and `schema` serve all contracts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a contract is: a record of tools, and how it words results and failures.
+"""What a contract is: tools, and how results and failures are worded.
 
 A contract never reads a file, applies no policy and has no limit of its own in
 code elsewhere.  It turns arguments into canonical requests, and results into
@@ -44,7 +44,7 @@ clients show the model nothing else when it is there."""
 
 
 class Wording(Struct, frozen=True):
-    """How the result or the failure of one call is worded."""
+    """How to word the result or the failure of one call."""
 
     render: Callable[[Result, Cap], Reply]
     render_error: Callable[[ReadroomError, Cap], Reply]
@@ -83,7 +83,7 @@ class Tool(Struct, frozen=True):
 
 
 class Bound(Struct, frozen=True):
-    """A call whose tool is looked up and whose arguments are parsed: all that is later needed of both.
+    """A call whose tool is looked up and whose arguments are parsed, once.
 
     Attributes:
         request: What is to be performed.
@@ -99,7 +99,7 @@ class Bound(Struct, frozen=True):
 
 
 class Deviation(Struct, frozen=True):
-    """Something that the original of a contract does and ours does not, and what ours does instead.
+    """Something that the original of a contract does, and what ours does instead.
 
     `id` is stable: documentation and tests name it.
     """
@@ -162,12 +162,12 @@ class Contract(Struct, frozen=True, dict=True):
 
     @cached_property
     def by_name(self) -> Mapping[str, Tool]:
-        """The tools, looked up once and for all; the first of a name counts."""
+        """The tools by name; the first of a name counts."""
         return {tool.name: tool for tool in reversed(self.callable)}
 
     @property
     def deviations(self) -> tuple[Deviation, ...]:
-        """What the original does and this does not, as `deviations.toml` of the contract's folder has it."""
+        """Deviations from the original, from `deviations.toml` in the contract's folder."""
         from importlib.resources import files
 
         file = files("readroom.contracts") / self.name / "deviations.toml"
@@ -189,7 +189,7 @@ class Contract(Struct, frozen=True, dict=True):
         """The tool of that name.
 
         Raises:
-            UnknownTool: With the names there are.
+            UnknownTool: It lists the tools.
         """
         named = self.by_name.get(name)
         if named is not None:
@@ -197,17 +197,17 @@ class Contract(Struct, frozen=True, dict=True):
         raise UnknownTool(name, [tool.name for tool in self.tools])
 
     def cap_of(self, name: str) -> int:
-        """The cap on the replies of a tool; there may be none of that name."""
+        """The cap on the replies of a tool, even an unknown one."""
         tool = self.by_name.get(name)
         own = None if tool is None else tool.reply_bytes
         return self.reply_bytes if own is None else own
 
     def bind(self, name: str, arguments: object) -> Bound:
-        """The call of a tool with arguments as a caller sends them; bad ones end here.
+        """Parse the call of a tool, with arguments as a caller sends them.
 
         Raises:
-            UnknownTool: With the names there are.
-            UsageError: The arguments mean nothing.
+            UnknownTool: It lists the tools.
+            UsageError: The arguments are invalid.
         """
         tool = self.by_name.get(name) or self.tool(name)
         parsed = parse(tool.arguments, tool.name, arguments)
@@ -216,7 +216,7 @@ class Contract(Struct, frozen=True, dict=True):
         return Bound(tool.to_request(parsed), self._wording(tool, parsed), store, steps)
 
     def worded(self, name: str, arguments: object) -> Wording:
-        """How a call is worded; there may be no tool of that name, and the arguments may be anything."""
+        """How to word a call, even of an unknown tool or with invalid arguments."""
         tool = self.by_name.get(name)
         if tool is None:
             return Wording(self.render, self.render_error)
@@ -252,17 +252,17 @@ def tool_result(reply: Reply) -> dict[str, Fact]:
 # -----------------------------------------------------------------------------
 
 _ROWS_OF_MATCH = 3
-"""The definition that a match stands in, the match, and the end of that definition."""
+"""The definition around a match, the match, and the end of the definition."""
 
 
 def in_lines(cap: Cap, lines: int) -> Cap:
-    """The cap of a reply that has at most so many lines, those around its content included."""
+    """The cap of a reply of at most `lines` lines, including those around its content."""
     left = max(1, lines - LINES_AROUND)
     return replace(cap, measure=_in_rows(cap.measure, -(-cap.size // left)), lines=left)
 
 
 def _in_rows(measure: Measure, least: int) -> Measure:
-    """The measure by which no row costs less than so many bytes."""
+    """A measure by which every row costs at least so many bytes."""
     read, parts, search, listing = measure.read, measure.parts, measure.search, measure.list
     return replace(
         measure,

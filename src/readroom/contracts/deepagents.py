@@ -1,9 +1,8 @@
-"""The backend of deepagents as a contract: for its adapter, and listed nowhere.
+"""The contract behind the deepagents adapter; it is not served.
 
-What models see is made by deepagents: numbers, words around it, its own limits.  So
-the text of a reply here is the content alone, for budgets and the ledger, and all that
-the adapter needs is in the facts.  Paths begin at "/", which is the root of the
-workspace; offsets count from 0; an edit needs no hash, for deepagents has none.
+deepagents makes what models see: numbers, words and limits. So the text of a reply is content alone, for
+budgets and the ledger, and the adapter takes everything else from facts. Paths begin at "/", the root of the
+workspace; offsets count from 0; an edit needs no hash, because deepagents has none.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _TEXT = ReadOptions(line_chars=0, flat="window", header=False, outline_bytes=0, 
 """Whole lines, numbered through; of documents those that can be read as one text."""
 
 _OTHER_TOOLS = re.compile(r"\b(grep_files|list_directory|run_command|known_hash|expected_hash|symbol)\b")
-"""Advice that names what these tools do not have is not passed on."""
+"""Advice that names what these tools do not have is dropped."""
 
 _OUR_WORDS = {"edits[0].old_text": "old_string", "old_text": "old_string", "new_text": "new_string"}
 
@@ -107,7 +106,7 @@ class BackendWrite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BackendReplace(msgspec.Struct, frozen=True, kw_only=True):
-    """Another text at one place, or at all."""
+    """Replacement of a text, once or everywhere."""
 
     path: str
     old_string: str
@@ -162,7 +161,7 @@ MEASURE = Measure(
     search=SearchMeasure(file=lambda file: _size(file.path), line=lambda line: _size(line.text) + 1),
     list=ListMeasure(lambda entry: _size(entry.path) + 1),
 )
-"""Content alone: what stands around it is made by deepagents."""
+"""Content alone: deepagents adds everything else."""
 
 
 def render(result: Result, cap: Cap) -> Reply:
@@ -207,7 +206,7 @@ def _goes_on(result: ReadResult) -> bool:
 
 
 def _whole(result: ReadResult, number: int, text: str) -> str:
-    """A line, and of one that is longer than a reply how much of it is missing."""
+    """A line, with how much is missing if it is longer than a reply."""
     cut = result.cuts.get(number)
     return text if cut is None or cut.last >= cut.total else f"{text} [+{cut.total - cut.last} chars]"
 

@@ -1,8 +1,7 @@
-"""The front matter of a `read` command file: limits and path lists, as YAML between two lines of "---".
+"""The front matter of a `read` command file: limits and lists of paths, as YAML between two lines of "---".
 
-What it leaves out is as in the published command.  Everything in `limits` and
-`safety` means something or is refused: a restriction with a slip of the pen must
-not be passed over.  Other keys at the top belong to other readers.
+Missing keys are as in the published command. An unknown key in `limits` and `safety` is refused: a
+restriction with a typo must not be ignored. Other keys at the top belong to other programs.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ _LIMITS = ("max_bytes", "max_lines", "timeout_seconds")
 _SAFETY = ("reads_files", "sandbox", "allowed_paths", "denied_paths")
 
 _WRITE_ROOT = "write_root"
-"""A boundary that the published command mentions and has no key for: who sets it must not rely on it."""
+"""The published command mentions this boundary but has no key for it: setting it would have no effect."""
 
 Bad: TypeAlias = Callable[[str, str, str], BadConfig]
-"""Of a key, what is wrong with it, and what to do."""
+"""From a key, the problem and advice to an error."""
 
 
 class FrontMatter(Struct, frozen=True):
-    """What a command file says about reading.
+    """The limits and paths of a command file.
 
     Attributes:
         source: The file, for people.
@@ -118,7 +117,7 @@ def _parsed(text: str, bad: Bad) -> Mapping[str, object]:
 
     try:
         depth = nodes = 0
-        # Events come without recursion: what is nested or repeated too much ends here.
+        # Events come without recursion: too much nesting or repetition is refused here.
         for event in yaml.parse(text, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):
                 raise bad("", "it has an alias (*)", "Write the value itself.")
@@ -143,7 +142,7 @@ def _parsed(text: str, bad: Bad) -> Mapping[str, object]:
 
 
 def _require_single(node: object, path: str, bad: Bad) -> None:
-    """Return when no mapping has a key twice: YAML would take the last one."""
+    """Refuse a mapping with a key twice: YAML would take the last one."""
     import yaml
 
     if not isinstance(node, yaml.MappingNode):

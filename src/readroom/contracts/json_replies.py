@@ -1,9 +1,8 @@
-"""Replies that are one JSON object, for contracts whose results are objects.
+"""Replies that are one JSON object.
 
-The object is one text part: compact, in UTF-8, its fields in the order they were
-given in.  What the text costs beyond its characters (escapes) is known only when it
-is written, so a window that turns out too large is shortened here, and what it
-leaves out and its continuation are those of what is left.
+The object is one text part: compact, in UTF-8, with its fields in a fixed order. What escapes add to the text
+is known only when it is written, so a window that turns out too large is shortened here, and its omissions
+and continuation follow from what is left.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def reply(
 
 
 def failure(value: Fact, words: str, error: ReadroomError, to_call: OwnCall) -> Reply:
-    """The reply that says so in the contract's own form; `words` are those in it that a program is told."""
+    """The reply for a failure in the contract's own form; `words` is the message in facts."""
     return reply(value, partial(native_facts.of_error, error, to_call, words), is_error=True)
 
 
@@ -80,7 +79,7 @@ def window(
     worded: Callable[[ReadResult], Fact],
     facts: Callable[[ReadResult], dict[str, Fact]],
 ) -> Reply:
-    """The reply for lines of a text: as many of them as fit, and what is said of what is left out.
+    """The reply for lines of a text: as many as fit, and what is left out.
 
     Args:
         result: A window of a text that was selected under the cap.

@@ -1,8 +1,7 @@
-"""Arguments of a tool: from one struct both the JSON schema and the parser.
+"""Arguments of tools: from one struct, both the JSON schema and the parser.
 
-A struct of `msgspec` fields is the only place where a tool's parameters stand.
-Unknown, missing and wrong arguments are separated here, each by its name, so
-that nothing outside the schema reaches an engine.
+The fields of a `msgspec` struct are the only place where a tool's parameters are defined. Unknown, missing
+and invalid arguments are reported by name, so that nothing outside the schema reaches the engine.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ DIGITS = {"digits": True}
 """The `extra` of a text for which a whole number means its digits: models send page 3 as 3."""
 
 _MAX_INTEGER = 2**53 - 1
-"""Up to here every JSON reader keeps whole numbers exact, and so does what a reply sends back."""
+"""Up to here every JSON reader keeps whole numbers exact."""
 
 _JSON_NAMES = {
     "integer": "a whole number",
@@ -141,7 +140,7 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
-    """The struct for what a caller sent; `within` is where in the arguments it stands, "" for all of them.
+    """The struct for a caller's arguments; `within` is the place of nested ones, "" at the top.
 
     Raises:
         WrongType: Not an object, or a value of another type.
@@ -186,7 +185,7 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
 
 
 def into(request: type[R], arguments: msgspec.Struct, **others: object) -> R:
-    """The request that arguments mean: what is called the same is the same, and `others` are given."""
+    """A request from arguments of the same names, and `others`."""
     shared = _shared(request, type(arguments))
     return request(**{name: getattr(arguments, name) for name in shared} | others)
 
@@ -213,9 +212,9 @@ def _explained(wanted: object) -> str:
 
 
 def _marked(wanted: object, mark: Mapping[str, bool]) -> msgspec.Meta | None:
-    """What bears that mark, of a type or of what it is a union of."""
-    for one in (wanted, *get_args(wanted)):
-        for meta in getattr(one, "__metadata__", ()):
+    """The annotation with that mark, of a type or of a member of a union."""
+    for hint in (wanted, *get_args(wanted)):
+        for meta in getattr(hint, "__metadata__", ()):
             if isinstance(meta, msgspec.Meta) and meta.extra == mark:
                 return meta
     return None
@@ -262,7 +261,7 @@ def _convert_variant(
 
 
 def _from_text(text: str) -> object:
-    """What a text says as JSON; else the text."""
+    """The value of a text that is JSON, else the text."""
     with contextlib.suppress(msgspec.DecodeError, RecursionError):  # the latter of a text of "[" alone
         return msgspec.json.decode(text)
     return text
@@ -307,14 +306,14 @@ def _encodable(value: object) -> bool:
     """Whether every text in it can be sent on; a lone surrogate breaks JSON and UTF-8 alike."""
     left = [value]
     while left:
-        one = left.pop()
-        if isinstance(one, str):
-            if not one.isascii() and re.search(_SURROGATE, one):
+        item = left.pop()
+        if isinstance(item, str):
+            if not item.isascii() and re.search(_SURROGATE, item):
                 return False
-        elif isinstance(one, Mapping):
-            left += [*one, *one.values()]
-        elif isinstance(one, list):
-            left += one
+        elif isinstance(item, Mapping):
+            left += [*item, *item.values()]
+        elif isinstance(item, list):
+            left += item
     return True
 
 
@@ -322,7 +321,7 @@ _SURROGATE = "[\ud800-\udfff]"
 
 
 def in_words(schema: Mapping[str, Any]) -> str:
-    """What a value of this schema has to be, for a sentence."""
+    """What a value of this schema must be, as words in a sentence."""
     if "anyOf" in schema:
         branches = schema["anyOf"]
         if len(branches) > 1 and all("properties" in branch for branch in branches):

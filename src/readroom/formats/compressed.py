@@ -128,12 +128,12 @@ class Expander:
                 self._begin(data[at : at + MAGIC_BYTES])
             decoder = self._decoder
             assert decoder is not None
-            given = data[at : at + taken] if decoder.needs_input else b""
+            chunk = data[at : at + taken] if decoder.needs_input else b""
             try:
-                piece = decoder.decompress(given, BLOCK_BYTES)
+                piece = decoder.decompress(chunk, BLOCK_BYTES)
             except self._failures as error:
                 raise Broken(f"cannot be expanded ({error})") from None
-            at += len(given)
+            at += len(chunk)
             taken *= 4
             if piece:
                 self._empty = -1

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from readroom.caller import ANONYMOUS
 from readroom.contracts.everruns.command import MEASURE, verbosity, words
-from readroom.contracts.everruns.outline import signature
+from readroom.contracts.everruns.words import signature
 from readroom.deadline import Deadline
 from readroom.engine.command.output import KeptText, picked
 from readroom.outline import build, can_outline

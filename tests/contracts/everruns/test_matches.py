@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom import config
-from readroom.contracts.everruns.errors import NO_EDITS
 from readroom.contracts.everruns.requests import globs, path_pattern
+from readroom.contracts.everruns.words import NO_EDITS
 from readroom.limits.contracts import EVERRUNS_DIFF_CHARS, EVERRUNS_GREP_BYTES
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore

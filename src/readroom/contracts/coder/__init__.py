@@ -1,10 +1,10 @@
-"""The contract of coder's workspace agent: files read by lines, under absolute paths.
+"""The contract of coder's workspace agent: lines of files under absolute paths.
 
-Two tools with one meaning: what a chat loop calls, and what an MCP client calls.  The
-same read and its neighbours have addresses of their own over HTTP, see `routes`.
-Lines keep their carriage return.  More than a reply holds is refused, not cut.
+One read has two tools: one for a chat loop, one for MCP clients. Over HTTP this read and other calls have
+addresses of their own (`routes`). Lines keep their carriage return. More than a reply can hold is refused,
+not cut.
 
-Knows: the tools and addresses as the original has them, and where we differ.
+Knows: the tools and addresses of the original, and where ours differ.
 Does not know: the other contracts.
 May be touched: freely, with its clauses.
 """

@@ -1,4 +1,4 @@
-"""Reads by lines as the contract `coder` has them: the request, the object of the reply, and its facts."""
+"""Reads by lines for the contract `coder`: request, refusals, reply and facts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def require_absolute(path: str, root: str) -> str:
 
 
 def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) -> ReadRequest:
-    """The canonical read; 0 stands for what is not given. Raises NotAbsolute."""
+    """The canonical read; 0 means that an argument was left out. Raises NotAbsolute."""
     options = ReadOptions(
         line_chars=0,
         line_bytes=bounds.line_bytes,
@@ -78,7 +78,7 @@ def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) 
 
 
 def read_steps(root: str, offset: int, limit: int, bounds: Bounds) -> Steps:
-    """What is refused of a read: a large file as a whole, and more than a reply shows."""
+    """Steps that refuse to read a large file as a whole, or more than a reply shows."""
     most = None if offset or limit else bounds.file_bytes
     return Steps(TextUpTo(most), partial(_require_all, measure(root), bounds), expands=False, nul=False)
 
@@ -86,13 +86,13 @@ def read_steps(root: str, offset: int, limit: int, bounds: Bounds) -> Steps:
 def _require_all(
     measured: Measure, bounds: Bounds, request: ReadRequest, result: ReadResult, cap: Cap
 ) -> ReadResult:
-    """The result, when it is all that was asked for, within the bounds. Raises TooMuch.
+    """The result, if it is complete and within the bounds. Raises TooMuch.
 
-    The bytes are looked at before the lines, line by line: the bound that is passed first is named.
+    Line by line, bytes are checked before lines: the bound that is exceeded first is named.
     """
     result = _without_wide_characters(result, bounds.line_bytes)
     room = min(bounds.bytes, cap.size - measured.frame(request.path))
-    used = -1  # no line feed stands before the first
+    used = -1  # there is no line feed before the first
     for count, (number, line) in enumerate(enumerate(result.lines, result.start)):
         cut = result.cuts.get(number)
         used += byte_size(line) + measured.read.numbered(number) + (len(MARK) if cut else 0)
@@ -106,10 +106,10 @@ def _require_all(
 
 
 def _without_wide_characters(result: ReadResult, most: int) -> ReadResult:
-    """The result with nothing shown of lines whose first character alone is larger than a line may be.
+    """The result with empty lines where already the first character is larger than a line may be.
 
-    What is selected holds at least one character of each line, since a caller that goes on would not get
-    any further otherwise; here nothing goes on.
+    The selection has at least one character of each line, so that a caller who continues gets further;
+    here there is no continuation.
     """
     wide = {n: line for n, line in enumerate(result.lines, result.start) if byte_size(line) > most}
     if not wide:
@@ -127,7 +127,7 @@ def _chars(result: ReadResult, number: int, line: str) -> int:
 
 
 def _cut_for_the_reply(line: str, chars: int, cap: Cap, bounds: Bounds) -> bool:
-    """Whether a line was cut for want of room, and not at its own longest length."""
+    """Whether a line was cut for lack of room, and not at the longest length of a line."""
     return chars < cap.size and byte_size(line) + MAX_CHAR_BYTES <= bounds.line_bytes
 
 
@@ -137,10 +137,10 @@ def _too_much(limit: int, unit: str, fitting: int, request: ReadRequest) -> TooM
 
 
 def fields(result: ReadResult) -> Fields:
-    """What a read found, without what is nothing."""
+    """The fields of a read, without empty ones."""
     lines = [_numbered(result, number, line) for number, line in enumerate(result.lines, result.start)]
     if not lines and result.outline is not None:
-        # What is left of a budget allows no more.
+        # The rest of a budget allows no more.
         lines = [native_outline.row_line(row) for row in result.outline.rows]
     return present(
         file_size=result.size_bytes,
@@ -226,13 +226,13 @@ def capped(
 
 
 # -----------------------------------------------------------------------------
-# What the replies of the contract `coder` add to what they carry.
+# The bytes that replies of the contract `coder` add to content.
 # -----------------------------------------------------------------------------
 
 _ENTRY = len(encoded({"name": "", "absolute_path_string": "/", "is_dir": False})) + len(",")
 
 _FIELDS = 400
-"""More than the fields around lines or entries take, with a sentence about what is left out."""
+"""More than the fields around lines or entries, with a note on what is left out."""
 
 
 def _json_bytes(text: str) -> int:
@@ -247,11 +247,11 @@ def measure(root: str) -> Measure:
     before = len(root.encode("utf-8", "replace"))
 
     def frame(path: str) -> int:
-        # The names of the fields, and the path of a folder, which stands there twice.
+        # The names of the fields, and twice the path of a folder.
         return _FIELDS + 2 * (before + _json_bytes(path))
 
     def listed(entry: ListEntry) -> int:
-        # Its name stands in it twice; the path of its folder is counted with its own.
+        # It has its name twice; the path of its folder is counted with its own.
         return _ENTRY + before + 2 * _json_bytes(entry.path)
 
     read = ReadMeasure(lambda number: len(str(number)) + len("\t\n"), native_outline.row_bytes, MARK_BYTES)

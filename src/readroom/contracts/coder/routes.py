@@ -1,7 +1,7 @@
-"""The addresses that the contract `coder` adds over HTTP: `/api/v0/...`.
+"""The addresses of the contract `coder` over HTTP: `/api/v0/...`.
 
-Each is a tool that no model is offered.  Its reply is the body of the answer, or has
-the bytes of one; the status stands in the facts.
+Each is a tool that is never offered to a model. Its reply is the body of the answer, or streams it; the
+status is in the facts.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ class _Routes:
         """POST list-directory."""
 
         def to_request(arguments: ListBody) -> ListRequest:
-            # Everything that policy lets be seen, as the original has it: also what ignore files hide.
+            # Like the original, list everything that policy allows, also what ignore files hide.
             return ListRequest(
                 self._folder(arguments), include=frozenset({"ignored"}), limit=contract_limits.LIST_ENTRIES
             )
@@ -222,7 +222,7 @@ class _Routes:
         return self._joined(arguments)
 
     def _joined(self, arguments: ListBody) -> str:
-        # The home folder is the workspace: what lies beside it cannot be seen.
+        # The home folder is the workspace: nothing beside it can be seen.
         above = self._root.rstrip("/") if arguments.relativity == "home" else ""
         return "/".join((above, *arguments.parts)) or "/"
 
@@ -361,7 +361,7 @@ def parsed(
     required: Sequence[str] = ("path",),
     texts: Sequence[str] = ("path",),
 ) -> tuple[dict[str, str | int], dict[str, str]]:
-    """The values of a query, and what is wrong with it by parameter.
+    """The values of a query, and its problems by parameter.
 
     Args:
         query: As it stands in the address, with its escapes; bytes that are not UTF-8 stay what they are.
@@ -403,7 +403,7 @@ def _given(query: bytes) -> Mapping[str, str]:
 
 
 def _sendable(path: str) -> str:
-    """A path as replies show it, when it has bytes that are not characters; as it is otherwise."""
+    """A path; quoted as in replies if it has bytes that are not characters."""
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -1,6 +1,6 @@
-"""How the contract `coder` says what failed: the documented strings, with the path as the caller wrote it.
+"""The words of the contract `coder` for failures: the documented strings, with paths as callers wrote them.
 
-What its document has no words for begins like the nearest of them, and goes on in ours.
+A failure without a documented string begins like the nearest one and goes on in our words.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _escaped(char: str) -> str:
 
 
 def present(**values: Fact) -> dict[str, Fact]:
-    """The values without those that are nothing: empty, zero or false."""
+    """The values without those that are empty, zero or false."""
     return {name: value for name, value in values.items() if value}
 
 
@@ -55,13 +55,13 @@ _LARGE = "Use grep, sed, or awk to extract the content you need, or use offset a
 
 
 def lines_status(error: ReadroomError) -> int:
-    """The status of a failure of read-file-lines: what is wrong with the file is said with success."""
+    """The status of a failure of read-file-lines: problems of the file are reported with status 200."""
     unserved = (errors.NotGranted, errors.Busy, errors.Closing, errors.Closed, errors.Internal)
     return status_of(error) if isinstance(error, unserved) else HTTPStatus.OK.value
 
 
 def absolute(path: str) -> bool:
-    """Whether a path begins at the root of the machine; odd names stand in quotes."""
+    """Whether a path is absolute; unusual names are quoted."""
     return path.startswith(("/", '"/'))
 
 
@@ -108,11 +108,11 @@ _ANY: _Sentences = {
     errors.NotAFolder: "open {name}: not a directory",
     errors.BadPath: "open {name}: the path {facts[problem]}",
 }
-"""Behind those of an address."""
+"""Used after the sentences of an address."""
 
 
 def _sentence(sentences: _Sentences, error: ReadroomError, path: str) -> str | None:
-    """What is said of a failure about a path; None where there is no sentence for it."""
+    """The sentence for a failure about a path, if there is one."""
     if isinstance(error, errors.BudgetSpent):
         return _spent(error)
     unsaid = isinstance(error, errors.NotGranted | errors.TooManyRequests)
@@ -125,7 +125,7 @@ def _sentence(sentences: _Sentences, error: ReadroomError, path: str) -> str | N
 
 
 def _missing(error: ReadroomError) -> str:
-    """What the system says of a path that leads nowhere, or through a file."""
+    """The system's message for a path that does not exist, or that goes through a file."""
     return "not a directory" if "file" in error.facts else "no such file or directory"
 
 
@@ -148,7 +148,7 @@ def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
 
 
 def of_chat(error: ReadroomError) -> str:
-    """What is wrong with the arguments of a chat loop's call."""
+    """The message for invalid arguments of a chat loop's call."""
     if isinstance(error, errors.MissingArgument):
         return f"{error.facts['argument']} is required"
     return _spent(error) if isinstance(error, errors.BudgetSpent) else str(error)
@@ -220,7 +220,7 @@ _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
     (errors.DatabaseFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
     (ReadroomError, HTTPStatus.BAD_REQUEST),
 )
-"""The first class that fits decides. A mistake of the client is not one of the server."""
+"""The first class that matches decides."""
 
 
 def status_of(error: ReadroomError) -> int:
@@ -233,7 +233,7 @@ def status_of(error: ReadroomError) -> int:
 
 
 def query_problem(problems: Mapping[str, str]) -> dict[str, Fact]:
-    """What is wrong with a query, by parameter."""
+    """The answer for an invalid query, by parameter."""
     validations: list[Fact] = [
         {"field": name, "detail": f"Query param {go_quoted(name)} {problem}"}
         for name, problem in problems.items()
@@ -263,12 +263,12 @@ def spelled(path: str, root: str) -> str:
 
 
 def own_calls(root: str) -> Callable[[Request], Call | None]:
-    """What says requests as calls of this contract, for a workspace that callers know by this root."""
+    """A function from requests to calls of this contract, for a workspace with this root."""
     return partial(to_call, root=root)
 
 
 def to_call(request: Request, root: str) -> Call | None:
-    """The call that means `request`; None when this contract has none."""
+    """The call for `request`; None if this contract has none."""
     if not isinstance(request, ReadRequest) or request.column != 1 or (request.offset or 1) < 1:
         return None
     path = request.path if request.path.startswith(("/", '"/')) else spelled(request.path, root)

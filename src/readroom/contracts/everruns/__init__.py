@@ -1,9 +1,9 @@
-"""The contract of Everruns: files as `/workspace/...`, offsets from 0, every result one JSON object.
+"""The contract of Everruns: paths under `/workspace`, offsets from 0, results as JSON objects.
 
-A path, an offset and a limit are all that a read takes; `column` is ours, for the
-rest of a line that alone is longer than a reply.
+A read takes a path, an offset and a limit; `column` is our addition, for a line that alone is longer than a
+reply.
 
-Knows: the tools as their document has them, and where we differ.
+Knows: the tools of its documentation, and where ours differ.
 Does not know: the other contracts.
 May be touched: freely, with its clauses.
 """
@@ -23,7 +23,6 @@ from readroom.contracts import json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.everruns import command as everruns_command
 from readroom.contracts.everruns import render as everruns_render
-from readroom.contracts.everruns.errors import render_error
 from readroom.contracts.everruns.render import with_notes
 from readroom.contracts.everruns.requests import (
     DELETE,
@@ -44,6 +43,7 @@ from readroom.contracts.everruns.requests import (
     to_call,
     work_path,
 )
+from readroom.contracts.everruns.words import render_error
 from readroom.contracts.native import facts as native_facts
 from readroom.errors import BadValue, MissingArgument
 from readroom.formats.kinds import default_lines
@@ -91,7 +91,7 @@ from readroom.values.commands import RunResult
 from readroom.values.options import SearchOptions
 
 # -----------------------------------------------------------------------------
-# The tools of the Everruns contract about one name: what is known of it, and its removal.
+# The tools stat_file and delete_file.
 # -----------------------------------------------------------------------------
 
 
@@ -124,7 +124,7 @@ DELETE_FILE = Tool(
 
 
 def render_stat(result: StatResult) -> Reply:
-    """The reply for what is known of a name."""
+    """The reply of stat_file."""
     path = shown(result.path)
     fields: dict[str, Fact] = {"path": path}
     if result.exists:
@@ -145,7 +145,7 @@ def render_stat(result: StatResult) -> Reply:
 
 
 def render_delete(result: DeleteResult) -> Reply:
-    """The reply for a name that is gone."""
+    """The reply of delete_file."""
     fields: dict[str, Fact] = {"path": shown(result.path), "deleted": True}
     return json_replies.reply(with_notes(fields, result.warnings), partial(_facts, result))
 
@@ -159,7 +159,7 @@ Offset = Annotated[int, Meta(ge=0)]
 _BLOCK_BYTES = len('{"path":,"start_line":,"end_line":,"match_line_numbers":[,],"lines":[]},') + 3 * 12
 _IS_MATCH_BYTES = len(',"is_match":false')
 _NO_HASH = "sha256:" + "0" * 64
-"""Stands for an expected hash that is not a hash: no file has it, and so it is stale."""
+"""Replaces an expected hash that is not a hash: no file has it, so the edit is stale."""
 
 
 class EverrunsRead(msgspec.Struct, frozen=True, kw_only=True):
@@ -256,7 +256,7 @@ def _to_list(arguments: EverrunsList) -> ListRequest:
 
 
 def _hash(expected: str) -> str:
-    """The expected hash; what is not a hash becomes one that no file has."""
+    """The expected hash; anything else becomes a hash that no file has."""
     text = expected.strip().lower()
     digits = text.removeprefix("sha256:")
     known = len(digits) == 64 and not set(digits) - set("0123456789abcdef")

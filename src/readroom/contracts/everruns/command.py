@@ -1,7 +1,7 @@
-"""The tool of the Everruns contract that runs commands, and how its result is worded.
+"""The Everruns tool `bash`, and the words for its results.
 
-The inline part is chosen errors first where the command failed; what is left out
-is said where it stood, and read in the kept output, whose name is that of the call.
+The shown part has errors first if the command failed. Gaps are marked in place, and can be read in the kept
+output, which is named after the call.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from msgspec import Meta
 
 from readroom.contracts import json_replies
 from readroom.contracts.base import Tool
-from readroom.contracts.everruns.errors import render_error
-from readroom.contracts.everruns.outline import notes_of
 from readroom.contracts.everruns.requests import READ, RUN, to_call
+from readroom.contracts.everruns.words import notes_of, render_error
 from readroom.contracts.native import changes as native_command
 from readroom.limits import RUN_MAX_TIMEOUT_S
 from readroom.values import Cap, Fact, OutputMeasure, Reply
@@ -74,7 +73,7 @@ def render(result: RunResult, cap: Cap) -> Reply:
     out, err = (words(output, kept=result.kept, failed=result.failed) for output in result.outputs)
     fields = _fields(result, out, err)
     while json_replies.size(fields) > cap.size and (out or err):
-        # What was run is said whatever happens; the kept output has all.
+        # The result is always reported; the kept output has everything.
         out, err = out[: len(out) // 2], err[: len(err) // 2]
         fields = _fields(result, out, err)
     return json_replies.reply(fields, partial(native_command.facts_of, result, to_call))
@@ -97,7 +96,7 @@ def words(output: Output, *, kept: bool, failed: bool) -> str:
 
 
 def _around_middle(output: Output, first: int, last: int) -> Iterator[str]:
-    """The beginning and the end, with a mark between them that stands alone."""
+    """The beginning and the end, with a mark on lines of its own between them."""
     shown_bytes = sum(len(line.text.encode("utf-8", "replace")) + 1 for line in output.lines)
     for line in output.lines:
         if line.number > first and line.number == last + 1:

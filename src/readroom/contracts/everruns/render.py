@@ -1,8 +1,7 @@
-"""How Everruns words a read: one object, its lines as `N|text`, and what is left out.
+"""Replies of Everruns: one JSON object, for a read with lines as `N|text`.
 
-The content is cut between lines, and within a line only where that alone is too
-long; what is shown, `truncated` and the next offset are those of what is really
-there.  Below the lines stands the outline of the part that is not shown.
+Content is cut between lines, and inside a line only if the line alone is too long. `truncated` and the next
+offset follow from what is really shown. An outline of the lines that are not shown follows the content.
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ from functools import partial
 from msgspec.structs import replace
 
 from readroom.contracts import json_replies
-from readroom.contracts.everruns import outline as everruns_outline
-from readroom.contracts.everruns.outline import notes_of
+from readroom.contracts.everruns import words as everruns_words
 from readroom.contracts.everruns.requests import (
     GREP,
     LIST,
@@ -26,6 +24,7 @@ from readroom.contracts.everruns.requests import (
     shown_below,
     to_call,
 )
+from readroom.contracts.everruns.words import notes_of
 from readroom.contracts.native import facts as native_facts
 from readroom.formats.kinds import default_lines
 from readroom.limits.contracts import EVERRUNS_CONTENT_BYTES, EVERRUNS_DIFF_CHARS, EVERRUNS_GREP_BYTES
@@ -58,7 +57,7 @@ _FRAME_BYTES = 640
 """Names and values of a reply's fields, with a continuation, beside paths and content."""
 
 _PATHS = 2
-"""How often a path stands in a reply."""
+"""How many times a reply has the path."""
 
 _ENTRY_BYTES = len('"is_directory":false,"size_bytes":18446744073709551615,"is_readonly":false,')
 
@@ -72,9 +71,9 @@ MEASURE = Measure(
     frame=lambda path: _FRAME_BYTES + _PATHS * json_replies.size(shown(path)),
     read=ReadMeasure(
         numbered=lambda number: len(str(number)) + len("|\n"),
-        outlined=lambda row: everruns_outline.longest(row) + len("\n"),
+        outlined=lambda row: everruns_words.outline_row_bytes(row) + len("\n"),
         mark_bytes=0,
-        content_bytes=EVERRUNS_CONTENT_BYTES + 1,  # behind the last line there is no line feed
+        content_bytes=EVERRUNS_CONTENT_BYTES + 1,  # there is no line feed after the last line
     ),
     search=SearchMeasure(
         file=lambda file: json_replies.size(shown(file.path)) + len('"path":,'),
@@ -82,7 +81,7 @@ MEASURE = Measure(
         names_each=True,
         content_bytes=EVERRUNS_GREP_BYTES,
     ),
-    # Its path stands in it whole, with the folder's; the frame of a page holds that once.
+    # It has its whole path, with that of the folder, which the frame counts once.
     list=ListMeasure(lambda entry: 2 * json_replies.size(shown(entry.path)) + _ENTRY_BYTES),
 )
 """What the rendering adds; kept beside it so that both change together."""
@@ -167,7 +166,7 @@ def _content(result: ReadResult) -> str:
     if result.header is not None:
         rows.insert(0, f"1|{result.header}")
     text = "\n".join(rows)
-    return text if result.outline is None else text + everruns_outline.text(result, result.outline)
+    return text if result.outline is None else text + everruns_words.outline_text(result, result.outline)
 
 
 def _following(result: ReadResult) -> ReadRequest | None:
@@ -288,7 +287,7 @@ def with_notes(fields: Fields, warnings: Sequence[Warn], more: Sequence[str] = (
 
 def render_grep(result: GrepResult, cap: Cap) -> Reply:
     """The reply for a search."""
-    del cap  # what a match costs was counted to the byte
+    del cap  # the cost of matches was counted to the byte
     request = result.request
     if request.output != "content":
         return _render_counts(result)

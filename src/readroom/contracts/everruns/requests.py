@@ -1,4 +1,4 @@
-"""The Everruns call for a request: what its hints name. Offsets count from 0."""
+"""Arguments of Everruns: paths, globs and options of its calls, and calls for requests."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def shown_below(folder: str, name: str) -> str:
 
 
 def plain(path: str) -> WorkPath:
-    """The path behind what an error says: a path of the workspace, in quotes where it is unusual."""
+    """The path in an error's facts, which is quoted if it is unusual."""
     if not path.startswith('"'):
         return WorkPath(path)
     try:
@@ -96,7 +96,7 @@ def plain(path: str) -> WorkPath:
 # The `path_pattern` of a search as globs of the engine, and back.
 #
 # A value with a special character is a glob: one without a slash means a name at any
-# depth.  Any other value is a part of the path, wherever it stands.
+# depth.  Any other value is a part of the path.
 # -----------------------------------------------------------------------------
 
 _GLOB_SPECIAL = re.compile(r"[*?\[{]")
@@ -162,12 +162,12 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
 
 def read_call(request: ReadRequest) -> Call:
-    """The call that means a read, or what of it this contract can say."""
+    """The call for a read, as far as this contract can express it."""
     return Call(READ, _read(request))
 
 
 def to_call(request: Request) -> Call | None:
-    """The call that means `request`, or what of it this contract can say; None when there is none."""
+    """The call for `request`, as far as this contract can express it; None if it cannot."""
     match request:
         case ReadRequest():
             return read_call(request)
@@ -251,7 +251,7 @@ TEXTS: dict[Kind, tuple[str, ...]] = {
     Kind.CONFIG: (".json", ".yaml", ".yml", ".toml"),
     Kind.TEXT: (".md", ".txt", ".rst"),
 }
-"""Endings in lower case; the first that fits decides."""
+"""Suffixes in lower case; the first match decides."""
 
 BINARY = tuple(
     f".{ending}"
@@ -261,10 +261,10 @@ BINARY = tuple(
         *("psd", "mp3", "mp4", "avi", "mov", "flv", "wmv", "pdf"),
     )
 )
-"""Endings of files that are not text, whatever is in them, unless lines of them are asked for."""
+"""Suffixes of files that count as binary whatever is in them, unless lines are asked for."""
 
 OUTLINED = (".rs", ".ts", ".mts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py")
-"""Endings of files whose outline stands below what is shown of them."""
+"""Suffixes of files whose reads end with an outline."""
 
 _TEXT_ENDINGS = tuple((ending, kind.value) for kind, endings in TEXTS.items() for ending in endings)
 _ALL_ENDINGS = (*_TEXT_ENDINGS, *((ending, Kind.BINARY.value) for ending in BINARY))
@@ -285,7 +285,7 @@ _NOT_OUTLINED = replace(_READ_OPTIONS, outline_bytes=0)
 
 
 def options_of(path: str) -> ReadOptions:
-    """What is selected of a file."""
+    """The options for reading a file."""
     return _OUTLINED if path.lower().endswith(OUTLINED) else _NOT_OUTLINED
 
 

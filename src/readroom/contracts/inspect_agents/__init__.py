@@ -1,14 +1,14 @@
 """The contract of inspect_agents: `read_file`, and `files` with a command for everything else.
 
-Two places for files.  In store mode, which holds unless `INSPECT_AGENTS_FS_MODE` says
-sandbox, they are in memory, one store for each `instance`, and their names are
-opaque: `/etc/passwd` is a key like any other.  In sandbox mode they are those of the
-workspace, whose root callers write as `INSPECT_AGENTS_FS_ROOT`.  Offsets count from 0.
+There are two places for files. In store mode, the default, files are in memory, one store for each
+`instance`, and names are opaque: `/etc/passwd` is a key like any other. In sandbox mode
+(`INSPECT_AGENTS_FS_MODE`) they are those of the workspace, whose root callers write as
+`INSPECT_AGENTS_FS_ROOT`. Offsets count from 0.
 
-Its allow and deny lists are in the syntax of Python's `fnmatch`: unlike in ignore files, `*` also matches
-a slash, and a pattern means whole paths.
+The allow and deny lists have the syntax of Python's `fnmatch`: unlike in ignore files, `*` also matches a
+slash, and a pattern matches whole paths.
 
-Knows: the tools as the original has them, and where we differ.
+Knows: the tools of the original, and where ours differ.
 Does not know: the other contracts.
 May be touched: freely, with its clauses.
 """
@@ -85,13 +85,13 @@ class FnmatchAllowList(Struct, frozen=True, dict=True):
         return [re.compile(fnmatch.translate(byte_text(glob))) for glob in self.globs]
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
-        """The rule, for a name that is not listed."""
+        """The rule that denies a name which is not listed."""
         if folder or any(pattern.match(path) for pattern in self._patterns):
             return None
         return Rule(IMPLICIT, self.source, "not in the list of allowed names")
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
-        """All: it denies what is not listed."""
+        """All: it denies every name that is not listed."""
         return range(len(folded))
 
 
@@ -135,7 +135,7 @@ class Write(_Params, frozen=True, kw_only=True, tag="write"):
 
 
 class Replace(_Params, frozen=True, kw_only=True, tag="edit"):
-    """Another text at one place, or at all."""
+    """Replacement of a text, once or everywhere."""
 
     file_path: str
     old_string: str
@@ -171,7 +171,7 @@ class Move(_Params, frozen=True, kw_only=True, tag="move"):
 
 
 class Stat(_Params, frozen=True, kw_only=True, tag="stat"):
-    """Whether something is there, and what."""
+    """Whether a path exists, and what it is."""
 
     path: str
     dry_run: bool = False
@@ -232,7 +232,7 @@ def made(setup: Setup) -> Contract:
 
 
 class _Variant:
-    """What the tools share: where the files are, and how they are named."""
+    """What the tools share: the place of files, and their names."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup.inspect

@@ -1,8 +1,8 @@
-"""Names of files as inspect_agents writes them, and the paths that they are.
+"""Names of files in inspect_agents and their paths, and calls for requests.
 
-In store mode every text is a key of its own: `a//b`, `/a/b` and `../a` are three
-files, and none of them leads anywhere else.  What no path can hold (empty parts,
-dots) is written with a percent sign, so that keys and paths go one to one.
+In store mode every string is a key of its own: `a//b`, `/a/b` and `../a` are three files, and none leads
+anywhere else. What a path cannot hold (empty parts, dots) is written with a percent sign, so that each key
+has one path.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def key_sendable(key: str) -> str:
 def path_of_key(key: str) -> str:
     """The path of a key; `key_of_path` takes it back."""
     *folders, name = key.split("/")
-    # The key "" is no folder that the key "/a" leads through.
+    # The key "" is not a folder above the key "/a".
     return "/".join([*map(_marked, folders), _marked(name) if name else _NAMELESS])
 
 

@@ -1,4 +1,4 @@
-"""How inspect_agents words results and failures: text, or objects where typed results are on."""
+"""Replies of inspect_agents: text, or objects if typed results are on."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ from readroom.values.changes import (
 )
 
 # -----------------------------------------------------------------------------
-# What the words of inspect_agents about one call repeat.
+# The arguments of a call that its wording repeats.
 # -----------------------------------------------------------------------------
 
 
 class CallWords(Struct, frozen=True):
-    """What the words of one call repeat: `path` and `other` as the caller wrote them.
+    """The arguments that wording repeats: `path` and `other` as the caller wrote them.
 
     `other` is the offset of a read, the destination of a move, the old text of an edit.
     """
@@ -103,7 +103,7 @@ _VARIABLE = "INSPECT_AGENTS_FS_MAX_BYTES"
 
 
 def words(call: CallWords, error: ReadroomError) -> str:
-    """What is said of a failure of a call."""
+    """The words for a failure of a call."""
     match error:
         case NotFound():
             return _missing(call)
@@ -246,7 +246,7 @@ _FRAME_BYTES = 256
 """The words around a path, and a reminder where the reply ends early."""
 
 _QUOTES_BYTES = 4
-"""What a text in a JSON list costs beside its own bytes: quotes, a comma, one escape."""
+"""The cost of a string in a JSON list beside its own bytes: quotes, a comma, one escape."""
 
 
 MEASURE = Measure(

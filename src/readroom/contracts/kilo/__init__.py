@@ -1,10 +1,9 @@
-"""The contract of Kilo Code: one tool, read_file, as its documentation has it.
+"""The contract of Kilo Code: one tool, read_file, as documented.
 
-A range comes first, then auto-truncation of files above a threshold, then the whole
-file.  `column` is ours: without it, the rest of a line that no reply holds could not
-be reached.
+A range comes first, then truncation of files above a threshold, then the whole file. `column` is our
+addition: without it, the rest of a line that is longer than a reply could not be read.
 
-Knows: the tool as its documentation has it, and where we differ.
+Knows: the tool of its documentation, and where ours differs.
 Does not know: the other contracts.
 May be touched: freely, with its clauses.
 """
@@ -78,7 +77,7 @@ class KiloRead(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _request(setup: KiloSetup, arguments: KiloRead) -> ReadRequest:
-    """What a call means: the first of its strategies that applies."""
+    """The request for a call: the first strategy that applies."""
     start, end = arguments.start_line, arguments.end_line
     if arguments.column > 1:
         return _rest_of_line(arguments)
@@ -159,7 +158,7 @@ def made(setup: Setup) -> Contract:
 
 
 # -----------------------------------------------------------------------------
-# Replies: a line that is not numbered is ours.  What is left out is said behind the lines, with
+# Replies: a line without a number is ours.  What is left out is said after the lines, with
 # the call that shows it, and then the definitions in it.
 # -----------------------------------------------------------------------------
 
@@ -197,7 +196,7 @@ def bounded_call(request: Request) -> Call | None:
 
 
 class KiloRequest(Struct, frozen=True):
-    """What a call said, for words that repeat it. `path` is empty when that is not known."""
+    """The arguments of a call that wording repeats. `path` is empty if it is unknown."""
 
     path: str
     start_line: int | None = None
@@ -243,7 +242,7 @@ def _kilobytes(size: int) -> int:
 
 
 def _rest_of_lines(result: ReadResult) -> list[str]:
-    """What is said of a line that is too long for a reply."""
+    """The note on a line that is too long for a reply."""
     return [
         f"[Line {number} is cut: showing characters {cut.first}-{cut.last} of {cut.total}. "
         f"Use start_line={number} and column={cut.last + 1} to read more.]"
@@ -253,7 +252,7 @@ def _rest_of_lines(result: ReadResult) -> list[str]:
 
 
 def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
-    """What is said of the lines that follow those that are shown, where they were asked for."""
+    """The note on lines that were asked for and are not shown."""
     following, total = result.next, result.total_lines
     if not result.lines and result.outline is None:
         return [f"[... truncated {total} lines ...]" if total else "[... truncated ...]"]
@@ -284,7 +283,7 @@ def _to(call: KiloRequest) -> str:
 
 
 def _definitions(result: ReadResult, cap: Cap) -> list[str]:
-    """Definitions in what is not shown, with their lines."""
+    """Definitions in lines that are not shown."""
     outline = result.outline
     if outline is None:
         return []
@@ -343,7 +342,7 @@ def _words(call: KiloRequest, path: str, error: ReadroomError) -> str:
 
 
 def _file_type(error: Binary) -> str:
-    """The ending of its name; of one without, what it is by its bytes."""
+    """The suffix of its name, or else its kind by bytes."""
     ending = suffix(error.path)
     return quote(f".{ending}") if ending else error.media_type
 

@@ -1,11 +1,11 @@
-"""readroom's own contract: short schemas, one plain text part, facts beside it.
+"""readroom's own contract: short schemas, replies of one plain text part, facts beside it.
 
-Line numbers are 1-based.  Descriptions are what every conversation pays for, so
-each states only what a model cannot guess; numbers come from the tables.
+Line numbers count from 1. Every conversation pays for descriptions, so they state only what a model cannot
+guess; numbers come from the tables.
 
-Knows: our own tools: their arguments, headers, closing lines and facts.
+Knows: our own tools: arguments, headers, closing lines and facts.
 Does not know: how a file is read or changed.
-May be touched: freely; every word of a description is paid for in every conversation.
+May be touched: freely; every conversation pays for every word of a description.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ MEASURE = Measure(
     list=ListMeasure(entry_bytes),
     output=OutputMeasure(native_render.number_bytes),
 )
-"""What the native rendering adds to what it carries."""
+"""The bytes that native rendering adds to content."""
 
 
 NATIVE = Contract(

@@ -1,7 +1,7 @@
-"""The native call for a request, ready to send, and the last line of a reply, which names it.
+"""Native calls for requests, ready to send, and the closing line of a reply, which names one.
 
-A call says only what differs from the defaults.  A model that is given two calls has to choose, and
-small ones send the first; so whatever else could be read is said by its arguments.
+A call has only arguments that differ from defaults. A model that is offered two calls has to choose, and
+small ones send the first, so a closing line names one call, and other arguments in words.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def to_call(request: Request) -> Call:
 
 
 # -----------------------------------------------------------------------------
-# What a request says, by its fields: those without a default always, others where they differ from it.
+# The arguments for a request: fields without a default always, others if they differ from it.
 # The table has requests of other contracts, too: the ledger has one form for all.
 # -----------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ _CALLED = {
 
 
 def arguments(request: Request) -> dict[str, Fact]:
-    """What a request says, for the ledger; that of `to_call` wherever that means the same."""
+    """The arguments of a request for the ledger; those of `to_call` if they mean the same."""
     named: dict[str, Fact] = {}
     said, values = _said(type(request))
     for (name, default, called), value in zip(said, values(request), strict=True):
@@ -168,7 +168,7 @@ def _edit(edit: Edit, *, every: bool) -> dict[str, Fact]:
 
 
 def as_tool_call(call: Call) -> str:
-    """The call as one piece of text that a model can send as it stands."""
+    """The call as text that a model can send as it is."""
     import json  # few replies to a person name a call so
 
     return f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False, separators=(',', ':'))}"
@@ -196,7 +196,7 @@ def shown(request: Request) -> str:
 
 
 def write_text(request: WriteRequest) -> tuple[str, str]:
-    """What is to be written as text, and whether that is "text" or "base64"."""
+    """The content to write as text, and whether that is "text" or "base64"."""
     if request.data is None:
         return request.content, "text"
     try:
@@ -213,11 +213,11 @@ def write_text(request: WriteRequest) -> tuple[str, str]:
 
 
 MORE = "More in the facts of this reply."
-"""What a closing line says where not all of it fits."""
+"""The end of a closing line that does not fit."""
 
 
 def uncut(count: int) -> str:
-    """What is said of lines beside rests that have none: not shown, since a page shows them whole."""
+    """The note on lines that a page of rests does not show, since they have no rest."""
     if count == 1:
         return "1 more line is not cut: read without column to see it."
     return f"{count} more lines are not cut: read without column to see them."
@@ -267,7 +267,7 @@ def _as_well(text: str, request: Request, path: str | None) -> str:
 
 
 def in_words(request: Request, path: str | None = None) -> str:
-    """What a call is given, for a sentence; its tool and path go without saying where they are known.
+    """The arguments of a call in words, without the tool and the path if those are known.
 
     A person at a shell gets the whole command, in brackets, since a dot behind it would be typed, too.
     """
@@ -287,7 +287,7 @@ def in_words(request: Request, path: str | None = None) -> str:
 
 
 def closing(parts: Sequence[str], room: int) -> str:
-    """One bracketed line of sentences; what does not fit is said to be in the facts.
+    """One bracketed line of sentences; what does not fit is in the facts, as it says.
 
     The last sentence, which names the next call, is the last to be left out.
     """

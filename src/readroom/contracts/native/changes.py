@@ -1,12 +1,10 @@
-"""The tools of the native contract that change something, by an edit or a command, and their results.
+"""Native tools that change something, edits and commands, and the words for their results.
 
-Those that change files are destructive, for hosts that ask before such calls, and idempotent: a
-call that is repeated finds the file in another state than it names, and changes
-nothing.
+Edits are declared destructive, for hosts that ask before such calls, and idempotent: a repeated call finds
+the file in another state than it names, and changes nothing.
 
-Of a command every line of output stands behind its number, so none can pass for the header or
-the closing line.  The numbers are those of the kept output: what is missing
-between two of them is read there.
+Every line of a command's output comes after its number, so none can pass for the header or the closing line.
+The numbers are those of the kept output, where gaps can be read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the native contract words a read of a document: a line above each part, numbered lines below it."""
+"""Native replies for documents: a line above each part, and numbered lines below it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
 
 
 def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
-    """What is said of lines whose ends are not shown; in the order of their parts."""
+    """Notes on lines whose ends are not shown, in the order of their parts."""
     which = [f"{unit} {item.part} line {item.line}" for item in cuts]
     listed = ", ".join(which[:LISTED_CUTS]) + (", …" if len(which) > LISTED_CUTS else "")
     behind = [item.request for item in result.omitted if item.what in ("parts", "lines")]
@@ -137,7 +137,7 @@ def _count(item: Omission) -> int:
 
 
 # -----------------------------------------------------------------------------
-# The lines around the text of a part: what it is, what of it is not text, the contents.
+# The lines around the text of a part: its heading, notes, the table of contents.
 #
 # Everything that comes from the document itself is numbered; a line that is not
 # numbered is ours, and titles in it are one line long.
@@ -163,7 +163,7 @@ def heading_line(heading: tuple[int, str, int], unit: str) -> str:
 
 
 def head_lines(part: PartView, unit: str, total: int, first_image: int) -> list[str]:
-    """What stands above the lines of a part; `first_image` is the number of its first image in the reply."""
+    """The lines above a part; `first_image` is the number of its first image in the reply."""
     name = _OURS.get(part.number) or f"{unit} {part.number} of {total}"
     title = f": {quoting.title(part.title)}" if part.title else ""
     lines = [f"## {name}{title}{_part_span(part, unit)}"]
@@ -200,7 +200,7 @@ def heading_bytes(heading: tuple[int, str, int]) -> int:
 
 
 def part_bytes(part: PartView, unit: str, total: int) -> int:
-    """What stands around the lines of a part at most, the first row above a later window included."""
+    """The most bytes around the lines of a part, with the first row above a later window."""
     lines: Sequence[str] = head_lines(part, unit, total, 1)
     header = 0 if part.header is None else len(part.header.encode("utf-8", "replace")) + 3
     return sum(len(line.encode("utf-8", "replace")) + 1 for line in lines) + header + _SPAN_BYTES

@@ -1,7 +1,7 @@
-"""Machine facts of the native contract, as JSON-ready values.
+"""Machine-readable facts of native replies, as values for JSON.
 
-They are the contract with hosts and scripts; the reference of facts in the
-documentation is generated from `FACTS`, and a test compares it with what is sent.
+Hosts and scripts depend on them. The reference of facts in the documentation is generated from `FACTS`, and a
+test compares it with what is sent.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def of_image(image: Image) -> dict[str, Fact]:
 
 
 def of_document(document: ShownDocument) -> dict[str, Fact]:
-    """What a document is and what of it is shown."""
+    """The facts of a document and of what is shown of it."""
     return {
         **named(document, "format", "unit", "total_parts"),
         "parts": [_part(part) for part in document.parts],
@@ -306,7 +306,7 @@ def of_list(result: ListResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
 
 
 _STATE = ("content_hash", "previous_hash", "size_bytes", "total_lines", "encoding", "bom")
-"""What is told of the state that a change made."""
+"""Facts about the state after a change."""
 
 
 def of_edit(result: EditResult) -> dict[str, Fact]:
@@ -323,7 +323,7 @@ def of_edit(result: EditResult) -> dict[str, Fact]:
 
 
 def omitted_hunks(result: EditResult) -> tuple[Omission, ...]:
-    """Hunks that had no room, as one omission; after the edit a read shows what stands there now."""
+    """Hunks that had no room, as one omission; a read shows the file after the edit."""
     diff = result.diff
     if not diff.left_out:
         return ()
@@ -347,7 +347,9 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
 
 
 def of_error(error: ReadroomError, own_call: OwnCall = to_call, words: str | None = None) -> dict[str, Fact]:
-    """Facts of a refusal or failure: `own_call` is how the contract says a request, `words` what it says."""
+    """Facts of a refusal or failure; `own_call` turns requests into calls of the contract, `words` is the
+    message.
+    """
     return {
         "error": {
             "code": error.code,

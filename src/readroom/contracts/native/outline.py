@@ -1,7 +1,6 @@
-"""How the native contract shows outlines, and what it takes of calls that ask for definitions.
+"""Native outlines, and the checks of calls that ask for definitions.
 
-A row is `start-end signature`, indented by nesting: the lines to read, and what
-they hold.
+A row is `start-end signature`, indented by nesting: the lines to read, and what they hold.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _NAME_CHARS = 100
 
 
 def checked(request: ReadRequest) -> ReadRequest:
-    """The request, when what it combines makes sense.
+    """The request, if its arguments fit together.
 
     Raises:
         BadValue: It does not; with the call that does.
@@ -86,7 +85,7 @@ ASIDE = "[outline of the lines not shown:]"
 
 
 UNCERTAIN = "?"
-"""Stands behind an end that is not certain."""
+"""Marks an uncertain end."""
 
 
 def row_line(row: Row) -> str:
@@ -108,12 +107,12 @@ def _plural(kind: str) -> str:
 
 
 def row_bytes(row: Row) -> int:
-    """What a row costs."""
+    """The bytes of a row."""
     return len(row_line(row).encode()) + 1
 
 
 def outline_lines(result: ReadResult) -> str:
-    """The rows, each behind a line feed; empty without an outline."""
+    """The rows, each after a line feed; empty without an outline."""
     if result.outline is None:
         return ""
     listed = "".join(f"\n{row_line(row)}" for row in result.outline.rows)
@@ -124,7 +123,7 @@ _OUTSIDE = "outside:"
 
 
 def with_symbols(lines: Sequence[GrepLine], worded: Callable[[GrepLine], str]) -> Iterator[str]:
-    """Found lines, and above matches the definition that they stand in, once for each run of them."""
+    """Found lines, and above matches the definition around them, once for each run of matches."""
     within = None
     for line in lines:
         if line.is_match and line.symbol != within:
@@ -178,7 +177,7 @@ def outline_parts(result: ReadResult) -> list[str | Aside]:
 
 
 def end_of(result: ReadResult) -> str:
-    """What a reply that leaves nothing out ends with."""
+    """The end of a reply that leaves nothing out."""
     if result.outline is not None and not result.lines:
         return "end of outline"
     if result.numbers and result.total_lines is not None and result.end < result.total_lines:

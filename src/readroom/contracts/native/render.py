@@ -1,11 +1,10 @@
-"""How the native contract words results: a header line, the content, one closing line.
+"""Native replies: a header line, the content, and a closing line.
 
-The model reads one plain text part.  Lines are `N<TAB>text`, the cheapest
-numbering measured (1.15 tokens per token of raw text, `cat -n` 1.39).  Where
-something is missing, the first and the last line say so: clients that shorten a
-reply keep its ends.
+The model reads one plain text part. Lines are `N<TAB>text`, the cheapest numbering that was measured (1.15
+tokens for each token of raw text, `cat -n` 1.39). If something is missing, the first and the last line say
+so: clients that shorten a reply keep its ends.
 
-An entry of a listing is `bytes<TAB>name`, dated where its date is not the usual one.
+An entry of a listing is `bytes<TAB>name`, with a date if it is unusual.
 """
 
 from __future__ import annotations
@@ -51,12 +50,12 @@ _HEADER_SHARE = 8
 
 
 def frame_bytes(path: str) -> int:
-    """Header and closing line at most: a path stands in the header and in two calls of the closing line."""
+    """The most bytes of header and closing line, which has the path in up to two calls."""
     return CLOSING_BYTES + 3 * len(quote(path).encode("utf-8", "replace"))
 
 
 def number_bytes(number: int) -> int:
-    """What stands before a line, and the line feed."""
+    """The number before a line, and the line feed."""
     return len(str(number)) + 2
 
 
@@ -83,7 +82,7 @@ def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Imag
 
 @final
 class _Estimate:
-    """What a reply costs where nothing has counted it; estimated once, however often the reply is given."""
+    """The tokens of a reply that nothing has counted, estimated once."""
 
     __slots__ = ("_images", "_text", "_tokens")
 
@@ -145,7 +144,7 @@ def _read_text(result: ReadResult, cap: Cap) -> str:
 
 
 _END_OF_FILE = "[end of file]"
-"""What a reply that leaves nothing out ends with."""
+"""The end of a reply that leaves nothing out."""
 
 
 def short(path: str, cap: Cap) -> str:
@@ -208,7 +207,7 @@ def _missing(result: ReadResult) -> str:
 
 
 def rest_rows(numbers: Sequence[int], lines: Sequence[str], cuts: Mapping[int, Cut]) -> list[str]:
-    """Rests of cut lines, each behind its number and the column where it goes on."""
+    """Rests of cut lines, each after its number and the column where it continues."""
     return [
         f"{number}:{cuts[number].first}\t{line}{cut_mark(cuts.get(number))}"
         for number, line in zip(numbers, lines, strict=True)
@@ -216,7 +215,7 @@ def rest_rows(numbers: Sequence[int], lines: Sequence[str], cuts: Mapping[int, C
 
 
 def cut_mark(cut: Cut | None) -> str:
-    """What stands behind a line that is not shown whole."""
+    """The mark after a line that is not shown whole."""
     return "" if cut is None or cut.last >= cut.total else f" [+{cut.total - cut.last} chars]"
 
 
@@ -246,12 +245,12 @@ _KEPT_PREFIXES = 4096
 
 @cache
 def _first_prefixes(count: int) -> list[str]:
-    """What stands before the first lines; lists of a few lengths are kept."""
+    """The numbers before the first lines; lists of a few lengths are cached."""
     return [f"\n{number}\t" for number in range(count)]
 
 
 def _prefixes(first: int, behind: int) -> list[str]:
-    """What stands before lines from `first` to before `behind`."""
+    """The numbers before lines from `first` to before `behind`."""
     if first < 0 or behind > _KEPT_PREFIXES:
         return [f"\n{number}\t" for number in range(first, behind)]
     return _first_prefixes(1 << max(behind - 1, _FEW).bit_length())[first:behind]
@@ -261,7 +260,7 @@ _FEW = 511
 
 
 def _omissions(result: ReadResult) -> list[str | Aside]:
-    """What is left out."""
+    """The note on what is left out."""
     parts: list[str | Aside] = []
     lines = [item for item in result.omitted if item.what == "lines"]
     for item in result.omitted:
@@ -279,12 +278,12 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
 
 
 def _is_below(item: Omission, result: ReadResult) -> bool:
-    """Whether what is left out stands behind what is shown; bytes are also left out before a shown end."""
+    """Whether what is left out comes after what is shown; bytes can also be left out before a shown end."""
     return item.first > 1 if item.what == "bytes" else item.first > result.end
 
 
 def _cut_lines(result: ReadResult) -> list[str | Aside]:
-    """What is said of the shown lines whose ends are not."""
+    """Notes on shown lines whose ends are not."""
     cuts = [item for item in result.omitted if item.what == "columns"]
     own = [item for item in cuts if not result.numbers and (item.line or 0) >= result.start]
     parts: list[str | Aside] = [

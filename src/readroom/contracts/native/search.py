@@ -1,4 +1,4 @@
-"""How the native contract words searches: files, their lines, and what was not searched."""
+"""Native replies for searches: files, their lines, and what was not searched."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from readroom.values.find import FindInclude, FindOutput, FoundFile, Passage, Re
 
 
 def file_bytes(file: GrepFile) -> int:
-    """What a file costs before its lines."""
+    """The bytes of a file's heading."""
     return len(_file_line(file).encode()) + 1
 
 
 def line_bytes(line: GrepLine) -> int:
-    """What a found line costs, with the definition it stands in."""
+    """The bytes of a found line, with the definition around it."""
     return len(_found_line(line).encode()) + 1 + native_outline.symbol_bytes(line)
 
 
@@ -96,7 +96,7 @@ def _coverage(result: GrepResult) -> list[str]:
 
 
 _BESIDE = {"timeout": "To search just that", "compressed": "To search them too"}
-"""What stands before the first call for files that were left, by why they were."""
+"""The words before the first call for files that were left out, by the reason."""
 
 
 _INSTEAD = {
@@ -205,7 +205,7 @@ def _sentences(result: FindResult) -> list[str]:
 
 
 def _in_brief(aside: str | Aside, asked: FindRequest) -> str | Aside:
-    """The same, a ranked search by what it is asked for beside what was asked for here."""
+    """The same; of a ranked search, only the arguments that differ."""
     if isinstance(aside, str) or not isinstance(aside.request, FindRequest):
         return aside
     known = to_call(replace(asked, cursor=None)).arguments
@@ -283,7 +283,7 @@ def _reasons(whys: Sequence[Reason]) -> str:
 
 
 def _asides(result: FindResult) -> list[str | Aside]:
-    """What is not shown."""
+    """The note on what is not shown."""
     parts = list[str | Aside]()
     if result.more_passages or result.more_files:
         left = [_number(result.more_passages, "more passage")] if result.more_passages else []
@@ -320,7 +320,7 @@ def _asides(result: FindResult) -> list[str | Aside]:
 
 
 def _did_not_fit(items: Sequence[Omission]) -> Iterator[Aside]:
-    """The rest of the passage that was cut, by one call wherever it stands."""
+    """The call for the rest of a passage that was cut."""
     if items:
         which = " and ".join(f"{item.first}-{item.last}" for item in items)
         request = items[0].request

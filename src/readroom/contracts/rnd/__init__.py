@@ -1,9 +1,9 @@
-"""The `read` command with front matter: read(path, offset, limit) -> ok, content, lines_read, total_lines.
+"""The contract of the `read` command with front matter: path, offset and limit; text without numbers.
 
-Lines are counted from 1; the content is the text as in the file, without numbers.
-Limits and path lists are those of the command file.
+Results are ok, content, lines_read and total_lines. Lines count from 1; the content is as in the file. Limits
+and lists of paths come from the command file.
 
-Knows: the command as its file has it, and where we differ.
+Knows: the command of its file, and where ours differs.
 Does not know: the other contracts.
 May be touched: freely, with its clauses.
 """
@@ -127,7 +127,7 @@ def _layers(command: FrontMatter) -> tuple[Layer, ...]:
     for text in command.allowed_paths:
         allowed.append(text)
         last = text.rstrip("/").rpartition("/")[2]
-        if not _MAGIC & set(last):  # the name of a folder means what is in it
+        if not _MAGIC & set(last):  # the name of a folder means everything in it
             allowed.append(f"{text.rstrip('/') if '/' in text.rstrip('/') else '**/' + text.rstrip('/')}/**")
     return (denied, AllowList(allowed, command.source, below_matches=False))
 
@@ -241,7 +241,7 @@ def _warnings(call: RndRequest, result: ReadResult) -> list[Fact]:
 
 
 def _rest(result: ReadResult) -> list[str]:
-    """What is left out below, and the offset that goes on."""
+    """The note on what is left out below, with the offset that continues."""
     if result.total_lines and not result.lines:
         return [
             f"Content left out as little is left of the budget; the file has {_lines(result.total_lines)}"
@@ -282,7 +282,7 @@ def _failure(call: RndRequest, error: ReadroomError) -> dict[str, Fact]:
         case NotFound():
             return _missing(call)
         case OutsideRoot() if call.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
-            # It was not looked up; the words are those for what is not there.
+            # It was not looked up, and counts as missing.
             return _missing(call)
         case OutsideRoot():
             return _denied(f"{call.name} is outside the project root")

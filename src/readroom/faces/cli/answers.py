@@ -1,4 +1,4 @@
-"""One tool call from the command line: opened, answered and printed; no failure leaves without a reply."""
+"""One tool call from the command line: opened, answered and printed; every failure is a reply."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NATIVE = "native"
 
 Found: TypeAlias = Callable[[Reply, Mapping[str, Fact]], bool]
-"""Whether the reply to a call with these arguments shows anything of what was looked for."""
+"""Whether the reply to a call found anything."""
 
 
 def path_argument(path: str) -> str:
@@ -78,16 +78,17 @@ def answer(
     for_person: bool = False,
 ) -> Reply:
     """The reply to a call; whatever fails on the way is a reply, too."""
-    made = answers(
-        where,
-        tool,
-        [arguments],
-        contract_name=contract_name,
-        reply_bytes=reply_bytes,
-        session=session,
-        for_person=for_person,
+    return next(
+        answers(
+            where,
+            tool,
+            [arguments],
+            contract_name=contract_name,
+            reply_bytes=reply_bytes,
+            session=session,
+            for_person=for_person,
+        )
     )
-    return next(made)
 
 
 def answers(
@@ -180,5 +181,5 @@ def answer_each(
 
 
 def always(reply: Reply, arguments: Mapping[str, Fact]) -> bool:
-    """Of a tool whose every reply is what was looked for."""
+    """For a tool whose replies are always a success."""
     return True

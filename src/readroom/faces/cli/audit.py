@@ -1,4 +1,4 @@
-"""audit: where the context of agents went, what they saw and lost, from the records their clients left."""
+"""audit: what agents read, what it cost and what went wrong, from the records of their clients."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def _audit(
         raise UsageError("--commit says at which commit to replay", "Name the folder with --replay")
     clients = config.variables(*records.VARIABLES)
     folders = records.names_of(Path("."), clients) if here else ()
-    found = records.of_folder(folders, Path.home(), clients) if here else []
-    files = list(records.records([*_named(paths, here), *found]))
+    places = records.of_folder(folders, Path.home(), clients) if here else []
+    files = list(records.records([*_named(paths, here), *places]))
     totals = Totals()
     with ExitStack() as stack:
         again = _replayed_in(stack, replay, commit)
@@ -209,7 +209,7 @@ class _JsonObject:
         output.write(b'{"form":%d,"sessions":[' % FORM)
 
     def add(self, part: Audited | SkippedPart) -> None:
-        """Write one session with its findings; what was skipped comes at the end."""
+        """Write one session with its findings; skipped parts come at the end."""
         if isinstance(part, Audited):
             comma = b"" if self._first else b",\n"
             self._first = False

@@ -1,4 +1,4 @@
-"""budget: show what servers have spent, and start budgets over."""
+"""budget: show what servers have spent, and reset budgets."""
 
 from __future__ import annotations
 

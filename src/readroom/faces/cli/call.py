@@ -1,4 +1,4 @@
-"""call: one tool call as a model would send it, and exactly the result that it would receive."""
+"""call: one tool call as a model would send it, with exactly the result it would receive."""
 
 from __future__ import annotations
 

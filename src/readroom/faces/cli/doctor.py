@@ -1,4 +1,4 @@
-"""doctor: what of readroom works on this machine, what does not, and what to do about each."""
+"""doctor: what of readroom works on this machine, and what to do about the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from readroom.limits import HTTP_PORT
 from readroom.release import VERSION
 
 State: TypeAlias = Literal["ok", "note", "problem"]
-"""Whether something works; a note is what few need, or what is good to know."""
+"""Whether something works; a note is about what few need."""
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 

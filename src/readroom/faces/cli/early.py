@@ -1,7 +1,7 @@
-"""`readroom mcp` in its plain forms, begun at once: see `readroom.faces.mcp.begun`.
+"""`readroom mcp` in its plain forms, answered at once: see `readroom.faces.mcp.begun`.
 
-Whatever is unusual (settings in a file, another contract, an option that is not
-known here) is left to the command proper, which opens the workspace first.
+Anything unusual (settings in a file, another contract, an unknown option) is left to the full command, which
+opens the workspace first.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PREPARED = os.path.join(os.path.dirname(os.path.dirname(__file__)), "mcp", "prep
 
 
 class Plain(msgspec.Struct):
-    """What was asked for: a folder, a contract, and whether commands may run."""
+    """The arguments: a folder, a contract, and whether commands may run."""
 
     folder: str = "."
     contract: str = "native"
@@ -109,7 +109,7 @@ def _served(plain: Plain, prepared: Prepared) -> int:
     with own_streams() as (incoming, outgoing):
         begun = Begun(server_card, incoming, outgoing)
         workspace = Early(begun, tools, lambda: _opened(plain)).run()
-        # As the command proper does: what was imported never becomes garbage.
+        # As the full command does: imported modules never become garbage.
         gc.freeze()
         gc.enable()
         if workspace is not None:

@@ -1,4 +1,4 @@
-"""Exit codes: what a script can tell apart. Imports nothing, so that help costs nothing."""
+"""Exit codes, which scripts can tell apart. It imports nothing, so that help is fast."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MEANING: Mapping[ExitCode, str] = {
 """For --help and the documentation."""
 
 NOT_RUN = 125
-"""Exit code of `run` when there is no command whose code could be passed on, as of docker and env."""
+"""Exit code of `run` if there is no command whose code could be passed on, as of docker and env."""
 
 OF_RUN = f"`run` ends with the exit code of the command, and with {NOT_RUN} when none was run"
 """The exception, said beside the others."""

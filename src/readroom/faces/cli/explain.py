@@ -1,4 +1,4 @@
-"""explain: whether a path may be read and changed, which rule decides, and what else is to be known."""
+"""explain: whether a path may be read and changed, and which rule decides."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONFINED = {
 
 
 class _Finding(Struct, frozen=True):
-    """What a read of the path would meet, in its order: a refusal, another failure, or a file or folder."""
+    """The result of a read of the path: a refusal, another failure, or a file or folder."""
 
     path: str
     confinement: str

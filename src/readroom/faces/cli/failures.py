@@ -1,6 +1,6 @@
-"""Failures on the command line: an exit code, a sentence, and the command that works instead.
+"""Failures on the command line: an exit code, a sentence, and a command that works instead.
 
-Native calls are spelled as commands of a shell: what a person types to send them.
+Native calls in advice are spelled as shell commands that a person can type.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ POSITIONAL: Mapping[str, tuple[str, ...]] = {
 
 
 def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
-    """A native call, {tool, arguments} among the facts, as a command that a shell takes as it stands."""
+    """A native call from the facts ({tool, arguments}) as a command for a shell."""
     import shlex  # most replies name no call
 
     if not isinstance(call, Call):
@@ -116,7 +116,7 @@ def exit_code_of(facts: Mapping[str, Fact]) -> ExitCode:
 
 
 def unexpected(error: Exception) -> ExitCode:
-    """What a command did not turn into a reply: said on standard error, a defect also in the log."""
+    """A failure that did not become a reply: reported on standard error, and a defect also in the log."""
     if not isinstance(error, ReadroomError):
         error = _outer(error)
     output.complain(f"readroom: {error}")
@@ -124,7 +124,7 @@ def unexpected(error: Exception) -> ExitCode:
 
 
 def _outer(error: Exception) -> ReadroomError:
-    """What a failure that is none of ours means."""
+    """The error for an exception of the system."""
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -155,7 +155,7 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
 
 
 def _other_root(known: Mapping[str, Fact]) -> str:
-    """How a person gets at what is outside: who is at a shell says which folder is the workspace."""
+    """How to reach a file outside: at a shell, choose another folder as the workspace."""
     if known.get("how") not in (ABOVE, ELSEWHERE):
         return ""
     import shlex

@@ -1,7 +1,7 @@
-"""init: a commented `readroom.toml` for a folder, after a look at the names in it.
+"""init: a commented `readroom.toml` for a folder, after a look at its names.
 
-The look is that of a model: through the workspace, under its policy, so that nothing
-denied is named in the file that it leads to.
+It looks as a model would, through the workspace and its policy, so that the new file names nothing that is
+denied.
 """
 
 from __future__ import annotations

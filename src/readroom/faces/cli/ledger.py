@@ -1,4 +1,4 @@
-"""ledger: what was called, by whom, and what it showed; whether the record is whole."""
+"""ledger: what was called, by whom and what it showed, and whether the record is whole."""
 
 from __future__ import annotations
 
@@ -261,7 +261,7 @@ def _replayed(
     folder = os.path.realpath(where.root or ".")
     rows = book.rows(replace(chosen, workspace=chosen.workspace or folder).conditions())
     settings = configuration.load(configuration.open_store(folder), where.config)
-    # What is opened to compare is not a call of an agent.
+    # Reads for a comparison are not calls of an agent.
     settings = replace(settings, ledger=replace(settings.ledger, enabled=False))
     counts = dict.fromkeys(STATES, 0)
     others: list[ReplayedRow] = []

@@ -1,12 +1,11 @@
-"""The entry of the `readroom` command.
+"""The entry point of the `readroom` command.
 
-Nothing of readroom or of click is imported before `main` runs, so that Ctrl-C
-during the start is as quiet as later.
+Nothing of readroom or click is imported before `main` runs, so that Ctrl-C during the start is as quiet as
+later.
 
-`readroom read` in its plain forms, and `readroom --help`, are performed here without the parser of
-command lines: to import that parser and to make its options of the arguments of every tool takes
-longer than to read a file.  Whatever is unusual is left to the command proper; what is understood
-here means there the same, which a test compares.
+Plain forms of `readroom read`, and `readroom --help`, are answered here without the parser of command lines:
+importing it, and making options from the arguments of every tool, takes longer than reading a file. Anything
+unusual is left to the full command. What is understood here means the same there, which a test compares.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def at_once(words: Sequence[str]) -> int | None:
 
 
 def show_help() -> int | None:
-    """The exit code of `readroom --help`; None where there is no text for the width of this terminal."""
+    """The exit code of `readroom --help`; None if there is no text for the width of this terminal."""
     import shutil
 
     out, columns = sys.stdout, min(shutil.get_terminal_size().columns, WIDEST)
@@ -49,7 +48,7 @@ def show_help() -> int | None:
         out.write(text)
         out.flush()
     except BrokenPipeError:
-        # What is still buffered goes nowhere, or the interpreter would complain when it ends.
+        # Drop what is still buffered, or the interpreter would complain at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
         return 1
     except OSError as error:
@@ -60,7 +59,7 @@ def show_help() -> int | None:
 
 
 def read(words: Sequence[str]) -> int | None:
-    """The exit code of `readroom read` with these words behind it; None when they are not plain."""
+    """The exit code of `readroom read` with these arguments; None if they are not plain."""
     meaning = understood(words)
     if meaning is None:
         return None
@@ -69,7 +68,7 @@ def read(words: Sequence[str]) -> int | None:
         from readroom.contracts.native.calls import READ
         from readroom.faces.cli.answers import Where, always, answer_each
 
-        # As the command proper does: what was imported never becomes garbage.
+        # As the full command does: imported modules never become garbage.
         gc.freeze()
         gc.enable()
         return int(answer_each(Where(root), READ, calls, always, as_json=False))
@@ -115,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(refusal, file=sys.stderr)
         return 5  # ExitCode.FAILED, before anything is imported
     _open_closed_streams()
-    # What is imported never becomes garbage: to look for it costs 5 ms of 130. `_start` turns it on again.
+    # Imported modules never become garbage: collecting costs 5 ms of 130. `_start` turns it on again.
     gc.disable()
     try:
         words = sys.argv[1:] if arguments is None else arguments
@@ -163,7 +162,7 @@ def _import_msgspec() -> None:
     name = "typing_extensions"
     if "msgspec" in sys.modules or name in sys.modules:
         return
-    sys.modules[name] = None  # type: ignore[assignment]  # so the import system is told that there is none
+    sys.modules[name] = None  # type: ignore[assignment]  # so that it cannot be imported
     try:
         import msgspec  # noqa: F401
     finally:

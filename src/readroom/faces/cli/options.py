@@ -1,7 +1,6 @@
-"""Options of a command, made from the arguments of its tool: names, ranges, choices, words and defaults.
+"""Options of commands, made from the arguments of tools: names, ranges, choices, words and defaults.
 
-What a tool's schema says is said nowhere else; here stand only the short forms
-that people know from grep.
+The schema of a tool says everything once; here are only the short options that people know from grep.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def parameters(
 
 
 def given(values: Mapping[str, Any]) -> dict[str, Fact]:
-    """A tool's arguments from what click parsed: only what was given."""
+    """A tool's arguments from parsed options, without those that were left out."""
     arguments: dict[str, Fact] = {}
     for name, value in values.items():
         if value is None or value is False or value == ():

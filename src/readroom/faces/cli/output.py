@@ -1,7 +1,7 @@
-"""What reaches standard output: exact bytes for programs, something readable and harmless for a person.
+"""Standard output: exact bytes for programs, and readable and harmless text for people.
 
-A file can hold control characters that would drive the reader's terminal; on a
-terminal they are shown as escapes.  Whatever is piped gets the reply as it is.
+A file can have control characters that would drive a terminal: a terminal gets them as escapes, a pipe gets
+the reply as it is.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _EVERY_S = 0.1
 
 
 def show(text: str, arguments: Mapping[str, Fact] = MappingProxyType({})) -> None:
-    """Print the text of a reply; `arguments` of the call say what is worth a colour on a terminal."""
+    """Print the text of a reply; `arguments` of the call decide what is coloured on a terminal."""
     out = sys.stdout
     if out.isatty():
         _paint(text, out, arguments)
@@ -141,7 +141,7 @@ def _paint(text: str, out: TextIO, arguments: Mapping[str, Fact]) -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """Send what is still buffered nowhere, or the interpreter would complain when it ends."""
+    """Drop what is still buffered, or the interpreter would complain at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, stream.fileno())
@@ -150,7 +150,7 @@ def _silence(stream: TextIO) -> None:
 
 
 # -----------------------------------------------------------------------------
-# Colours of a reply on a person's terminal: code, matches, and what is ours dimmed.
+# Colours of a reply on a terminal: code and matches, and our own words dimmed.
 #
 # It knows the look of the native replies (numbered lines, a first and a last line
 # of ours) and nothing of terminals.  A colour in the wrong place is harmless: no
@@ -184,8 +184,8 @@ def painted(text: str, arguments: Mapping[str, Fact]) -> Text:
 
 
 def _headings(styled: Text, text: str, lines: list[re.Match[str]]) -> None:
-    """The names of files, which stand between numbered lines."""
-    at = text.find("\n") + 1  # behind the first line, which counts the matches
+    """The names of files between numbered lines."""
+    at = text.find("\n") + 1  # after the first line, which counts the matches
     for line in lines:
         if at < line.start():
             styled.stylize("magenta", at, line.start())
@@ -193,7 +193,7 @@ def _headings(styled: Text, text: str, lines: list[re.Match[str]]) -> None:
 
 
 def _matches(lines: list[re.Match[str]], arguments: Mapping[str, Fact]) -> Iterator[tuple[int, int]]:
-    """Where the pattern stands in the lines that match, not in those around them."""
+    """The matches of the pattern, without those in context lines."""
     from readroom.search.pattern import Pattern
 
     fixed, any_case = bool(arguments.get("fixed")), bool(arguments.get("ignore_case"))

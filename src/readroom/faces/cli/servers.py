@@ -1,4 +1,4 @@
-"""mcp and serve: start the other face, as a program would."""
+"""mcp and serve: start a server."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _abilities(workspaces: Mapping[str, Workspace]) -> str:
 
 
 def _places(listed: Mapping[str, ServePlace], named: str | None, every: Where) -> dict[str, Where]:
-    """What is served under which name, opened as `every` says; the default one first."""
+    """The workspaces by name, opened as `every` says, the default one first."""
     from readroom.config.serve import DEFAULT
 
     places = {name: replace(every, root=place.root, config=place.config) for name, place in listed.items()}
@@ -206,7 +206,7 @@ class _Workers(click.ParamType["int | str"]):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> int | Literal["auto"]:
-        """Fails for what is neither."""
+        """Fails for anything else."""
         if value == "auto":
             return "auto"
         if not str(value).isdecimal():

@@ -1,8 +1,7 @@
-"""`readroom serve` once it is known what is served: one process, or several under a supervisor.
+"""`readroom serve` after parsing: one process, or several under a supervisor.
 
-Everything a process serves with is opened by that process itself.  With several the
-supervisor opens it first, to say what is wrong with it and how clients get in, and
-closes it before it starts the others.
+Each process opens everything that it serves with. A supervisor opens it first, to report problems and to
+print how clients connect, and closes it before it starts the processes.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ if TYPE_CHECKING:
     from readroom.faces.cli.answers import Where
 
 Text: TypeAlias = Callable[[Served, str], str]
-"""What is printed when clients can connect, to an address for MCP."""
+"""Printed when clients can connect, with the address for MCP."""
 
 
 @final
 class Service:
-    """What is served, how, and by how many processes."""
+    """The workspaces to serve, how, and by how many processes."""
 
     def __init__(
         self,
@@ -124,13 +123,13 @@ class Service:
         policy = config.shared_state(self._serving.state)
         with closing(SharedState(policy, self._server(), several=self._several)) as state:
             if self._several:
-                # What is wrong with it is said at the start, and not to every client.
+                # Problems are reported at the start, and not to every client.
                 state.release()
                 state.sweep()
             yield state
 
     def _server(self) -> str:
-        """What processes that are the same server have in common: what they serve."""
+        """The identity of a server, the same for all its processes: what they serve."""
         roots = {name: os.path.realpath(where.root or ".") for name, where in self._places.items()}
         served = msgspec.json.encode([self._contract, sorted(map(os.fsencode, _flat(roots)))])
         return hashlib.sha256(served).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""token: make, show, list, replace and end the tokens of the HTTP agent."""
+"""token: make, show, list, renew and revoke tokens for the HTTP server."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def _renew(folder: str) -> ExitCode:
     """
     from readroom import config
 
-    made = config.folder_tokens().renewed(_folder(folder))
-    where = output.visible(made.folder)
-    output.complain(f"Token {made.id} opens {where} from now on; the one before does not.")
-    output.write(f"{made.token}\n".encode())
+    renewed = config.folder_tokens().renewed(_folder(folder))
+    where = output.visible(renewed.folder)
+    output.complain(f"Token {renewed.id} opens {where} from now on; the one before does not.")
+    output.write(f"{renewed.token}\n".encode())
     return ExitCode.OK
 
 

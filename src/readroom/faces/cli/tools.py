@@ -1,4 +1,4 @@
-"""read, outline, grep, find and ls: the tools of the native contract as commands for people and scripts."""
+"""read, outline, grep, find, ls, edit, write and run: native tools as commands."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from readroom.values.changes import ABSENT
 
 
 def _command(tool: Tool, has_found: Found) -> click.Command:
-    made = options.parameters(tool.arguments, POSITIONAL[tool.name], several_paths=True)
+    parameters = options.parameters(tool.arguments, POSITIONAL[tool.name], several_paths=True)
     work = partial(_run, tool.name, has_found)
     return subcommand(
-        COMMANDS[tool.name], work, *made, json_option(), *place_options(), words=tool.description
+        COMMANDS[tool.name], work, *parameters, json_option(), *place_options(), words=tool.description
     )
 
 
@@ -205,7 +205,7 @@ def _current_hash(where: Where, arguments: Mapping[str, Fact]) -> str:
         with where.open() as workspace:
             content_hash = workspace.perform(READ, {**kept, "limit": 1}).facts["content_hash"]
     except ReadroomError as error:
-        if isinstance(error.next, ReadRequest):  # that one line is enough here, nobody asked for
+        if isinstance(error.next, ReadRequest):  # the advice to read one line does not fit here
             error.next = msgspec.structs.replace(error.next, limit=None)
         raise
     if not isinstance(content_hash, str):
@@ -227,11 +227,11 @@ def _standard_input(argument: str) -> str:
 
 def _parameters(tool: Tool, without: str) -> list[click.Parameter]:
     """Those of the tool but one, which a shell gives in another way; the hash may be said in short."""
-    made = options.parameters(tool.arguments, ("path",))
-    for parameter in made:
+    parameters = options.parameters(tool.arguments, ("path",))
+    for parameter in parameters:
         parameter.required = parameter.required and parameter.name != "expected_hash"
     return [
-        *(parameter for parameter in made if parameter.name != without),
+        *(parameter for parameter in parameters if parameter.name != without),
         click.Option([_NOW], is_flag=True, help="Instead of a hash: the file as it is when this starts"),
     ]
 
@@ -260,7 +260,7 @@ write = subcommand(
 
 
 # -----------------------------------------------------------------------------
-# run: a command in the folder, as run_command does it; what it wrote is not kept.
+# run: a command in the folder, as run_command does it; its output is not kept.
 # -----------------------------------------------------------------------------
 
 

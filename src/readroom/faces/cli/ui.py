@@ -74,7 +74,7 @@ def _ui(
 
 
 def _shown(url: str, token: str, *, asks: bool) -> str:
-    """What is printed when the dashboard can be opened."""
+    """Printed when the dashboard can be opened."""
     lines = [f"The dashboard is at {url}/ui until you press Ctrl-C."]
     if token:
         lines += ["", f"  token  {token}", "", "Sign in with it; it is the token of this folder."]
@@ -137,7 +137,7 @@ def _audited(opened: ExitStack, source: str, folder: str) -> list[Finding]:
 
 
 def _notify(workspace: Workspace, source: str | None) -> None:
-    """Say so when the ledger has nothing of this folder, and of which folders it has something."""
+    """Report a ledger without rows of this folder, and name the folders that it has."""
     from readroom.ledger import open_book
 
     recorder = workspace.gatekeeper.recorder
@@ -161,14 +161,14 @@ def _notify(workspace: Workspace, source: str | None) -> None:
 
 
 def _gone(root: str, source: str | None) -> BadValue:
-    """There is no folder to show, and no policy that says what of it may be shown; rows there may be."""
+    """A missing folder: there are no files to show and no policy, but there may be rows."""
     listing = _command("ledger", *_file(source), "--workspace", os.path.abspath(root)).strip()
     advice = f"Check the path. What a ledger has of a folder that is gone is listed by `{listing}`."
     return BadValue("--root", root, "is not a folder, or is gone", advice)
 
 
 def _file(source: str | None) -> tuple[str, ...]:
-    """How the command `ledger` names a ledger; an address stands in the configuration."""
+    """How the command `ledger` names a ledger; an address is in the configuration."""
     return () if source is None or "://" in source else ("--file", source)
 
 

@@ -49,8 +49,8 @@ class TarReader(StoredReader, frozen=True):
 
     def place(self, member: Member) -> tuple[int, int] | None:
         """The place of the content; None if it is in pieces. Raises BadContainer."""
-        found = super().place(member)
-        return None if isinstance(member, SparseMember) else found
+        place = super().place(member)
+        return None if isinstance(member, SparseMember) else place
 
     def pieces(self, member: Member) -> Iterator[bytes]:
         """The content. Raises BadContainer."""
@@ -94,13 +94,13 @@ def _map(file: Bytes, member: SparseMember) -> tuple[Sequence[Extent], int]:
         numbers, start = _of_lines(file, member)
     extents: list[Extent] = []
     end, stored = 0, member.packed - (start - member.at)
-    found = list(numbers)
-    for offset, length in zip(found[::2], found[1::2], strict=False):
+    values = list(numbers)
+    for offset, length in zip(values[::2], values[1::2], strict=False):
         if offset is None or length is None or offset < end:
             raise BadContainer(_DAMAGED)
         extents.append((offset, length))
         end, stored = offset + length, stored - length
-    if len(found) % 2 or stored or end > member.size:
+    if len(values) % 2 or stored or end > member.size:
         raise BadContainer(_DAMAGED)
     return extents, start
 

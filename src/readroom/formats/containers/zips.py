@@ -210,18 +210,18 @@ def _codec(data: bytes) -> str:
         return "utf-8"
     if sum(byte > 0x7F for byte in sample) < _TELLING_LETTERS:
         return "cp437"
-    found = encodings.detect(sample, complete=True)
+    encoding = encodings.detect(sample, complete=True)
     unusable = encodings.STATEFUL | encodings.UNITS.keys()
-    return "cp437" if found is None or found.name in unusable else found.name
+    return "cp437" if encoding is None or encoding.name in unusable else encoding.name
 
 
 def _name(raw: bytes, flags: int, extras: Mapping[int, bytes], codec: str) -> str:
     """A name as characters: as its flag or its field for Unicode says, else in the encoding of all."""
-    said = extras.get(_EXTRA_NAME, b"")
+    unicode = extras.get(_EXTRA_NAME, b"")
     if flags & _UTF8 or raw.isascii():
         return raw.decode("utf-8", "surrogateescape")
-    if said[:5] == b"\1" + zlib.crc32(raw).to_bytes(4, "little"):
-        raw, codec = said[5:], "utf-8"
+    if unicode[:5] == b"\1" + zlib.crc32(raw).to_bytes(4, "little"):
+        raw, codec = unicode[5:], "utf-8"
     try:
         return raw.decode(codec)
     except (UnicodeDecodeError, LookupError):

@@ -275,8 +275,8 @@ class _SqliteTable(Struct, frozen=True, dict=True):
     @property
     def _module(self) -> str:
         """What runs a virtual table; empty for a table that is stored."""
-        found = _VIRTUAL.match(self.sql)
-        return "" if found is None else found[1]
+        match = _VIRTUAL.match(self.sql)
+        return "" if match is None else match[1]
 
     @property
     def _kept_elsewhere(self) -> str:

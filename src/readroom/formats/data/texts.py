@@ -228,11 +228,11 @@ def open_delimited(file: BinaryIO) -> Database:
     """The table in `file`. Raises Unreadable."""
     text = DecodedStream(file)
     head = text.sample()
-    said = _SAID.match(head)
-    delimiter = _delimiter(head) if said is None else said[1]
-    hints = 0 if said is None else 1
+    hint = _SAID.match(head)
+    delimiter = _delimiter(head) if hint is None else hint[1]
+    skipped = 0 if hint is None else 1
     records = _Records(text, delimiter)
-    sample = list(itertools.islice(records, hints, SAMPLE_ROWS))
+    sample = list(itertools.islice(records, skipped, SAMPLE_ROWS))
     named = bool(sample) and _names(sample[0], sample[1:])
     width = max(map(len, sample), default=0)
     names = _apart(sample[0]) if named else []
@@ -244,11 +244,11 @@ def open_delimited(file: BinaryIO) -> Database:
     ]
 
     def rows() -> Iterator[Sequence[object]]:
-        return itertools.islice(records, hints + (1 if named else 0), None)
+        return itertools.islice(records, skipped + (1 if named else 0), None)
 
     header = "the first row names the columns" if named else "no row names the columns"
-    if said is not None:
-        header = f"the line that says so ({said[0].strip()}) is no row; {header}"
+    if hint is not None:
+        header = f"the line that says so ({hint[0].strip()}) is no row; {header}"
     mark = _DELIMITERS.get(delimiter, delimiter)
     about = f"fields separated by {mark}; {header}; types are those of the first rows"
     return Database([Streamed(text, columns, rows, [about], of_all=lambda: records.remarks)])
@@ -407,10 +407,10 @@ class _JsonRows:
             (self._broken, "Not JSON, shown as text"),
             (self._loose, "No object, shown in the last column"),
         ):
-            found = [number for number in numbers if first <= number <= last]
-            if found:
-                which = ", ".join(map(str, found[:_NAMED])) + (", …" if len(found) > _NAMED else "")
-                notes.append(f"{what}: line{'' if len(found) == 1 else 's'} {which}.")
+            lines = [number for number in numbers if first <= number <= last]
+            if lines:
+                which = ", ".join(map(str, lines[:_NAMED])) + (", …" if len(lines) > _NAMED else "")
+                notes.append(f"{what}: line{'' if len(lines) == 1 else 's'} {which}.")
         if self._beside:
             keys = ", ".join(list(self._beside)[:_NAMED])
             notes.append(f"Some lines have keys that are not columns here: {keys}.")

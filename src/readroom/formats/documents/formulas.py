@@ -274,8 +274,8 @@ class FormulaParts:
             self._open.append(self._open[-1])
             return
         known = name in _FORMS or name in _UNSEEN or name in _HELD or name.endswith("Pr")
-        said = {key: attributes[key] for key in _SAYS & attributes.keys()}
-        self._open.append(ElementTree.SubElement(self._open[-1], name if known else "mrow", said))
+        spelled = {key: attributes[key] for key in _SAYS & attributes.keys()}
+        self._open.append(ElementTree.SubElement(self._open[-1], name if known else "mrow", spelled))
 
     def text(self, text: str) -> None:
         """Letters inside the element that was begun last."""

@@ -95,8 +95,10 @@ class Slides(Struct, frozen=True, dict=True):
         lines = [f"# {words}"] if title else []
         lines += [line for shape in shapes if shape is not title for line in shape.lines]
         spoken = [line for part in self.package.related(member, "notesSlide") for line in self._notes(part)]
-        said = [line for part in self.package.related(member, "comments") for line in self._comments(part)]
-        lines += sections.remarks(spoken, said)
+        comments = [
+            line for part in self.package.related(member, "comments") for line in self._comments(part)
+        ]
+        lines += sections.remarks(spoken, comments)
         notes = [sections.HIDDEN_SLIDE] if root.get("show") in ("0", "false") else []
         if number == 1:
             slide.dropped.update(self._beside())
@@ -278,8 +280,8 @@ class _Slide:
                 self.dropped["link target"] += sections.is_lost(words, target)
                 yield sections.link(words.replace("\v", "\n"), target)
             elif name in ("AlternateContent", "m"):
-                held = [element] if name == "m" else element[:1]  # the second form is for old programs
-                yield "".join(formula(at) for one in held for at in one.iter() if local(at) == "oMath")
+                roots = [element] if name == "m" else element[:1]  # the second form is for old programs
+                yield "".join(formula(at) for root in roots for at in root.iter() if local(at) == "oMath")
 
 
 def _target(relation: Relation | None) -> str:

@@ -1,12 +1,12 @@
-"""connect: configure a client of MCP for a folder, and try what it would do.
+"""connect: configure an MCP client for a folder, and try what that would do.
 
-Shows what would stand in the client's settings, writes it with --write and takes it out
-with --undo.  Settings belong to their client: every other line stays, what was there
-before is kept beside it, and what cannot be read is not touched.
+It shows the entry for the client's settings, writes it with --write and removes it with --undo. Settings
+belong to their client: every other line stays, the previous state is kept beside the file, and what cannot be
+parsed is not touched.
 
-Knows: where clients keep their settings, and in which form.
-Does not know: what a client does with a reply; its cap is measured, and stands with the servers.
-May be touched: a client is a row of `clients`; files and formats with their tests.
+Knows: where clients keep their settings, and in which format. Does not know: what a client does with a reply;
+caps of clients are measured, and are kept with the MCP server. May be touched: a client is a row of
+`clients`; files and formats with their tests.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CHECK_S = 60
 
 
 class _Task(Struct, frozen=True):
-    """What is to be configured."""
+    """The client, the folder and the settings to configure."""
 
     name: str
     client: KnownClient
@@ -61,7 +61,7 @@ class _Task(Struct, frozen=True):
 
     @property
     def entry(self) -> Any:
-        """What stands in the settings."""
+        """The value of the entry in the settings."""
         if self.url is None:
             return self.client.started(self.command)
         if self.client.reached is None:
@@ -156,7 +156,7 @@ def _typed() -> list[str]:
     return ["readroom"] if shutil.which("readroom") else program()
 
 
-# --- what is said -------------------------------------------------------------------------------
+# --- messages -----------------------------------------------------------------------------------
 
 
 def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
@@ -275,7 +275,7 @@ def _own_check(task: _Task, *, wanted: bool) -> None:
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _CHECK_LINES = 20
-"""Of what a client says; some list every server that it has."""
+"""The most output shown of a client; some list every server they have."""
 
 
 # --- settings -----------------------------------------------------------------------------------
@@ -317,7 +317,7 @@ def _without(task: _Task, text: str) -> str:
 
 
 def _require_same(task: _Task, before: str, after: str) -> None:
-    """All other settings are what they were: read again, as the client will."""
+    """Check that all other settings are unchanged, by reading them as the client will."""
     form = task.client.form
     if _rest(form.loads(before), task.path) != _rest(form.loads(after), task.path):
         _usable(task, _cannot)
@@ -352,12 +352,12 @@ def _written(task: _Task) -> str:
     after = _changed(task, before or "")
     if before == after:
         return f"{task.file.path} has it already; nothing was changed."
-    # A backup stays the state before the first time, as long as what was written then is still there.
+    # The backup stays the state before the first change, as long as our entry is still there.
     ours = before is not None and _at(task.client.form.loads(before), task.path) is not None
     keep = None if before is None or (ours and task.file.read_backup() is not None) else before
     task.file.replace(after, keep=keep)
-    made = "made" if before is None else f"changed; what it was is kept in {task.file.backup}"
-    return f"{task.file.path} is {made}. It now has:\n\n{_entry_text(task)}"
+    change = "change" if before is None else f"changed; what it was is kept in {task.file.backup}"
+    return f"{task.file.path} is {change}. It now has:\n\n{_entry_text(task)}"
 
 
 def _undone(task: _Task) -> ExitCode:

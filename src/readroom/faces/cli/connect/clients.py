@@ -1,7 +1,7 @@
-"""The clients that `readroom connect` knows: where each keeps its servers, and in which form.
+"""The clients of `readroom connect`: where each keeps its servers, and in which format.
 
-Data, and a line of code where a client writes an entry its own way.  The caps of their
-replies are elsewhere: they are measured, by the name that a client sends.
+They are data, with a line of code if a client writes entries in its own way. Caps of their replies are
+elsewhere, since they are measured by the name that a client sends.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A settings file of another program: read, replaced in one step, and restored.
+"""A settings file of another program: read, replaced atomically, and restored.
 
-A project's folder may come from anywhere, so nothing below its root is followed through
-a link; neither is anything below a user's folder, whose owner gets a note instead.  What
-was there before stands beside the file until it is undone.
+A project may come from anywhere, so no link below its root is followed; in a user's own folder links are not
+followed either, but with a note to its owner. The previous state is kept beside the file until it is undone.
 """
 
 from __future__ import annotations
@@ -111,7 +110,7 @@ class SettingsFile(Struct, frozen=True):
             os.close(descriptor)
 
     def _text(self, folder: int, name: str) -> str | None:
-        # Without blocking: what has the name may be a pipe.
+        # Without blocking: it may be a pipe.
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             descriptor = os.open(name, flags, dir_fd=folder)
@@ -149,10 +148,10 @@ class SettingsFile(Struct, frozen=True):
         return stat.S_IMODE(status.st_mode)
 
     def _put(self, folder: int, name: str, text: str, mode: int) -> None:
-        made = f".{name}.{secrets.token_hex(8)}"
+        temporary = f".{name}.{secrets.token_hex(8)}"
         try:
             descriptor = os.open(
-                made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder
+                temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder
             )
             try:
                 with open(descriptor, "wb") as file:
@@ -160,15 +159,15 @@ class SettingsFile(Struct, frozen=True):
                     os.fchmod(descriptor, mode)
                     file.flush()
                     os.fsync(descriptor)
-                os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
-                os.unlink(made, dir_fd=folder)
+                os.unlink(temporary, dir_fd=folder)
                 raise
         except OSError as error:
             raise self._refused(error) from None
 
     def _refused(self, error: OSError) -> BadConfig:
-        """What the system says; a link is what a folder or file turns out to be that is not followed."""
+        """The error for a failure of the system, which may be that a link is not followed."""
         link = next((part for part in self._parts() if os.path.islink(part)), None)
         problem = (
             self._link(link) if link else os.strerror(error.errno) if error.errno else "it cannot be used"

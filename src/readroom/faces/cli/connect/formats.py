@@ -1,7 +1,7 @@
-"""One entry in a text of settings, in the three forms that clients keep them in.
+"""One entry in the text of settings, in the three formats of clients.
 
-Each form puts an entry in, takes it out and gives the value of the whole text, and
-leaves every other line as it is, comments too.  Knows no file and no client.
+Each format inserts an entry, removes it and parses the whole text, and leaves every other line as it is,
+comments too. It does not know files or clients.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Path: TypeAlias = Sequence[str]
 
 
 class Unusable(ValueError):
-    """What is wrong with a text of settings, and in which line where that is known."""
+    """The problem of a text of settings, with the line if it is known."""
 
 
 class Form(Protocol):
@@ -203,7 +203,7 @@ class Yaml:
         return text[node.end_mark.index if written else self._line_end(text, node.start_mark.index) :]
 
     def _behind_entry(self, text: str, node: Any) -> int:
-        """Where the line behind a value begins: comments below a block belong to what follows."""
+        """Where the line after a value begins: comments below a block belong to what follows."""
         while isinstance(node.value, list) and node.value and not node.flow_style:
             last = node.value[-1]
             node = last[1] if isinstance(last, tuple) else last
@@ -225,7 +225,7 @@ class Yaml:
 # -----------------------------------------------------------------------------
 # JSON with comments and trailing commas, as editors and clients keep their settings: one member at a time.
 #
-# Knows where each member of a text stands, so that one can be put in, replaced or taken
+# Knows the place of each member in a text, so that one can be put in, replaced or taken
 # out and every other character stays.  Knows no file and no client.
 # -----------------------------------------------------------------------------
 
@@ -245,7 +245,7 @@ class BadJson(Unusable):
 
 
 class Node(Struct):
-    """A value and where it stands; `members` are those of an object."""
+    """A value and its place; `members` are those of an object."""
 
     start: int
     end: int = 0
@@ -254,7 +254,7 @@ class Node(Struct):
 
 
 class Member(Struct):
-    """A key, where it starts, and its value; `comma` is where the comma behind it stands."""
+    """A key, where it starts, and its value; `comma` is the place of the comma after it."""
 
     key: str
     start: int
@@ -290,7 +290,7 @@ def _inserted(text: str, node: Node, key: str, value: Any) -> str:
     first = node.members[0]
     inner = _indent_of(text, first.start)
     if text[: first.start].rpartition("\n")[2].strip():
-        inner = outer + _unit(text)  # its members stand in the line of the bracket
+        inner = outer + _unit(text)  # its members are on the line of the bracket
     entry = f"{newline}{inner}{json.dumps(key)}: {_dumped(value, inner, text)}"
     after = last.node.end if last.comma is None else last.comma + 1
     comma = "," if last.comma is None else ""

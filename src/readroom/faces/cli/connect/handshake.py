@@ -1,4 +1,4 @@
-"""Try a server as a client would: start it or reach it, say hello under the client's name, list its tools."""
+"""Try a server as a client would: start or reach it, initialize, and list its tools."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NoAnswer(Exception):
 
 
 class Greeting(Struct, frozen=True):
-    """What a server answered: its name and version, the names of its tools, and after how long."""
+    """A server's answer: its name and version, the names of its tools, and how long it took."""
 
     server: str
     tools: Sequence[str]

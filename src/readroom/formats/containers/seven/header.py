@@ -272,24 +272,24 @@ def _pieces(fields: HeaderFields, folders: list[Folder]) -> list[Stored]:
         mark = fields.byte()
     if sum(counts) > CONTAINER_MEMBERS:
         raise BadContainer(f"it has more than {CONTAINER_MEMBERS:,} members")
-    has_sizes, found = mark == SIZES, list[Stored]()
+    has_sizes, pieces = mark == SIZES, list[Stored]()
     for number, (folder, count) in enumerate(zip(folders, counts, strict=True)):
         start = 0
         for at in range(count):
             size = folder.size - start if at == count - 1 else fields.number() if has_sizes else -1
             if not 0 <= size <= folder.size - start:
                 raise BadContainer(DAMAGED)
-            found.append(Stored("", number, start, size, folder.check if count == 1 else None))
+            pieces.append(Stored("", number, start, size, folder.check if count == 1 else None))
             start += size
     mark = fields.byte() if has_sizes else mark
     while mark != _END:
         if mark != _SUMS:
             raise BadContainer(DAMAGED)
-        unknown = [piece for piece in found if piece.check is None]
+        unknown = [piece for piece in pieces if piece.check is None]
         for piece, check in zip(unknown, fields.sums(len(unknown)), strict=True):
             piece.check = check
         mark = fields.byte()
-    return found
+    return pieces
 
 
 def _files(fields: HeaderFields) -> list[Stored]:

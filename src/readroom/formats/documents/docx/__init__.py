@@ -217,8 +217,8 @@ class Story:
         for box in mark.iter(f"{W}ddList"):
             entries = [entry.get(VAL, "") for entry in box.findall(f"{W}listEntry")]
             chosen = box.find(f"{W}result")
-            said = chosen.get(VAL, "0") if chosen is not None else "0"
-            at = int(said) if said.isascii() and said.isdecimal() and len(said) < 6 else 0
+            index = chosen.get(VAL, "0") if chosen is not None else "0"
+            at = int(index) if index.isascii() and index.isdecimal() and len(index) < 6 else 0
             self._dropped["unselected choice"] += max(0, len(entries) - 1)
             return entries[at] if at < len(entries) else ""
         return ""

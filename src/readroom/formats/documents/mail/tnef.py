@@ -60,8 +60,8 @@ def letter(data: bytes | memoryview) -> Letter:
         raise Unreadable("it does not start as a message of Outlook for others (TNEF)", ANOTHER_COPY)
     item = _PackedItem()
     item.take(view)
-    found = outlook.letter(item)
-    return replace(found, notes=[*found.notes, _CUT]) if item.is_cut else found
+    message = outlook.letter(item)
+    return replace(message, notes=[*message.notes, _CUT]) if item.is_cut else message
 
 
 class _PackedItem:

@@ -374,11 +374,11 @@ def too_deep() -> Unreadable:
 
 def _start(element: Element) -> int | None:
     for name in ("start-value", "restart-numbering"):
-        said = element.get(f"{TEXT}{name}")
-        if said == "true":
+        value = element.get(f"{TEXT}{name}")
+        if value == "true":
             return 1
-        if said is not None and said.isascii() and said.isdecimal() and len(said) < 7:
-            return int(said)
+        if value is not None and value.isascii() and value.isdecimal() and len(value) < 7:
+            return int(value)
     return None
 
 

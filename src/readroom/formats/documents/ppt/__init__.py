@@ -392,8 +392,8 @@ def _word_art(options: Record) -> Iterator[str]:
 
 def _described(options: Record) -> str:
     """The author's description of a picture."""
-    found = (_words(long) for key, _, long in _options(options) if key == 0x381)
-    return " ".join(" ".join(found).split())
+    descriptions = (_words(long) for key, _, long in _options(options) if key == 0x381)
+    return " ".join(" ".join(descriptions).split())
 
 
 def _words(long: bytes) -> str:

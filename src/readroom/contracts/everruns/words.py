@@ -1,9 +1,16 @@
-"""How Everruns words failures: its own sentences where it has them, else what happened and what to do."""
+"""The words of Everruns: outlines, warnings and failures.
+
+In an outline a type is its kind and its name, and a function is its head without `export`. Natively a
+signature is the whole head, and that of an arrow function ends before its arrow. A function exported without
+a name is listed natively, as `default`, but not here.
+
+A failure has the sentence of Everruns if there is one, else ours.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -12,7 +19,7 @@ from msgspec.structs import replace
 from readroom.contracts import json_replies
 from readroom.contracts.everruns.requests import EDIT, GREP, LIST, READ, named, plain, to_call
 from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native.render import reply
+from readroom.contracts.native.render import reply, warning_parts
 from readroom.errors import ReadroomError
 from readroom.limits.contracts import (
     EVERRUNS_CONTEXT,
@@ -23,7 +30,102 @@ from readroom.limits.contracts import (
 from readroom.quoting import quote
 from readroom.text.encodings import STATEFUL
 from readroom.text.select import byte_size
-from readroom.values import Cap, Fact, Reply
+from readroom.values import Cap, Fact, ReadResult, Reply, Warn
+from readroom.values.files import Item, OutlineView, Row
+
+_KIND_WORDS = {"module": "mod"}
+"""Kinds whose name is not the word of the language."""
+
+_NAME_ONLY = {
+    "python": frozenset({"class"}),
+    "rust": frozenset({"struct", "enum", "trait", "module", "type", "union"}),
+}
+_SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
+_NAME_ONLY |= dict.fromkeys(_SCRIPTS, frozenset({"class", "interface", "type", "enum", "namespace"}))
+"""Kinds that are shown as only their word and name, by language."""
+
+_EXPORTED = re.compile(r"export (?:default )?")
+_ASSIGNED = re.compile(r"(?:[\w$#.]+ )*[\w$#.]+(?:\s*:[^=]+)? = (?!(?:async )?function\b|class\b)")
+"""A name with an arrow function."""
+
+_UNNAMED = "default"
+"""The name of an export without a name."""
+
+_CUT = "…"
+"""The end of a signature that is cut."""
+
+
+def signature(item: Item, language: str) -> str:
+    """The signature of a definition, as in outlines of Everruns."""
+    if item.kind in _NAME_ONLY.get(language, ()):
+        return f"{_KIND_WORDS.get(item.kind, item.kind)} {item.name}"
+    text = item.signature
+    if language not in _SCRIPTS:
+        return text
+    text = _EXPORTED.sub("", text, count=1) if text.startswith("export ") else text
+    arrow = _ASSIGNED.match(text) is not None and not text.endswith((_CUT, "=>"))
+    return f"{text} =>" if arrow else text
+
+
+def outline_row(row: Row, language: str) -> str:
+    """One definition as a line."""
+    return f"{'  ' * row.depth}// L{row.item.line}: {signature(row.item, language)} {{ ... }}"
+
+
+def outline_row_bytes(row: Row) -> int:
+    """The most bytes of that line in any language."""
+    return byte_size(outline_row(row, "")) + len(" =>")
+
+
+def outline_text(result: ReadResult, outline: OutlineView) -> str:
+    """The sections below the shown lines: outlines of the lines before and after them."""
+    total, language = result.total_lines or result.end, outline.language
+    rows = [row for row in outline.rows if not _is_unnamed_function(row.item, language)]
+    above = [row for row in rows if row.item.line < result.start]
+    below = [row for row in rows if row.item.line > result.end]
+    sections = _section(above, 1, result.start - 1, language)
+    sections += _section(below, result.end + 1, total, language)
+    if outline.left_out:
+        sections += f"// ... {outline.left_out} more not listed\n"
+    return sections
+
+
+def _is_unnamed_function(item: Item, language: str) -> bool:
+    """Whether a function is exported without a name; a method may be called `default`, too."""
+    exported = language in _SCRIPTS and item.signature.startswith(f"export {_UNNAMED} ")
+    return exported and item.name == _UNNAMED and item.kind == "function"
+
+
+def _section(rows: Sequence[Row], first: int, last: int, language: str) -> str:
+    if not rows:
+        return ""
+    lines = "".join(f"{outline_row(row, language)}\n" for row in rows)
+    return f"\n--- Outline of lines {first}-{last} (not shown) ---\n{lines}"
+
+
+# -----------------------------------------------------------------------------
+# Warnings as sentences of the Everruns contract.
+# -----------------------------------------------------------------------------
+
+_ADVISED = frozenset({"left_out", "binary", "hash_unknown"})
+"""Warnings that name a native argument after a semicolon."""
+
+_OTHERWISE = "notebook"
+"""A warning about lines of notebooks, which natively are not those of the file."""
+
+
+def notes_of(warnings: Sequence[Warn]) -> list[str]:
+    """Sentences for the field of notes."""
+    return warning_parts([_without_advice(warning) for warning in warnings if warning.code != _OTHERWISE])
+
+
+def _without_advice(warn: Warn) -> Warn:
+    return replace(warn, detail=warn.detail.partition(";")[0]) if warn.code in _ADVISED else warn
+
+
+# -----------------------------------------------------------------------------
+# Failures.
+# -----------------------------------------------------------------------------
 
 NO_EDITS = "edit_file requires a non-empty edits[] array; each entry needs old_text and new_text"
 UNAVAILABLE = "File system not available in this context"
