@@ -210,7 +210,8 @@ def side_by_side(
         reused = 0
         for index, (part, was_there) in enumerate(_made(records, options, engine, parts)):
             reused += was_there
-            yield from _rows(part)
+            with part.open("rb") as stream:
+                yield from grouped(map(ROWS.decode, stream))
             if folder is None:
                 with suppress(OSError):
                     part.unlink()
@@ -306,11 +307,6 @@ ROWS: msgspec.json.Decoder[Row] = msgspec.json.Decoder(Row)
 """Decodes a line of a part or of an export."""
 
 _LISTS = {kind: name for name, kind in KINDS.items()}
-
-
-def _rows(part: Path) -> Iterator[Part]:
-    with part.open("rb") as stream:
-        yield from grouped(map(ROWS.decode, stream))
 
 
 def grouped(rows: Iterable[Row]) -> Iterator[Part]:

@@ -112,18 +112,15 @@ def _about(result: ReadResult) -> dict[str, Fact]:
 
 def _in_order(result: ReadResult, fields: dict[str, Fact]) -> dict[str, Fact]:
     """The fields with those that close every object."""
-    notes = notes_of(result.warnings) + _about_ends(result) + _about_cuts(result)
+    unusual = result.ends.unusual
+    ends = [f"The file has {' and '.join(unusual)}."] if unusual else []
+    notes = notes_of(result.warnings) + ends + _about_cuts(result)
     ordered: dict[str, Fact] = {
         **fields,
         "size_bytes": result.size_bytes,
         "content_hash": result.content_hash,
     }
     return {**ordered, json_replies.NOTES: list(notes)} if notes else ordered
-
-
-def _about_ends(result: ReadResult) -> list[str]:
-    unusual = result.ends.unusual
-    return [f"The file has {' and '.join(unusual)}."] if unusual else []
 
 
 def _about_cuts(result: ReadResult) -> list[str]:
@@ -241,11 +238,7 @@ def _render_raw(result: ReadResult, raw: bytes, cap: Cap) -> Reply:
         raw = raw[: max(0, len(raw) - over)]
         fields = _raw_fields(result, raw)
     cut = len(raw) < result.size_bytes
-    return json_replies.reply(fields, partial(_raw_facts, result, cut=cut))
-
-
-def _raw_facts(result: ReadResult, *, cut: bool) -> dict[str, Fact]:
-    return {**native_facts.of_read(result), "truncated": cut}
+    return json_replies.reply(fields, lambda: {**native_facts.of_read(result), "truncated": cut})
 
 
 def _raw_fields(result: ReadResult, raw: bytes) -> dict[str, Fact]:

@@ -266,7 +266,8 @@ def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
     missing = not call.is_range and result.kind is Kind.SOURCE and result.outline is None
     unlisted = ["[No definitions are listed for the rest of this file.]"] if missing else []
     gap = "[... truncated ...]" if last is None else f"[... truncated {last - first + 1} lines ...]"
-    more = f"Use start_line={first}{_to(call)} to read more."
+    to = "" if call.end_line is None else f" and end_line={call.end_line}"
+    more = f"Use start_line={first}{to} to read more."
     return [gap, f"[File truncated: {_showing(call, result)}. {more}]", *unlisted]
 
 
@@ -276,10 +277,6 @@ def _showing(call: KiloRequest, result: ReadResult) -> str:
         of = "" if total is None else f" of {total} total lines"
         return f"showing lines {result.start}-{result.end}{of}"
     return f"showing {result.end} of {'an unknown number of' if total is None else total} total lines"
-
-
-def _to(call: KiloRequest) -> str:
-    return "" if call.end_line is None else f" and end_line={call.end_line}"
 
 
 def _definitions(result: ReadResult, cap: Cap) -> list[str]:

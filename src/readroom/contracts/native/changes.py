@@ -23,7 +23,7 @@ from readroom.contracts.native import calls as native_calls
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native.calls import EDIT, RUN, WRITE, closing, shown
 from readroom.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
-from readroom.contracts.schema import EXPLAINED
+from readroom.contracts.schema import EXPLAINED, into
 from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
 from readroom.paths import OUTPUTS
 from readroom.quoting import as_value, joined
@@ -82,10 +82,6 @@ def _to_edit(arguments: EditArguments) -> EditRequest:
     return EditRequest(arguments.path, arguments.expected_hash, edits, arguments.dry_run, arguments.encoding)
 
 
-def _to_write(arguments: WriteArguments) -> WriteRequest:
-    return WriteRequest(arguments.path, arguments.content, arguments.expected_hash, arguments.encoding)
-
-
 EDIT_FILE = Tool(
     name=EDIT,
     title="Edit a file",
@@ -105,7 +101,7 @@ WRITE_FILE = Tool(
     title="Write a file",
     description="Create a file, with its folders, or replace all of its content.",
     arguments=WriteArguments,
-    to_request=_to_write,
+    to_request=partial(into, WriteRequest),
     read_only=False,
     destructive=True,
 )
@@ -241,10 +237,6 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str = "."
 
 
-def _to_run(arguments: RunArguments) -> RunRequest:
-    return RunRequest(arguments.command, arguments.cwd, arguments.output, arguments.timeout_s)
-
-
 RUN_COMMAND = Tool(
     name=RUN,
     title="Run a command",
@@ -253,7 +245,7 @@ RUN_COMMAND = Tool(
         f"and searched in {OUTPUTS}."
     ),
     arguments=RunArguments,
-    to_request=_to_run,
+    to_request=lambda arguments: into(RunRequest, arguments, path=arguments.cwd),
     read_only=False,
     destructive=True,
     idempotent=False,

@@ -15,7 +15,7 @@ from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import database_option, json_option, subcommand
 
 if TYPE_CHECKING:
-    from readroom.session.shared.state import SharedState, Spending
+    from readroom.session.shared.state import SharedState
 
 
 @contextmanager
@@ -35,7 +35,8 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
         output.write_json({"spent": spent})
         return ExitCode.OK
     for spending in spent:
-        output.write_text(_line(spending))
+        name = f"{spending.name or '-'}  {spending.workspace}"
+        output.write_text(f"{spending.used:>12,}  {spending.scope:9}  {name}")
     if not spent:
         output.complain("No budget was used.")
     return ExitCode.OK
@@ -63,10 +64,6 @@ def _reset(
             state.forgive(spending)
     output.complain(f"{len(chosen)} budget{' was' if len(chosen) == 1 else 's were'} started over.")
     return ExitCode.OK
-
-
-def _line(spending: Spending) -> str:
-    return f"{spending.used:>12,}  {spending.scope:9}  {spending.name or '-'}  {spending.workspace}"
 
 
 budget = click.Group(

@@ -42,7 +42,7 @@ def _call(
 
 
 def _decoded(arguments: str) -> object:
-    data = _standard_input() if arguments == _STDIN else arguments.encode("utf-8", "surrogateescape")
+    data = sys.stdin.buffer.read() if arguments == _STDIN else arguments.encode("utf-8", "surrogateescape")
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
@@ -53,10 +53,6 @@ def _decoded(arguments: str) -> object:
             f"is not JSON ({problem})",
             """Send one JSON object, like '{"path": "README.md"}'.""",
         ) from None
-
-
-def _standard_input() -> bytes:
-    return sys.stdin.buffer.read()
 
 
 call = subcommand(

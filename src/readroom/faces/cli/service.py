@@ -131,7 +131,9 @@ class Service:
     def _server(self) -> str:
         """The identity of a server, the same for all its processes: what they serve."""
         roots = {name: os.path.realpath(where.root or ".") for name, where in self._places.items()}
-        served = msgspec.json.encode([self._contract, sorted(map(os.fsencode, _flat(roots)))])
+        served = msgspec.json.encode(
+            [self._contract, sorted(os.fsencode(f"{name}\n{root}") for name, root in roots.items())]
+        )
         return hashlib.sha256(served).hexdigest()[:16]
 
     def _forget_outputs(self, folders: Sequence[str]) -> None:
@@ -150,10 +152,6 @@ def keys_of(opened: ExitStack, auth: Auth, state: SharedState | None, *, private
         return Keys(state.tokens, config.folder_tokens(), remote=True)
     made = opened.enter_context(closing(Tokens(config.token_file())))
     return Keys(made, config.folder_tokens())
-
-
-def _flat(roots: Mapping[str, str]) -> list[str]:
-    return [f"{name}\n{root}" for name, root in roots.items()]
 
 
 def _say(text: str, record: Contract) -> None:

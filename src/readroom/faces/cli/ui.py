@@ -55,7 +55,7 @@ def _ui(
         settings = configuration.load(store, config, serving=True)
         settings, beside = _with_ledger(opened, settings, source, folder)
         if findings is not None:
-            beside = _audited(opened, findings, folder)
+            beside = _imported(opened, findings, folder)[1]
         workspace = opened.enter_context(Workspace(store, settings=settings))
         _notify(workspace, source)
         serving = Serving(auth="open" if open_to_all else "auto")
@@ -130,10 +130,6 @@ def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, list[Fi
         return file, fill(book, Path(source), folder)
     finally:
         book.close()
-
-
-def _audited(opened: ExitStack, source: str, folder: str) -> list[Finding]:
-    return _imported(opened, source, folder)[1]
 
 
 def _notify(workspace: Workspace, source: str | None) -> None:

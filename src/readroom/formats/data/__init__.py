@@ -15,7 +15,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -339,12 +339,10 @@ def _plain(value: object) -> str:
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, dict | list | tuple):
-        return json.dumps(value, ensure_ascii=False, default=_nested, skipkeys=True)
+        return json.dumps(
+            value, ensure_ascii=False, default=lambda inner: cell(inner, 1_000)[0], skipkeys=True
+        )
     return str(value)
-
-
-def _nested(value: Any) -> str:
-    return cell(value, 1_000)[0]
 
 
 def aligned(

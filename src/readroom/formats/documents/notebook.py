@@ -113,16 +113,12 @@ def _objects(value: object) -> list[Mapping[str, Any]]:
     return [item if isinstance(item, dict) else {} for item in value] if isinstance(value, list) else []
 
 
-def _kind(cell: Mapping[str, Any]) -> str:
-    kind = cell.get("cell_type")
-    return "" if not isinstance(kind, str) else kind
-
-
 def _title(cell: Mapping[str, Any]) -> str:
     """Its kind and, of code that was run, the number of the run."""
     count = cell.get("execution_count", cell.get("prompt_number"))
     run = f" [{count}]" if isinstance(count, int) and not isinstance(count, bool) else ""
-    return _kind(cell)[:40] + run
+    kind = cell.get("cell_type")
+    return (kind[:40] if isinstance(kind, str) else "") + run
 
 
 def _text(value: object) -> str:

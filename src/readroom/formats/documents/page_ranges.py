@@ -169,12 +169,8 @@ def _numbered(match: re.Match[str], unit: Unit, total: int) -> Pick:
     if first < 1 or last < first:
         raise BadPages(f"names {unit}s {match[0]}; they count from 1, the smaller number first", "1")
     if last > total:
-        raise BadPages(f"names {unit} {last}", _near(first, total))
+        raise BadPages(f"names {unit} {last}", str(total) if first >= total else f"{first}-{total}")
     return Pick(first, last)
-
-
-def _near(first: int, total: int) -> str:
-    return str(total) if first >= total else f"{first}-{total}"
 
 
 def _parted(item: str) -> tuple[str, str | None]:

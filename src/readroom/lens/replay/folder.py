@@ -89,17 +89,17 @@ def _committed(root: Path, commit: str, below: str = "") -> _Commit | None:
             continue
         place = Path(os.path.realpath(root / path))
         # A link in its place may lead to the repository itself, or out of it.
-        inner = _committed(place, digest.decode(), f"{below}{path}/") if _is_below(place, root) else None
+        inner = (
+            _committed(place, digest.decode(), f"{below}{path}/")
+            if Path(os.path.realpath(root)) in place.parents
+            else None
+        )
         if inner is None:
             content.absent.append(below + path)
         else:
             content.entries += inner.entries
             content.absent += inner.absent
     return content
-
-
-def _is_below(folder: Path, root: Path) -> bool:
-    return Path(os.path.realpath(root)) in folder.parents
 
 
 def _write(root: Path, entries: list[_Entry], folder: Path) -> None:

@@ -382,10 +382,6 @@ def _undone(task: _Task) -> ExitCode:
     return ExitCode.OK
 
 
-def _listed() -> str:
-    return "\n".join(f"  {word:15} {client.title}" for word, client in CLIENTS.items())
-
-
 connect = subcommand(
     "connect",
     _connect,
@@ -409,5 +405,6 @@ connect = subcommand(
     click.Option(
         ["--url"], metavar="URL", help="A server that runs already, instead of one that the client starts."
     ),
-    words=f"{cleandoc(_connect.__doc__ or '')}\n\n\b\nClients:\n" + _listed(),
+    words=f"{cleandoc(_connect.__doc__ or '')}\n\n\b\nClients:\n"
+    + "\n".join(f"  {word:15} {client.title}" for word, client in CLIENTS.items()),
 )

@@ -131,7 +131,8 @@ def lists(root: Element | None) -> Lists:
         abstract = child_value(element, "abstractNumId")
         overridden = _overridden(element)
         levels[identity] = {**abstracts.get(abstract, {}), **overridden}
-        origin[identity] = f"{abstract} {identity}" if overridden or _restarts(element) else abstract
+        restarts = element.find(f"{W}lvlOverride/{W}startOverride") is not None
+        origin[identity] = f"{abstract} {identity}" if overridden or restarts else abstract
     return Lists(levels, origin)
 
 
@@ -180,10 +181,6 @@ def _overridden(element: Element) -> dict[int, ListLevel]:
     for override in element.findall(f"{W}lvlOverride"):
         levels |= _levels(override)
     return levels
-
-
-def _restarts(element: Element) -> bool:
-    return element.find(f"{W}lvlOverride/{W}startOverride") is not None
 
 
 def _number(known: Mapping[int, ListLevel], counts: Mapping[int, int], level: int) -> str:

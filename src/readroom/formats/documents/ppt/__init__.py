@@ -351,7 +351,7 @@ class _SlideWriter:
             texts_inside = [text for text in texts_inside if text.text.strip("*\r ")]
         if any(text.text.strip() for text in texts_inside):
             yield [texts_inside]
-        elif options is not None and _is_picture(options):
+        elif options is not None and any(key == 0x104 for key, _, _ in _options(options)):
             yield [[_Text(4, sections.picture(_described(options)))]]
 
 
@@ -398,10 +398,6 @@ def _described(options: Record) -> str:
 
 def _words(long: bytes) -> str:
     return long[: len(long) // 2 * 2].decode("utf-16-le", "replace").strip("\0")
-
-
-def _is_picture(options: Record) -> bool:
-    return any(key == 0x104 for key, _, _ in _options(options))
 
 
 def _is_table(shape: Record) -> bool:
