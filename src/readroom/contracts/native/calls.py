@@ -219,8 +219,8 @@ MORE = "More in the facts of this reply."
 def uncut(count: int) -> str:
     """The note on lines that a page of rests does not show, since they have no rest."""
     if count == 1:
-        return "1 more line is not cut: read without column to see it."
-    return f"{count} more lines are not cut: read without column to see them."
+        return "1 line beside these is not cut: read without column to see it."
+    return f"{count} lines beside these are not cut: read without column to see them."
 
 
 class Aside(Struct, frozen=True):
