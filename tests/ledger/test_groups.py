@@ -146,6 +146,19 @@ def test_sums_are_brought_up_to_date_when_rows_are_durable_and_told(held: Held) 
         assert verify(ledger).problems == ()
 
 
+def test_a_row_that_cannot_be_summed_up_stops_no_others(tmp_path: Path) -> None:
+    with closing(book(tmp_path)) as ledger:
+        ledger.append_all([event() for _ in range(LEDGER_FOLD_EVERY - 10)])
+        with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as other, other:
+            other.execute("UPDATE calls SET tokens = 'many' WHERE number = 3")
+        for _ in range(3):
+            told, all_told = submitted(ledger, [event() for _ in range(LEDGER_FOLD_EVERY)])
+            assert all_told.wait(60)
+            assert told == [None] * LEDGER_FOLD_EVERY
+        assert ledger.append(event()).number == 4 * LEDGER_FOLD_EVERY - 9
+        assert verify(ledger).problems
+
+
 def test_nobody_is_told_before_the_row_can_be_read_by_others(tmp_path: Path) -> None:
     ledger, other = book(tmp_path), book(tmp_path)
     seen: list[bool] = []

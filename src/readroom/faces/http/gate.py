@@ -377,8 +377,9 @@ def _address(scope: Scope) -> str:
 
 def _name(headers: Mapping[bytes, bytes], header: bytes) -> str:
     """A name that a client gives itself or its conversation; what is none counts as not given."""
-    name = headers.get(header, b"").decode("latin-1").strip()
-    return name if _NAME.fullmatch(name) else ""
+    value = headers.get(header)
+    name = "" if value is None else value.decode("latin-1").strip()
+    return name if name and _NAME.fullmatch(name) else ""
 
 
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
