@@ -47,10 +47,10 @@ class Backend(Protocol):
     def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
         """Run `work` in one transaction; with `write` there is no other writer meanwhile.
 
-        It may be performed again when a connection was lost, so it has to find out what is done.
+        It may run again after a lost connection, so it must check what is already done.
 
         Raises:
-            DatabaseFailed: The database cannot be used; of the class `failure`.
+            DatabaseFailed: The database cannot be used; an instance of `failure`.
         """
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
@@ -70,7 +70,7 @@ def migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]]) -> 
 
     Args:
         backend: The database.
-        table: Where the version stands.
+        table: The table that holds the version.
         versions: Statements of version 1, of version 2, and so on.
 
     Raises:

@@ -31,7 +31,7 @@ LEDGER_LOCK = 0x72656164726F6F6D
 class _ServersClock:
     """The server's clock, which all machines share.
 
-    It is asked now and then; in between a clock that is never set goes on from there.
+    It is read now and then; in between, the monotonic clock continues from there.
     """
 
     def __init__(self) -> None:
@@ -84,10 +84,10 @@ class PostgresBackend:
         """Connects on first use.
 
         Args:
-            url: As libpq takes it; what is not in it comes from libpq's own variables and files.
-            wait_s: How long it is tried to reach the server, and to get its lock.
-            lock: What a writer holds.
-            failure: What is raised when it cannot be used.
+            url: A connection string of libpq, which takes the rest from its own variables and files.
+            wait_s: How long to try to reach the server, and to get the lock.
+            lock: The lock of writers.
+            failure: The error to raise if it cannot be used.
 
         Raises:
             MissingProgram: psycopg is not installed.
@@ -165,7 +165,7 @@ class PostgresBackend:
 def _problem(error: Exception) -> str:
     """The first line of an error message; libpq never puts a password into it.
 
-    What follows are guesses and questions, such as whether the server is running.
+    The following lines are guesses and questions, such as whether the server is running.
     """
     first = str(error).strip().partition("\n")[0]
     return " ".join(first.split()).rstrip(".") or type(error).__name__

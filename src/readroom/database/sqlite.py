@@ -62,11 +62,11 @@ class SqliteBackend:
         """Open the file.
 
         Args:
-            path: Absolute.
+            path: The absolute path.
             full_sync: Wait for the disk on every call.
-            make: Make it, private to this user, when it is not there.
-            wait_s: How long it is waited for other writers.
-            failure: What is raised when it cannot be used.
+            make: Create it, private to this user, if it does not exist.
+            wait_s: How long to wait for other writers.
+            failure: The error to raise if it cannot be used.
 
         Raises:
             DatabaseFailed: It cannot be opened, or belongs to another user.
@@ -160,7 +160,7 @@ def _keep_log(connection: sqlite3.Connection) -> None:
 def _own_file(path: str, failure: type[DatabaseFailed], *, make: bool) -> tuple[int, int]:
     """The device and inode of the file, made private to this user; SQLite's other files get its mode.
 
-    A file that is there is looked at and never opened: closing a descriptor of it ends the locks
+    An existing file is checked without opening it: closing a descriptor of it would end the locks
     of every connection that this process has to it (https://sqlite.org/howtocorrupt.html, 2.2), and
     another process that closes its own would take the log of these connections away.
     """

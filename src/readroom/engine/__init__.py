@@ -101,18 +101,18 @@ class Engine:
         caller: Caller = ANONYMOUS,
         steps: Steps = AS_IT_IS,
     ) -> Result:
-        """Perform a request; the result is not worded yet.
+        """Perform a request and return its result, which the contract has not formatted yet.
 
         Args:
-            record: The contract, whose rules hold beside those of the workspace.
-            request: What is asked for; its paths are as the caller gave them.
-            cap: The size of the reply.
-            deadline: Ends the work.
-            caller: Whose kept outputs are meant.
-            steps: What the contract decides of a read.
+            record: The contract, whose rules apply in addition to those of the workspace.
+            request: The request; its paths are as the caller wrote them.
+            cap: The size limit of the reply.
+            deadline: When the work must end.
+            caller: The owner of the kept outputs.
+            steps: The contract's decisions about a read.
 
         Raises:
-            ReadroomError: What the engine of the verb raises, NotFound with names that are there.
+            ReadroomError: From the engine of the verb; a NotFound suggests existing names.
         """
         if self._closed:
             raise Closed

@@ -199,15 +199,15 @@ class FindPlace(Struct, frozen=True, order=True):
 
 
 class FindCursor(Struct, frozen=True):
-    """Where a ranked search goes on.
+    """Where a ranked search continues.
 
     Attributes:
-        since: The first path, relative to the searched folder, that is looked at; "" for all.
-        until: The first path behind them that is not; "" for none. Scores are those of what was looked at, so
-            the page behind one that ran out of time has to look at the same files.
-        round: How many times the best files were taken apart before.
-        after: Up to here everything of this round was shown; None at its beginning.
-        ahead: Which of those behind it were shown, too, to fill a page: a bit each, from the next one on.
+        since: The first path to read, relative to the searched folder; "" for all.
+        until: The first path after them that was not read; "" for none. Scores depend on the files read, so
+            the page after one that ran out of time must read the same files.
+        round: How many rounds of the best files were split before.
+        after: Everything of this round up to here was shown; None at its beginning.
+        ahead: Which later ones were shown as well, to fill a page: one bit each, from the next one on.
     """
 
     since: str = ""

@@ -33,15 +33,15 @@ class Stale(ConflictError):
         complete: bool = True,
         next_request: Request | None = None,
     ) -> None:
-        """Say what changed, where that is known.
+        """Say what changed, if that is known.
 
         Args:
             path: The file.
-            expected: The hash that the call names, as "sha256:...".
-            found: That of the file.
-            changed: A diff from the one to the other; None when the expected state is not known any more.
-            complete: Whether all that changed is in it.
-            next_request: What shows the present state.
+            expected: The hash in the call, as "sha256:...".
+            found: The hash of the file.
+            changed: A diff between the two states; None if the expected state is no longer known.
+            complete: Whether the diff has all changes.
+            next_request: The request that shows the present state.
         """
         if changed is None:
             advice = "Read it again, then send the call with the new hash."
@@ -107,17 +107,17 @@ class NoMatch(ConflictError):
         others: Sequence[int] = (),
         next_request: Request | None = None,
     ) -> None:
-        """Say why, where that is known.
+        """Say why, if that is known.
 
         Args:
             path: The file.
             edit: Which edit of the call, from 0.
-            hint: Why it is not there, or what comes closest.
-            place: The lines that come closest, with their numbers.
+            hint: Why the text does not match, or the closest match.
+            place: The most similar lines, with their numbers.
             first: The first of them.
             last: The last of them.
-            others: Further edits of the call that do not fit.
-            next_request: What shows the place.
+            others: Further edits of the call that do not match.
+            next_request: The request that shows the place.
         """
         super().__init__(
             f"edits[{edit}].old_text is not in {quote(path)}{_others(others)}",
@@ -308,8 +308,8 @@ class Protected(RefusedError):
         Args:
             path: The file.
             why: Why it is protected.
-            pattern: That of the built-in rule that says so; None when it cannot be taken back.
-            exception: The pattern that an operator allows it with, as a TOML string.
+            pattern: The pattern of the built-in rule; None if it cannot be overridden.
+            exception: The pattern with which an operator allows it, as a TOML string.
         """
         advice = "Go on without changing it, or ask the user to do it."
         if pattern is not None:

@@ -367,7 +367,7 @@ class UnknownSymbol(AbsentError):
     ) -> None:
         """`near` are definitions with similar names; `next_request` reads one, the outline, or a line.
 
-        `partial` says why the file may define it all the same, and `lines` where the name stands in it.
+        `partial` says why the file may define it nevertheless, and `lines` where the name occurs in it.
         """
         guess = f"Did you mean {joined((row.name for row in near), ' or ')}? " if near else ""
         name = _brief(request.symbol or "")

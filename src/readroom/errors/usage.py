@@ -17,11 +17,11 @@ class ReadroomError(Exception):
     """A refusal or failure with a code, facts and a next step.
 
     Attributes:
-        message: What happened, one sentence without the final full stop.
+        message: What happened: one sentence, without the final full stop.
         advice: What to do about it, one or two sentences.
         facts: Values a program can act on, JSON-ready.
         next: The request that works instead, when there is one.
-        detail: Lines to show below the sentences, such as a diff; empty without.
+        detail: Lines to show below the sentences, such as a diff; may be empty.
     """
 
     code: ClassVar[str] = "error"
@@ -355,11 +355,11 @@ class NotFound(AbsentError):
         """Say it.
 
         Args:
-            path: What is not there.
+            path: The missing path.
             near: Names that exist.
-            next_request: Another than to read the first of them.
-            advice: What to do where there are none.
-            inside: A file on the way to it, in place of a folder.
+            next_request: A next step other than reading the first of them.
+            advice: What to do if there are none.
+            inside: The file on the way to it that should be a folder.
         """
         if near:
             advice = f"Did you mean {joined(near, ' or ')}?"

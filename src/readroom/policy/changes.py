@@ -51,10 +51,10 @@ class ChangePolicy(Struct, frozen=True):
     """The operator's rules for changes.
 
     Attributes:
-        read_only: Nothing is changed.
-        follow_links: A link at the name is followed, to where reading would be allowed.
-        split_hardlinks: A file with several names is replaced under one of them; the others keep the old one.
-        exceptions: Names that may be changed although other programs execute them.
+        read_only: No changes are allowed.
+        follow_links: Follow a link at the name to any file that may be read.
+        split_hardlinks: Replace a file with several names under one of them; the others keep the old file.
+        exceptions: Names that may be changed even though other programs execute them.
     """
 
     read_only: bool = False

@@ -23,15 +23,15 @@ class CommandPolicy(Struct, frozen=True):
     """What commands may do.
 
     Attributes:
-        enabled: Whether there are any.
-        confinement: What has to keep them to the workspace.
+        enabled: Whether commands may run.
+        confinement: The required confinement to the workspace.
         network: Whether they can use the network.
         version_control: What they can do with `.git` and its like, which tools never show.
-        read: Absolute folders or files outside the workspace that they can read and run.
-        write: The same, and change.
-        environment: Variables that they get beside the few that all get.
+        read: Absolute paths outside the workspace that they can read and run.
+        write: Absolute paths that they can also change.
+        environment: Variables that they get in addition to the few default ones.
         forbidden_by: The file in the workspace that forbids what the operator allows.
-        one_shot: Outputs cannot be asked for later: the workspace is closed with the call.
+        one_shot: Outputs cannot be read later, because the workspace is closed with the call.
     """
 
     enabled: bool = False

@@ -58,7 +58,7 @@ class Effort:
     A folder costs one step for each part of its path, a name one.
 
     Attributes:
-        spent: Whether nothing more is looked at.
+        spent: Whether the search must stop.
     """
 
     def __init__(self, deadline: Deadline) -> None:
@@ -152,7 +152,7 @@ class Guard:
         """Apply rules to a store.
 
         Args:
-            store: What it guards; closing the guard closes it.
+            store: The guarded store; closing the guard closes it.
             rules: Denials and allow lists; None for the built-in denials.
             hardlinks: "refuse" refuses every file with several names, "warn" those with a denied name.
 
@@ -370,8 +370,8 @@ class VisibleNames:
     is opened from its folder, without a walk from the root.  Links among them are not followed.
 
     Attributes:
-        kinds: The names, and what each is.
-        marks: Those of `ignore_files.MARKS` that are in the folder, whether they may be seen or not.
+        kinds: The names and their kinds.
+        marks: The names of `ignore_files.MARKS` in the folder, even those that may not be seen.
     """
 
     __slots__ = ("_folder", "_guard", "kinds", "marks")

@@ -139,10 +139,10 @@ class _Search:
 
     Attributes:
         rules: What is denied.
-        denied: What was found so far.
-        pending: Folders to be looked at, each with whether it is denied; none when the search is over.
-        folders: How many were looked at.
-        crowded: There are too many denied files to be remembered.
+        denied: The denied files found so far.
+        pending: Folders still to search, each with whether it is denied; empty when the search is done.
+        folders: The number of folders searched.
+        crowded: There are too many denied files to remember.
     """
 
     def __init__(self, store: Store, rules: Rules, device: int | None, began_ns: int) -> None:

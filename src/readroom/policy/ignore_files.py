@@ -61,8 +61,8 @@ class IgnoreTree:
         """Ignore files are read even when policy denies them, and never shown.
 
         Args:
-            guard: Of the workspace.
-            top: The folder that was asked for; it and those above it count as not hidden.
+            guard: The guard of the workspace.
+            top: The requested folder; it and those above it count as not hidden.
         """
         self._store = guard.store
         self._shown = frozenset((ROOT, top, *ancestors(top)))

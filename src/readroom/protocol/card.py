@@ -20,14 +20,14 @@ class Card(msgspec.Struct, frozen=True):
     """The description of a server.
 
     Attributes:
-        name: What programs call it.
-        version: Its own.
-        title: What people call it.
-        instructions: For models, about all tools.
-        methods: What it serves beside the methods of the protocol itself.
-        notices: Notifications of its own that it wants to hear of.
-        fresh: How long results may be kept, by method; those that are not named not at all.
-        most: The longest message that it takes, in bytes.
+        name: Its name for programs.
+        version: The version of the server.
+        title: Its name for people.
+        instructions: For models: how to use the tools.
+        methods: Methods that it serves in addition to those of the protocol itself.
+        notices: Further notifications that it wants to receive.
+        fresh: How long clients may cache results, by method; other results may not be cached.
+        most: The longest message that it accepts, in bytes.
     """
 
     name: str

@@ -108,15 +108,15 @@ class ToolCall(msgspec.Struct, eq=False):
     """A request that has to be performed.
 
     Attributes:
-        id: The client's name for it.
-        method: One of the server's.
-        params: As the method wants them.
-        version: Of the protocol.
-        client: What the client calls itself; None when it does not say.
-        meta: What came with the request about itself.
-        token: What progress is named by; None when none is wanted.
-        level: The least level of log messages that the client wants about it; None for none.
-        cancelled: The client no longer waits for it.
+        id: The id that the client chose.
+        method: A method of the server.
+        params: The parameters of the method.
+        version: The version of the protocol.
+        client: The name that the client sent; None if it sent none.
+        meta: The `_meta` of the request.
+        token: The progress token; None if the client wants no progress.
+        level: The lowest level of log messages that the client wants about it; None for none.
+        cancelled: The client no longer waits for the result.
     """
 
     id: Id

@@ -79,7 +79,7 @@ def decode(data: bytes, most: int) -> Message | Answer:
 
     Args:
         data: One line, or one body.
-        most: The longest message that is taken, in bytes.
+        most: The longest accepted message, in bytes.
     """
     if len(data) > most:
         words = f"The message is longer than {most:,} bytes, the most that one may have"

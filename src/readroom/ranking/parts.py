@@ -38,12 +38,12 @@ class TextPart(Struct, frozen=True):
     """Lines `first` to `last` of a text.
 
     Attributes:
-        names: The qualified names of the definitions it begins inside of, the outermost first.
-        signatures: Their signatures; what a reader has to know who sees only the part.
+        names: The qualified names of the definitions it begins inside, outermost first.
+        signatures: Their signatures, which a reader of the part needs to know.
         inside: What is defined in it, the definition that it starts with and those within that: line of the
             signature, signature, qualified name. Nothing where it starts amid a definition.
         minor: The same of the fields, constants and inner functions in it, wherever it starts.
-        imports: Whether it is outside of definitions and names what others define.
+        imports: Whether it is outside of definitions and names definitions of other files.
     """
 
     first: int
@@ -59,8 +59,8 @@ def cut(lines: Sequence[str], items: Sequence[Item]) -> list[TextPart]:
     """Split a text into parts.
 
     Args:
-        lines: All of its lines, without their ends.
-        items: Its outline; none where no grammar knows it.
+        lines: All of its lines, without line ends.
+        items: Its outline; empty if no grammar covers it.
     """
     parts = list(_spans(lines, 1, len(lines), main_items(items), (), ()))
     firsts, minor = [part.first for part in parts], dict[int, list[tuple[int, str, tuple[str, ...]]]]()

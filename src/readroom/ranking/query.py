@@ -70,11 +70,11 @@ class Term(Struct, frozen=True):
     """A word to look for.
 
     Attributes:
-        stem: What the words that count have as their stem.
-        key: What they begin with, in small letters.
-        word: As the question has it, folded, in small letters.
-        weight: How much it counts.
-        anywhere: Whether it counts inside of longer runs of letters: scripts without blanks.
+        stem: The stem of the words that count.
+        key: The beginning of those words, in lower case.
+        word: The word of the question, folded, in lower case.
+        weight: Its weight.
+        anywhere: Whether it counts inside longer runs of letters, as in scripts without blanks.
     """
 
     stem: str
@@ -95,11 +95,11 @@ class Query(Struct, frozen=True):
     Attributes:
         text: The question.
         terms: Its words, each stem once.
-        symbol: The parts of the one name that it is, the last being what is defined; else empty.
-        names: Names in it that are spelled as in programs.
-        left_out: Words that are not looked for because there are too many.
-        asks_how_to: Whether guides are asked as much as the program.
-        paths: What may be paths of files in it, taken apart, in small letters.
+        symbol: If it is a single name, the parts of that name, the last being the definition; else empty.
+        names: Names in it that are spelled like identifiers.
+        left_out: Words that are not searched for because there are too many.
+        asks_how_to: Whether guides answer it as well as the program.
+        paths: Possible paths of files in it, split, in lower case.
     """
 
     text: str

@@ -103,8 +103,8 @@ class Glimpse(Struct, frozen=True, gc=False):
         path: Relative to the root.
         place: Relative to the searched folder, by whose names it is judged.
         size: Length of the text.
-        most: For each term how often it can be there, at most; 0 just where it is not there.
-        named: Whether something of the question can be in its names.
+        most: The most occurrences of each term that are possible; 0 only if it does not occur.
+        named: Whether its names may have words of the question.
         defined: Names of the question that it seems to define.
         dense: Whether its lines are longer than people write.
     """
@@ -205,9 +205,9 @@ class Scale:
 
         Args:
             query: The question.
-            glimpses: Files in which something of it is.
-            files: How many files were looked at.
-            size: How long they are together.
+            glimpses: Files that have words of the question.
+            files: The number of files read.
+            size: Their total length.
         """
         self.query = query
         self.files = max(files, 1)

@@ -217,7 +217,7 @@ def _byte_forms(text: str) -> Iterator[str]:
             data = text.encode(codec)
         except UnicodeEncodeError:
             continue
-        # Where there is a NUL, the beginning of the file is looked at (`text.plain.WIDE`).
+        # If the text has a NUL, the start of the file is checked (`text.encodings.WIDE`).
         if 0 not in data:
             yield "(?-u:" + "".join(f"\\x{byte:02x}" for byte in data) + ")"
 

@@ -307,11 +307,11 @@ class Admission(Struct):
     """Who may use one server.
 
     Attributes:
-        keys: None where it is not known which tokens there are.
+        keys: The known tokens; None if they are not known.
         served: The folders by the names of their workspaces.
-        auth: What the operator says.
+        auth: The operator's setting.
         private: Only this account can connect: it is a Unix socket.
-        local: Only this machine can.
+        local: Only this machine can connect.
     """
 
     keys: Keys | None

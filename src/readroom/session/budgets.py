@@ -47,11 +47,11 @@ class BudgetPolicy(Struct, frozen=True):
     """Token budgets; None for no limit.
 
     Attributes:
-        call: Of one reply.
-        session: Of one conversation.
-        token: Of all calls with one bearer token.
-        workspace: Of all calls.
-        counter: What counts: "estimate", or "o200k", which is exact for that vocabulary.
+        call: The budget of one reply.
+        session: The budget of one conversation.
+        token: The budget of all calls with one bearer token.
+        workspace: The budget of all calls.
+        counter: How tokens are counted: "estimate", or "o200k", which is exact for that vocabulary.
     """
 
     call: int | None = None
@@ -81,9 +81,9 @@ class Use(Struct, frozen=True):
 
     Attributes:
         scope: session, token or workspace.
-        limit: Tokens in all.
-        used: Settled so far.
-        warned: The percentage that was reached with this call, 0 when none was.
+        limit: The tokens of the budget.
+        used: The tokens spent so far.
+        warned: The percentage that this call reached, 0 if none.
     """
 
     scope: str
@@ -164,8 +164,8 @@ class BudgetPool:
         """Begin.
 
         Args:
-            policy: How much.
-            accounts: Where it is counted; None for in memory, as long as the workspace is open.
+            policy: The budgets.
+            accounts: Where tokens are counted; None for in memory, while the workspace is open.
             workspace: Its name among the accounts of others.
         """
         self.policy = policy

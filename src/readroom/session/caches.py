@@ -43,12 +43,12 @@ class ReadText(Struct):
 
     Attributes:
         data: The bytes.
-        text: They, decoded.
-        digits: Their hash.
-        encoding: What they were decoded from.
-        kind: Of text, by the name and the bytes.
-        clean: Nothing is hidden in it.
-        shown: What was shown of it last, where that is all of it; set as one reference.
+        text: The decoded bytes.
+        digits: The hash of the bytes.
+        encoding: The encoding of the file.
+        kind: The kind of text, by name and bytes.
+        clean: It has no hidden characters.
+        shown: The last reply, if it showed all of the text; set as a single reference.
     """
 
     data: bytes

@@ -31,8 +31,8 @@ class ShownLines(Struct, frozen=True):
 
     Attributes:
         path: Relative to the workspace root.
-        content_hash: Of the whole file, "sha256:" and 64 hex digits; None when the reply did not know it.
-        first: The first line, 0 when what was shown has no lines.
+        content_hash: The hash of the whole file, "sha256:" and 64 hex digits; None if not known.
+        first: The first line; 0 if no lines were shown.
         last: The last line, inclusive.
     """
 

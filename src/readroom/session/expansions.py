@@ -103,9 +103,9 @@ class Expansion:
 
     Attributes:
         consumed: Bytes of the compressed file that were read.
-        done: Whether all of it was.
-        digits: The hash of the compressed file, empty before that.
-        stopped: Why not all of the content is there, as a warning; None when it is.
+        done: Whether all of it was read.
+        digits: The hash of the compressed file; empty until it is done.
+        stopped: A warning that says why content is missing; None if it is complete.
     """
 
     def __init__(self, compression: Compression, most: int) -> None:
@@ -214,9 +214,9 @@ class ExpandedSource(Closeable):
 
     Attributes:
         raw: The file itself.
-        digits: The hash of the file itself; empty when not all was expanded in time.
-        out_of_time: The deadline's failure, when not all was.
-        stopped: Why not all of the content is there, as a warning.
+        digits: The hash of the file itself; empty if it was not expanded in time.
+        out_of_time: The failure of the deadline, in that case.
+        stopped: A warning that says why content is missing.
         consumed: Bytes of the file itself that were read.
     """
 
@@ -300,14 +300,14 @@ class Expansions:
 
         Args:
             raw: The file.
-            compression: Of the file.
-            most: Bytes of content that are expanded at most.
+            compression: The compression of the file.
+            most: The most bytes of content to expand.
             wanted: Whether content with these first bytes, which may be all of it, is worth expanding.
-            deadline: Ends the work.
+            deadline: When the work must end.
 
         Raises:
-            NotText: It is not.
-            OSError: There is no place for it.
+            NotText: The content is not wanted.
+            OSError: There is no room for it.
             Shrunk: The file is shorter than it was when it was opened.
             TimedOut, Cancelled: Before the turn came; the caller went away.
         """

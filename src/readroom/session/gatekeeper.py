@@ -105,12 +105,12 @@ class Attempt(Struct):
     """One attempt at a request, reduced to what a budget allows. Its performer fills in the result.
 
     Attributes:
-        request: What is to be performed.
+        request: The request to perform.
         cap: The size of the reply.
         content: Whether the reply may show lines.
         is_degraded: Whether the request asks for less than the call.
-        result: What the reply shows, in the end.
-        reply: To the call.
+        result: The result that the reply finally shows.
+        reply: The reply to the call.
     """
 
     request: Request
@@ -126,9 +126,9 @@ class TurnedAway(Struct, frozen=True):
 
     Attributes:
         caller: As far as it is known.
-        target: What was requested, such as a route.
-        code: Of the refusal.
-        facts: More about it, kept as it is: no content, and nothing of a client's choosing.
+        target: The requested thing, such as a route.
+        code: The code of the refusal.
+        facts: Further facts, stored as they are: no content, and nothing that a client chose.
     """
 
     caller: Caller
@@ -152,9 +152,9 @@ class Gatekeeper:
 
         Args:
             workspace: Its name in the ledger.
-            budgets: None for no bounds.
+            budgets: None for no budgets.
             ledger: None for no ledger.
-            state: What several processes share; None where this one is alone.
+            state: What several processes share; None for a single process.
 
         Raises:
             LedgerFailed: It is required and cannot be opened.
@@ -196,12 +196,12 @@ class Gatekeeper:
         """Begin a call; use it as a context manager.
 
         Args:
-            caller: Who calls.
-            record: Whose tools are meant.
-            tool: As the caller names it; it may not exist.
-            arguments: As the caller sent them; they may be anything.
+            caller: The caller.
+            record: The contract of the tool.
+            tool: The name that the caller sent; such a tool may not exist.
+            arguments: The arguments as sent, not validated.
             cap: The size of the reply.
-            receipt: Says when the reply may be sent; without one the call waits for its row.
+            receipt: Called when the reply may be sent; without it, the call waits for its row.
         """
         session = self._sessions.of(caller.session)
         return CallContext(self, session, record, caller, tool, arguments, cap, receipt)

@@ -39,11 +39,11 @@ class Unfinished(Exception):
     """The deadline passed before the whole file was counted.
 
     Attributes:
-        index: Of the lines that were counted, each with its end.
-        counted: Bytes of the file that were passed over.
-        size: Bytes of the file.
-        cause: The deadline's failure.
-        packed: Whether the file is compressed: then its end cannot be read before all of it is expanded.
+        index: The index of the lines counted so far, all with a line end.
+        counted: The number of bytes read.
+        size: The size of the file in bytes.
+        cause: The failure of the deadline.
+        packed: Whether the file is compressed: its end can then be read only when all of it is expanded.
     """
 
     def __init__(
@@ -95,12 +95,12 @@ class IndexCache:
 
         Args:
             source: The file.
-            encoding: How it is read.
-            deadline: Ends the work.
+            encoding: The encoding of the file.
+            deadline: When the work must end.
             hashed: Whether the hash is needed; otherwise it may be missing.
 
         Raises:
-            Unfinished: The deadline passed; the next call goes on.
+            Unfinished: The deadline passed; the next call continues.
             Shrunk: The file is shorter than it was when it was opened.
             Cancelled: The caller went away.
         """

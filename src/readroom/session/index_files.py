@@ -65,10 +65,10 @@ class IndexPolicy(Struct, frozen=True):
     """Whether and where indexes are kept on disk, and for which files.
 
     Attributes:
-        keep: Whether at all.
-        folder: Absolute; None where there is no place for it.
-        disk_bytes: Bound of all of them together.
-        from_bytes: Smaller files are passed over again when they have grown, and never kept on disk.
+        keep: Whether to keep indexes.
+        folder: The absolute path of their folder; None if there is no place for it.
+        disk_bytes: The limit for all of them together.
+        from_bytes: Smaller files are read again when they have grown, and never kept on disk.
         settled_ms: How long a file must have been left alone before its index is trusted later.
     """
 

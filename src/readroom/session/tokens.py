@@ -61,13 +61,13 @@ class Grant(Struct, frozen=True):
 
     Attributes:
         token: Its id, which is not a secret.
-        name: Whose it is, for people and the ledger.
+        name: The name of its owner, for people and the ledger.
         workspaces: Names it opens; None for all.
         tools: Tools it may call, by their names in any contract; None for all.
         policy: A file with rules that restrict it further than the workspace does.
-        created: When it was made.
-        expires: When it ends by itself.
-        revoked: When it was ended.
+        created: When it was created.
+        expires: When it expires.
+        revoked: When it was revoked.
     """
 
     token: str

@@ -133,11 +133,11 @@ class WriteTarget(Closeable, Protocol):
 
         Args:
             pieces: Its bytes.
-            over: The file that it replaces, as `open` gave it; None when there must be none.
-            ready: Called when all is written and nothing is changed yet; what it raises ends the call.
+            over: The file to replace, as `open` returned it; None if there must be none.
+            ready: Called when everything is written but nothing is changed yet; its exception ends the call.
 
         Raises:
-            Moved: Something else is at the name, or the folder is elsewhere by now.
+            Moved: The name belongs to something else, or the folder has moved.
         """
 
     def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
@@ -153,7 +153,7 @@ class WriteTarget(Closeable, Protocol):
             expected: The state of the file, as `open` gave it; None for any state.
 
         Raises:
-            Moved: It is not that, or it is a folder.
+            Moved: It is in another state, or it is a folder.
         """
 
     def remove_folder(self, step: Step) -> None:
@@ -171,9 +171,9 @@ class WriteTarget(Closeable, Protocol):
         """Rename what is here to the other target in one step, after `enter_with`.
 
         Args:
-            found: As `look` gave it.
-            to: Where to.
-            over: The file there that is replaced, as `open` gave it; None when there must be none.
+            found: The entry, as `look` returned it.
+            to: The destination.
+            over: The file to replace there, as `open` returned it; None if there must be none.
 
         Raises:
             Moved: Something else is at one of the names; nothing was changed.

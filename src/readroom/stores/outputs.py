@@ -227,9 +227,9 @@ class Outputs:
 
         Args:
             away_from: The workspace, outside which everything is kept.
-            kept_bytes: Bound of one stream.
-            session_bytes: Bound of all of them.
-            shelf: What other processes keep, too; what is here is a copy.
+            kept_bytes: The limit of one stream.
+            session_bytes: The limit of all streams.
+            shelf: Storage shared with other processes; files here are copies.
         """
         self._shelf = shelf
         self._fetching = threading.Lock()

@@ -38,8 +38,8 @@ class PrivateFolder:
         """Make the folder.
 
         Args:
-            away_from: A folder that must neither hold it nor lie in it.
-            places: Where it may be; none for where temporary files go.
+            away_from: A folder that must neither contain it nor be inside it.
+            places: Where it may be; none for the folder of temporary files.
 
         Raises:
             StoreFailed: No place is suitable, or the system refuses.

@@ -358,11 +358,11 @@ def along(
     """The page of what a page of lines `first` to `last` cuts off, as far as it fits.
 
     Args:
-        text: Where they stand.
-        first: The first of them.
-        last: The last of them.
-        column: Where the line to begin with goes on; None where a page cuts it, as it is for all others.
-        frame: How much may be shown, and where a page cuts lines.
+        text: The text that has the lines.
+        first: The first line.
+        last: The last line.
+        column: Where the first shown line starts; None to cut it like all others.
+        frame: How much may be shown, and where lines are cut.
         up: Begin with line `last`, and go up from there.
 
     Returns:

@@ -77,14 +77,14 @@ ListInclude: TypeAlias = Literal["ignored"]
 class ReadRequest(Struct, frozen=True):
     """A window of one file.
 
-    `offset` is the first line, negative from the end, None for the kind's own start (the tail of a log).
-    `limit` is in lines, None for the kind's default; negative, they are those that end with line `offset`,
-    and reading goes on above them.  `column` is the first character of the first line: then what is read is
-    the rest of it, and of the `limit` lines from there (one by default) what a page cuts off.  It goes on
-    behind them, unless `limit` is 1.  `pages` names parts of a document; then the lines are those of the
-    first of them.  `symbol` is a definition: its lines are the whole, `offset` is one of them.  With `view`
-    outline, `limit` counts definitions, and `column` those that start in line `offset`.  With `view`
-    formulas, cells of a sheet show what they compute with, not the value.
+    `offset` is the first line; negative counts from the end, None means the default of the kind (the end of
+    a log).  `limit` is a number of lines, None for the default of the kind; a negative limit asks for the
+    lines that end with line `offset`, and the next page is above them.  `column` is the first character of
+    the first line: the read then shows the rest of that line, and of the `limit` lines from there (one by
+    default) what a page cuts off; it continues after them, unless `limit` is 1.  `pages` names parts of a
+    document; lines are then those of the first part.  `symbol` names a definition: its lines are the whole,
+    and `offset` is one of them.  With `view` outline, `limit` counts definitions, and `column` counts those
+    that start in line `offset`.  With `view` formulas, a sheet shows formulas instead of values.
     """
 
     path: str
@@ -126,7 +126,7 @@ class GrepRequest(Struct, frozen=True):
 class ListRequest(Struct, frozen=True):
     """A page of the names below one folder.
 
-    With `skip` that many entries are passed over, and pages go on by number instead of by cursor.
+    With `skip`, that many entries are skipped, and pages continue by number instead of by cursor.
     """
 
     path: str = "."
@@ -157,8 +157,8 @@ class Omission(Struct, frozen=True):
     """Something that a reply left out, why, and the request that shows it.
 
     `what` is lines, columns, parts, headings, definitions, members, bytes, files, matches or entries; `first`
-    and `last` are 1-based and inclusive; `line` is set for columns, `part` for what is
-    left out of a part of a document.
+    and `last` are 1-based and inclusive; `line` is set for columns, and `part` for omissions inside a part of
+    a document.
     """
 
     what: str
@@ -171,15 +171,15 @@ class Omission(Struct, frozen=True):
 
 
 class ReadResult(Struct, frozen=True):
-    """What one read yielded, before a contract words it.
+    """The result of one read, before a contract formats it.
 
-    `lines` are the shown lines without their ends, the first of them being line `start` (0 when nothing
-    is shown); `cuts` says which of them are partial.  Of rests of lines, which need not follow each
-    other, `numbers` are theirs, and `uncut` counts the lines beside them that have none.  `header` is
-    line 1 of a table shown above a later window.  Of a document, all that is shown is in `document`, and
-    lines are counted in its parts.  `content_hash` and `total_lines` are None when they are not known;
-    then lines that are shown of the end have negative numbers, -1 being the last.  `raw` are the first
-    bytes of a binary file, where the options of the request have them handed out.
+    `lines` are the shown lines without line ends; the first is line `start` (0 if nothing is shown), and
+    `cuts` says which are partial.  Rests of lines need not follow each other: `numbers` has their line
+    numbers, and `uncut` counts the lines among them that have no rest.  `header` is line 1 of a table, shown
+    above a later window.  For a document, `document` has everything that is shown, and lines are counted in
+    its parts.  `content_hash` and `total_lines` are None if not known; lines from the end then have negative
+    numbers, -1 being the last.  `raw` are the first bytes of a binary file, if the options of the request
+    ask for them.
     """
 
     path: str
@@ -217,11 +217,11 @@ class ReadResult(Struct, frozen=True):
 
 
 class GrepLine(Struct, frozen=True):
-    """One line of a search reply: a match or context around one.
+    """One line of a search reply: a match or its context.
 
-    `text` is the preview; `column` is its first character's column in the line and `chars` the length of
-    the whole line, None when its end is too far away to be looked for.  `part` is the part of a document
-    that the number counts in, `symbol` the definition that a match stands in.
+    `text` is the preview; `column` is the column of its first character in the line, and `chars` the length
+    of the whole line, None if its end is too far away.  `part` is the part of a document that the number
+    counts in, `symbol` the definition that contains a match.
     """
 
     number: int
@@ -242,13 +242,13 @@ class GrepFile(Struct, frozen=True):
 
 
 class GrepResult(Struct, frozen=True):
-    """What one search yielded.
+    """The result of one search.
 
-    `shown` counts matches (content) or files (files, count) in this reply.  `complete` is false when a limit
-    or the deadline stopped it; then `next` continues.  With `reason` "unfinished" all files were reached,
-    and some were left before their end: the requests that search just them are in `omitted`.
-    `searched_files` is how far the search came.  `total_matches` counts those that are not shown, too,
-    where the options of the request have them counted.
+    `shown` counts matches (content) or files (files, count) in this reply.  `complete` is false if a limit
+    or the deadline stopped the search; then `next` continues it.  With `reason` "unfinished" all files were
+    reached, but some were not searched to their end: `omitted` has the requests that search just them.
+    `searched_files` is the number of files searched.  `total_matches` also counts matches that are not
+    shown, if the options of the request ask for it.
     """
 
     request: GrepRequest
@@ -267,8 +267,8 @@ class GrepResult(Struct, frozen=True):
 class ListEntry(Struct, frozen=True):
     """One listed name, relative to the listed folder.
 
-    `target` is where a link points, as stored; `made` orders the files of a store in memory;
-    `mode` are its permissions, None when not known.
+    `target` is the stored target of a link; `made` orders the files of a store in memory; `mode` are the
+    permissions, None if not known.
     """
 
     path: str
@@ -283,10 +283,10 @@ class ListEntry(Struct, frozen=True):
 class FindResult(Struct, frozen=True):
     """One page of a ranked search, best files first.
 
-    `shown` counts passages, or files where only their names are shown.  `more_passages` are those of the
-    files taken apart so far, `more_files` those that match and were not taken apart.  `searched_files` is
-    how many files were looked at; `complete` is false when the deadline ended that, and then `next` looks
-    at the rest.  `left_words` are words of the question that were not looked for.
+    `shown` counts passages, or files if only names are shown.  `more_passages` counts further passages of the
+    files split so far, `more_files` matching files that were not split.  `searched_files` is the number of
+    files read; `complete` is false if the deadline ended the search, and then `next` reads the rest.
+    `left_words` are words of the question that were not searched for.
     """
 
     request: FindRequest
@@ -342,13 +342,13 @@ Result: TypeAlias = (
 
 
 class ReadMeasure(Struct, frozen=True):
-    """Of a read.
+    """The formatting of a read.
 
     Attributes:
-        numbered: The prefix of a line of that number, and its line feed.
+        numbered: The prefix of a line with that number, and its line feed.
         outlined: One row of an outline.
-        mark_bytes: What stands behind a line that is not shown whole.
-        content_bytes: All numbered lines at most; None for all that fit the reply.
+        mark_bytes: The mark after a truncated line.
+        content_bytes: The most that all numbered lines may take; None for all that fit the reply.
     """
 
     numbered: Callable[[int], int]
@@ -358,11 +358,11 @@ class ReadMeasure(Struct, frozen=True):
 
 
 class PartsMeasure(Struct, frozen=True):
-    """Of a document that is read part by part.
+    """The formatting of a document that is read part by part.
 
     Attributes:
         heading: An entry of a table of contents: depth, title, part.
-        part: What a part costs before its lines, with its unit and the number of all parts.
+        part: The line above a part, given its unit and the number of all parts.
     """
 
     heading: Callable[[tuple[int, str, int]], int]
@@ -370,13 +370,13 @@ class PartsMeasure(Struct, frozen=True):
 
 
 class SearchMeasure(Struct, frozen=True):
-    """Of a search.
+    """The formatting of a search.
 
     Attributes:
-        file: What a file costs before its lines.
-        line: One line with everything around it.
+        file: The text above the lines of a file.
+        line: One line, formatted.
         names_each: The reply names the file with every match.
-        content_bytes: All matches at most; None for all that fit the reply.
+        content_bytes: The most that all matches may take; None for all that fit the reply.
     """
 
     file: Callable[[GrepFile], int]
@@ -386,7 +386,7 @@ class SearchMeasure(Struct, frozen=True):
 
 
 class ListMeasure(Struct, frozen=True):
-    """Of a listing.
+    """The formatting of a listing.
 
     Attributes:
         listed: One entry.
@@ -396,12 +396,12 @@ class ListMeasure(Struct, frozen=True):
 
 
 class OutputMeasure(Struct, frozen=True):
-    """Of the output of a command.
+    """The formatting of the output of a command.
 
     Attributes:
         numbered: The number of a line, and its line feed; None without numbers.
-        gap_bytes: What a reply says where lines are left out, at most.
-        escapes: Output is sent as JSON, and what that adds counts.
+        gap_bytes: The longest text for a gap between lines.
+        escapes: Output is sent as JSON, and its escapes count.
     """
 
     numbered: Callable[[int], int] | None
@@ -410,16 +410,16 @@ class OutputMeasure(Struct, frozen=True):
 
 
 class Measure(Struct, frozen=True):
-    """Of all replies of a contract.
+    """The formatting of all replies of a contract.
 
     Attributes:
-        frame: Header and closing line of a reply about a path, at their longest.
-        read: Of a read.
-        parts: Of a document; None where documents are not read part by part.
-        search: None where there is no search.
-        find_tokens: What a page of ranked search takes, as an estimate; None where there is none.
-        list: None where there is no listing.
-        output: None where no commands run.
+        frame: The longest header and closing line of a reply about a path.
+        read: For reads.
+        parts: For documents; None if they are not read part by part.
+        search: For searches; None if the contract has none.
+        find_tokens: The estimated tokens of a page of ranked search; None if the contract has none.
+        list: For listings; None if the contract has none.
+        output: For commands; None if the contract runs none.
     """
 
     frame: Callable[[str], int]
@@ -432,10 +432,11 @@ class Measure(Struct, frozen=True):
 
 
 class Cap(Struct, frozen=True):
-    """The size of one reply's text in UTF-8 bytes, and how it is counted.
+    """The size limit of one reply's text in UTF-8 bytes, and how it is counted.
 
-    One unit for every client: bytes are never fewer than characters or UTF-16 units, so a cap in bytes
-    holds for a client that counts either.  `lines` is the most that one passes on, None where it counts none.
+    There is one unit for every client: bytes are never fewer than characters or UTF-16 units, so a cap in
+    bytes also holds for clients that count those.  `lines` is the most that a client passes on, None if it
+    does not limit lines.
     """
 
     size: int
@@ -460,10 +461,10 @@ _said = attrgetter("text", "images", "is_error")
 class Reply(Struct, frozen=True, dict=True, eq=False):
     """What a caller receives: one text for the model, images, and facts for programs.
 
-    `stream` has the bytes of a file that a program asked for; its receiver closes it.  Facts are built
-    when asked for: a host that only wants the text does not pay for them; `build_sent` has them for who
-    changes nothing in them.  `shown` is the result as far as the text has it, where that is less than the
-    engine selected.  `build_cost` has what the reply costs: an estimate, until what counts tokens knows.
+    `stream` has the bytes of a file that a program asked for; the receiver closes it.  Facts are built on
+    demand, so a host that only wants the text does not pay for them; `build_sent` builds them for callers
+    that do not modify them.  `shown` is the result as far as the text shows it, if that is less than the
+    engine selected.  `build_cost` gives the cost of the reply: an estimate until the tokens are counted.
     """
 
     text: str

@@ -29,9 +29,9 @@ ABSENT: Final = "absent"
 
 
 class Edit(Struct, frozen=True):
-    """One replacement: `old_text` stands exactly once in the file, or at least once with `replace_all`.
+    """One replacement: `old_text` occurs exactly once in the file, or at least once with `replace_all`.
 
-    With a `count` it has to be replaced exactly so often.
+    With a `count` it must occur exactly that often.
     """
 
     old_text: str
@@ -43,9 +43,8 @@ class Edit(Struct, frozen=True):
 class EditRequest(Struct, frozen=True):
     """Replacements in the state of a file that `expected_hash` names, made together or not at all.
 
-    None names whatever state it is in, for contracts that have no hashes.  A file that would
-    have more than `most_bytes` is refused.  With `lone_cr`, lines of a file without a line feed
-    end at each CR, and so do those of the texts.
+    None accepts any state, for contracts without hashes.  A file that would exceed `most_bytes` is refused.
+    With `lone_cr`, lines of a file without a line feed end at each CR, and so do those of the texts.
     """
 
     path: str
@@ -59,10 +58,10 @@ class EditRequest(Struct, frozen=True):
 
 
 class WriteRequest(Struct, frozen=True):
-    """A whole new content for one file; `expected_hash` is ABSENT for a file that must not exist yet.
+    """A new content for one whole file; `expected_hash` is ABSENT for a file that must not exist yet.
 
-    None is for contracts that have no hashes: whatever is there, or nothing, is replaced.
-    `data` is written as it is instead of a content.
+    None is for contracts without hashes: an existing file, if any, is replaced.  `data` is written as it is
+    instead of a content.
     """
 
     path: str
@@ -73,11 +72,10 @@ class WriteRequest(Struct, frozen=True):
 
 
 class Hunk(Struct, frozen=True):
-    """Lines that differ, with some around them.
+    """Lines that differ, with some context.
 
-    Each line starts with its mark: " " in both, "-" before only, "+" after only,
-    a backslash for a remark about the line above.  A count of 0 lines starts, as in
-    a unified diff, at the line before.
+    Each line starts with a mark: " " in both, "-" only before, "+" only after, a backslash for a remark
+    about the line above.  As in a unified diff, a count of 0 lines starts at the line before.
     """
 
     old_start: int
@@ -97,10 +95,9 @@ def _place(first: int, count: int) -> str:
 
 
 class Diff(Struct, frozen=True):
-    """How two states of a text differ, as far as there was room.
+    """The differences between two states of a text, as far as there was room.
 
-    `left_out` hunks are not in `hunks`; they touch the lines `left_first` to
-    `left_last` of the new text.
+    `left_out` hunks are not in `hunks`; they concern the lines `left_first` to `left_last` of the new text.
     """
 
     hunks: Sequence[Hunk] = ()
@@ -115,11 +112,11 @@ class Diff(Struct, frozen=True):
 
 
 class EditResult(Struct, frozen=True):
-    """What an edit did, or in a dry run would do.
+    """What an edit did, or would do in a dry run.
 
-    `content_hash` is that of the new state and None in a dry run; size, lines
-    and the changed span are those of the new state in both.  Where the end of a
-    file went, `first_line` is where that began, and `last_line` the last there is.
+    `content_hash` is the hash of the new state, None in a dry run; size, lines and the changed span are
+    those of the new state in both cases.  If the end of a file was removed, `first_line` is where it began,
+    and `last_line` is the new last line.
     """
 
     path: str
@@ -141,7 +138,7 @@ class EditResult(Struct, frozen=True):
 class WriteResult(Struct, frozen=True):
     """What a write did.
 
-    `previous_hash` is None for a file that was created; `folders` are those made for it.
+    `previous_hash` is None for a new file; `folders` are those that were created for it.
     """
 
     path: str
@@ -162,10 +159,10 @@ class WriteResult(Struct, frozen=True):
 
 
 class FileEdits(Struct, frozen=True):
-    """Replacements in one file, each made in what the ones before it left.
+    """Replacements in one file, each applied to the result of the previous ones.
 
-    An old text that is not there exactly may be there nearly, see `text.nearly`.  `problem` is why
-    the file cannot be meant at all; it is reported together with those of the others.
+    An old text that does not occur exactly may match approximately, see `text.edits.lenient`.  `problem` says
+    why the path cannot be used at all; it is reported together with the problems of the other files.
     """
 
     path: str
@@ -218,8 +215,8 @@ class StatRequest(Struct, frozen=True):
 class DeleteRequest(Struct, frozen=True):
     """The removal of a file, a link or a folder.
 
-    `recursive` lets a folder go with all that is in it.  With `expected_hash` a file has to be
-    in the state of that hash.
+    `recursive` allows removing a folder with its content.  With `expected_hash` a file must be in the state
+    of that hash.
     """
 
     path: str
@@ -234,9 +231,9 @@ class MakeFolderRequest(Struct, frozen=True):
 
 
 class MoveRequest(Struct, frozen=True):
-    """Another name for a file, a link or a folder; `overwrite` lets a file take the place of a file.
+    """A new name for a file, a link or a folder; with `overwrite` a file may replace a file.
 
-    `destination` is the whole new name, never the folder to move into.
+    `destination` is the complete new name, not the folder to move into.
     """
 
     path: str
@@ -254,11 +251,11 @@ NameRequest: TypeAlias = StatRequest | DeleteRequest | MakeFolderRequest | MoveR
 
 
 class StatResult(Struct, frozen=True):
-    """What is known of a name; of one that nothing has, that it is not there.
+    """What is known about a name, also that it does not exist.
 
-    Of a link it is what the link leads to, when that may be seen, and `target` is its real name;
-    of any other link the link itself, of kind LINK.  Times are nanoseconds since the epoch,
-    None where the store does not know them.  `read_only` says that the mode lets no user write.
+    A link is described by its target, if that may be seen, and `target` is the real name; any other link is
+    described as itself, with kind LINK.  Times are nanoseconds since the epoch, None if the store does not
+    know them.  `read_only` means that the mode lets no user write.
     """
 
     path: str

@@ -75,15 +75,15 @@ class Output(Struct, frozen=True):
     """One stream of a command.
 
     Attributes:
-        stream: Which.
-        path: Where it is kept.
-        size_bytes: What the command wrote.
-        kept_bytes: Size of the kept file.
-        total_lines: Of the kept file.
-        lines: Those that are shown, in order.
-        redrawn: Numbers of lines that later ones were drawn over; they are not missing.
+        stream: Its name.
+        path: The kept file.
+        size_bytes: The number of bytes that the command wrote.
+        kept_bytes: The size of the kept file.
+        total_lines: The number of lines in the kept file.
+        lines: The shown lines, in order.
+        redrawn: Numbers of lines that later ones overwrote; they are not missing.
         lost: What was not kept.
-        binary: It is not text, and nothing of it is shown.
+        binary: The stream is not text, so nothing of it is shown.
     """
 
     stream: StreamName
@@ -117,20 +117,20 @@ class Output(Struct, frozen=True):
 
 
 class RunResult(Struct, frozen=True):
-    """What came of a command.
+    """The result of a command.
 
     Attributes:
-        request: What was asked for.
+        request: The request.
         call_id: Names the kept outputs.
-        exit_code: As a shell reports it: 128 and the signal's number when a signal ended it.
+        exit_code: As a shell reports it: 128 plus the signal number if a signal ended it.
         timed_out: The time limit ended it.
-        duration_s: How long it took.
-        ended: Processes that it left behind and that were ended; None where that cannot be counted.
+        duration_s: How long it ran.
+        ended: Processes that it left behind and that were ended; None if they cannot be counted.
         outputs: Standard output, then standard error.
-        confinement: What kept it to the workspace.
+        confinement: What confined it to the workspace.
         network: Whether it could use the network.
         kept: Whether the outputs can be read after this call.
-        warnings: What else there is to say.
+        warnings: Further remarks.
     """
 
     request: RunRequest

@@ -48,11 +48,10 @@ class EntryKind(StrEnum):
 
 
 class Stat(Struct, frozen=True):
-    """What is known of a file or folder without reading it. Times in nanoseconds since the epoch.
+    """What is known about a file or folder without reading it. Times in nanoseconds since the epoch.
 
-    `device` and `inode` together tell files apart, where the store has them.  `changed_ns` is the
-    last change of anything about it, its name included, `created_ns` when it was made; None when
-    the store does not know.
+    `device` and `inode` together identify a file, if the store has them.  `changed_ns` is the last change of
+    anything about it, including its name, and `created_ns` its creation; None if the store does not know.
     """
 
     kind: EntryKind
@@ -89,9 +88,9 @@ Newline: TypeAlias = Literal["lf", "crlf", "mixed", "none"]
 
 
 class LineEnds(Struct, frozen=True):
-    """The line ends of a whole text: so many, `crlf` of them CR LF; and whether its last line has one.
+    """The line ends of a whole text: their number, how many are CR LF, and whether the last line has one.
 
-    `final` is None where that does not matter, in an empty text, or is not known.
+    `final` is None if that does not matter, in an empty text, or is not known.
     """
 
     total: int = 0
@@ -157,20 +156,20 @@ class Image(Struct, frozen=True):
 
 
 class PartView(Struct, frozen=True):
-    """What is shown of one page, slide, sheet, cell or section.
+    """The shown part of one page, slide, sheet, cell or section.
 
     Attributes:
         number: From 1; 0 for the table of contents.
-        title: Empty when it has none.
-        total_lines: Of the whole part.
-        start: The number of the first line that is shown; of a sheet, its row.
-        lines: Without their ends.
-        numbers: Of rests of lines, which need not follow each other, theirs.
-        cuts: By line number, the lines that are shown in part.
+        title: Empty if it has none.
+        total_lines: The number of lines in the whole part.
+        start: The number of the first shown line; in a sheet, its row.
+        lines: The shown lines, without line ends.
+        numbers: The line numbers of rests of lines, which need not follow each other.
+        cuts: The lines that are shown partially, by line number.
         header: The first row of a sheet, above a later window.
-        notes: What of it cannot be shown, each a sentence.
-        images: Pictures that are shown of it.
-        total_known: Whether `total_lines` are all; otherwise there are as many at least.
+        notes: Sentences about content that cannot be shown.
+        images: The pictures that are shown.
+        total_known: Whether `total_lines` is exact; otherwise it is a minimum.
     """
 
     number: int
@@ -194,15 +193,15 @@ class PartView(Struct, frozen=True):
 
 
 class ShownDocument(Struct, frozen=True):
-    """What is shown of a document.
+    """The shown parts of a document.
 
     Attributes:
-        format: As pdf, docx or ipynb.
-        unit: What its parts are called: page, slide, sheet, cell or section.
-        total_parts: Of the whole document.
-        parts: In the order that was asked for.
-        contents: Of its table of contents, or the titles of its parts: depth from 1, title, part.
-        contents_left: Headings that had no room.
+        format: Its format, such as pdf, docx or ipynb.
+        unit: The name of its parts: page, slide, sheet, cell or section.
+        total_parts: The number of parts in the whole document.
+        parts: In the requested order.
+        contents: Its table of contents, or the titles of its parts: depth from 1, title, part.
+        contents_left: The number of headings that did not fit.
     """
 
     format: str
@@ -229,12 +228,11 @@ class ShownDocument(Struct, frozen=True):
 class Item(Struct, frozen=True):
     """One definition, heading or key.
 
-    `line` is where the signature stands, within `start` to `end`.  `owner` names
-    what the item belongs to when that is not what it is nested in: the receiver
-    of a Go method, the class before the `::` of a C++ one.  Where it is not `certain`
-    the text around it does not parse, and it may end before `end`.  What is `minor`
-    is part of something larger (a field, a constant, a function inside another one):
-    it is found by its name, and folded where many of them would flood an outline.
+    `line` is the line of the signature, within `start` to `end`.  `owner` names what the item belongs to if
+    it is not nested in it: the receiver of a Go method, the class before the `::` of a C++ method.  If it is
+    not `certain`, the text around it does not parse, and it may end before `end`.  A `minor` item belongs to
+    a larger one (a field, a constant, a function inside another): it can be found by name, and is folded
+    where many of them would flood an outline.
     """
 
     kind: str
@@ -250,10 +248,10 @@ class Item(Struct, frozen=True):
 
 
 class Outline(Struct, frozen=True):
-    """The items of one file, in its order.
+    """The items of one file, in file order.
 
-    `partial` says why some may be missing: the file does not parse everywhere,
-    or is nested too deeply.  `errors` are the lines of what does not parse.
+    `partial` says why some may be missing: the file does not parse completely, or is nested too deeply.
+    `errors` are the lines that do not parse.
     """
 
     language: str
@@ -271,9 +269,9 @@ RUN = "run"
 
 
 class Row(Struct, frozen=True):
-    """An item on its own: how deep it is nested, and its names from the outermost.
+    """An item by itself: its depth, and its names from the outermost.
 
-    `folded` counts the minor items in it that are not listed behind it, by their kinds.
+    `folded` counts, by kind, the minor items in it that are not listed after it.
     """
 
     item: Item
@@ -293,9 +291,9 @@ class Row(Struct, frozen=True):
 
 
 class OutlineView(Struct, frozen=True):
-    """The part of an outline that is in a reply: `total` items are wanted, `left_out` of them not shown.
+    """The part of an outline that a reply shows: `total` items were requested, `left_out` of them not shown.
 
-    `folded` counts minor items of the file that are in nothing that is listed.
+    `folded` counts the minor items of the file that are in none of the listed items.
     """
 
     language: str

@@ -17,9 +17,9 @@ FindInclude: TypeAlias = Literal["hidden", "ignored", "archives", "compressed"]
 class FindRequest(Struct, frozen=True):
     """The passages below one path that best answer a question.
 
-    `budget_tokens` bounds a page, None for the default.  With `output` outline only the signatures of
-    the passages are shown, with files only their names.  `explain` adds what counted.  With `documents`
-    the text of PDF, Office, notebooks and mail is ranked, too.
+    `budget_tokens` limits a page, None for the default.  With `output` outline only the signatures of the
+    passages are shown, with files only names.  `explain` adds what counted.  With `documents` the text of
+    PDF, Office files, notebooks and mail is ranked as well.
     """
 
     query: str
@@ -50,11 +50,11 @@ class Reason(Struct, frozen=True):
 class Passage(Struct, frozen=True):
     """Lines `first` to `last` of a file, or of part `part` of a document.
 
-    `rows` of them are shown: all, or signatures alone.
+    `rows` are the shown lines: all of them, or only signatures.
 
-    `symbol` is the qualified name of the definition it is of or in, if any, or the title of the part;
-    `around` are the lines with the signatures that enclose it and stand above it.  `cuts` says which lines
-    are partial.
+    `symbol` is the qualified name of the definition that contains it, if any, or the title of the part;
+    `around` are the signature lines of the enclosing definitions above it.  `cuts` says which lines are
+    partial.
     """
 
     first: int
@@ -70,10 +70,9 @@ class Passage(Struct, frozen=True):
 
 
 class FoundFile(Struct, frozen=True):
-    """One file of a page; its passages stand in the order of its lines, which is not that of their scores.
+    """One file of a page; its passages are in line order, not in order of score.
 
-    The hash is not known where only the name is shown.  A document has no lines of its own but parts, which
-    are called `unit`.
+    The hash is not known if only the name is shown.  A document has parts, called `unit`, instead of lines.
     """
 
     path: str

@@ -15,10 +15,10 @@ from readroom.values.files import RUN, Item, Row, folded_in, main_rows, rows
 
 
 class Folds(Struct, frozen=True):
-    """What of a language is folded where an outline is still too long without what is minor.
+    """What is folded, for one language, if an outline is still too long without its minor items.
 
-    Items of `lesser` kinds, unless nothing else is there; what stands in others where they are `nested`, the
-    most costly first; and of functions that are declared one behind another, in `runs`, all but the names.
+    Items of `lesser` kinds, unless there are no others; with `nested`, items inside others, the most costly
+    first; with `runs`, of functions declared one after another, everything but the names.
     """
 
     lesser: frozenset[str] = frozenset()

@@ -18,23 +18,22 @@ for binary formats."""
 
 
 class ReadOptions(Struct, frozen=True):
-    """What a contract has selected of a file; the defaults are the native ways.
+    """How a contract reads files; the defaults are those of the native contract.
 
     Attributes:
-        line_chars: Longest line shown whole, in characters; None for the limit of the workspace,
+        line_chars: The longest line shown whole, in characters; None for the limit of the workspace,
             0 for no limit but the size of the reply.
-        line_bytes: The same in UTF-8 bytes, beside it; None for none. Cuts fall between characters.
-        keep_cr: A CR before a line feed is shown as part of its line.
-        header: The header of a table is shown above a later window.
-        outline_bytes: The outline of what a cut reply of source code does not show takes at most this;
-            None for a share of what it shows, 0 for no outline.
-        past_end: What is shown behind the last line.
-        blank_whole: A text of nothing but white space is shown from its beginning to its end, whatever is
-            asked for.
-        rests: `next` passes through what lines were cut of, before it goes on behind them.
+        line_bytes: An additional limit in UTF-8 bytes; None for none. Cuts are made between characters.
+        keep_cr: Show a CR before a line feed as part of its line.
+        header: Show the header of a table above a later window.
+        outline_bytes: The most that the outline of what a truncated reply of source code leaves out may take;
+            None for a share of the shown text, 0 for no outline.
+        past_end: What to show for an offset after the last line.
+        blank_whole: Show a text that is only white space from beginning to end, regardless of the request.
+        rests: `next` first shows the truncated rests of lines, then continues after them.
         flat: How documents are read.
-        raw_bytes: Of a binary file, and of an image that cannot be decoded, so many bytes are handed out
-            as they are; 0 refuses them.
+        raw_bytes: Return this many bytes of a binary file, or of an image that cannot be decoded; 0 refuses
+            them.
     """
 
     line_chars: int | None = None
@@ -53,13 +52,13 @@ NATIVE_READ = ReadOptions()
 
 
 class SearchOptions(Struct, frozen=True):
-    """How a contract has a search reported, where it differs from the native one.
+    """How the search of a contract differs from the native one.
 
     Attributes:
-        count_s: Matches are counted to the end, also those that are not shown, with so many seconds for
-            it when the reply is full, and pages begin at a number; None counts nothing.
-        preview_chars: Of a line that are shown; None for the native preview.
-        entry_bytes: What a match costs in the reply beside its lines and the name of its file.
+        count_s: Count all matches, also those that are not shown, for this many seconds after the reply is
+            full, and start pages at a number; None does not count.
+        preview_chars: The characters shown of a line; None for the native preview.
+        entry_bytes: The bytes that a match takes in the reply in addition to its lines and file name.
     """
 
     count_s: float | None = None

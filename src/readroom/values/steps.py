@@ -20,11 +20,11 @@ class Candidate(Struct, frozen=True):
     """An opened file that is about to be read.
 
     Attributes:
-        path: As it was asked for.
-        real: The name it was found under.
-        stat: Of the file.
-        kind: What it is: an image, a document, a kind of text, or binary.
-        plain: What it is where documents are not read: a kind of text, or binary; an image is one.
+        path: The requested path.
+        real: The real name of the file.
+        stat: Its stat.
+        kind: An image, a document, a kind of text, or binary.
+        plain: The kind if documents are not read: a kind of text, or binary; an image remains one.
     """
 
     path: str
@@ -45,11 +45,12 @@ class Steps(Struct, frozen=True):
     """The steps of one call.
 
     Attributes:
-        accept: None takes every file for what it is; databases and tables are read as such only then.
-        fit: None shows all that was selected.
-        expands: Compressed files are read as their content; else they are binary files.
-        links: Files are read through symbolic links; else links are refused (`SymbolicLink`).
-        nul: A text may hold NUL characters; else it is a binary file.
+        accept: Chooses how to read a file; None keeps its kind, and only then databases and tables are read
+            as such.
+        fit: Reduces the selection; None shows all of it.
+        expands: Read compressed files as their content; otherwise they are binary files.
+        links: Read files through symbolic links; otherwise links are refused (`SymbolicLink`).
+        nul: A text may contain NUL characters; otherwise it is a binary file.
     """
 
     accept: Accept | None = None

@@ -66,19 +66,19 @@ class Verb(Struct, frozen=True):
     """One kind of request.
 
     Attributes:
-        request: Its type.
-        result: The type of what it yields.
+        request: The type of the request.
+        result: The type of the result.
         perform: `(Services, Job) -> Result`, in the engine.
-        degraded: `(Request, Level) -> Request`, what a budget that runs low leaves of it; None for all.
-        counted: `(Result, Request) -> Result`, what of it shows counts alone; None where what is left of the
-            request does.
-        shown: `(Result) -> Sequence[ShownLines]`, the lines of files that a reply shows; None for nothing.
-        traces: What performing it leaves; with `dry_run` nothing.
-        near: Kinds of names that are suggested for one that is missing.
-        suggestion: The next step with such a name.
-        paths: Its fields that name a file or folder; the first says where it is performed.
+        degraded: `(Request, Level) -> Request`, the reduced request for a low budget; None never reduces.
+        counted: `(Result, Request) -> Result`, the part of the result that has only counts; None if the
+            reduced request already gives that.
+        shown: `(Result) -> Sequence[ShownLines]`, the lines of files that a reply shows; None if none.
+        traces: What performing it leaves behind; nothing with `dry_run`.
+        near: The kinds of names to suggest for a missing one.
+        suggestion: The next step with a suggested name.
+        paths: The fields that name a file or folder; the first decides where it is performed.
         in_archives: Whether it looks into archives.
-        time_limit: The field of `Limits` that bounds it; None where the verb does so itself.
+        time_limit: The field of `Limits` that limits it; None if the verb limits itself.
     """
 
     request: type[Request]

@@ -237,12 +237,12 @@ class Archives:
     def entered(self, guard: Guard, path: WorkPath, deadline: Deadline) -> Guard | None:
         """The guard of the archive that a path leads into; None when it leads into none.
 
-        Its owner closes it.
+        The owner of the guard closes it.
 
         Raises:
             Denied, OutsideRoot, HardLinked, NoPermission: From opening the archive.
-            NotAFolder: What would be the archive is a file of another kind.
-            BrokenData: It is damaged, or deeper in others than is read.
+            NotAFolder: The file that should be the archive is of another kind.
+            BrokenData: It is damaged, or nested too deeply in other archives.
             TimedOut, Cancelled: From the deadline.
         """
         current, at, depth = guard, -1, 0
@@ -357,10 +357,10 @@ def _border(path: str, start: int) -> int:
 
 
 def _is_there(guard: Guard, path: WorkPath) -> bool:
-    """Whether something on disk has exactly this name; then that is meant, and not a member.
+    """Whether something on disk has exactly this name; it then takes precedence over a member.
 
-    The store is asked, not the guard: a list of what is allowed need not have this name, and whether
-    it is there changes the answer only for names that cannot be read in either case.
+    This asks the store, not the guard: an allow list need not contain this name, and its existence
+    changes the answer only for names that cannot be read in either case.
     """
     try:
         guard.store.stat(path)

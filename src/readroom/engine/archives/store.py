@@ -171,7 +171,7 @@ class Contents:
 
         Raises:
             BadContainer: It cannot be read.
-            OSError: There is no place for it.
+            OSError: There is no room for it.
             TimedOut, Cancelled: From the deadline.
         """
         content = self._kept.get(key)
@@ -207,11 +207,11 @@ class Origin(Struct, frozen=True):
     """Where members come from.
 
     Attributes:
-        path: Of the archive, as it was asked for.
+        path: The path of the archive, as the caller wrote it.
         source: The archive itself, open.
-        content: The same, or what it is when it is expanded.
+        content: The archive, expanded if it is compressed.
         container: Its members.
-        compression: What it is compressed with; empty when it is not.
+        compression: How it is compressed; empty if it is not.
     """
 
     path: WorkPath
@@ -357,7 +357,7 @@ class MemberStore(Struct, dict=True):
         """Resolve a path: the real name inside, and its member, None for an implicit folder.
 
         Raises:
-            NotFound: There is nothing.
+            NotFound: There is no such name.
             OutsideRoot: A link on the way leads out of the archive.
         """
         inner = self._inner(path)

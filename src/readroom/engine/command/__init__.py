@@ -77,8 +77,8 @@ def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
     Raises:
         BadValue: It is not a command.
         Denied, NotFound, NotAFolder, OutsideRoot: From the folder it would start in.
-        NotConfined, NotStarted, NoFolder, BadConfig: It was not started.
-        StoreFailed: There is no place for its output.
+        NotConfined, NotStarted, NoFolder, BadConfig: The command was not started.
+        StoreFailed: There is no room for its output.
         Cancelled: The caller went away; the command was ended and its output dropped.
     """
     request, deadline = job.request, job.deadline
@@ -263,16 +263,16 @@ class CommandService:
         limits: Limits,
         shared: Shelf | None = None,
     ) -> None:
-        """Prepare; nothing is made before the first command.
+        """Prepare; nothing is created before the first command.
 
         Args:
-            guard: Of the tools.
-            shown: What it denies and `own` does not, commands can read and not change.
-            own: Of the commands.
+            guard: The guard of the tools.
+            shown: Names that `guard` denies and `own` allows: commands can read but not change them.
+            own: The guard of the commands.
             places: Which files must not be changed.
             policy: What commands may do.
-            limits: How much of their output is kept.
-            shared: What other processes of the same server keep of them.
+            limits: Including how much of their output is kept.
+            shared: The outputs that other processes of the same server keep.
         """
         bounds = (limits.run_kept_bytes, limits.run_session_bytes)
         self._outputs = Outputs(guard.folder or "/", *bounds, shared)

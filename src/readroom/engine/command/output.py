@@ -77,10 +77,10 @@ def picked(
 
     Args:
         texts: The streams.
-        room: For all of them together.
-        measure: What is added to them.
+        room: For all streams together.
+        measure: The formatting that is added.
         failed: Whether the reader needs to know why.
-        least: Bytes that a line takes at least.
+        least: The least bytes that a line takes.
     """
 
     def cost(row: OutputLine) -> int:

@@ -68,12 +68,12 @@ class Command(Closeable):
         """Start it.
 
         Args:
-            command: For the shell.
+            command: The command for the shell.
             start: How it is confined.
-            environment: All of it.
-            folder: A descriptor of the folder where it starts; None where the confinement sees to that.
-            most: Processes that it may have at once.
-            deadline: Ends it.
+            environment: The complete environment.
+            folder: A descriptor of the folder where it starts; None if the confinement sets it.
+            most: The most processes that it may have at once.
+            deadline: When it must end.
 
         Raises:
             NotStarted: The supervisor cannot be started.

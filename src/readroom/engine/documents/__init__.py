@@ -58,14 +58,14 @@ def read_document(
     Args:
         services: What the workspace offers.
         job: The request.
-        source: The document, or its content where it is compressed.
+        source: The document, or its content if it is compressed.
         recognised: Its format.
-        known: The hash that the caller knows, in hex; None for none.
+        known: The hash that the caller knows, in hex; may be None.
 
     Raises:
-        BadDocument, EncryptedDocument: It cannot be read, or the first part that is shown cannot.
-        BadRange: It has no such part, line or column; the error says what it has.
-        BadValue: An argument that means nothing in a document.
+        BadDocument, EncryptedDocument: The document, or the first part to show, cannot be read.
+        BadRange: It has no such part, line or column; the error says what exists.
+        BadValue: An argument has no meaning for a document.
         TimedOut, Cancelled: From the deadline.
     """
     request = job.request

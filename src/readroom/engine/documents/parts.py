@@ -181,8 +181,8 @@ class Piece(Struct, frozen=True):
     Attributes:
         number: The part.
         lines: Its text, or some of it.
-        first: The number of the first of them within the part.
-        last: The row it ends with, where the sheet goes on behind it; None at the end of a part.
+        first: The number of the first line within the part.
+        last: The last row, if the sheet continues after it; None at the end of a part.
         problem: Why the rest of the part cannot be read.
     """
 
@@ -198,8 +198,8 @@ def pieces(reading: Reading, part: int, row: int, begin: Callable[[int], None]) 
 
     Args:
         reading: The document.
-        part: Where to begin.
-        row: Where to begin in that part.
+        part: The first part.
+        row: The first row of that part.
         begin: Called with the number of a part before anything of it is extracted, and before more
             rows of it are; what it raises ends the work.
 

@@ -270,7 +270,7 @@ def _sound(text: str) -> str:
 def _confine(order: Order, *, reopens: bool) -> None:
     """Give up, for good, what reading a document does not need.
 
-    With `reopens` the document's own file may be opened once more, whatever its name is by now: no other.
+    With `reopens` the file of the document may be opened again, even if it was renamed: no other file.
     """
     for what, most in (
         (resource.RLIMIT_CORE, 0),

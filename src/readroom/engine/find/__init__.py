@@ -85,7 +85,7 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
     """Rank the files and passages below a path, and show a page of them.
 
     Raises:
-        BadValue: The query holds no word, or the budget makes no sense.
+        BadValue: The query has no word, or the budget is out of range.
         BadPattern: A glob or the type cannot be used.
         BadCursor: It was given for other arguments.
         NotFound, Denied, OutsideRoot, NoPermission, NotAFile, HardLinked: From opening what was asked for.
@@ -166,7 +166,7 @@ class _Ranking:
     """One ranked search after its first stage.
 
     Attributes:
-        cursor: Where it goes on.
+        cursor: Where it continues.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class _Ranking:
     def _within_budget(self, output: Callable[[], FindResult]) -> FindResult:
         """A page that stays within the budget with everything that is said around its passages.
 
-        What a contract says around them is known only of a whole page, so one that became too long is
+        The size of a contract's formatting is known only for a whole page, so one that became too long is
         made again from what was ranked, with less.
         """
         tokens_of, result = self._cap.measure.find_tokens, output()
@@ -248,7 +248,7 @@ class _Ranking:
     def _apart(self, scale: Scale, files: Sequence[RankedFile], deadline: Deadline) -> list[Apart]:
         """The files split into parts, those that are worth an outline into definitions.
 
-        All of them or none: the next page goes on in the order of all their parts.
+        All of them or none: the next page continues in the order of all their parts.
 
         Raises:
             TimedOut: From the deadline.
@@ -291,7 +291,7 @@ class _Ranking:
     ) -> tuple[list[Apart], list[RankedPart]]:
         """The files of a round and their parts, best first. Raises TimedOut as `_apart` does.
 
-        As long as a page shows nothing it has all the time of the caller: it would lead nowhere.
+        A page without results may use all the time of the caller: an empty page would be useless.
         """
         if number not in self._rounds:
             apart = self._apart(scale, files, self._patient if is_first else self._deadline)

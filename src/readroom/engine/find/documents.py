@@ -43,19 +43,19 @@ class DocumentText(Struct):
     """The text of a document, as far as it was read.
 
     Attributes:
-        format: What it is read as.
-        digits: The SHA-256 of its bytes, in hex; empty when there was no time for it.
-        unit: What its parts are.
-        total: How many it has.
-        titles: Of the parts; none when no part has one.
-        text: Their lines.
-        runs: Where these come from.
-        rest: The first part that was not looked at, or not to its end; None when all were.
-        line: The number of the first line in it that was not looked at.
+        format: The format it is read as.
+        digits: The SHA-256 of its bytes, in hex; empty if there was no time for it.
+        unit: The name of its parts.
+        total: The number of its parts.
+        titles: The titles of the parts; none if no part has one.
+        text: The lines of the parts.
+        runs: The origin of the lines.
+        rest: The first part that was not read to its end; None if all were.
+        line: The number of the first line in it that was not read.
         reason: Why: timeout or too_large.
         problems: Parts that cannot be read, and why; part 0 is the document.
-        encrypted: Whether only a password opens it.
-        advice: What to do where nothing of it can be read.
+        encrypted: Whether it needs a password.
+        advice: What to do if none of it can be read.
     """
 
     format: str

@@ -70,14 +70,14 @@ class Apart(Struct, frozen=True):
     """A file split into parts.
 
     Attributes:
-        candidate: What of it is ranked.
-        links: How many names it has.
-        lines: All of them.
-        digits: Its hash.
-        document: What it is of a document.
+        candidate: What the ranking uses of it.
+        links: The number of its names (hard links).
+        lines: All lines.
+        digits: The hash of the file.
+        document: Its data if it is a document.
         windows: Its parts without an outline.
-        definitions: Its parts with one, once they are known.
-        encoding: What its text was decoded from.
+        definitions: Its parts by the outline, once known.
+        encoding: The encoding of the file.
     """
 
     candidate: Candidate
@@ -97,8 +97,8 @@ class Apart(Struct, frozen=True):
 class KnownText(Struct):
     """A cached text with its state, its size in memory, the search that used it last, and its document.
 
-    `packed` is whether the file is compressed; its text is then nothing where that was not asked for.
-    `glimpse` and `counted` are a question, and what there is of it; one value each, for threads share it.
+    `packed` is whether the file is compressed; its text is then empty unless it was requested.
+    `glimpse` and `counted` pair a question with its result; each is a single value because threads share it.
     """
 
     stat: Stat

@@ -60,7 +60,7 @@ class Early(Generic[T]):
         """The result of `prepare`; None if the conversation ended before.
 
         Raises:
-            Exception: What `prepare` has raised.
+            Exception: The exception that `prepare` raised.
         """
         try:
             with on_signals(_end):

@@ -39,9 +39,9 @@ class Entry(Struct, frozen=True):
     """How clients are admitted.
 
     Attributes:
-        token: That of the served folder, to be pasted; empty where it is another one, or none.
+        token: The token of the served folder, to paste; empty if another one is needed, or none.
         needs_token: A token is needed.
-        command: `readroom token`, as it can be typed here.
+        command: The `readroom token` command to type here.
         who: Who can come in without a token.
     """
 

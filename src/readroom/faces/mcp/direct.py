@@ -51,7 +51,7 @@ class DirectCalls:
     def start(self, work: Callable[[], None]) -> None:
         """Run `work`, which may `run` calls and does not raise, in a thread.
 
-        When there is no place for it, it is done here and now, and its calls are turned away.
+        If no thread is free, it runs in the current thread, and its calls are refused.
         """
         with self._lock:
             crowded = self._open >= MCP_WORKERS + SERVE_QUEUE

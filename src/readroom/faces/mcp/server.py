@@ -86,11 +86,11 @@ class Client(Struct, frozen=True):
     """One client: how its name starts in `clientInfo`, and what it passes on.
 
     Attributes:
-        title: As people know it.
-        prefix: Of its name.
-        chars: The longest text.
-        lines: The most lines of it; None where they do not count.
-        shows_meta: Its model sees the whole JSON of a result that is an error, `_meta` included.
+        title: Its name for people.
+        prefix: How its name in `clientInfo` starts.
+        chars: The longest text that it passes on.
+        lines: The most lines that it passes on; None if it does not limit lines.
+        shows_meta: It shows its model the whole JSON of an error result, including `_meta`.
     """
 
     title: str
@@ -117,12 +117,12 @@ CLIENTS = (
 def reply_bytes(client_name: str | None, asked_chars: int | None = None) -> int | None:
     """The cap on a reply's text in UTF-8 bytes; None for a client that is not known to cut.
 
-    Of eleven clients that were measured five cut, and only one of those below 25,000; a cap for the others
-    would keep them from what a contract promises.
+    Five of eleven measured clients truncate, and only one of them below 25,000; a cap for the others
+    would break what a contract promises.
 
     Args:
         client_name: `clientInfo.name` of the handshake or of the request; None when it was not sent.
-        asked_chars: What the operator asked for with `--max-chars`: it counts for every client.
+        asked_chars: The operator's `--max-chars`, which applies to every client.
     """
     if asked_chars is not None:
         return asked_chars
@@ -149,9 +149,9 @@ class Sender(Struct, frozen=True):
     """Who sent a message.
 
     Attributes:
-        access: What they may use.
-        client_scope: Whose leaving ends the work for them; None when that is the end of the server.
-        session: The protocol's session, which HTTP before 2026-07-28 has.
+        access: What the caller may use.
+        client_scope: The client whose disconnect ends the work; None if only the end of the server does.
+        session: The session of the protocol, over HTTP before 2026-07-28.
     """
 
     access: Access
@@ -200,11 +200,11 @@ class Server:
         """A server for the tools of one contract.
 
         Args:
-            calls: Where the calls run.
+            calls: Runs the calls.
             record: The contract whose tools are served.
-            reply_chars: `--max-chars`, None for what each client is known to pass on.
-            outputs: Commands may run; what is kept of them is offered as resources.
-            shared: Every client sees the same tools.
+            reply_chars: `--max-chars`; None for what each client is known to pass on.
+            outputs: Commands may run; offer their kept outputs as resources.
+            shared: All clients see the same tools.
         """
         self._calls = calls
         self._reply_chars = reply_chars

@@ -96,12 +96,12 @@ def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | 
     and to standard error: nothing else can read or write the protocol's stream.
 
     Args:
-        workspace: What is served; closing it stays with the caller.
-        contract_name: Whose tools.
+        workspace: The workspace to serve; the caller closes it.
+        contract_name: The contract whose tools are served.
         reply_chars: Cap on a reply's text, None for what the client is known to pass on.
 
     Raises:
-        BadValue: There is no such contract.
+        BadValue: No contract has this name.
     """
     record = workspace.contract(contract_name)
     with own_streams() as (incoming, outgoing):
@@ -298,7 +298,7 @@ class Writer:
         self, fd: int, on_broken: Callable[[], None], on_full: Callable[[bool], None] = lambda full: None
     ) -> None:
         """Both are called from any thread: `on_broken` when the reader is gone, `on_full` with True
-        when more waits to be read than should be held, and with False when that is over."""
+        when more is waiting to be read than should be held, and with False when it is read."""
         self._fd = fd
         self._on_broken = on_broken
         self._on_full = on_full

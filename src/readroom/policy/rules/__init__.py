@@ -58,9 +58,9 @@ class Layer(Protocol):
         """The rule that denies exactly this name, if any.
 
         Args:
-            path: As byte text.
-            folded: The same without differences of case.
-            folder: What it is.
+            path: The path as byte text.
+            folded: The path without differences of case.
+            folder: Whether it is a folder.
         """
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:

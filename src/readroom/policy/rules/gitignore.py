@@ -72,7 +72,7 @@ def translate(glob: str, *, fold: bool = False) -> re.Pattern[str]:
     """The regular expression whose full matches are the names that `glob` means, both as `byte_text`.
 
     Args:
-        glob: Without "!", and without slashes at its ends.
+        glob: The pattern, without "!" and without slashes at its ends.
         fold: It is matched against lower-case names.
 
     Raises:
@@ -250,9 +250,9 @@ class IgnorePattern:
 
     Attributes:
         text: The line as written, trimmed.
-        number: Where it stands in its list, from 1.
-        negated: It brings back what an earlier one took out.
-        glob: What has to match: a whole path, or only its last part.
+        number: Its line in the list, from 1.
+        negated: It includes again what an earlier pattern excluded.
+        glob: The pattern for a whole path, or for its last part only.
     """
 
     __slots__ = ("_fold", "_regex", "folder_only", "glob", "last_part_only", "negated", "number", "text")
@@ -378,7 +378,7 @@ def patterns(lines: Iterable[str], *, first: int = 1, fold: bool = False) -> lis
     """The patterns of the lines of an ignore file, without comments and blank lines.
 
     Args:
-        lines: As written; the first one has the number `first`.
+        lines: The lines as written; the first one has the number `first`.
         first: See above.
         fold: They are matched against lower-case names.
     """

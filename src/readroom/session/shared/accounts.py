@@ -70,10 +70,10 @@ class SharedWindows:
         Done again after a lost connection it counts some twice: less is let in, never more.
 
         Args:
-            who: Who asks.
-            most: Requests a minute.
-            wanted: To be counted together.
-            now: Seconds since the epoch; None for the time of the database, which is that of all.
+            who: The caller.
+            most: The limit of requests per minute.
+            wanted: The number of requests to count.
+            now: Seconds since the epoch; None for the time of the database, which all processes share.
         """
         name = f"{self._server}/{who}"
 

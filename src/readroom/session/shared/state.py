@@ -284,9 +284,9 @@ class SharedState:
         """Opens nothing yet.
 
         Args:
-            policy: Where it is.
-            server: What the processes that are one server have in common.
-            several: There may be others; otherwise only what outlives this process is kept here.
+            policy: Where the state is stored.
+            server: An identifier that all processes of one server share.
+            several: There may be other processes; otherwise only what outlives this process is stored here.
         """
         database = self.database = _database(policy)
         self.machine = socket.gethostname().replace("/", "")

@@ -138,11 +138,11 @@ class LocalPlace(Closeable):
         """Find the deepest existing folder on the way. Changes nothing yet.
 
         Args:
-            way: Finds folders.
+            way: Resolves folders.
             path: The name.
-            open_source: Makes a source of an open file.
-            notes: Where temporary names are noted.
-            nameless: New files may be without a name while they are written.
+            open_source: Makes a source from an open file.
+            notes: Where temporary names are recorded.
+            nameless: New files may be unnamed while they are written.
 
         Raises:
             OSError, NotAFolder, OutsideRoot, BadPath: As the way says.
@@ -260,11 +260,11 @@ class LocalPlace(Closeable):
 
         Args:
             pieces: Its bytes.
-            over: The file that it replaces, as `open` gave it; None when there must be none.
-            ready: Called when all is written and nothing is changed yet; what it raises ends the call.
+            over: The file to replace, as `open` returned it; None if there must be none.
+            ready: Called when everything is written but nothing is changed yet; its exception ends the call.
 
         Raises:
-            Moved: What is at the name is not what was to be replaced, or the folder is elsewhere by now.
+            Moved: The name belongs to another file than `over`, or the folder has moved.
             NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: Nothing was changed.
         """
         warnings: list[Warn] = []

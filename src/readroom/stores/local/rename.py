@@ -257,7 +257,7 @@ class Removal:
     """The removal of one folder with all that is in it.
 
     Attributes:
-        removed: Names that are gone so far, whatever then failed.
+        removed: The number of names removed so far, even if the rest fails.
     """
 
     def __init__(self, step: Step) -> None:

@@ -179,11 +179,11 @@ class Draft(Closeable):
         """Make one.
 
         Args:
-            folder: The open folder that it is for.
-            notes: Where its temporary name is noted.
+            folder: The open folder of the file.
+            notes: Where its temporary name is recorded.
             old: The state of the file that it replaces.
-            mode: As for every new file.
-            nameless: Try to do without a name.
+            mode: The mode of new files.
+            nameless: Try to write an unnamed file.
 
         Raises:
             OSError: The system's refusal.

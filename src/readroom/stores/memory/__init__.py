@@ -64,8 +64,8 @@ class MemoryStore:
 
         Args:
             files: Contents by path; text is stored as UTF-8.
-            clock: Nanoseconds since the epoch, for the times of what is put.
-            most_bytes: In all files together; None for no limit.
+            clock: Nanoseconds since the epoch, for the times of files.
+            most_bytes: The limit for all files together; None for no limit.
 
         Raises:
             NoSpace: They are more than `most_bytes`.
@@ -272,7 +272,7 @@ class MemoryStore:
         return folder
 
     def _found(self, path: WorkPath) -> tuple[WorkPath, Node]:
-        """Follow a path as `stores.walk` does."""
+        """Follow a path as `stores.local.walk` does."""
         pending = parts(path)[::-1]
         above: list[tuple[str, FolderNode]] = []
         node: Node = self._root

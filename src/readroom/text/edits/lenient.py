@@ -48,14 +48,14 @@ def replaced(text: str, old: str, new: str, *, every: bool, named: int) -> tuple
     """Replace `old`; the new text, and the number of replacements.
 
     Args:
-        text: What is changed.
-        old: What is looked for; not empty.
-        new: What comes in its place.
-        every: All places that do not overlap are replaced; else there has to be one.
-        named: Of several places, the lines of so many are named.
+        text: The text to change.
+        old: The text to replace; not empty.
+        new: The replacement.
+        every: Replace all occurrences that do not overlap; otherwise there must be exactly one.
+        named: The number of occurrences whose lines the error names.
 
     Raises:
-        NoPlace, ManyPlaces: As they say.
+        NoPlace, ManyPlaces: There is no occurrence, or more than one.
     """
     own = _usual_end(text)
     old_end, new_end = _inner_end(old), _inner_end(new)

@@ -111,9 +111,9 @@ def windows(
 
     Args:
         data: The file.
-        encoding: How it is decoded.
-        overlap: Characters of the longest text that is searched for.
-        deadline: Ends the work.
+        encoding: The encoding of the file.
+        overlap: The length of the longest text to search for, in characters.
+        deadline: When the work must end.
         hashing: Takes every byte of the file once, mark included.
         step: New bytes per window.
 
