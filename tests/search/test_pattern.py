@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
 from readroom.errors import TimedOut
@@ -129,3 +131,19 @@ def test_a_deadline_ends_a_search_in_a_text_of_nothing_but_matches(multiline: bo
 )
 def test_words_are_what_a_pattern_spells_out(pattern: str, fixed: bool, expected: tuple[str, ...]) -> None:
     assert words(pattern, fixed=fixed) == expected
+
+
+_FEW = st.sampled_from([b"a", b"ab", b" ", b"\n", b"\xc3\xa4", b"\xa4", b"\xff", b"<", b"/"])
+_LITERAL = st.text(st.sampled_from("ab </"), min_size=1, max_size=4)
+
+
+@given(_LITERAL, st.lists(_FEW, max_size=40).map(b"".join), st.booleans())
+def test_a_text_is_found_as_the_pattern_that_means_it(literal: str, text: bytes, fixed: bool) -> None:
+    assert hits(literal, text, fixed=fixed) == hits(f"(?:{literal})", text)
+    assert hits(literal + "ä", text, fixed=True) == hits(f"(?:{literal}ä)", text)
+
+
+@pytest.mark.parametrize("text", ["a.c", "a+", "(a)", "[a]", "a|c", "^a", "a$", "a{1}", "#a", "a-c"])
+def test_a_pattern_with_a_meaning_is_no_text(text: str) -> None:
+    data = b"abc\nac\naa\na\n" + text.encode()
+    assert hits(text, data) == hits(f"(?:{text})", data)

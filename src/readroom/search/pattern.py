@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, final
 
+import stringzilla
 from msgspec import Struct
 
 from readroom.text.encodings.detect import NUL_BYTES
@@ -244,6 +245,10 @@ _CHECK_EVERY = 1024
 
 _LINE_END = re.compile(r"[\r\n]")
 _WORD = re.compile(r"\w+")
+_PLAIN = re.compile(r"[\w :=,;/@%!\"'<>]+", re.ASCII)
+"""A regular expression that means the text it is."""
+
+_NOWHERE = (-1, -1)
 _ESCAPE = re.compile(r"\\(?:[pPxuU]\{[^}]*\}|[pP].|.)", re.DOTALL)
 _ESCAPED = re.compile(r"\\(?:[xuU]\{[^}]*\}|x..|u.{4}|U.{8}|.)|\r", re.DOTALL)
 _CR_CODE = re.compile(r"\\(?:x0d|u000d|U0000000d|[xuU]\{0*d\})", re.IGNORECASE)
@@ -279,6 +284,7 @@ class Pattern:
         self.keeps_cr = multiline and asks_for_cr(text, fixed=fixed)
         self._borders = False
         self._regex: Any = None
+        self._plain = b""
         self.problem: str | None = None
         self.problem_at: int | None = None
         try:
@@ -293,6 +299,8 @@ class Pattern:
                 self._borders = translation.ascii_borders
                 whole = f"(?m)(?:{translation.text})"
                 self._regex = _compiled(whole, literal=False, ignore_case=ignore_case, multiline=multiline)
+            if not ignore_case and (fixed or _PLAIN.fullmatch(text)):
+                self._plain = text.encode()
         except Untranslatable as error:
             self.problem = f"does not have {error.what}"
             self.problem_at = error.at
@@ -327,20 +335,27 @@ class Pattern:
         for turn in range(size + 1):
             if turn % _CHECK_EVERY == 0:
                 check()
-            match = self._regex.search(text, at) if at < size else None
-            if match is None:
+            begin, end = self._next(text, at) if at < size else _NOWHERE
+            if begin < 0:
                 return
-            begin = match.start()
             start = text.rfind(b"\n", at, begin) + 1 or at
             if start >= size:
                 return  # behind the last line feed there is no line
-            number += text.count(b"\n", counted, start)
+            number += stringzilla.count(text, "\n", counted, start)
             counted = start
-            yield Hit(number, start, begin - start, match.end() - begin)
-            end = text.find(b"\n", begin)
-            if end < 0:
+            yield Hit(number, start, begin - start, end - begin)
+            feed = text.find(b"\n", begin)
+            if feed < 0:
                 return
-            at = end + 1
+            at = feed + 1
+
+    def _next(self, text: bytes, at: int) -> tuple[int, int]:
+        """Where it matches next, from and to."""
+        if self._plain:
+            begin = stringzilla.find(text, self._plain, at)
+            return begin, begin + len(self._plain)
+        match = self._regex.search(text, at)
+        return _NOWHERE if match is None else match.span()
 
     def _across(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
         """Every line that a match touches, once."""
@@ -392,7 +407,8 @@ def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -
 def held(data: bytes, *, keep_cr: bool) -> bytes:
     """A whole UTF-8 file as text to search: without its mark, lines ended by LF alone unless `keep_cr`."""
     data = data.removeprefix(codecs.BOM_UTF8)
-    if not keep_cr and b"\r\n" in data:
+    # One character is found thirty times as fast as two.
+    if not keep_cr and b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     return data
 

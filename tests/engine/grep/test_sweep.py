@@ -17,20 +17,22 @@ import pytest
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
-from readroom.engine.grep import process
+from readroom.engine.grep import perform, process
 from readroom.engine.grep.candidates import Late, Rounds, Swept
-from readroom.engine.grep.process import Child, Watch
+from readroom.engine.grep.process import Child
 from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.watch import Watch
 from readroom.engine.scope import Scope
 from readroom.limits import GREP_REPORTED_FILES
-from readroom.limits.files import GREP_FIRST_HIT_S
+from readroom.limits.files import GREP_FIRST_HIT_S, GREP_SMALL_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags, program
 from readroom.stores.local import LocalStore
 from readroom.values import GrepRequest, GrepSort
 from tests.depth import depth
-from tests.engine.grep.searching import pages, search
+from tests.engine.grep.searching import CAP, pages, search
+from tests.engine.serving import job, serving
 from tests.formats.packing import PACK
 
 TEXT = "needle 日本語 の 文書\n"
@@ -92,6 +94,39 @@ def goes_well(first: Swept, child: Standing, watch: object) -> bool:
     # By the clock it takes too long where the system does not tell how long it worked.
     first.began_s = time.monotonic() if child.worked_s else time.monotonic() - 60
     return first.goes_well(cast("Child", child), cast("Watch", watch))
+
+
+def test_a_small_tree_is_searched_once_when_it_is_known_to_be_small(tmp_path: Path) -> None:
+    """For a word that is nowhere, rg began again with all threads when half of the files were done."""
+    child, watch = Standing(), Standing()
+    watch.file = "a"
+    child.worked_s = GREP_FIRST_HIT_S * 1.5
+    with finders(tmp_path) as (_, _, tree, _):
+        known, unknown, large = (
+            Swept(tree, Deadline(60), lambda: 0.0, seconds)
+            for seconds in (GREP_FIRST_HIT_S * 1.2, None, GREP_SMALL_S * 1.1)
+        )
+        assert not goes_well(unknown, child, watch)
+        assert not goes_well(large, child, watch)
+        assert goes_well(known, child, watch)
+        child.worked_s = GREP_FIRST_HIT_S * 2.5
+        assert not goes_well(known, child, watch), "it has grown"
+
+
+def test_how_long_all_files_took_is_known_to_the_next_search_of_them(tmp_path: Path) -> None:
+    for number in range(20):
+        (tmp_path / f"{number}.txt").write_text("needle\n")
+    services = serving(Guard(LocalStore(tmp_path)))
+
+    def known(request: GrepRequest) -> list[float]:
+        perform(services, job(request, CAP))
+        return [seconds for _, seconds in services.passes.items()]
+
+    assert known(GrepRequest("needle", limit=3)) == [], "that page was full before"
+    [seconds] = known(GrepRequest("nowhere"))
+    assert 0 < seconds < 10
+    assert len(known(GrepRequest("nothing"))) == 1
+    assert len(known(GrepRequest("nothing", glob=("*.txt",)))) == 2
 
 
 def planted(root: Path, seed: int = 1, copies: int = 3) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import suppress
@@ -21,15 +22,16 @@ from readroom.engine.cursors import Cursor, read_grep_cursor
 from readroom.engine.grep.beside import Beside
 from readroom.engine.grep.candidates import WIDE, Late, Swept
 from readroom.engine.grep.coverage import Coverage
-from readroom.engine.grep.process import Child, Watch
+from readroom.engine.grep.process import Child
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.warnings import BEGINS_AGAIN, NOT_SORTED
+from readroom.engine.grep.watch import Watch
 from readroom.engine.scope import Scope
 from readroom.errors import Cancelled, TimedOut
 from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE, SMALL_FILE_BYTES, Limits
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
-from readroom.search.ripgrep import Reports, pattern_flags
+from readroom.search.ripgrep import Records, Reports, pattern_flags
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -333,6 +335,28 @@ def test_a_cancelled_child_is_gone_at_once(tmp_path: Path) -> None:
             list(child.output())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def state_of(pid: int) -> str:
+    """Of a process, as the system writes it."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(") ")[2][0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="how little may wait to be read is the system's own")
+def test_rg_does_not_search_far_ahead_of_its_reader(tmp_path: Path) -> None:
+    for number in range(500):
+        (tmp_path / f"{number:03}").write_bytes(b"needle\n")
+    flags = ["--no-config", "--sort=path", "--line-buffered", "--null", "--count", "needle", "./"]
+    with Child(flags, Deadline(60), folder=str(tmp_path), held_back=True) as child:
+        names = Records()
+        first = list(names.add(next(child.output())))
+        while state_of(child.pid) not in "SZ":  # it waits for its reader, or has ended
+            assert child.worked_s < 30
+        assert 1 <= len(first) + len(list(names.add(child.rest()))) < 30
+    with Child(flags, Deadline(60), folder=str(tmp_path), held_back=True) as child:
+        names = Records()
+        found = [name for data in child.output() for name in names.add(data)]
+        assert (found, child.status) == ([f"{number:03}" for number in range(500)], 0)
 
 
 def test_a_page_that_is_full_leaves_no_process_behind(tmp_path: Path) -> None:

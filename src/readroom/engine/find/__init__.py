@@ -124,7 +124,7 @@ def _globs_of_type(scoped: GrepRequest) -> Sequence[str] | None:
     """The globs of the request's type; None without a type."""
     if scoped.type is None:
         return None
-    from readroom.engine.grep.ripgrep import globs_of_type  # imports most of a content search
+    from readroom.engine.grep.process import globs_of_type  # imports most of a content search
 
     return globs_of_type(scoped)
 

@@ -25,13 +25,13 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
-from readroom.engine.grep import ripgrep
 from readroom.engine.grep.candidates import PLAIN, WIDE, Finding, Rounds
 from readroom.engine.grep.coverage import ITSELF, Coverage, Left, instead, more_time, patient
 from readroom.engine.grep.file import FileSearch
 from readroom.engine.grep.lines import Opened, Searcher
 from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, Symbols, by_age
 from readroom.engine.grep.page import Last, Page, part_of, place_in, uncounted
+from readroom.engine.grep.process import globs_of_type
 from readroom.engine.grep.warnings import (
     BEGINS_AGAIN,
     NOT_SORTED,
@@ -146,7 +146,7 @@ class _Search:
         shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
         self.files = FileSearch(request, services.indexes, limits, *shared)
         self.archives: ArchiveSearch | None = None
-        looking = (self.files.share, self._page.filled)
+        looking = (self.files.share, self._page.filled, services.passes)
         self._finding = partial(Finding, guard, request, pattern, *looking, confined=confined)
         self._examined = 0
         self._counting = False
@@ -206,7 +206,7 @@ class _Search:
     def folder(self, top: Folder) -> GrepResult:
         """Search everything below a folder."""
         self._top = top.real
-        scope = Scope(self._guard, self._request, top.real, ripgrep.globs_of_type(self._request))
+        scope = Scope(self._guard, self._request, top.real, globs_of_type(self._request))
         if sort_of(self._request) != "path" and (ranked := self._in_rank_order(top, scope)) is not None:
             return ranked
         with ExitStack() as opened:

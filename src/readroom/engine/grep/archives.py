@@ -21,7 +21,7 @@ from readroom.engine.archives.store import MemberStore
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.beside import Beside
 from readroom.engine.grep.candidates import Rounds, Walked
-from readroom.engine.grep.process import LeftFile
+from readroom.engine.grep.watch import LeftFile
 from readroom.engine.scope import Scope, join_below
 from readroom.engine.services import ArchiveOpener
 from readroom.errors import (

@@ -8,7 +8,7 @@ from typing import final
 
 from readroom.engine.cursors import Cursor, path_key
 from readroom.engine.grep.candidates import Finder
-from readroom.engine.grep.process import LeftFile
+from readroom.engine.grep.watch import LeftFile
 from readroom.errors import TimedOut
 
 

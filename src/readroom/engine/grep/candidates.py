@@ -24,18 +24,21 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, closing
+from functools import partial
 from typing import Protocol, final
 
 from msgspec import Struct
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
-from readroom.engine.grep.process import Child, LeftFile, Watch
+from readroom.engine.grep.process import Child
 from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.watch import LeftFile, Watch
 from readroom.engine.scope import Scope, join_below
+from readroom.engine.services import PassTimes
 from readroom.errors import BadPath, NoPermission, ReadroomError, StoreFailed, TimedOut
 from readroom.limits import GREP_FILE_LEAST_S, GREP_REPORTED_FILES, GREP_SWEEP_SHARE
-from readroom.limits.files import GREP_FIRST_HIT_S, GREP_HEAD_START_S
+from readroom.limits.files import GREP_FIRST_HIT_S, GREP_HEAD_START_S, GREP_SMALL_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.pattern import Pattern
@@ -46,6 +49,9 @@ from readroom.values import EntryKind, GrepRequest
 
 _WORTH_WAITING = 6
 """Head starts in which a page that fills evenly is full: about what all threads need for a large tree."""
+
+_GROWN = 2
+"""How many times as long as it took last a small tree may take, until it counts as a large one."""
 
 _LARGEST_FOLDER = 64
 """Head starts in which rg may read the names of one folder and sort them: 200,000 take 30."""
@@ -64,11 +70,29 @@ class Swept:
         saw_all: Whether one pass has come through the whole tree, so that the reports are complete.
     """
 
-    def __init__(self, tree: Tree, deadline: Deadline, filled: Callable[[], float]) -> None:
-        """`filled` says how much of the page is used, from 0 to 1."""
+    def __init__(
+        self,
+        tree: Tree,
+        deadline: Deadline,
+        filled: Callable[[], float],
+        expected_s: float | None = None,
+        took: Callable[[float], object] | None = None,
+    ) -> None:
+        """Prepare the round.
+
+        Args:
+            tree: Gives the candidates.
+            deadline: Ends the search.
+            filled: Says how much of the page is used, from 0 to 1.
+            expected_s: Processor time that the whole tree took last; None when that is not known.
+            took: Is told the processor time of a pass over the whole tree.
+        """
         self._tree = tree
         self._deadline = deadline
         self._filled = filled
+        self._took = took
+        small = expected_s is not None and expected_s <= GREP_SMALL_S
+        self._least_s = _GROWN * expected_s if expected_s is not None and small else 0.0
         self.began_s = 0.0
         self._reading_s = 0.0
         self._in_files = False
@@ -110,13 +134,15 @@ class Swept:
         if least is not None:
             yield from self._rest(least, at_once)
         self.saw_all = True
+        if self._took is not None:
+            self._took(self._tree.worked_s)
 
     def goes_well(self, child: Child, watch: Watch) -> bool:
         """Whether to stay in path order."""
         worked, now = child.worked_s, time.monotonic()
         used, filled = max(worked - self._reading_s, (now - self.began_s) / _WALL), self._filled()
         # What it would take altogether if the page went on to fill like that.
-        most = filled * _WORTH_WAITING * GREP_HEAD_START_S
+        most = max(self._least_s, filled * _WORTH_WAITING * GREP_HEAD_START_S)
         if used < max(most, GREP_HEAD_START_S if filled else GREP_FIRST_HIT_S):
             return True
         if filled or self._in_files or not 0 < worked <= _LARGEST_FOLDER * GREP_HEAD_START_S:
@@ -399,6 +425,7 @@ class Finding:
         pattern: Pattern,
         share: float,
         filled: Callable[[], float],
+        passes: PassTimes,
         *,
         deadline: Deadline,
         confined: bool,
@@ -410,6 +437,7 @@ class Finding:
         self._deadline = deadline
         self._share = share
         self._filled = filled
+        self._passes = passes
         self._confined = confined
 
     def rounds(self, top: Folder, scope: Scope, opened: ExitStack) -> Rounds:
@@ -424,7 +452,9 @@ class Finding:
         tree = Tree(*shared, self._share, root, sought, spare, reports=reports)
         heads = Tree(*shared, GREP_FILE_LEAST_S, root, late_flags(), heads=True)
         opened.callback(heads.close)
-        first = Swept(tree, self._deadline, self._filled)
+        asked = (top.real, self._request.glob, self._request.type, self._request.include)
+        known = (self._passes.get(asked), partial(self._passes.put, asked))
+        first = Swept(tree, self._deadline, self._filled, *known)
         return Rounds(first, Late(heads, first, tree, reports, scope, self._deadline), tree)
 
     def _sought(self) -> tuple[list[str], list[str] | None]:

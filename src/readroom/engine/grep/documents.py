@@ -22,8 +22,8 @@ from readroom.engine.grep.beside import Beside
 from readroom.engine.grep.candidates import Rounds
 from readroom.engine.grep.lines import HeldText, Searched
 from readroom.engine.grep.page import Page, Reached, part_of, place_in, row_of
-from readroom.engine.grep.process import LeftFile
 from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.watch import LeftFile
 from readroom.engine.scope import Scope
 from readroom.formats.documents import Unreadable
 from readroom.formats.kinds import SEARCHED, searched_as, suffix

@@ -18,7 +18,7 @@ import time
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeAlias, final
+from typing import Any, NamedTuple, final
 
 import stringzilla
 
@@ -28,17 +28,19 @@ from readroom.errors import StoreFailed, store_failure
 from readroom.kernel import landlock
 from readroom.limits import BLOCK_BYTES, GREP_CHILD_BYTES, HEAD_BYTES
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
-from readroom.policy.ignore_files import MARKS
 from readroom.search.pattern import Hit
-from readroom.search.ripgrep import Reports, pattern_flags, program, refusal
+from readroom.search.ripgrep import Reports, pattern_flags, program, refusal, type_table, unknown_type
 from readroom.session.expansions import TempSpool
-from readroom.stores.base import Folder, Source
+from readroom.stores.base import Source
 from readroom.text.encodings import UTF8
 from readroom.text.line_index import nth_newline
 from readroom.values import GrepRequest
 
 _MESSAGE_BYTES = 256 * 1024
 """Messages that are kept; a tree of unreadable files has one for each."""
+
+_NARROW_BYTES = 4096
+"""For a line and what Linux keeps of it, 768 bytes and more: it doubles them, so that ten lines find room."""
 
 _PROCESS_CLOCK = 2
 """Of the clocks that Linux has for each process, the one of the time that it ran (CPUCLOCK_SCHED)."""
@@ -59,6 +61,7 @@ class Child(Closeable):
         mapped: bool = False,
         reports: Reports | None = None,
         memory: int = GREP_CHILD_BYTES,
+        held_back: bool = False,
     ) -> None:
         """Start it.
 
@@ -71,6 +74,7 @@ class Child(Closeable):
             mapped: Files are mapped into its memory instead of being read: for lines that would not fit.
             reports: Takes out of its messages what it says of binary files.
             memory: What it may have of that, in bytes, where files are not mapped.
+            held_back: It waits where a few of its lines are not read: for somebody who may have enough soon.
 
         Raises:
             StoreFailed: It cannot be started.
@@ -79,7 +83,18 @@ class Child(Closeable):
         self._reports = reports
         self.messages = b""
         mapping = "--mmap" if mapped else "--no-mmap"
-        self._process = _start([program(), mapping, *flags], folder, root, stdin)
+        try:
+            out, into = _narrow() if held_back else os.pipe()
+        except OSError as error:
+            raise _not_started(error) from None
+        self._out = open(out, "rb", buffering=0)  # noqa: SIM115  # closed by `close`
+        try:
+            self._process = _start([program(), mapping, *flags], folder, root, stdin, into)
+        except BaseException:
+            self._out.close()
+            raise
+        finally:
+            os.close(into)
         if not mapped:
             _limit_memory(self._process.pid, memory)
         self._forget = deadline.on_cancel(self._process.kill)
@@ -115,12 +130,12 @@ class Child(Closeable):
         Raises:
             TimedOut, Cancelled: From the deadline.
         """
-        out, messages = self._process.stdout, self._process.stderr
-        assert out is not None
+        messages = self._process.stderr
         assert messages is not None
         waiting = select.poll()
-        for pipe in (out, messages):
-            waiting.register(pipe, select.POLLIN)
+        out = self._out.fileno()
+        waiting.register(out, select.POLLIN)
+        waiting.register(messages, select.POLLIN)
         open_pipes = 2
         while open_pipes:
             self._deadline.check()
@@ -136,7 +151,7 @@ class Child(Closeable):
                 if not data:
                     waiting.unregister(fd)
                     open_pipes -= 1
-                elif fd == out.fileno():
+                elif fd == out:
                     yield data
                 else:
                     self._hear(data)
@@ -150,26 +165,34 @@ class Child(Closeable):
     def rest(self) -> bytes:
         """End it; what it had written by then and was not read."""
         self._process.kill()
-        assert self._process.stdout is not None
-        return self._process.stdout.read()
+        return self._out.read()
 
     def close(self) -> None:
         """End it and release what it holds."""
         self._forget()
         self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdout, self._process.stderr):
-            if pipe is not None:
-                pipe.close()
+        self._out.close()
+        if self._process.stderr is not None:
+            self._process.stderr.close()
+
+
+def _narrow() -> tuple[int, int]:
+    """Both ends of a way on which few lines find room: a pipe takes thousands, many files behind each."""
+    import socket  # few programs that search once have it already
+
+    ours, theirs = socket.socketpair()
+    theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _NARROW_BYTES)
+    return ours.detach(), theirs.detach()
 
 
 def _start(
-    arguments: Sequence[str], folder: str | None, root: int | None, stdin: int | None
+    arguments: Sequence[str], folder: str | None, root: int | None, stdin: int | None, into: int
 ) -> subprocess.Popen[bytes]:
     nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
     options: dict[str, Any] = {
         "stdin": nothing if stdin is None else stdin,
-        "stdout": subprocess.PIPE,
+        "stdout": into,
         "stderr": subprocess.PIPE,
         "cwd": folder or "/",
         "env": {},
@@ -183,9 +206,13 @@ def _start(
     except landlock.Unconfined:
         return subprocess.Popen(arguments, **options)
     except OSError as error:
-        raise StoreFailed(".", f"the search program cannot be started: {error.strerror}") from None
+        raise _not_started(error) from None
     finally:
         os.close(nothing)
+
+
+def _not_started(error: OSError) -> StoreFailed:
+    return StoreFailed(".", f"the search program cannot be started: {error.strerror}")
 
 
 @functools.cache
@@ -221,118 +248,37 @@ def failed(child: Child) -> StoreFailed:
 
 
 # -----------------------------------------------------------------------------
-# Which file a running rg is in, and for how long: the system says it.
-#
-# Without that, on systems other than Linux, a file that takes for ever keeps a search
-# from those behind it; the search then ends with its deadline and says so.
+# What rg is asked before a search: which files a type means, whether a pattern is one.
 # -----------------------------------------------------------------------------
 
-LeftFile: TypeAlias = tuple[str, int | None, int | None]
-"""A file that was left before its end, how many bytes of it were read, and its size, where they are known."""
+
+@functools.cache
+def _types() -> dict[str, list[str]]:
+    with Child(["--no-config", "--type-list"], Deadline()) as child:
+        return type_table(b"".join(child.output()).decode("utf-8", "replace"))
 
 
-class OpenFile(NamedTuple):
-    """A file that a process has open: its name, how far it was read, and its size, where they are known."""
+def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
+    """What the type of a request stands for; None without one.
 
-    path: str
-    read: int | None
-    size: int | None
-
-
-@final
-class Watch:
-    """Looks which file rg is in, and for how long. `stuck` is the one that took more than its share."""
-
-    def __init__(self, child: Child, top: Folder, share: float, deadline: Deadline) -> None:
-        self._child = child
-        self._top = top
-        self._share = share
-        self._deadline = deadline
-        self._path: str | None = None
-        self._since: float | None = None
-        self.stuck: OpenFile | None = None
-
-    def begin(self) -> None:
-        """It has found something: whatever it looks into now, it has just begun with."""
-        self._path = None
-
-    def now(self) -> OpenFile | None:
-        """The file that it is in; None when there is none, or no way to see it."""
-        return _opened_file(self._child.pid, self._top)
-
-    def reached(self) -> str | None:
-        """The file before which all are searched; None when there is none, or no way to see it.
-
-        What a folder ignores is read before any of its files, also of those that come before it.
-        """
-        file = self.now()
-        return None if file is None or file.path.rpartition("/")[2] in MARKS else file.path
-
-    def is_stuck(self) -> bool:
-        """Whether it has been in the same file for all of its share. To be asked again and again."""
-        left, file = self._deadline.remaining, self.now()
-        if left is None or file is None:
-            self._path = None
-            return False
-        if file.path != self._path or self._since is None:
-            self._path, self._since = file.path, left
-            return False
-        if self._since - left < self._share:
-            return False
-        self.stuck = file
-        return True
-
-
-@final
-class Doubt:
-    """Asks whether to give up, and keeps what was said last."""
-
-    def __init__(self, ask: Callable[[], bool]) -> None:
-        self._ask = ask
-        self.last = False
-
-    def __call__(self) -> bool:
-        """Ask."""
-        self.last = self._ask()
-        return self.last
-
-
-def _opened_file(pid: int, top: Folder) -> OpenFile | None:
-    """The file below `top` that a process has open; None when there is none, or no way to see it.
-
-    In path order rg has one file open at a time: all before it are searched.
+    Raises:
+        BadPattern: There is no such type; near names are given.
     """
-    try:
-        names = os.listdir(f"/proc/{pid}/fd")
-        above = os.readlink(f"/proc/self/fd/{top.fileno()}")
-    except OSError:
+    if request.type is None:
         return None
-    prefix = above if above.endswith("/") else above + "/"
-    for name in names:
-        try:
-            target = os.readlink(f"/proc/{pid}/fd/{name}")
-        except OSError:
-            continue
-        if target.startswith(prefix) and os.path.isfile(target):
-            return OpenFile(target[len(prefix) :], _position(pid, name), _size(target))
-    return None
+    table = _types()
+    if request.type not in table:
+        raise unknown_type(request, table)
+    return table[request.type]
 
 
-def _position(pid: int, descriptor: str) -> int | None:
-    """How far a process has read what it has open; None where that cannot be known, or where it is mapped."""
-    try:
-        with open(f"/proc/{pid}/fdinfo/{descriptor}", encoding="ascii") as file:
-            match = re.match(r"pos:\s*(\d+)", file.read())
-    except OSError:
-        return None
-    return int(match[1]) or None if match else None
-
-
-def _size(path: str) -> int | None:
-    try:
-        return os.stat(path, follow_symlinks=False).st_size
-    except OSError:
-        return None
+def require_valid(request: GrepRequest, deadline: Deadline) -> None:
+    """Raise BadPattern, saying where, if rg does not take the pattern."""
+    with Child([*pattern_flags(request), "-"], deadline) as child:
+        for _ in child.output():
+            pass
+        if child.status == 2:
+            raise refusal(child.messages, request) or failed(child)
 
 
 # -----------------------------------------------------------------------------

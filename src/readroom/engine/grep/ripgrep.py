@@ -23,7 +23,8 @@ from typing import final
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
-from readroom.engine.grep.process import Child, Doubt, LeftFile, OpenFile, Watch, confines, failed
+from readroom.engine.grep.process import Child, confines, failed
+from readroom.engine.grep.watch import Doubt, LeftFile, OpenFile, Watch
 from readroom.engine.scope import Scope, join_below
 from readroom.errors import AbsentError, NoPermission, ReadroomError, RefusedError, StoreFailed, TimedOut
 from readroom.limits import GREP_CHILD_BYTES, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
@@ -38,12 +39,9 @@ from readroom.search.ripgrep import (
     can_be_glob,
     glob_of,
     literal_glob,
-    pattern_flags,
     ranges_before,
     refusal,
     tree_flags,
-    type_table,
-    unknown_type,
     unreadable,
 )
 from readroom.stores.base import Folder
@@ -57,33 +55,19 @@ _WORTH_TELLING = re.compile(r"\.git|/?(?:[\w.+-]+/)+", re.ASCII)
 search, and rg and git could differ about them."""
 
 
-@functools.cache
-def _types() -> dict[str, list[str]]:
-    with Child(["--no-config", "--type-list"], Deadline()) as child:
-        return type_table(b"".join(child.output()).decode("utf-8", "replace"))
+@functools.lru_cache(maxsize=16)
+def _spared(patterns: Sequence[str], *, hidden: bool, below: bool) -> Sequence[str]:
+    """What rg is told not to look at, of what is denied: patterns that mean the same from where it looks.
 
-
-def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
-    """What the type of a request stands for; None without one.
-
-    Raises:
-        BadPattern: There is no such type; near names are given.
+    `hidden` says whether it looks at hidden names, `below` whether it begins below the root.
     """
-    if request.type is None:
-        return None
-    table = _types()
-    if request.type not in table:
-        raise unknown_type(request, table)
-    return table[request.type]
 
+    def spared(pattern: str) -> bool:
+        plain = pattern.removesuffix("/")
+        seen = hidden or not plain.rpartition("/")[2].startswith(".")
+        return seen and not (below and "/" in plain) and _WORTH_TELLING.fullmatch(pattern) is not None
 
-def require_valid(request: GrepRequest, deadline: Deadline) -> None:
-    """Raise BadPattern, saying where, if rg does not take the pattern."""
-    with Child([*pattern_flags(request), "-"], deadline) as child:
-        for _ in child.output():
-            pass
-        if child.status == 2:
-            raise refusal(child.messages, request) or failed(child)
+    return tuple(filter(spared, patterns))
 
 
 @final
@@ -95,6 +79,7 @@ class Tree:
         stopped_at: When the deadline passed: the first file in path order that may
             not be fully searched; None when that cannot be told.
         left: Files that were left before their end.
+        worked_s: Processor time of the last process that came through all files.
     """
 
     def __init__(
@@ -144,6 +129,7 @@ class Tree:
         self.unreadable: list[str] = []
         self.stopped_at: str | None = None
         self.left: list[LeftFile] = []
+        self.worked_s = 0.0
         self._passed: list[str] = []
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
@@ -211,6 +197,7 @@ class Tree:
             with suppress(TimedOut):
                 for data in child.output():
                     names += records.add(data)
+                self.worked_s = child.worked_s
                 whole = child.status >= 0 and self._came_through(child)
         return sorted(filter(self._scope.takes, names), key=path_key), whole
 
@@ -295,6 +282,7 @@ class Tree:
                 if self._heads and path_key(path) >= least and self._scope.takes(path):
                     yield path
                 return self._pass(watch.stuck, least)
+            self.worked_s = child.worked_s  # not told any more when it was waited for
             if child.status < 0:
                 # A line too long to be held; or a mapped file that became shorter.
                 self._mapped = self._mapped or child.starved
@@ -357,6 +345,7 @@ class Tree:
             mapped=self._mapped,
             reports=reports,
             memory=GREP_CHILD_BYTES if within is None else GREP_SWEEP_BYTES,
+            held_back=at_once and not self._heads,
         )
 
     def _came_through(self, child: Child) -> bool:
@@ -417,7 +406,8 @@ class Tree:
         parents = self._root is not None
         skipped = [] if after is None else self._skipped(after.path)
         skipped += [glob_of(path) for path in self._passed]
-        denied = filter(self._spared, self._guard.irrevocable())
+        hidden, below = "hidden" in self._request.include, self._top.real != ROOT
+        denied = _spared(tuple(self._guard.irrevocable()), hidden=hidden, below=below)
         flags = tree_flags(
             self._request,
             hints.names,
@@ -426,13 +416,6 @@ class Tree:
             repository=self._in_repository(parents),
         )
         return [*flags, "--null"]
-
-    def _spared(self, pattern: str) -> bool:
-        """Whether rg is told not to look at what a pattern denies; it means the same from where rg looks."""
-        plain = pattern.removesuffix("/")
-        seen = "hidden" in self._request.include or not plain.rpartition("/")[2].startswith(".")
-        means_the_same = "/" not in plain or self._top.real == ROOT
-        return seen and means_the_same and _WORTH_TELLING.fullmatch(pattern) is not None
 
     def _in_repository(self, parents: bool) -> bool:
         """rg sees repositories inside others only when told to look; then there must be one to begin with."""

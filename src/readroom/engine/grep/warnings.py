@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
-from readroom.engine.grep import ripgrep
 from readroom.engine.grep.coverage import NAMED
 from readroom.engine.grep.lines import Searcher
 from readroom.engine.grep.order import Symbols
+from readroom.engine.grep.process import require_valid
 from readroom.engine.scope import join_below
 from readroom.errors import BadPattern, Binary, MissingProgram
 from readroom.formats.kinds import SEARCHED, suffix, told_of_stored_lines
@@ -55,7 +55,7 @@ def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Patt
     )
     if pattern.problem is not None:
         try:
-            ripgrep.require_valid(request, deadline)
+            require_valid(request, deadline)
         except MissingProgram:
             if local:
                 raise

@@ -43,6 +43,8 @@ BOMS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
+_BOMS = tuple(bom for bom, _ in BOMS)
+
 MULTIBYTE = frozenset(
     {
         "big5", "big5hkscs", "cp932", "cp949", "cp950", "euc_jis_2004", "euc_jisx0213", "euc_jp", "euc_kr",
@@ -134,6 +136,8 @@ _SURROGATE = "[\ud800-\udfff]"
 
 def by_bom(head: bytes) -> Encoding | None:
     """The encoding of a byte order mark at the start of `head`."""
+    if not head.startswith(_BOMS):
+        return None
     for bom, name in BOMS:
         if head.startswith(bom):
             return Encoding(name, bom, UNITS.get(name, 1))
