@@ -428,7 +428,7 @@ def test_fields_beyond_the_columns_are_counted() -> None:
 def test_lines_that_are_no_objects_behind_the_first_ones_are_named() -> None:
     lines = ['{"a": 1, "b": 2}'] * SAMPLE_ROWS + ["[1, 2]", "no json"]
     part = texts.open_json_lines(io.BytesIO("\n".join(lines).encode())).part(1, Area(SAMPLE_ROWS, None))
-    assert f"No object, shown in the last column: line {SAMPLE_ROWS + 1}." in part.notes
+    assert f"Not an object, shown in the last column: line {SAMPLE_ROWS + 1}." in part.notes
     assert f"Not JSON, shown as text: line {SAMPLE_ROWS + 2}." in part.notes
 
 

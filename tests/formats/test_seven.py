@@ -155,7 +155,7 @@ def _problem(data: bytes) -> str:
     [
         ("bomb.7z", "times as large"),
         ("twice.7z", "several members"),
-        ("anti.7z", "to be deleted"),
+        ("anti.7z", "it marks a file to delete"),
         ("aes.7z", "it is encrypted"),
         ("dictionary.7z", "would have to remember"),
         ("dictionary-lzma.7z", "would have to remember"),

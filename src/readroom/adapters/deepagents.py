@@ -6,9 +6,8 @@
 
     agent = create_deep_agent(model, backend=backend(Workspace(".")))
 
-The agent keeps the file tools it knows: ls, read_file, write_file, edit_file, glob, grep
-and delete all see the same guarded files.  What they say is made by deepagents; what
-they see, and what they are refused, is decided here.
+The agent keeps its file tools: ls, read_file, write_file, edit_file, glob, grep and delete all see the same
+guarded files.  deepagents words their replies; what they see and what they are refused is decided here.
 """
 
 from __future__ import annotations

@@ -5,10 +5,9 @@
 
     agent = Agent(tools=functions(Workspace(".")))
 
-A function has the name, the words, the parameters and the annotations of its tool, so
-that a framework that looks at them finds the schema.  It gives the text of the reply, a
-failure too: what happened, and what to do.  What a framework passes for an argument that
-was left out (None) is left out.
+A function has the name, the description, the parameters and the annotations of its tool, from which
+frameworks make the schema.  It returns the text of the reply, also for a failure.  An argument of None counts
+as left out.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ def functions(
     """The tools of a workspace; its opener closes it.
 
     Args:
-        workspace: Whose tools they are.
-        contract_name: The contract whose tools are meant.
-        caller: Who stands in the ledger, and whose conversation it is.
+        workspace: The workspace to offer.
+        contract_name: The contract of the tools.
+        caller: The caller in the ledger, which also names the conversation.
     """
 
     def made(tool: Tool) -> Callable[..., str]:

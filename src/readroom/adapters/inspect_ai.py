@@ -3,10 +3,9 @@
     from readroom.adapters.inspect_ai import files, read_file
     Task(..., solver=[use_tools(read_file(), files()), generate()])
 
-In store mode the files are in the sample's own store (`Files`), so that the log of an
-evaluation has every state of them.  In sandbox mode they are those of the sample's
-sandbox.  The variables are those of inspect_agents; the mode is "store" where
-`INSPECT_AGENTS_FS_MODE` does not say.
+In store mode the files are in the sample's own store (`Files`), so that the log of an evaluation has every
+state of them.  In sandbox mode they are those of the sample's sandbox.  Variables are those of
+inspect_agents; the mode is "store" unless `INSPECT_AGENTS_FS_MODE` says otherwise.
 """
 
 from __future__ import annotations

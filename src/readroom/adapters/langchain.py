@@ -6,8 +6,8 @@
 
     agent = create_agent(model, tools(Workspace(".")))
 
-The text of a reply is the content of the tool's message, images are content blocks
-behind it, facts its artifact.  A failure is a message with the status "error".
+The text of a reply is the content of the tool's message, followed by image blocks; facts are its artifact.  A
+failure is a message with the status "error".
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def tools(workspace: Workspace, *, contract_name: str = "native", caller: Caller
     """The tools of a workspace, for graphs with and without an event loop; its opener closes it.
 
     Args:
-        workspace: Whose tools they are.
-        contract_name: The contract whose tools are meant.
-        caller: Who stands in the ledger, and whose conversation it is.
+        workspace: The workspace to offer.
+        contract_name: The contract of the tools.
+        caller: The caller in the ledger, which also names the conversation.
     """
     awaited = AsyncWorkspace(workspace)
 

@@ -6,8 +6,7 @@
 
     agent = Agent("reader", tools=tools(Workspace(".")))
 
-The text of a reply is the output, images stand beside it as images.  A failure is an
-output, too: what happened, and what to do.
+The text of a reply is the output, followed by its images.  A failure is an output, too, with what to do.
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ def tools(
     """The tools of a workspace; its opener closes it.
 
     Args:
-        workspace: Whose tools they are.
-        contract_name: The contract whose tools are meant.
-        caller: Who stands in the ledger, and whose conversation it is.
+        workspace: The workspace to offer.
+        contract_name: The contract of the tools.
+        caller: The caller in the ledger, which also names the conversation.
     """
     awaited = AsyncWorkspace(workspace)
 
@@ -64,12 +63,12 @@ def tools(
 
 
 def _data_url(image: Image) -> str:
-    """The image as an address that holds it."""
+    """The image as a data URL."""
     return f"data:{image.media_type};base64,{b64encode(image.data).decode('ascii')}"
 
 
 def _parsed(arguments: str) -> object:
-    """What the model sent; text that is not JSON goes on as it is, and is refused by the contract."""
+    """The arguments from the model; text that is not JSON is passed on, and the contract refuses it."""
     try:
         return json.loads(arguments) if arguments else {}
     except ValueError:

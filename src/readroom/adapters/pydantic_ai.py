@@ -6,9 +6,9 @@
 
     agent = Agent(model, toolsets=[WorkspaceToolset(Workspace("."))])
 
-The text of a reply is the result, images stand beside it, facts are its metadata.  A call
-that the model can mend is a `ModelRetry`, any other failure a `ToolFailed`: a file that
-policy denies must not use up the retries of a run.
+The text of a reply is the result, with images beside it and facts as metadata.  A call that the model can
+correct is a `ModelRetry`, any other failure a `ToolFailed`: a denied file must not use up the retries of a
+run.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class WorkspaceToolset(AbstractToolset[AgentDepsT]):
         """Offer a workspace to agents.
 
         Args:
-            workspace: Whose tools they are.
-            contract_name: The contract whose tools are meant.
-            caller: Who stands in the ledger; without one, runs of one conversation share a session.
+            workspace: The workspace to offer.
+            contract_name: The contract of the tools.
+            caller: The caller in the ledger; without one, runs of one conversation share a session.
             max_retries: How often in a row a model may mend its call of one tool.
             id: A name for durable execution, which several toolsets of one agent must not share.
         """

@@ -6,9 +6,9 @@
 
     agent = CodeAgent(tools(Workspace(".")), model, step_callbacks=[show_images])
 
-A tool gives the text of a reply, for a failure too: in code that an agent writes, that is
-what it can go on with.  Tools of smolagents cannot hand images to the model; `show_images`
-puts those that were read into the observation of the step.
+A tool returns the text of a reply, also for a failure: code that an agent writes can go on with it.  Tools of
+smolagents cannot pass images to the model; `show_images` adds those that were read to the observation of the
+step.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def tools(workspace: Workspace, *, contract_name: str = "native", caller: Caller
     """The tools of a workspace; its opener closes it.
 
     Args:
-        workspace: Whose tools they are.
-        contract_name: The contract whose tools are meant.
-        caller: Who stands in the ledger, and whose conversation it is.
+        workspace: The workspace to offer.
+        contract_name: The contract of the tools.
+        caller: The caller in the ledger, which also names the conversation.
     """
     return [
         WorkspaceTool(workspace, record, contract_name, caller) for record in workspace.offered(contract_name)

@@ -154,7 +154,7 @@ def test_misspelt_words_get_the_right_one(cli: Cli, line: list[str], said: str) 
 def test_options_before_the_command_get_the_line_that_works(cli: Cli) -> None:
     done = cli.bare("--root", cli.root, "read", "README.md", "--limit", "1")
     assert done.code == 2
-    advised = re.search(r"Options stand behind the command: (readroom .*)", done.err)
+    advised = re.search(r"Options come after the command: (readroom .*)", done.err)
     assert advised is not None
     assert cli.bare(*shlex.split(advised[1])[1:]).out.startswith("README.md | lines 1-1 of 3")
     assert "Name a command first" in cli.bare("--root", cli.root).err

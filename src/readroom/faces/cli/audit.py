@@ -127,7 +127,7 @@ def _named(paths: tuple[str, ...], here: bool) -> list[Path]:
         raise UsageError("Nothing to audit was named", "Name records or folders of them, or say --here")
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
-        raise BadValue("PATHS", absent[0], "is no file or folder", "Check the path, or say --here.")
+        raise BadValue("PATHS", absent[0], "is not a file or folder", "Check the path, or say --here.")
     return [Path(path) for path in paths]
 
 

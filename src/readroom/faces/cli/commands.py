@@ -102,7 +102,7 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     import shlex
 
     line = shlex.join(["readroom", arguments[at], *arguments[at + 1 :], *arguments[:at]])
-    return click.UsageError(f"{error.message} Options stand behind the command: {line}", error.ctx)
+    return click.UsageError(f"{error.message} Options come after the command: {line}", error.ctx)
 
 
 def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:

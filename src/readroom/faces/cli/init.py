@@ -41,7 +41,7 @@ def _init(folder: str, only_print: bool) -> ExitCode:
     """
     place = os.path.join(folder, NAME)
     if os.path.lexists(place) and not only_print:
-        advice = "Nothing was changed. `readroom init --print` shows what would stand in a new one."
+        advice = "Nothing was changed. `readroom init --print` shows what a new one would have."
         raise BadConfig(place, "", "it is there already", advice)
     with Where(folder).open() as workspace:
         entries, ignored, denied = _look(workspace)

@@ -315,7 +315,7 @@ def _unnamed(file: Bytes, members: list[Member], directory: int) -> list[str]:
     notes = []
     front = min(places[0][0] if places else directory, directory)
     if front:
-        notes.append(f"{front:,} bytes stand in front of its first member, which are not looked at")
+        notes.append(f"{front:,} bytes before its first member are not read")
     between = looked = 0
     ends = [at for at, _, _ in places[1:]] + [directory]
     for (at, packed, name), end in zip(places, ends, strict=False):

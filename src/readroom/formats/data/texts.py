@@ -248,7 +248,7 @@ def open_delimited(file: BinaryIO) -> Database:
 
     header = "the first row names the columns" if named else "no row names the columns"
     if hint is not None:
-        header = f"the line that says so ({hint[0].strip()}) is no row; {header}"
+        header = f"the line {hint[0].strip()} is not a row; {header}"
     mark = _DELIMITERS.get(delimiter, delimiter)
     about = f"fields separated by {mark}; {header}; types are those of the first rows"
     return Database([Streamed(text, columns, rows, [about], of_all=lambda: records.remarks)])
@@ -405,7 +405,7 @@ class _JsonRows:
         notes = []
         for numbers, what in (
             (self._broken, "Not JSON, shown as text"),
-            (self._loose, "No object, shown in the last column"),
+            (self._loose, "Not an object, shown in the last column"),
         ):
             lines = [number for number in numbers if first <= number <= last]
             if lines:

@@ -124,7 +124,7 @@ def open_archive(file: BinaryIO) -> Archive:
     total = sum(info.file_size for info in infos)
     if total > ARCHIVE_TOTAL_BYTES:
         raise Unreadable(
-            f"its members are {total:,} bytes unpacked, and at most {ARCHIVE_TOTAL_BYTES:,} are taken",
+            f"its members are {total:,} bytes unpacked, more than the limit of {ARCHIVE_TOTAL_BYTES:,}",
             ANOTHER_COPY,
         )
     return Archive(file, {info.filename: info for info in infos})
@@ -133,7 +133,7 @@ def open_archive(file: BinaryIO) -> Archive:
 def too_large(name: str, size: int, most: int) -> Unreadable:
     """The refusal of a member."""
     return Unreadable(
-        f"its part {quote(name)} is {size:,} bytes unpacked, and at most {most:,} are taken",
+        f"its part {quote(name)} is {size:,} bytes unpacked, more than the limit of {most:,}",
         "Ask for the document in smaller pieces, or for an export as text.",
     )
 
@@ -173,7 +173,7 @@ class _Careful(io.BufferedIOBase):
 def _check_count(count: int) -> None:
     if count > ARCHIVE_MEMBERS:
         raise Unreadable(
-            f"its archive has {count:,} members, and at most {ARCHIVE_MEMBERS:,} are taken", ANOTHER_COPY
+            f"its archive has {count:,} members, more than the limit of {ARCHIVE_MEMBERS:,}", ANOTHER_COPY
         )
 
 

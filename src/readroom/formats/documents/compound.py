@@ -161,7 +161,7 @@ class Compound:
             size = self.size(name)
             if size > most:
                 raise Unreadable(
-                    f"its stream {name!r} is {size:,} bytes, and at most {most:,} are taken",
+                    f"its stream {name!r} is {size:,} bytes, more than the limit of {most:,}",
                     "Ask for it in smaller pieces, or for an export as text.",
                 )
             stream: bytes = self._ole.openstream(name).read()

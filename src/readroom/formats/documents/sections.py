@@ -97,7 +97,7 @@ def check_slides(count: int) -> None:
     """Refuse a presentation of too many slides. Raises Unreadable."""
     if count > SLIDES:
         raise Unreadable(
-            f"it has {count:,} slides, and at most {SLIDES:,} are taken",
+            f"it has {count:,} slides, more than the limit of {SLIDES:,}",
             "Ask for the presentation in smaller pieces, or as text.",
         )
 

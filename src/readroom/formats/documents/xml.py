@@ -45,7 +45,7 @@ def parse(data: bytes, name: str) -> Element:
     check_start(data, name)
     if (tags := data.count(b"<")) > XML_TAGS:
         raise Unreadable(
-            f"its part {quote(name)} has {tags:,} tags, and at most {XML_TAGS:,} are taken",
+            f"its part {quote(name)} has {tags:,} tags, more than the limit of {XML_TAGS:,}",
             "Ask for the document in smaller pieces, or for an export as text.",
         )
     parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, remove_pis=True,
@@ -69,7 +69,7 @@ def check_start(data: bytes, name: str) -> None:
     start = data[:XML_DECLARATION_BYTES].removeprefix(b"\xef\xbb\xbf")
     declared = _ENCODING.match(start)
     if not start.lstrip().startswith(b"<") or (declared and declared[1].lower() not in _PLAIN):
-        raise Unreadable(f"its part {quote(name)} is in an encoding that is not taken", ANOTHER_COPY)
+        raise Unreadable(f"its part {quote(name)} is in an unsupported encoding", ANOTHER_COPY)
 
 
 def _usual(match: re.Match[bytes]) -> bytes:

@@ -176,7 +176,7 @@ def with_short_names(events: Iterable[Event]) -> Iterator[Event]:
 
 def forgotten(bounds: Bounds) -> str:
     """The note on a record with more ids than are remembered."""
-    return f"ids beyond {bounds.ids:,} of one record: the oldest are no longer known when they come again"
+    return f"ids beyond {bounds.ids:,} of one record: the oldest are not recognised when they come again"
 
 
 @final

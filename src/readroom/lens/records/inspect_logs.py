@@ -197,7 +197,7 @@ class _Sample:
         elif value.get("event") == "model" and value.get("cache") != "read":
             yield from self._usage(value)
         elif value.get("event") == "compaction":
-            why = "a compaction whose place in the messages is not told: what it threw away counts as carried"
+            why = "a compaction at an unknown place in the messages: what it dropped counts as carried"
             yield Skipped("events", why, self._session)
 
     def _usage(self, event: Object) -> Iterator[Event]:

@@ -61,7 +61,7 @@ def read(path: Path, _bounds: Bounds) -> Iterator[Event]:
             session = row_of(connection, "session", wanted, row)
             id = as_text(session.get("id"))
             if not id:
-                yield Skipped(f"session in row {row}", "its id is no text, or too long")
+                yield Skipped(f"session in row {row}", "its id is not text, or too long")
                 continue
             yield Opened(
                 id,

@@ -189,7 +189,7 @@ def _shown(task: _Task) -> str:
     else:
         there = _at(task.client.form.loads(text), task.path)
         state = f"which has {'no' if there is None else 'another'} {task.server}"
-        state = "where this stands already" if there == dict(task.entry) else state
+        state = "which has this entry already" if there == dict(task.entry) else state
         _changed(task, text)  # says now what would keep it from being written
     lines = [f"{task.client.title} reads {task.file.path}, {state}. It needs:", "", entry]
     if task.url is not None:
@@ -378,7 +378,7 @@ def _undone(task: _Task) -> ExitCode:
         output.show(f"{file.path} held nothing else and is removed.")
     else:
         file.replace(left, keep=None)
-        output.show(f"{task.server} is taken out of {file.path}; what was changed there since has stayed.")
+        output.show(f"{task.server} was removed from {file.path}; later changes there were kept.")
     return ExitCode.OK
 
 

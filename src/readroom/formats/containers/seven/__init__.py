@@ -276,7 +276,7 @@ def _kind(file: Stored) -> MemberKind:
 
 def _problem(file: Stored, folder: Folder | None) -> str:
     if file.is_anti:
-        return "it has no content: it stands for a file that is to be deleted"
+        return "it has no content: it marks a file to delete"
     if folder is None or folder.problem:
         return "" if folder is None else folder.problem
     if file.start > CONTAINER_SKIPPED_BYTES and not _is_stored(folder):

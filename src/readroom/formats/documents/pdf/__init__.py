@@ -38,7 +38,7 @@ from readroom.limits import IMAGE_LONG_SIDE
 from readroom.limits.documents import DOCUMENT_CONTENTS
 
 _XFA_FORMS = (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
-_XFA = "Its form is an XFA form, of which only what ordinary form fields say is shown."
+_XFA = "It has an XFA form, of which only ordinary form fields are shown."
 
 _MAX_DEPTH = 12
 """Of the table of contents."""

@@ -142,8 +142,8 @@ def open_workbook(file: BinaryIO) -> OldSheets | CellsAlone:
     size = file.seek(0, 2)
     if size > OLD_WORKBOOK_BYTES:
         raise Unreadable(
-            f"it is a workbook of Excel before 2007 with {size:,} bytes, and at most "
-            f"{OLD_WORKBOOK_BYTES:,} are taken",
+            f"it is a workbook of Excel before 2007 with {size:,} bytes, more than the "
+            f"limit of {OLD_WORKBOOK_BYTES:,}",
             "Ask for it as XLSX or CSV.",
         )
     file.seek(0)
