@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
-from readroom.engine.archives.store import Held
 from readroom.formats.containers import open_container
-from readroom.formats.containers.members import BadContainer, Container, normal_name
+from readroom.formats.containers.members import BadContainer, Container, Held, normal_name
 from readroom.limits.documents import CONTAINER_SKIPPED_BYTES
 from tests.depth import depth
 from tests.hostile import sevens

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from readroom.config import Settings
-from readroom.errors import BadDocument, BadRange, BadValue, EncryptedDocument
+from readroom.errors import BadDocument, BadRange, BadValue, EncryptedDocument, NoOutline
 from readroom.limits import Limits
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
@@ -102,6 +102,14 @@ def test_a_line_is_found_by_page_and_number(space: Workspace) -> None:
 
 def test_the_contents_can_be_read_alone(space: Workspace) -> None:
     assert "1\tFirst (page 1)\n2\tSecond (page 20)" in space.read("a.pdf", pages="contents").text
+
+
+def test_the_outline_of_a_document_is_its_contents(space: Workspace) -> None:
+    for view in ("outline", "full_outline"):
+        assert space.read("a.pdf", view=view).text == space.read("a.pdf", pages="contents").text
+    assert "Second (page 20)" in space.read("a.pdf", view="outline", offset=2).text
+    with pytest.raises(NoOutline):
+        space.read("a.pdf", symbol="Second")
 
 
 def test_a_page_without_text_is_an_image(space: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import zipfile
 from email.message import EmailMessage
 from pathlib import Path
@@ -100,3 +101,68 @@ def test_a_name_that_is_too_long_to_be_asked_about_is_denied(folder: Path) -> No
         assert "See below." in text
         assert "opensesame" not in text
         assert "xxxx" not in text
+
+
+def _everything(workspace: Workspace, path: str) -> str:
+    """All parts of a mail, one by one, and what a search finds in it."""
+    document: Any = workspace.read(path).facts["document"]
+    replies = [workspace.read(path, pages=str(at)) for at in range(1, document["total_parts"] + 1)]
+    found = workspace.grep("TOKEN", path=path, documents=True)
+    assert not found.facts["files"]
+    return "\n".join(reply.text for reply in replies)
+
+
+def test_mail_in_mail_never_shows_the_source_of_what_it_carries(folder: Path) -> None:
+    """However deep it lies, and whether it is attached as a message, as a file or in an archive."""
+    letter = message("Innermost", env=SECRET, notes="deep words")
+    for depth in range(7):
+        outer = message(f"Level {depth}", notes=f"words {depth}")
+        outer.add_attachment(letter)
+        letter = outer
+    (folder / "deep.eml").write_bytes(bytes(letter))
+    carried = bytes(message("Carried", env=SECRET, notes="carried words"))
+    box = b"From ann Mon Jan  1 00:00:00 2024\n" + carried
+    with zipfile.ZipFile(folder / "pack.zip", "w") as archive:
+        archive.writestr("saved.eml", carried)
+    files = {"saved.eml": carried, "all.mbox": box, "pack.zip": (folder / "pack.zip").read_bytes()}
+    letter = message("Outer")
+    for name, data in files.items():
+        letter.add_attachment(data, "application", "octet-stream", filename=name)
+    (folder / "files.eml").write_bytes(bytes(letter))
+    with Workspace(folder) as workspace:
+        text = _everything(workspace, "deep.eml")
+        assert "words 3" in text
+        assert "It is mail in mail that is not opened" in text
+        text += _everything(workspace, "files.eml")
+        assert text.count("carried words") == 2
+        assert "opensesame" not in text
+
+
+def test_files_in_an_attached_archive_are_parts_under_the_same_rules(folder: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("notes.txt", "innermost words")
+        archive.writestr("id_rsa", SECRET)
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/page.html", "<p>packed words</p>")
+        archive.writestr("a/.env", SECRET)
+        archive.writestr("in.zip", inner.getvalue())
+        archive.writestr("../out.txt", "outside")
+    letter = message("Outer", notes="public words")
+    letter.add_attachment(data.getvalue(), "application", "zip", filename="pack.zip")
+    letter.add_attachment(b"PK\3\4", "application", "zip", filename="cut.zip")
+    (folder / "mail.eml").write_bytes(bytes(letter))
+    with Workspace(folder) as workspace:
+        reply = workspace.read("mail.eml")
+        assert "- a/page.html (part 5)" in reply.text
+        assert "[file: a/page.html, 19 bytes: part 5]" in reply.text
+        assert "1 file with an unusable name" in reply.text
+        assert "Its files cannot be listed: it has no end" in reply.text
+        assert "packed words" in workspace.read("mail.eml", pages="5").text
+        found: Any = workspace.grep("words", path="mail.eml", documents=True).facts["files"]
+        assert [line["part"] for line in found[0]["lines"]] == [2, 5, 7 + 1]
+        text = _everything(workspace, "mail.eml")
+        assert "opensesame" not in text
+        assert ".env" not in text
+        assert "id_rsa" not in text

@@ -302,3 +302,21 @@ def test_messages_of_apple_mail_end_before_their_list(said: str, behind: str) ->
     lines = eml.open_document(io.BytesIO(data.encode())).part(1).lines
     assert lines[3] == "body"
     assert len(lines) == (4 if "length" in said or not behind else 5)
+
+
+@pytest.mark.parametrize(
+    ("header", "name"),
+    [
+        (b'attachment; filename="r\xc3\xa9sum\xc3\xa9.txt"', "résumé.txt"),
+        (b'attachment; filename="r\xe9sum\xe9.txt"', "résumé.txt"),
+        (b'attachment; filename=".e\0nv"', ".env"),
+    ],
+)
+def test_names_of_attachments_that_are_not_encoded(header: bytes, name: str) -> None:
+    data = b"Subject: x\nContent-Type: text/plain\nContent-Disposition: " + header + b"\n\nwords\n"
+    assert eml.open_document(io.BytesIO(data)).titles == ["x", name]
+
+
+def test_a_mailbox_may_begin_with_blank_lines() -> None:
+    data = b"\r\n\r\nFrom ann\r\nSubject: one\r\n\r\n1\r\n\r\nFrom bob\r\nSubject: two\r\n\r\n2\r\n"
+    assert eml.open_document(io.BytesIO(data)).titles == ["one", "two"]

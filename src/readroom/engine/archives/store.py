@@ -31,7 +31,14 @@ from readroom.errors import (
     TooLarge,
     store_failure,
 )
-from readroom.formats.containers.members import BadContainer, Container, Member, MemberKind, resolved_link
+from readroom.formats.containers.members import (
+    BadContainer,
+    Container,
+    Held,
+    Member,
+    MemberKind,
+    resolved_link,
+)
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import (
     CONTAINER_HOPS,
@@ -71,27 +78,6 @@ class Slice(Struct, frozen=True):
     def read_into(self, offset: int, buffer: memoryview) -> int:
         """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
         return self.base.read_into(self.at + offset, buffer[: max(0, self.size - offset)])
-
-
-class Held(Struct, frozen=True):
-    """Bytes in memory."""
-
-    data: bytes
-
-    @property
-    def size(self) -> int:
-        """Their number."""
-        return len(self.data)
-
-    def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset`; shorter only at the end."""
-        return self.data[offset : offset + size]
-
-    def read_into(self, offset: int, buffer: memoryview) -> int:
-        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
-        data = self.data[offset : offset + len(buffer)]
-        buffer[: len(data)] = data
-        return len(data)
 
 
 @final

@@ -338,12 +338,13 @@ class _Reading:
         )
 
     def _document(self, document: Recognised) -> ReadResult:
-        """Parts of a document; as the outline of a table or database, its schema."""
+        """Parts of a document; as its outline the contents, and of a table or database the schema."""
         request, known = self._request, self._known
-        if document.format in DATA and request.view in OUTLINES and request.symbol is None:
-            from readroom.formats.documents.page_ranges import SCHEMA_WORD
+        if request.view in OUTLINES and request.symbol is None:
+            from readroom.formats.documents.page_ranges import CONTENTS_WORD, SCHEMA_WORD
 
-            request = replace(request, view="text", pages=SCHEMA_WORD)
+            pages = SCHEMA_WORD if document.format in DATA else CONTENTS_WORD
+            request = replace(request, view="text", pages=pages)
         else:
             self._require_lines("it is a document")
         if isinstance(self._source, ExpandedSource):

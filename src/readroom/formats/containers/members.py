@@ -70,6 +70,27 @@ class Member(Struct, frozen=True):
     is_encrypted: bool = False
 
 
+class Held(Struct, frozen=True):
+    """Bytes in memory."""
+
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        """Their number."""
+        return len(self.data)
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+        return self.data[offset : offset + size]
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+        data = self.data[offset : offset + len(buffer)]
+        buffer[: len(data)] = data
+        return len(data)
+
+
 def pieces(file: Bytes, at: int, left: int) -> Iterator[bytes]:
     """So many bytes of an archive from there on. Raises BadContainer when it has fewer."""
     while left:

@@ -15,6 +15,8 @@ import importlib
 import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -34,19 +36,25 @@ from readroom.formats.documents import (
     opener,
     sections,
 )
-from readroom.formats.kinds import IMAGE_TYPES, recognise, sniff
+from readroom.formats.holding import is_archive_name
+from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, recognise, sniff
 from readroom.limits import HEAD_BYTES
-from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_DEPTH, MAIL_PARTS
+from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_BYTES, MAIL_DEPTH, MAIL_PARTS
 from readroom.paths import BORDER
 from readroom.quoting import quote
 from readroom.text import encodings
+
+if TYPE_CHECKING:
+    from readroom.formats.documents.mail.packed import PackedFile, PackedFiles
 
 HEADERS = ("From", "Sender", "Reply-To", "To", "Cc", "Bcc", "Date", "Subject")
 """Those that are shown, in this order; the others are counted."""
 
 _KNOWN = frozenset(name.lower() for name in HEADERS)
 _PACKED = frozenset(("application/ms-tnef", "application/vnd.ms-tnef"))
-_NOT_OPENED = frozenset(("eml", "msg"))
+_NOT_OPENED = frozenset(("eml", "msg", "tnef"))
+_MESSAGES = frozenset(("eml", "msg", "oft", "tnef"))
+_SOURCES = frozenset(("message/rfc822", "message/global", "message/partial"))
 
 
 class Attachment(Struct, frozen=True):
@@ -84,6 +92,7 @@ class _Entry(Struct, frozen=True):
     level: int
     letter: Letter | None = None
     attachment: Attachment | None = None
+    packed: PackedFiles | None = None
     path: str = ""
 
 
@@ -95,6 +104,7 @@ class Mail:
     def __init__(self, letters: Sequence[Letter]) -> None:
         """Lay out the parts; too many are counted."""
         self._left = 0
+        self._room = MAIL_BYTES
         self._entries: list[_Entry] = []
         for letter in letters:
             self._lay_out(letter, letter.subject, 1)
@@ -120,32 +130,84 @@ class Mail:
     def part(self, number: int, area: Area | None = None) -> Part:
         """The part with this number. Raises Unreadable."""
         entry = self._entries[sections.checked(number, len(self._entries), self.unit, area) - 1]
+        if entry.packed is not None:
+            return self._unpacked(number, entry, entry.packed)
         if entry.attachment is not None:
             return _attached(number, entry.title, entry.attachment)
         assert entry.letter is not None
-        part = written(number, entry.letter, self._numbers(number, entry.letter), entry.path)
+        part = written(number, entry.letter, self._numbers(number), entry.path)
         left = {"message or attachment": self._left if number == 1 else 0}
         return replace(part, notes=[*part.notes, *beside_note(left)])
 
+    def _unpacked(self, number: int, entry: _Entry, packed: PackedFiles) -> Part:
+        """The list of the files in an archive."""
+        files = [_as_attachment(file) for file in packed.files]
+        lines, naming = _named_files("file", files, self._numbers(number), entry.path)
+        left = {"file": max(0, len(packed.files) - len(self._numbers(number)))}
+        notes = [*packed.notes, *beside_note(left)]
+        return Part(number, entry.title, lines, notes=notes, naming=naming)
+
     def _lay_out(self, letter: Letter, title: str, level: int, path: str = "") -> None:
+        if self._enter(_Entry(title, level, letter=letter, path=path)):
+            for attachment in letter.attachments:
+                self._attach(attachment, level + 1, path)
+
+    def _attach(self, attachment: Attachment, level: int, path: str) -> None:
+        """Lay out an attachment, and what is in it if that is a message or an archive."""
+        place = inside(path, attachment.name)
+        inner = self._letter_in(attachment) if level <= MAIL_DEPTH else None
+        if inner is not None:
+            self._lay_out(inner, inner.subject or attachment.name, level, place)
+            return
+        packed = self._files_in(attachment) if level <= MAIL_DEPTH else None
+        if self._enter(_Entry(attachment.name, level, attachment=attachment, packed=packed, path=place)):
+            for file in () if packed is None else packed.files:
+                self._attach(_as_attachment(file), level + 1, place)
+
+    def _enter(self, entry: _Entry) -> bool:
+        """Add a part; False if there are too many."""
         if len(self._entries) >= MAIL_PARTS:
             self._left += 1
-            return
-        self._entries.append(_Entry(title, level, letter=letter, path=path))
-        for attachment in letter.attachments:
-            inner = _letter_in(attachment) if level < MAIL_DEPTH else None
-            if inner is not None:
-                place = inside(path, attachment.name)
-                self._lay_out(inner, inner.subject or attachment.name, level + 1, place)
-                continue
-            if len(self._entries) < MAIL_PARTS:
-                place = inside(path, attachment.name)
-                self._entries.append(_Entry(attachment.name, level + 1, attachment=attachment, path=place))
-            else:
-                self._left += 1
+            return False
+        self._entries.append(entry)
+        return True
 
-    def _numbers(self, number: int, letter: Letter) -> Sequence[int]:
-        """The parts that the attachments of a message are, whose own part has this number."""
+    def _letter_in(self, attachment: Attachment) -> Letter | None:
+        """The message that an attachment is; None if it is not one that can be opened."""
+        try:
+            if attachment.letter is not None:
+                return attachment.letter()
+            ending = attachment.name.rpartition(".")[2].lower()
+            is_packed = attachment.mime in _PACKED or attachment.name.lower() == "winmail.dat"
+            if not (is_packed or ending in _MESSAGES) or not self._has_room(attachment):
+                return None
+            data = attachment.data()
+            found = recognise(attachment.name.lower(), data[:HEAD_BYTES])
+            form = "tnef" if is_packed else found.format if found is not None else ""
+            if form not in _NOT_OPENED or data.startswith(b"From "):
+                return None  # something else, or a mailbox
+            letter: Letter = importlib.import_module(OPENERS[form]).letter_in(data)
+            return letter
+        except Unreadable:
+            return None
+
+    def _files_in(self, attachment: Attachment) -> PackedFiles | None:
+        """The files in an attachment that is an archive by its name."""
+        if not is_archive_name(attachment.name) or not self._has_room(attachment):
+            return None
+        from readroom.formats.documents.mail import packed
+
+        with suppress(Unreadable):
+            return packed.files_in(attachment.data)
+        return None
+
+    def _has_room(self, attachment: Attachment) -> bool:
+        """Whether an attachment can be opened to see what is in it: all together may have so many bytes."""
+        self._room -= attachment.size
+        return self._room >= 0
+
+    def _numbers(self, number: int) -> Sequence[int]:
+        """The parts that the attachments of a message are, or the files of an archive."""
         level = self._entries[number - 1].level
         numbers = []
         for at in range(number, len(self._entries)):
@@ -156,17 +218,8 @@ class Mail:
         return numbers
 
 
-def _letter_in(attachment: Attachment) -> Letter | None:
-    """The message that an attachment is, or that Outlook packed into it; None where it can be no part."""
-    try:
-        if attachment.letter is not None:
-            return attachment.letter()
-        if attachment.mime in _PACKED or attachment.name.lower() == "winmail.dat":
-            packed: Letter = importlib.import_module(OPENERS["tnef"]).letter(attachment.data())
-            return packed
-    except Unreadable:
-        pass
-    return None
+def _as_attachment(file: PackedFile) -> Attachment:
+    return Attachment(file.name, UNKNOWN.name, file.size, file.data)
 
 
 def inside(path: str, name: str) -> str:
@@ -178,13 +231,8 @@ def written(number: int, letter: Letter, numbers: Sequence[int], path: str = "")
     """A message as a part; `numbers` are the parts of its attachments, as far as they are parts."""
     lines = [f"{name}: {' '.join(words.split())}" for name, words in _shown_headers(letter) if words.strip()]
     lines += ["", *letter.lines] if letter.lines else []
-    listed = []
-    for at, attachment in enumerate(letter.attachments):
-        where = f": part {numbers[at]}" if at < len(numbers) else ""
-        size = f", {attachment.size:,} bytes" if attachment.size else ""
-        listed.append(f"[attachment: {quote(attachment.name)}, {quote(attachment.mime)}{size}{where}]")
+    listed, naming = _named_files("attachment", letter.attachments, numbers, path)
     lines += ["", *listed] if listed else []
-    paths = [inside(path, attachment.name) for attachment in letter.attachments]
     dropped = letter.dropped + Counter(
         {
             "other header": sum(_is_other(name.lower()) for name, _ in letter.headers),
@@ -192,7 +240,21 @@ def written(number: int, letter: Letter, numbers: Sequence[int], path: str = "")
         }
     )
     notes = [*letter.notes, *beside_note(dict(sorted(dropped.items())))]
-    return Part(number, letter.subject, lines, notes=notes, naming=list(zip(listed, paths, strict=True)))
+    return Part(number, letter.subject, lines, notes=notes, naming=naming)
+
+
+def _named_files(
+    word: str, attachments: Sequence[Attachment], numbers: Sequence[int], path: str
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """A line for each attachment, and with each line the path of that attachment."""
+    lines = []
+    for at, attachment in enumerate(attachments):
+        where = f": part {numbers[at]}" if at < len(numbers) else ""
+        size = f", {attachment.size:,} bytes" if attachment.size else ""
+        mime = "" if attachment.mime == UNKNOWN.name and word == "file" else f", {quote(attachment.mime)}"
+        lines.append(f"[{word}: {quote(attachment.name)}{mime}{size}{where}]")
+    paths = [inside(path, attachment.name) for attachment in attachments]
+    return lines, list(zip(lines, paths, strict=True))
 
 
 def _is_other(name: str) -> bool:
@@ -238,8 +300,14 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
     if media is not None and media.name in IMAGE_TYPES:
         return Part(number, title, (), pictures=[Picture(data, media.name)])
     recognised = recognise(attachment.name.lower(), head)
-    if recognised is not None and recognised.format in OPENERS and recognised.format not in _NOT_OPENED:
-        return _document(number, title, data, recognised.format)
+    form = "" if recognised is None else recognised.format
+    if attachment.letter is not None or form in _NOT_OPENED or attachment.mime in _SOURCES:
+        # Its source would show what policy denies of its own attachments.
+        return Part(
+            number, title, (), notes=[f"It is mail in mail that is not opened ({len(data):,} bytes)."]
+        )
+    if form in OPENERS:
+        return _document(number, title, data, form)
     if attachment.mime == "text/html":
         lines, dropped = body_of_html(data, attachment.charset)
         return Part(number, title, lines, notes=html.notes(dropped))

@@ -11,6 +11,7 @@ import email.header
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from email._policybase import Compat32
 from email.errors import HeaderParseError
 from email.feedparser import BytesFeedParser
 from email.message import Message
@@ -55,6 +56,7 @@ _APPLE = re.compile(rb"(\d{1,10}) *\n")
 _USUAL = re.compile(r"multi-?part|MIME", re.IGNORECASE)
 """What programs write in front of the parts, for readers that know none."""
 
+_NO_HEADER = ("it does not start with the header of a message", "Read it as text, with `encoding`.")
 _ENCRYPTED = frozenset(("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"))
 
 
@@ -63,7 +65,7 @@ def open_document(file: BinaryIO) -> Document:
     size = file.seek(0, 2)
     file.seek(0)
     head = file.read(MAIL_HEAD_BYTES)
-    if head.startswith(b"From ") and b"\n" in head:
+    if head.lstrip(_BLANK).startswith(b"From ") and b"\n" in head:
         return _mailbox(file, size)
     if size > MAIL_BYTES:
         raise Unreadable(
@@ -75,9 +77,7 @@ def open_document(file: BinaryIO) -> Document:
         file.seek(apple.end())
         return Mail([letter(_before_list(file.read(), int(apple[1])))])
     if not _HEADER.match(head.lstrip(_BLANK)):
-        raise Unreadable(
-            "it does not start with the header of a message", "Read it as text, with `encoding`."
-        )
+        raise Unreadable(*_NO_HEADER)
     file.seek(len(head) - len(head.lstrip(_BLANK)))
     return Mail([_letter(_parsed(iter(lambda: file.read(_FEED), b"")))])
 
@@ -87,14 +87,40 @@ def _before_list(data: bytes, length: int) -> bytes:
     return data[:length] if data[length:].lstrip().startswith(b"<?xml") else data
 
 
+def letter_in(data: bytes) -> Letter:
+    """The message that these bytes are. Raises Unreadable."""
+    data = data.lstrip(_BLANK)
+    if not _HEADER.match(data):
+        raise Unreadable(*_NO_HEADER)
+    return letter(data)
+
+
 def letter(data: bytes) -> Letter:
-    """The message that these bytes are."""
+    """The message that these bytes are, whatever they begin with."""
     return _letter(_parsed(data[at : at + _FEED] for at in range(0, len(data), _FEED)))
+
+
+class _RawHeaders(Compat32):
+    """Gives headers with bytes outside of ASCII, which many programs write, as the text that they are."""
+
+    def header_fetch_parse(self, name: str, value: str) -> str:
+        """The value; the library would put a mark for each byte, and its time grows with the square."""
+        value = value[:MAIL_HEADER_CHARS]
+        if value.isascii():
+            return value
+        data = value.encode("ascii", "surrogateescape")
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.decode("cp1252", "replace")
+
+
+_RAW = _RawHeaders()
 
 
 def _parsed(pieces: Iterable[bytes]) -> Message:
     """The message that comes in pieces: as a whole the library would hold it three times more."""
-    parser = BytesFeedParser()
+    parser = BytesFeedParser(policy=_RAW)
     for piece in pieces:
         parser.feed(piece)
     return parser.close()
@@ -287,7 +313,7 @@ def _name(message: Message) -> str:
         name = message.get_filename() or ""
     except (ValueError, TypeError, LookupError):
         name = ""
-    return " ".join(decoded(str(name)).replace("\\", "/").rpartition("/")[2].split())
+    return " ".join(decoded(str(name)).replace("\0", "").replace("\\", "/").rpartition("/")[2].split())
 
 
 def _payload(message: Message) -> bytes:

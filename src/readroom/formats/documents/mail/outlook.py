@@ -5,6 +5,7 @@ If an item has no other text than RTF, its RTF is read.
 
 from __future__ import annotations
 
+import io
 import re
 import struct
 from collections import Counter
@@ -240,13 +241,22 @@ _HEX = frozenset("0123456789abcdef")
 
 def open_document(file: BinaryIO) -> Mail:
     """The message in `file`. Raises Unreadable."""
+    return Mail([_message(file)])
+
+
+def letter_in(data: bytes) -> Letter:
+    """The message that these bytes are. Raises Unreadable."""
+    return _message(io.BytesIO(data))
+
+
+def _message(file: BinaryIO) -> Letter:
     kind = compound.kind(file)
     if kind is Ole.ENCRYPTED:
         raise compound.refusal(kind)
     streams = Compound(file)
     if not streams.has(_PROPERTIES):
         raise compound.refusal(kind, Ole.MAIL)
-    return Mail([letter(_StoredItem(streams, "", 32))])
+    return letter(_StoredItem(streams, "", 32))
 
 
 class _StoredItem:

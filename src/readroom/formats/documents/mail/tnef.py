@@ -50,10 +50,10 @@ def open_document(file: BinaryIO) -> Mail:
     if size > MAIL_BYTES:
         raise Unreadable(f"it is a message of more than {MAIL_BYTES:,} bytes", ANOTHER_COPY)
     file.seek(0)
-    return Mail([letter(file.read())])
+    return Mail([letter_in(file.read())])
 
 
-def letter(data: bytes | memoryview) -> Letter:
+def letter_in(data: bytes | memoryview) -> Letter:
     """The message that these bytes are. Raises Unreadable."""
     view = memoryview(data)
     if bytes(view[:4]) != TNEF_MARK:
@@ -199,7 +199,7 @@ class _PackedItem:
         if kind == _OBJECT:
             value = value[16:]  # behind the kind of the object
             if bytes(value[:4]) == TNEF_MARK:
-                inner = partial(letter, value)
+                inner = partial(letter_in, value)
                 return Attachment(name, "application/ms-tnef", len(value), value.tobytes, letter=inner)
         return Attachment(name, mime, len(value), value.tobytes if kind else _missing)
 
