@@ -140,6 +140,24 @@ def test_bytes_larger_than_a_value_may_be_cost_no_row(tmp_path: Path) -> None:
     assert f"{SQLITE_VALUE_BYTES + 8:,} bytes" in rows[0][1]
 
 
+def test_no_bytes_are_not_no_value(tmp_path: Path) -> None:
+    path = _database(
+        tmp_path / "a.db", "CREATE TABLE t (a)", "INSERT INTO t VALUES (x''), (NULL), (''), (x'07')"
+    )
+    with path.open("rb") as file:
+        assert sqlite.open_document(file).part(1).lines == ["x'' (0 bytes)", "NULL", "''", "x'07' (1 byte)"]
+
+
+def test_damaged_definitions_cost_no_other_table() -> None:
+    found = sqlite.open_document(io.BytesIO(hostile.damaged_definitions_sqlite()))
+    assert found.titles == ["a", "b", "t"]
+    assert found.part(3).lines
+    assert found.part(3).notes[0].startswith("Definitions in its schema are damaged")
+    for number in (1, 2):
+        with pytest.raises(Unreadable):
+            found.part(number)
+
+
 def test_the_file_is_left_alone(tmp_path: Path) -> None:
     path = _shop(tmp_path / "wal.db")
     writer = sqlite3.connect(path, isolation_level=None)

@@ -113,6 +113,18 @@ def damaged_schema_sqlite() -> bytes:
     return _schema_of("CREATE TABLE t (((((")
 
 
+def damaged_definitions_sqlite() -> bytes:
+    """A sound table beside one that is no SQL, and one that begins on a page that is not there."""
+    data = database("CREATE TABLE a (x)", "CREATE TABLE b (x)", *_WORDS)
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(bytes(data))
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("UPDATE sqlite_schema SET sql = 'CREATE TABLE a (((' WHERE name = 'a'")
+    connection.execute("UPDATE sqlite_schema SET rootpage = 99999 WHERE name = 'b'")
+    connection.commit()
+    return bytes(connection.serialize())
+
+
 def endless_views_sqlite() -> bytes:
     """Views that never end, that multiply, and that name each other."""
     cross = " , ".join(f"n AS n{at}" for at in range(12))
@@ -419,6 +431,7 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "only-mark.sqlite": lambda: b"SQLite format 3\0",
     "extension.sqlite": extension_sqlite,
     "damaged-schema.sqlite": damaged_schema_sqlite,
+    "damaged-definitions.sqlite": damaged_definitions_sqlite,
     "endless-views.sqlite": endless_views_sqlite,
     "many-tables.sqlite": many_tables_sqlite,
     "many-columns.sqlite": many_columns_sqlite,

@@ -36,6 +36,7 @@ READABLE = {
     ("endless-views.sqlite", "plain"): "a (cannot be read)",
     ("endless-views.sqlite", "first"): "words",
     ("many-tables.sqlite", "plain"): "of 2000",
+    ("damaged-definitions.sqlite", "plain"): "Definitions in its schema are damaged",
     ("noise0.sqlite", "first"): "and what follows cannot be read: it is damaged",
     ("freelist.sqlite", "first"): "word 9",
     ("other-module.sqlite", "plain"): "v (cannot be read)",

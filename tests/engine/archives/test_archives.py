@@ -163,6 +163,37 @@ def test_policy_looks_at_the_name_inside(name: str) -> None:
         assert fact(replies[0], "denied") == 5
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        ".env ",
+        ".ENV",
+        "id_rsa.",
+        "id_rsa .",
+        "C:.env",
+        "c:/a/id_rsa",
+        ".env::$DATA",
+        "a/.ssh /x",
+        ".env\u200c",
+    ],
+)
+def test_a_member_is_denied_that_is_denied_where_it_is_unpacked(name: str) -> None:
+    """Windows leaves drives, streams, and blanks and dots at the end of names out."""
+    tree = {name: CANARY, "a. b.txt": "words", "12:30.txt": "words"}
+    with Workspace(MemoryStore({"a.zip": hostile.zipped(tree)})) as space:
+        listed: Any = space.list("a.zip", depth=5).facts
+        assert {entry["path"] for entry in listed["entries"] if entry["kind"] == "file"} == {
+            "a. b.txt",
+            "12:30.txt",
+        }
+        assert listed["denied"] == 1
+        assert fact(space.call("read_file", {"path": f"a.zip!/{name}"}), "error")["code"] == "denied"
+        assert "words" in space.read("a.zip!/12:30.txt").text
+        assert "canary" not in space.grep("canary", path="a.zip", include=["hidden"]).text.replace(
+            '"canary"', ""
+        )
+
+
 def test_a_denied_archive_has_no_members() -> None:
     data = hostile.zipped({"x.txt": CANARY})
     files = {"private/a.zip": data, "a.secret.zip": data, ".readroomignore": b"private/\n*.secret.zip\n"}

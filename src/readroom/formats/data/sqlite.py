@@ -75,10 +75,9 @@ def open_document(file: BinaryIO) -> Database:
     stated = _said_bytes(header)
     with _translated():
         connection = _from_memory(file, stated) if size <= SQLITE_COPIED_BYTES else _from_file(file)
-        _confine(connection)
+        notes = _confine(connection)
         tables = _tables(connection)
     _count(tables)
-    notes = []
     in_wal = header[_VERSIONS] != b"\1\1"
     if in_wal and not tables:
         raise Unreadable("it has no tables yet: what was written is still in its -wal file", _WRITTEN_BACK)
@@ -152,15 +151,18 @@ def _descriptors() -> set[int]:
     return descriptors
 
 
-def _confine(connection: sqlite3.Connection) -> None:
+def _confine(connection: sqlite3.Connection) -> list[str]:
+    """Let a connection only read, and within bounds; notes about damage of its schema."""
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, SQLITE_VALUE_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+    notes = _schema_problems(connection)
     for statement in ("trusted_schema=OFF", "query_only=ON", "cell_size_check=ON", "temp_store=MEMORY"):
         connection.execute(f"PRAGMA {statement}")
     connection.execute("PRAGMA mmap_size=0")
     connection.execute("PRAGMA cache_size=-8000")
     connection.set_authorizer(_authorized)
+    return notes
 
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
@@ -198,6 +200,19 @@ def _problem(error: Exception) -> str:
 
 
 # --- tables ------------------------------------------------------------------------------------
+
+
+def _schema_problems(connection: sqlite3.Connection) -> list[str]:
+    """Notes about definitions that are damaged; SQLite passes over them from then on."""
+    try:
+        connection.execute("SELECT name FROM sqlite_schema LIMIT 1").fetchall()
+    except sqlite3.DatabaseError as error:
+        if "malformed database schema" not in str(error):
+            raise
+    else:
+        return []
+    connection.execute("PRAGMA writable_schema=ON")  # nothing is written: the connection will only query
+    return ["Definitions in its schema are damaged: what they define cannot be read."]
 
 
 def _tables(connection: sqlite3.Connection) -> list[_SqliteTable]:
@@ -329,7 +344,8 @@ class _SqliteTable(Struct, frozen=True, dict=True):
             f"WHEN 'text' THEN CASE WHEN instr({name}, char(0)) AND {_bytes(name)} <= {4 * chars} "
             f"THEN {name} ELSE substr({name}, 1, {chars + 1}) END "
             # The length of bytes is known without them, which may be more than SQLite may build.
-            f"WHEN 'blob' THEN CASE WHEN length({name}) > {SQLITE_VALUE_BYTES} THEN x'' "
+            # Of no bytes `substr` makes NULL.
+            f"WHEN 'blob' THEN CASE WHEN length({name}) NOT BETWEEN 1 AND {SQLITE_VALUE_BYTES} THEN x'' "
             f"ELSE substr({name}, 1, {BLOB_BYTES}) END ELSE {name} END, "
             f"CASE typeof({name}) "
             f"WHEN 'text' THEN CASE WHEN instr({name}, char(0)) THEN {_bytes(name)} ELSE length({name}) END "

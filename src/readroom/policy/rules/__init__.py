@@ -301,6 +301,10 @@ def inside(rules: Rules) -> Rules:
     return Rules([*about_members, *(_Inside(layer) for layer in rules.denials)])
 
 
+_LEFT_OUT = re.compile(r"(?:^|(?<=/))[a-z]:|:[^/]*|[ .\t]+(?=/|$)")
+"""What Windows leaves out of a name when it unpacks it: a drive, a stream, blanks and dots at the end."""
+
+
 @final
 class _Inside:
     """Denials applied to every name that a member could have."""
@@ -313,13 +317,18 @@ class _Inside:
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule that denies one of its names, if any."""
         rule = self._layer.decide(path, folded, folder=folder)
-        for name in _names(folded):
+        plain = _LEFT_OUT.sub("", folded)
+        for name in (*_names(folded), *(_names(plain) if plain != folded else ())):
             rule = rule or self._layer.decide(name, name, folder=folder)
         return rule
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
         """The positions of names that a pattern could match."""
-        return self._layer.concerned(folded)
+        whole = "/".join(folded)
+        plain = _LEFT_OUT.sub("", whole)
+        if plain == whole:
+            return self._layer.concerned(folded)
+        return sorted({*self._layer.concerned(folded), *self._layer.concerned(plain.split("/"))})
 
 
 def _names(path: str) -> Iterator[str]:
