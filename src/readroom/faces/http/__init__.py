@@ -1,8 +1,8 @@
-"""readroom as an HTTP agent: its routes, its gate, and MCP over it.
+"""The HTTP agent: routes, the gate in front of them, and MCP over HTTP.
 
-Knows: addresses, tokens, rates, workspaces, and MCP in requests.
+Knows: addresses, tokens, rate limits, workspaces, and MCP in requests.
 Does not know: tools.
-May be touched: `gate` and `workspaces` with a security review; the rest freely.
+May be touched: `gate` and `workspaces` after a security review; the rest freely.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One request and its answer, for the log and the metrics: never a path of a file, never content."""
+"""The record of one request and its answer, for log and metrics: no paths of files, no content."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5
 
 
 class Exchange(Struct):
-    """What is known of a request so far; filled in on its way."""
+    """The facts of a request, filled in as it proceeds."""
 
     method: str
     address: str
@@ -44,10 +44,10 @@ class Exchange(Struct):
     sent_bytes: int = 0
     seconds: float = 0.0
     reached: bool = False
-    """A call came to a workspace, which records it itself."""
+    """A call reached a workspace, which records it itself."""
 
     def log(self) -> None:
-        """One line of JSON, when it is wanted."""
+        """Log one line of JSON, if there is a log."""
         if LOG.isEnabledFor(logging.INFO):
             answered = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             record = {"time": answered, **msgspec.to_builtins(self)}
@@ -59,10 +59,10 @@ Labelled = TypeVar("Labelled", Counter, Histogram)
 
 
 class Metrics:
-    """The figures for Prometheus. Labels are names of routes, workspaces and tools: bounded in number."""
+    """Metrics for Prometheus. Labels are names of routes, workspaces and tools: bounded in number."""
 
     def __init__(self, shared: str | None = None) -> None:
-        """`shared` is the folder of `counted_together`, where other processes count, too."""
+        """`shared` is the folder of `counted_together`, where other processes count too."""
         self._shared = shared
         self._registry = CollectorRegistry()
         self._children: dict[Any, Any] = {}
@@ -93,7 +93,7 @@ class Metrics:
         )
 
     def count(self, exchange: Exchange) -> None:
-        """An exchange that is over."""
+        """Count a finished exchange."""
         self._labelled(self._requests, exchange.route, str(exchange.status)).inc()
         self._labelled(self._seconds, exchange.route).observe(exchange.seconds)
         if exchange.tool:
@@ -104,14 +104,14 @@ class Metrics:
             self._labelled(self._refused, exchange.code).inc()
 
     def _labelled(self, metric: Labelled, *values: str) -> Labelled:
-        """The child of a metric; to ask the metric for it costs more than to count."""
+        """The child of a metric, kept here: looking it up in the metric costs more than counting."""
         child: Labelled | None = self._children.get((metric, values))
         if child is None:
             child = self._children[metric, values] = metric.labels(*values)
         return child
 
     def text(self) -> bytes:
-        """All of them, in Prometheus's text format; those of all processes."""
+        """The metrics of all processes, in Prometheus's text format."""
         if self._shared is None:
             return generate_latest(self._registry)
         together = CollectorRegistry()
@@ -120,10 +120,10 @@ class Metrics:
 
 
 class _Together(Collector):
-    """What all processes have counted.
+    """Metrics of all processes.
 
-    A process makes its files empty and gives them their size after that: one that is looked at in between,
-    or whose process was killed there, holds no figure yet and would spoil those of all others.
+    A process creates its files empty and sets their size afterwards: a file read in between, or one whose
+    process was killed there, holds no value yet and would spoil the values of all others.
     """
 
     def __init__(self, folder: str) -> None:
@@ -145,9 +145,9 @@ def _sized(entry: os.DirEntry[str]) -> bool:
 
 @contextmanager
 def counted_together() -> Iterator[str]:
-    """A folder in which processes that are forked meanwhile count; what those that died have counted stays.
+    """A folder where processes that are forked meanwhile count; counts of processes that died stay.
 
-    In memory where the system has a folder for that: the files are mapped, and a process that cannot write
+    It is in memory if the system has a folder for that: the files are mapped, and a process that cannot write
     to one because the disk is full would be killed.
     """
     memory = "/dev/shm"
@@ -159,5 +159,5 @@ def counted_together() -> Iterator[str]:
 
 
 def counts_no_more(folder: str, pid: int) -> None:
-    """A process that counted there has ended: no call of it is open, and what it counted stays."""
+    """Drop the open calls of a process that has ended; its counts stay."""
     mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The HTTP workspace agent as an ASGI application: a gate, and behind it tools, MCP and descriptions."""
+"""The HTTP agent as an ASGI application: tools, MCP and descriptions behind the gate."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ def inside(
     state: SharedState | None = None,
     ask: Ask = here,
 ) -> ASGIApp:
-    """What is behind the gate.
+    """The application behind the gate.
 
     Args:
         calls: Where tool calls run.
-        workspaces: Those that are served.
-        metrics: What /metrics shows.
-        pages: What people get at /ui.
-        contract_name: Whose tools MCP serves; /v1 has all contracts.
-        reply_chars: Cap on the text of a reply over MCP, None for what each client passes on.
-        state: What other processes of the same server know; None where this one is alone.
-        ask: Performs what may wait.
+        workspaces: The workspaces that are served.
+        metrics: The metrics shown by /metrics.
+        pages: The application at /ui.
+        contract_name: The contract whose tools MCP serves; /v1 serves all contracts.
+        reply_chars: Cap on the text of a reply over MCP; None for the cap of each client.
+        state: State shared with other processes of the same server; None if this one is alone.
+        ask: Runs work that may block.
     """
     tools = Tools(calls)
     server = Server(
@@ -91,18 +91,18 @@ def inside(
         *coder.routes(calls),
     ]
     router = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
-    router.router.redirect_slashes = False  # one address for each thing
+    router.router.redirect_slashes = False  # one address per resource
     if state is None:
         mcp = Streamable(server, contract_name, OwnConversations(Sessions(server.card)))
     else:
-        # A look into a file takes microseconds; a hop to a thread costs more.
+        # Reading a file takes microseconds; a hop to a thread costs more.
         shared = SharedConversations(server.card, state.sessions, ask if state.remote else here)
         mcp = Streamable(server, contract_name, shared, state.server)
     return _Inside(mcp, tools, pages, router)
 
 
 class _Inside:
-    """MCP at its address, tools and pages at theirs, and everything else by Starlette's router."""
+    """Routes MCP, tools and pages itself, and leaves everything else to Starlette's router."""
 
     def __init__(self, mcp: ASGIApp, tools: Tools, pages: ASGIApp, router: ASGIApp) -> None:
         self._mcp = mcp
@@ -124,7 +124,7 @@ class _Inside:
 
 @final
 class PagesOnly:
-    """The dashboard and nothing else: no tool can be called."""
+    """Serves the dashboard only: no tool can be called."""
 
     def __init__(self, pages: ASGIApp) -> None:
         self._pages = pages
@@ -146,7 +146,7 @@ class LazyDashboard:
     def __init__(
         self, sign_in: SignIn, findings: Sequence[Finding] | None = None, whole: Sequence[Workspace] = ()
     ) -> None:
-        """Take what it is made of."""
+        """Keep the arguments of the dashboard."""
         self._sign_in = sign_in
         self._findings = findings
         self._whole = whole
@@ -161,7 +161,7 @@ class LazyDashboard:
         await self._made(scope, receive, send)
 
     def close(self) -> None:
-        """Release what it holds."""
+        """Close the dashboard, if it was imported."""
         if self._made is not None:
             self._made.close()
 
@@ -179,7 +179,7 @@ async def _unrouted(request: Request, error: Exception) -> Response:
 
 
 async def _compacted(request: Request) -> Response:
-    """The host has shortened a conversation: what was shown before is no longer in view."""
+    """The host has compacted a conversation: what was shown before is no longer in view."""
     access, session = within(request.scope, "native"), request.path_params["session"]
     if not re.fullmatch(openapi.SESSION, session):
         raise BadRequest("its address names no conversation", "Use up to 128 letters, digits, '_', '.', '-'.")
@@ -200,7 +200,7 @@ def _metrics(metrics: Metrics) -> Endpoint:
 
 
 class _Descriptions:
-    """Descriptions of what a caller may use."""
+    """Descriptions of the tools and addresses that a caller may use."""
 
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
@@ -222,28 +222,28 @@ class _Descriptions:
         return HTMLResponse(text, headers={"Content-Security-Policy": policy})
 
     def _others(self, request: Request) -> list[str]:
-        """The named workspaces that the caller's token opens."""
+        """The named workspaces that the caller's token allows."""
         names: list[str] = request.scope[OPENS]
         return [name for name in names if name != self._workspaces.default]
 
 
 def _contracts(request: Request) -> list[Contract]:
-    """All contracts, as the workspace of a request has them."""
+    """All contracts, as configured for the workspace of a request."""
     access: Access = request.scope[ACCESS]
     return [access.workspace.contract(name) for name in NAMES]
 
 
 def _runs(request: Request) -> bool:
-    """Whether the workspace of a request offers the tools that run commands."""
+    """Whether the workspace of a request offers tools that run commands."""
     access: Access = request.scope[ACCESS]
     return access.workspace.runs_commands
 
 
 # -----------------------------------------------------------------------------
-# POST /v1/CONTRACT/TOOL: the arguments in, the tool result out.
+# POST /v1/CONTRACT/TOOL: arguments in, tool result out.
 #
-# The address that gets most requests by far, so it goes without Starlette's routing, and its
-# answer leaves the thread of the call as the bytes that are sent.
+# Most requests go to this address, so it bypasses Starlette's routing, and the thread of
+# the call builds the bytes of the answer.
 # -----------------------------------------------------------------------------
 
 PATH = "/v1/{contract}/{tool}"
@@ -252,7 +252,7 @@ _ADDRESS = re.compile(r"/v1/([^/]+)/([^/]+)")
 
 
 class _Answer(Struct, frozen=True):
-    """What is sent for a reply; `code` is that of an error."""
+    """The answer sent for a reply; `code` is that of an error."""
 
     status: int
     body: bytes
@@ -261,17 +261,17 @@ class _Answer(Struct, frozen=True):
 
 @final
 class Tools:
-    """An ASGI application, behind the gate."""
+    """Tool calls as an ASGI application, behind the gate."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     def serves(self, scope: Scope) -> bool:
-        """Whether a request is one of these."""
+        """Whether a request is a tool call."""
         return scope["method"] == "POST" and _ADDRESS.fullmatch(scope["path"]) is not None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Call the tool of the address."""
+        """Call the tool named in the address."""
         exchange: Exchange = scope[EXCHANGE]
         exchange.route = PATH
         try:
@@ -307,5 +307,5 @@ def _sealed(reply: Reply) -> _Answer:
         return _Answer(200, as_body(result))
     meta: Any = result["_meta"]
     error: Any = meta[FACTS_KEY]["error"]
-    # One shape for every error, whatever made it; the model's words stay beside it.
+    # All errors have one shape; the text for the model stays beside it.
     return _Answer(status_of_code(error["code"]), as_body({**result, "error": error}), error["code"])

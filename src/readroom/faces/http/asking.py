@@ -1,4 +1,4 @@
-"""Looks into what processes share, without the event loop waiting for a database."""
+"""Work that may block, such as database queries, off the event loop."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ T = TypeVar("T")
 
 
 class Ask(Protocol):
-    """Performs what may wait."""
+    """Runs work that may block."""
 
     async def __call__(self, work: Callable[[], T]) -> T:
-        """What `work` returns; it raises what that raises."""
+        """Return what `work` returns, and raise what it raises."""
 
 
 @final
 class Asking:
-    """Threads for that. Used from one event loop."""
+    """Runs it in threads. Used from one event loop."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(STATE_THREADS, thread_name_prefix="readroom-state")
@@ -31,10 +31,10 @@ class Asking:
         return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def close(self) -> None:
-        """End the threads when they have done what waits."""
+        """End the threads once they have finished the waiting work."""
         self._pool.shutdown(wait=True)
 
 
 async def here(work: Callable[[], T]) -> T:
-    """What `work` returns, at once: for what takes microseconds."""
+    """Return what `work` returns, at once: for work of microseconds."""
     return work()

@@ -1,9 +1,8 @@
-"""Bodies of requests while they are taken: bounded in size, in time, and in what all of them hold together.
+"""Request bodies while they are received: bounded in size, in time, and in their total memory.
 
-A body stays in memory until its request is answered, and a client may send many at
-once, slowly.  So what bodies have beyond a small beginning is counted, by caller and
-for all: one caller cannot fill the memory, nor take from others the room for an
-ordinary call, which is not counted at all.
+A body stays in memory until its request is answered, and a client may send many at once, slowly. So bytes
+beyond a small allowance for each body are counted, by caller and in total: one caller can neither fill the
+memory nor take the room that others need for ordinary calls, which fit in the allowance.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Bodies:
         own: int = SERVE_CALLER_BODIES_BYTES,
         total: int = SERVE_BODIES_BYTES,
     ) -> None:
-        """What is not counted of each, and how much may be held for one caller and for all."""
+        """Set the allowance of each body, and the room for one caller and for all."""
         self._small = small
         self._own = own
         self._most = total
@@ -44,19 +43,19 @@ class Bodies:
     def begun(
         self, declared: bytes, receive: Receive, refuse: _Refuse, caller: str, *, came: bool = False
     ) -> Body:
-        """The body of a request, of which nothing was taken yet; `came` says that all of it is here.
+        """Begin a body of which nothing was read yet; `came` means that it has arrived completely.
 
-        `declared` is the length that its headers say.
+        `declared` is the length in its headers.
 
         Raises:
-            BodyTooLarge: It says that it is.
+            BodyTooLarge: The declared length is too large.
         """
         if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
             raise BodyTooLarge(MCP_MESSAGE_BYTES)
         return Body(self, receive, refuse, caller, came=came)
 
     def take(self, caller: str, before: int, now: int) -> bool:
-        """Have room for a body that grows from one size to another; False when there is none."""
+        """Take room for a body that grows from one size to another; False if there is none."""
         more = max(0, now - self._small) - max(0, before - self._small)
         if more and (self._held[caller] + more > self._own or self._total + more > self._most):
             return False
@@ -66,7 +65,7 @@ class Bodies:
         return True
 
     def free(self, caller: str, size: int) -> None:
-        """A body of that size is not needed any more."""
+        """Release the room of a body of that size."""
         held = size - self._small
         if held > 0:
             self._total -= held
@@ -77,7 +76,7 @@ class Bodies:
 
 @final
 class Body:
-    """One body; its room is taken until it is free."""
+    """One body; it occupies room until it is freed."""
 
     def __init__(self, bodies: Bodies, receive: Receive, refuse: _Refuse, caller: str, *, came: bool) -> None:
         self._came = came
@@ -90,14 +89,14 @@ class Body:
         self._complete = False
 
     def free(self) -> None:
-        """It is not needed any more."""
+        """Release its room."""
         self._bodies.free(self._caller, self._size)
 
     async def receive(self) -> Message:
-        """The next message of the server about it; a disconnection when it was refused."""
+        """The next message of the server for this body; a disconnect if the body was refused."""
         if self._complete:
             return await self._receive()
-        if self._came:  # to set a timer takes longer than to take what is here
+        if self._came:  # setting a timer takes longer than reading what is here
             message = await self._receive()
         else:
             try:

@@ -1,6 +1,6 @@
-"""The addresses of coder's workspace agent: /api/v0/...
+"""The addresses of coder's workspace agent, /api/v0/...
 
-A request goes the way of every tool call; the reply is the body of the answer.
+Requests are handled like every tool call; the reply is the body of the answer.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.WRITE: frozenset(("write_file",)),
     routed.EDIT: frozenset(("edit_file",)),
 }
-"""The tools, in any contract; a token must allow one of them."""
+"""The tools, in any contract, of which a token must allow one."""
 
 _TYPES = mimetypes.MimeTypes().types_map[True]
-"""The table of Python alone: that of the machine must not decide what an answer is."""
+"""Python's own table: the machine's must not decide the type of an answer."""
 
 _UNKNOWN = "application/octet-stream"
 
 _HARMLESS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
-"""A file of the workspace that a browser opens must not act in the name of this server."""
+"""A file of the workspace that is opened in a browser must not act with the origin of this server."""
 
 
 def routes(calls: Calls) -> list[Route]:
@@ -64,7 +64,7 @@ def routes(calls: Calls) -> list[Route]:
 
 
 class _Refused(Exception):
-    """The query or the body cannot be understood; with the answer that says so."""
+    """The query or the body is invalid; it carries the answer."""
 
     def __init__(self, body: Mapping[str, Fact]) -> None:
         super().__init__()
@@ -135,7 +135,7 @@ _RESPONSE = ("max_response_lines", "max_response_bytes")
 
 
 def _with_facts(reply: Reply) -> Reply:
-    """The reply, whose facts are built in the thread of the call."""
+    """The reply, with facts built in the thread of the call."""
     assert reply.facts is not None
     return reply
 
@@ -165,12 +165,12 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 class _Short(Exception):
-    """The file has become shorter than it was when it was opened."""
+    """The file has become shorter since it was opened."""
 
 
 @final
 class StreamedBytes(StreamingResponse):
-    """The bytes of a file, a piece at a time: memory is that of one piece, whatever the file has."""
+    """The bytes of a file, in pieces: memory use is one piece, however large the file is."""
 
     def __init__(self, stream: Stream, path: str) -> None:
         headers = {**_HARMLESS, "Content-Length": str(stream.left)}
@@ -178,24 +178,24 @@ class StreamedBytes(StreamingResponse):
         self._held = stream
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them; the connection ends early when the file changes or the client takes nothing."""
+        """Send the pieces; close the connection early if the file changes or the client stops reading."""
 
         async def in_time(message: Message) -> None:
-            # A client that takes nothing must not hold a file open for ever.
+            # A client that stops reading must not hold a file open forever.
             async with asyncio.timeout(SEND_S):
                 await send(message)
 
         try:
             await super().__call__(scope, receive, in_time)
         except (TimeoutError, _Short):
-            # The connection is ended before the promised length: the client knows that bytes are missing.
+            # The connection is closed before the declared length, so the client knows that bytes are missing.
             scope[EXCHANGE].code = Changed.code
         finally:
             self._held.close()
 
 
 def _type(path: str) -> str:
-    """By the ending of its name alone, as the original has it."""
+    """The media type, by the suffix of the name alone, as in the original."""
     return _TYPES.get(posixpath.splitext(path)[1].lower(), _UNKNOWN)
 
 

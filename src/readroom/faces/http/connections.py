@@ -1,14 +1,13 @@
-"""Room for connections: those that have shown nothing yet have a share, by address, and give way to new ones.
+"""Limits on connections: new ones share places by address, and the oldest make way for newer ones.
 
-Before its headers are read a client with a token looks like a flood.  So a
-connection begins as a stranger.  When one comes and the share of its address is full,
-the oldest stranger of that address that waits for nothing of ours is ended; when the
-places of all strangers are taken, the oldest of the address that has most of them.  A
-client sends its headers with its first packet and is a stranger for a millisecond;
-a flood of half-open connections ends its own.  A connection on which a request was
-let in is a guest, and counts among guests alone; of these one token cannot have all places.
+Until its headers are read, a client with a token looks like part of a flood. So every connection starts as
+a stranger. If one arrives when the share of its address is full, the oldest stranger of that address that
+is not waiting for an answer is closed; if all places for strangers are taken, the oldest of the address that
+has the most. A client sends its headers in its first packet and is a stranger for a millisecond; a flood of
+half-open connections closes its own. A connection becomes a guest once a request on it was admitted, and
+counts among guests only; one token cannot have all of their places.
 
-Pure: who is ended is returned, not ended.  Used from the event loop only.
+Pure: the connection to close is returned, not closed. Used from the event loop only.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ class Visitor(Protocol):
 
     @property
     def address(self) -> str:
-        """Where it comes from."""
+        """The remote address."""
 
     @property
     def idle(self) -> bool:
-        """No request of it is being answered."""
+        """Whether no request on it is being answered."""
 
 
 class Carrier(Visitor, Protocol):
@@ -38,13 +37,13 @@ class Carrier(Visitor, Protocol):
 
     @property
     def whole(self) -> bool:
-        """Of no request on it is anything still to come."""
+        """Whether all requests on it have arrived completely."""
 
     def answering(self, client_scope: ClientScope) -> None:
-        """A request of it is being answered; when it is lost, its sender has left."""
+        """A request on it is being answered; if the connection is lost, the client has left."""
 
     def answered(self, client_scope: ClientScope) -> None:
-        """That is over."""
+        """The request was answered."""
 
 
 @final
@@ -58,19 +57,19 @@ class Crowd:
         strangers: int = SERVE_STRANGERS,
         guests: int = HTTP_CONNECTIONS,
     ) -> None:
-        """`share` of one address, two or more; `strangers` of all; and so many `guests`."""
+        """Set the places of one address (`share`, two or more), of all `strangers` and of all `guests`."""
         self._share = share
         self._most_strangers = strangers
         self._most_guests = guests
         self._count = 0
         # Dictionaries keep the order of arrival.
         self._strangers: dict[str, dict[Visitor, None]] = {}
-        # With the token whose request came last: connections of a proxy carry those of many.
+        # Each with the token of its last request: connections of a proxy carry requests of many.
         self._guests: dict[Visitor, str] = {}
         self._of: Counter[str] = Counter()
 
     def came(self, visitor: Visitor) -> Visitor | None:
-        """Count a stranger; returns the one to be ended for it."""
+        """Count a stranger; return the connection to close for it."""
         mine = self._strangers.setdefault(visitor.address, {})
         given_up = None
         if len(mine) >= self._share:
@@ -84,9 +83,9 @@ class Crowd:
         return given_up
 
     def let_in(self, visitor: Visitor, token: str) -> bool:
-        """A request of it may be answered; False when there is no room for another guest, or one of a token.
+        """Make it a guest; False if there is no room for another guest, or for another of this token.
 
-        One token may have three quarters of the room; an empty one is nobody in particular.
+        One token may have three quarters of the room; an empty token is not limited so.
         """
         before = self._guests.get(visitor)
         if before == token:
@@ -101,7 +100,7 @@ class Crowd:
         return True
 
     def went(self, visitor: Visitor) -> None:
-        """Forget it."""
+        """Forget a connection."""
         token = self._guests.pop(visitor, None)
         if token is not None:
             self._of[token] -= 1
@@ -116,5 +115,5 @@ class Crowd:
 
 
 def _oldest(visitors: dict[Visitor, None]) -> Visitor:
-    """The oldest that is idle, else the oldest: an answer to a stranger is a refusal."""
+    """The oldest idle connection, else the oldest: the only answer to a stranger is a refusal."""
     return next((visitor for visitor in visitors if visitor.idle), next(iter(visitors)))

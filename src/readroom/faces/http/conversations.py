@@ -1,4 +1,4 @@
-"""Sessions of MCP clients before 2026-07-28: each belongs to the token and the workspace that opened it."""
+"""MCP sessions of versions before 2026-07-28, each bound to the token and the workspace that opened it."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Session(Struct, weakref=True):
     id: str = field(default_factory=lambda: secrets.token_hex(16))
     tasks: dict[ToolCall, asyncio.Task[Answer | None]] = field(default_factory=dict)
     requests: int = 0
-    """Those that are being answered."""
+    """The number of requests being answered."""
     noted: Agreement | None = None
-    """What the other processes know of it."""
+    """What was agreed with the client, as the other processes know it."""
 
 
 @final
 class Sessions:
-    """All that are open, bounded in number; one that is not used is forgotten after a while."""
+    """The open sessions, bounded in number; sessions that are not used expire."""
 
     def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card
@@ -49,11 +49,11 @@ class Sessions:
         self._open: dict[str, Session] = {}
 
     def made(self, owner: Owner) -> Session:
-        """A session that is not open yet: what `initialize` says decides that."""
+        """A new session, not open yet: `initialize` decides whether it opens."""
         return Session(owner, Connection(self._card, both=False), self._clock())
 
     def open(self, session: Session) -> bool:
-        """Keep a session; where there are too many, another makes way. False when all of them are in use."""
+        """Keep a session, and drop another if there are too many. False if all are in use."""
         ends = self._clock() - HTTP_SESSION_IDLE_S
         idle = [
             session_idle
@@ -68,7 +68,7 @@ class Sessions:
         return True
 
     def _made_way(self) -> bool:
-        """Forget the session unused for longest of the token that has most: some clients end none."""
+        """Drop the least recently used session of the token with the most: some clients never end theirs."""
         idle = [session for session in self._open.values() if not session.requests]
         if not idle:
             return False
@@ -81,7 +81,7 @@ class Sessions:
         return True
 
     def find(self, session_id: str, owner: Owner) -> Session | None:
-        """The session of that id; for all but its owner there is none."""
+        """The session with that id, if the owner matches."""
         session = self._open.get(session_id)
         if session is None or session.owner != owner:
             return None
@@ -92,7 +92,7 @@ class Sessions:
 
     @contextmanager
     def using(self, session: Session) -> Iterator[None]:
-        """While a request is answered its session stays."""
+        """Keep a session while a request is answered."""
         session.requests += 1
         try:
             yield
@@ -101,48 +101,48 @@ class Sessions:
             session.used = self._clock()
 
     def close(self, session: Session) -> None:
-        """Forget a session, and end the calls in it."""
+        """Drop a session, and cancel its calls."""
         self._open.pop(session.id, None)
         _end(session)
 
 
 # -----------------------------------------------------------------------------
-# Sessions of several processes that are one server.
+# Sessions of a server with several processes.
 #
-# What was agreed on is a row, so that any of them can take the next request; a session
-# is in the memory of a process while that answers a request of it.  A call that is
-# cancelled at one process may run at another, which looks whether it was.
+# The state agreed with the client is a row, so that any process can take the next request; a
+# process holds a session in memory while it answers a request of it. A call that is cancelled
+# at one process may run at another, which polls for that.
 # -----------------------------------------------------------------------------
 
 
 class Conversations(Protocol):
-    """The sessions of one server, wherever they are kept."""
+    """The sessions of one server, wherever they are stored."""
 
     def made(self, owner: Owner) -> Session:
-        """A session that is not open yet: what `initialize` says decides that."""
+        """A new session, not open yet: `initialize` decides whether it opens."""
 
     async def open(self, session: Session) -> bool:
-        """Keep a session; where there are too many, another makes way. False when all of them are in use."""
+        """Keep a session, and drop another if there are too many. False if all are in use."""
 
     async def find(self, session_id: str, owner: Owner) -> Session | None:
-        """The session of that id; for anybody but its owner there is none."""
+        """The session with that id, if the owner matches."""
 
     async def agreed(self, session: Session) -> None:
-        """A message was taken in it, which may have changed what was agreed on."""
+        """Store what was agreed, after a message that may have changed it."""
 
     def using(self, session: Session) -> AbstractContextManager[None]:
-        """While a request is answered its session stays."""
+        """Keep a session while a request is answered."""
 
     async def cancel(self, session: Session, request: object) -> None:
-        """Its client no longer waits for a call that does not run here."""
+        """Cancel a call that runs in another process."""
 
     async def close(self, session: Session) -> None:
-        """Forget a session, and end the calls in it."""
+        """Drop a session, and cancel its calls."""
 
 
 @final
 class OwnConversations:
-    """In the memory of the one process of a server."""
+    """Sessions in the memory of a server with one process."""
 
     def __init__(self, sessions: Sessions) -> None:
         self._sessions = sessions
@@ -170,15 +170,15 @@ class OwnConversations:
 
 @final
 class SharedConversations:
-    """As rows of the shared state."""
+    """Sessions as rows of the shared state."""
 
     def __init__(self, card: Card, rows: SharedSessions, ask: Ask) -> None:
-        """`ask` performs a look or a change."""
+        """`ask` runs queries and updates."""
         self._card = card
         self._rows = rows
         self._ask = ask
         self._live: WeakValueDictionary[str, Session] = WeakValueDictionary()
-        """Those of which a request is being answered here."""
+        """Sessions with a request that is being answered here."""
         self._watch: asyncio.Task[None] | None = None
 
     def made(self, owner: Owner) -> Session:
@@ -236,7 +236,7 @@ class SharedConversations:
         _end(session)
 
     async def _look(self) -> None:
-        """End calls that were cancelled elsewhere, as long as any run here."""
+        """Cancel calls that were cancelled elsewhere, while any run here."""
         began = time.monotonic()
         while True:
             await asyncio.sleep(CANCEL_LOOK_S)
@@ -251,7 +251,7 @@ class SharedConversations:
 
 
 def _end(session: Session, cancelled: Collection[str] | None = None) -> None:
-    """End the calls of a session; with `cancelled` only those."""
+    """Cancel the calls of a session; with `cancelled`, only those."""
     for call, task in session.tasks.items():
         if cancelled is None or f"{call.id}" in cancelled:
             call.cancelled = True

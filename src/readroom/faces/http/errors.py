@@ -1,4 +1,4 @@
-"""What leaves the server: JSON, and one shape for every error, with the status that fits its class."""
+"""Answers as JSON: one shape for all errors, with the status of their class."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ _STATUS: tuple[tuple[type[ReadroomError], HTTPStatus], ...] = (
     (errors.BadTokenStore, HTTPStatus.INTERNAL_SERVER_ERROR),
     (ReadroomError, HTTPStatus.UNPROCESSABLE_ENTITY),
 )
-"""The first class that fits decides."""
+"""The first matching class decides."""
 
 JSON = "application/json"
 
 
 def status_of(error: type[ReadroomError]) -> HTTPStatus:
-    """The status of a class of failures."""
+    """The status of a class of errors."""
     return next(status for base, status in _STATUS if issubclass(error, base))
 
 
 @cache
 def status_of_code(code: str) -> HTTPStatus:
-    """The status of a failure by its code."""
+    """The status of an error code."""
     return status_of(errors.of_code(code))
 
 
 def as_body(value: Mapping[str, Fact]) -> bytes:
-    """A JSON object; half of a surrogate pair, which JSON cannot carry, becomes a question mark."""
+    """A JSON object; lone surrogates, which JSON cannot carry, become question marks."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -64,20 +64,20 @@ def as_body(value: Mapping[str, Fact]) -> bytes:
 
 
 def headers_of(status: int, body: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers of a JSON object; when there was no place for the request, they say when to come back."""
+    """The headers of a JSON object, with Retry-After if the server was busy."""
     headers = [(b"content-type", JSON.encode("ascii")), (b"content-length", b"%d" % len(body))]
     return [*headers, (b"retry-after", b"1")] if status == HTTPStatus.SERVICE_UNAVAILABLE else headers
 
 
 def ok(value: Mapping[str, Fact], status: int = HTTPStatus.OK) -> Response:
-    """An answer that is a JSON object."""
+    """An answer with a JSON object."""
     return Response(as_body(value), status, media_type=JSON)
 
 
 def refused(error: ReadroomError, *, rpc: bool = False) -> Response:
-    """A refusal before any contract has a word, in the shape that errors of tools have beside their text.
+    """A refusal before a contract is known, in the shape that errors of tools have beside their text.
 
-    With `rpc` that object is the data of a JSON-RPC error: MCP clients show people no other.
+    With `rpc` that object is the data of a JSON-RPC error: MCP clients show people nothing else.
     """
     status = status_of(type(error))
     response = ok(_rpc(error, status) if rpc else of_error(error), status)
@@ -92,7 +92,7 @@ def refused(error: ReadroomError, *, rpc: bool = False) -> Response:
 
 
 def again_later(response: Response) -> Response:
-    """The response; when there was no place for the request, it says when to come back."""
+    """The response, with Retry-After if the server was busy."""
     if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "1"
     return response

@@ -1,8 +1,8 @@
-"""Who gets in: address, host, rate and token are settled before a byte of a body is read.
+"""The gate: checks address, host, rate and token before a byte of a body is read.
 
-An ASGI application around another.  It answers refusals itself, gives what passes
-an `Access` in the scope, bounds the time and the size of bodies, and ends the work
-for a request when its exchange is over, however it ended.
+An ASGI application around another. It answers refusals itself, passes other requests on with an `Access` in
+their scope, bounds the time and the size of bodies, and cancels the work for a request when its exchange is
+over, however it ended.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from readroom.limits import (
 from readroom.session.tokens import SECRET, Grant
 
 # -----------------------------------------------------------------------------
-# What is asked for: addresses without escapes, and as far as they may be written down.
+# Addresses of requests: without escapes, and the part of them that may be recorded.
 # -----------------------------------------------------------------------------
 
 _PLAIN = re.compile(rb"(?:/[A-Za-z0-9_.~-]*)+")
@@ -66,19 +66,19 @@ _WORDS = frozenset(
     )
 )
 _DEEPEST = 6
-"""Names in the longest address that is one of ours: /w/NAME/v1/CONTRACT/TOOL."""
+"""Segments of our longest address: /w/NAME/v1/CONTRACT/TOOL."""
 
 
 def checked(scope: Scope) -> str:
-    """The path, which has no escapes: none of our names needs one, and those who send them try something.
+    """The path, without escapes: our names need none, and clients that send some are probing.
 
     Raises:
-        NoSuchRoute: It has, or is none that anything could be served at.
+        NoSuchRoute: It has escapes, or nothing could be served there.
     """
     return _checked(_raw(scope))
 
 
-@lru_cache(256)  # what is refused, which may be long, is not kept
+@lru_cache(256)  # refused addresses, which may be long, are not kept
 def _checked(raw: bytes) -> str:
     if len(raw) > SERVE_PATH_BYTES or not _PLAIN.fullmatch(raw) or b"//" in raw or _DOTS.search(raw):
         raise NoSuchRoute
@@ -86,17 +86,17 @@ def _checked(raw: bytes) -> str:
 
 
 def split(path: str) -> tuple[str | None, str]:
-    """The name of a workspace, if there is one, and the address in it."""
+    """The name of a workspace, if any, and the address in it."""
     match = _IN_WORKSPACE.fullmatch(path)
     return (match[1], match[2]) if match else (None, path)
 
 
 def target_of(scope: Scope, workspaces: frozenset[str]) -> str:
-    """The path for a record: whatever is not a name of ours, and could be anybody's secret, stands as *."""
+    """The path for a record: segments that are not our names, and could be secrets, become *."""
     return _spelled(_raw(scope)[:SERVE_PATH_BYTES], workspaces)
 
 
-@lru_cache(256)  # clients ask for the same few again and again
+@lru_cache(256)  # clients request the same few again and again
 def _spelled(raw: bytes, workspaces: frozenset[str]) -> str:
     names = raw.decode("latin-1").split("/")
     kept = [name if name in _WORDS or name in _tools() or name in workspaces else "*" for name in names]
@@ -126,13 +126,13 @@ the workspaces that the caller may open, and for a page of the dashboard its `Pa
 scope."""
 
 MCP_PATH = "/mcp"
-"""Where MCP is served, of the default workspace and below each named one."""
+"""The address of MCP, for the default workspace and below each named one."""
 
 _OPEN = frozenset(("/healthz",))
-"""Answered without a token: what a load balancer looks at."""
+"""Answered without a token, for load balancers."""
 
 CONNECTION = "readroom.connection"
-"""Where the state of a request's scope has the connection that it came on."""
+"""The key of the connection in the state of a request's scope."""
 
 _DECIDING = frozenset(
     (
@@ -141,7 +141,7 @@ _DECIDING = frozenset(
         *(b"readroom-agent", b"readroom-session"),
     )
 )
-"""They say who asks, for what, and how long it is: of two, a proxy before us may have read the other one."""
+"""They decide who asks, for what, and how long the body is: of two, a proxy before us may read the other."""
 
 _NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 
@@ -161,7 +161,7 @@ class Gate:
         metrics: Metrics,
         refusals: Refusals,
     ) -> None:
-        """`inner` is what it guards."""
+        """Guard the application `inner`."""
         self._inner = inner
         self._workspaces = workspaces
         self._names = frozenset(workspaces.names(None))
@@ -175,7 +175,7 @@ class Gate:
         self.closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The ASGI application."""
+        """Handle one request, as an ASGI application."""
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
@@ -197,7 +197,7 @@ class Gate:
             body = self._bodies.begun(declared, receive, out.refuse, payer, came=came)
             try:
                 await self._inner(inside, body.receive, out.send)
-            finally:  # a call that was cancelled holds it until its thread is done
+            finally:  # a cancelled call keeps it until its thread is done
                 client_scope.when_over(body.free)
         except ReadroomError as error:
             await out.refuse(error)
@@ -209,19 +209,19 @@ class Gate:
             if client_scope.turned_away:
                 exchange.code, exchange.reached = Busy.code, False
             elif not exchange.code and exchange.status >= HTTPStatus.BAD_REQUEST:
-                # What is not MCP is answered in that protocol's words.
+                # A message that is not MCP is answered in terms of that protocol.
                 bad = exchange.status == HTTPStatus.BAD_REQUEST
                 exchange.code = BadRequest.code if bad else f"http_{exchange.status}"
             self.over(exchange)
 
     def over(self, exchange: Exchange) -> None:
-        """Count, log and record an exchange that has ended."""
+        """Count, log and record a finished exchange."""
         self._metrics.count(exchange)
         exchange.log()
         self._refusals.note(exchange)
 
     async def _admitted(self, scope: Scope, exchange: Exchange, connection: Carrier | None) -> Scope:
-        """The scope for the inside; addresses in a workspace look like those of the default one."""
+        """The scope for the application; addresses in a workspace look like those of the default one."""
         if self.closing:
             raise Closing
         if scope["path"] in _OPEN:
@@ -229,7 +229,7 @@ class Gate:
             self._hosts.check(_headers(scope))
             checked(scope)
             return {**scope}
-        # All behind a proxy have its address: who holds a token that works is counted by that.
+        # Clients behind a proxy share its address: holders of a valid token are counted by token.
         presented = _presented(scope)
         known = bool(presented) and self._sign_in.knows(presented)
         if not known:
@@ -266,9 +266,9 @@ class Gate:
         exchange: Exchange,
         connection: Carrier | None,
     ) -> Scope:
-        """The same for a page of the dashboard: a cookie says who looks; without one it is the sign-in."""
+        """The scope for a page of the dashboard: a cookie identifies the visitor; without one, to sign in."""
         if scope["method"] != "GET" and b"origin" not in headers:
-            # A browser says where a form comes from, and `Hosts` has looked at it: SameSite is not all.
+            # Browsers send the origin of a form, which `Hosts` has checked: SameSite is not enough.
             raise BadRequest("it does not say which page sent it", "Use the dashboard in a browser.")
         name, path = split(path)
         inside = {**scope, "path": path, PAGE_ADDRESS: PageAddress(name, self._workspaces.default), OPENS: []}
@@ -292,7 +292,7 @@ class Gate:
         exchange: Exchange,
         connection: Carrier | None,
     ) -> Scope:
-        """The scope with what the caller may use."""
+        """The scope, with what the caller may use."""
         if connection is not None and not self.crowd.let_in(connection, "" if grant is None else grant.token):
             raise Busy
         exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
@@ -321,31 +321,31 @@ class Gate:
 
 
 _DOORS = ("/static/", "/sign-in", "/sign-out")
-"""Of the dashboard, what is there for those who are not signed in."""
+"""Addresses of the dashboard that need no sign-in."""
 
 
 def _presented(scope: Scope) -> str:
-    """The token of a request, whatever else is wrong with it; nothing when there is none."""
+    """The token of a request, valid or not, even if other headers are bad; empty if there is none."""
     authorization: bytes | None = scope[HEADERS].get(b"authorization")
     return "" if authorization is None else _bearer(authorization) or ""
 
 
 def _bearer(authorization: bytes) -> str | None:
-    """The token in the value of a header; None when it is of another kind."""
+    """The token in an Authorization header; None for another scheme."""
     kind, _, token = authorization.decode("latin-1").partition(" ")
     return token.strip() if kind.lower() == "bearer" else None
 
 
 def _trimmed(scope: Scope) -> list[tuple[bytes, bytes]]:
-    """The headers without the blanks around their values, which are not part of them (RFC 9110, section 5.5).
+    """The headers without whitespace around their values, which is not part of them (RFC 9110, section 5.5).
 
-    The parser leaves those at the end.
+    The parser leaves trailing whitespace.
     """
     return [(name, value.strip(b" \t")) for name, value in scope["headers"]]
 
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:
-    """The headers, in small letters. Raises RepeatedHeader or BadRequest where two readers could differ."""
+    """The headers by lowercase names. Raises RepeatedHeader or BadRequest where two parsers could differ."""
     headers: dict[bytes, bytes] = scope[HEADERS]
     if len(headers) < len(scope["headers"]):
         names = [name for name, _ in scope["headers"]]
@@ -358,13 +358,13 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
 
 
 def _no_token_in(query: bytes) -> None:
-    """Raises TokenInAddress: a client that sends one so would get used to it (RFC 6750, 2.3)."""
+    """Raises TokenInAddress: a client that sends one there would get used to it (RFC 6750, 2.3)."""
     if b"_" in query and any(SECRET.fullmatch(value) for _, value in parse_qsl(query.decode("latin-1"))):
         raise TokenInAddress
 
 
 def within(scope: Scope, contract_name: str) -> Access:
-    """What the request may use of a contract."""
+    """The access of a request to a contract."""
     access = scope[ACCESS]
     assert isinstance(access, Access)
     return replace(access, contract_name=contract_name)
@@ -376,7 +376,7 @@ def _address(scope: Scope) -> str:
 
 
 def _name(headers: Mapping[bytes, bytes], header: bytes) -> str:
-    """A name that a client gives itself or its conversation; what is none counts as not given."""
+    """The name that a client gives itself or its conversation; an invalid one counts as missing."""
     value = headers.get(header)
     name = "" if value is None else value.decode("latin-1").strip()
     return name if name and _NAME.fullmatch(name) else ""
@@ -386,7 +386,7 @@ _NOSNIFF = (b"x-content-type-options", b"nosniff")
 
 
 class _Outgoing:
-    """Counts what is sent, and knows whether a refusal can still be."""
+    """Counts what is sent, and knows whether the answer has begun."""
 
     def __init__(self, receive: Receive, send: Send, exchange: Exchange, *, rpc: bool) -> None:
         self._receive = receive
@@ -406,12 +406,12 @@ class _Outgoing:
         await self._send(message)
 
     async def refuse(self, error: ReadroomError) -> None:
-        """Answer with the error, unless an answer has begun; the inside can send no more."""
+        """Answer with the error, unless an answer has begun; the application can send no more."""
         if self._refused or self._exchange.status:
             return
         response = refused(error, rpc=self._rpc)
         self._exchange.code = error.code
-        # What is left of the body is not used, so the connection cannot carry another request.
+        # The rest of the body is not read, so the connection cannot carry another request.
         response.headers["Connection"] = "close"
         start = {"type": "http.response.start", "status": response.status_code}
         await self.send({**start, "headers": response.raw_headers})
@@ -421,7 +421,7 @@ class _Outgoing:
         await self._send({"type": "http.response.body", "body": b""})
 
     async def _linger(self) -> None:
-        """Throw away what still comes: a socket closed over unread bytes takes the answer away with it."""
+        """Discard what still arrives: closing a socket with unread bytes would lose the answer."""
         left = SERVE_LINGER_BYTES
         with suppress(TimeoutError):
             async with asyncio.timeout(SERVE_LINGER_S):

@@ -1,12 +1,12 @@
-"""Which names a server answers to.
+"""The host names that a server answers to.
 
-A page in the user's browser can send requests here, and by rebinding a name of its
-own to this address even read the answers; its Host and Origin headers give it away
-(https://owasp.org/www-community/attacks/DNS_Rebinding).  Names have to be known; an
-address in numbers cannot be rebound, so a server of other interfaces takes those.
+A page in the user's browser can send requests here and, by rebinding its own host name to this address, even
+read the answers; its Host and Origin headers give it away
+(https://owasp.org/www-community/attacks/DNS_Rebinding). So names must be known; an IP address cannot be
+rebound, so a server on other interfaces accepts those.
 
-Another port of this machine is another origin: any other account can serve a
-page there.  A page is ours when it comes from the very address that it sends to.
+Another port of this machine is another origin: any other account can serve a page there. A page is ours if
+it comes from the very address that it sends to.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 
 @final
 class Hosts:
-    """The names of one server."""
+    """The host names of one server."""
 
     def __init__(
         self,
@@ -35,12 +35,12 @@ class Hosts:
         loopback: bool = True,
         named: bool = True,
     ) -> None:
-        """Answer to the local names and `names`, with any port: a tunnel has another at its other end.
+        """Accept the local names and `names`, with any port: a tunnel has another at its other end.
 
         Args:
-            names: More names, in small letters.
-            origins: Of pages that may come in beside our own, in small letters.
-            loopback: Only this machine can connect; otherwise any address in numbers is taken too.
+            names: More names, in lower case.
+            origins: Origins of pages that may send requests besides our own, in lower case.
+            loopback: Only this machine can connect; otherwise any IP address is accepted too.
             named: False for a Unix socket, which no page can reach.
         """
         self._names = _LOCAL.union(names)
@@ -48,10 +48,10 @@ class Hosts:
         self._loopback = loopback
         self._named = named
         self._good: set[str] = set()
-        """Spellings that were known, with their ports: clients send the same few again and again."""
+        """Accepted values with their ports: clients send the same few again and again."""
 
     def check(self, headers: Mapping[bytes, bytes]) -> None:
-        """Raises NotThisHost or WrongOrigin for what was meant for, or comes from, somewhere else."""
+        """Raises NotThisHost or WrongOrigin for a request that is meant for, or comes from, another host."""
         host = headers.get(b"host", b"").decode("latin-1")
         if self._named and not self._known(host):
             raise NotThisHost(host)
@@ -70,7 +70,7 @@ class Hosts:
     def _looked_at(self, host: str) -> bool:
         try:
             parts = urlsplit(f"//{host}")
-            name, _ = parts.hostname, parts.port  # a port that is none raises
+            name, _ = parts.hostname, parts.port  # an invalid port raises
         except ValueError:
             return False
         if not name or parts.netloc != host or parts.username is not None:
@@ -83,7 +83,7 @@ class Hosts:
         scheme, _, place = origin.partition("://")
         if not self._named or place != host or not self._known(place):
             return False
-        # TLS is that of a proxy, under a name that the operator gave; on this machine it is another server.
+        # A proxy terminates TLS, under a name from the operator; on this machine https is another server.
         return scheme == "http" or (scheme == "https" and urlsplit(origin).hostname not in _LOCAL)
 
 

@@ -1,4 +1,4 @@
-"""The description of the HTTP agent, made from the contracts: OpenAPI 3.1 for programs, a page for people."""
+"""The HTTP agent described from its contracts: OpenAPI 3.1 for programs, a page for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from readroom.contracts.schema import in_words, properties, schema
 from readroom.release import VERSION
 
 # -----------------------------------------------------------------------------
-# The addresses of coder's workspace agent in the OpenAPI document, from the records of its routes.
+# The addresses of coder's workspace agent in the OpenAPI document, from the routes of its contract.
 # -----------------------------------------------------------------------------
 
 PREFIX = "/api/v0"
@@ -53,7 +53,7 @@ _PROBLEM = {
 
 
 def coder_paths(record: Contract) -> dict[str, Any]:
-    """The paths of a record's routes."""
+    """The paths of a contract's routes."""
     paths = {}
     for route in record.routes:
         operation: dict[str, Any] = {
@@ -102,7 +102,7 @@ def _coder_answer(name: str) -> dict[str, Any]:
 
 
 SESSION = "[A-Za-z0-9_.~-]{1,128}"
-"""Names of conversations, in an address."""
+"""The pattern of conversation names in addresses."""
 
 ERRORS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 500, 503, 504, 507)
 
@@ -157,9 +157,9 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
     """The OpenAPI document.
 
     Args:
-        contracts: What is served under /v1.
-        names: Workspaces, besides the default one.
-        commands: Some workspace runs commands.
+        contracts: Contracts served under /v1.
+        names: Workspaces other than the default one.
+        commands: Whether some workspace runs commands.
     """
     paths: dict[str, Any] = {}
     for contract in contracts:
@@ -264,7 +264,7 @@ _STYLE = (
 
 
 def page(contracts: Iterable[Contract], names: Sequence[str], *, commands: bool) -> str:
-    """The same for a person, without a script."""
+    """The same as a page for people, without scripts."""
     parts = [_tool(contract, tool) for contract in contracts for tool in contract.offered(commands=commands)]
     others = "".join(f" <code>/w/{escape(name)}/</code>" for name in names)
     where = f"<p>Other workspaces have the same addresses under{others}.</p>" if names else ""

@@ -1,17 +1,15 @@
-"""HTTP/1.1 by uvicorn and httptools, for clients that do not speak it, or never finish.
+"""HTTP/1.1 connections: uvicorn behind a second httptools parser, for malformed and unfinished requests.
 
-uvicorn reads with a parser in C, answers what is not HTTP in plain words, and waits
-for headers for ever.  So a second parser of the same kind stands in front of it and
-sees every byte first:
+uvicorn reads with a parser in C, answers malformed HTTP in plain text, and waits for headers forever. So a
+second parser of the same kind sees every byte first:
 
-1. What it refuses, or what uvicorn would stumble over, is answered here, in our words,
-   recorded, and never reaches uvicorn.
-2. It knows whether a request has begun, so that the time for its head can be bounded,
-   and its size; httptools bounds neither.
-3. What it lets through uvicorn reads the same way, because the parser is the same.
+1. What it refuses, or uvicorn would stumble over, is answered here in our format, recorded, and never
+   reaches uvicorn.
+2. It knows whether a request has begun, so that the size of its head and the time for it can be bounded;
+   httptools bounds neither.
+3. What it accepts, uvicorn reads the same way, because the parser is the same.
 
-Only public interfaces are used: `asyncio.Protocol` towards uvicorn, the callbacks of
-httptools here.
+Only public interfaces are used: `asyncio.Protocol` towards uvicorn, and the callbacks of httptools here.
 """
 
 from __future__ import annotations
@@ -42,14 +40,14 @@ from readroom.limits.session import SERVE_HALF_S, SERVE_JOINED_BYTES, SERVE_UNRE
 _OFFER = re.compile(rb"^upgrade:[^\n]*\n", re.IGNORECASE | re.MULTILINE)
 
 _AT_ONCE = struct.pack("ii", 1, 0)
-"""A socket that lingers so is not closed but reset."""
+"""The linger option of a socket that is reset, not closed."""
 
 _WELL_FORMED = "Send a request line, headers and a body."
 
 
 @final
 class Protocol(asyncio.Protocol):
-    """One connection. The application of its configuration is a `Gate`."""
+    """One connection. The application in its configuration is a `Gate`."""
 
     def __init__(
         self,
@@ -58,7 +56,7 @@ class Protocol(asyncio.Protocol):
         app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        """As uvicorn makes its own."""
+        """Take the arguments of uvicorn's own protocol."""
         gate = config.loaded_app
         assert isinstance(gate, Gate)
         self._gate = gate
@@ -70,75 +68,75 @@ class Protocol(asyncio.Protocol):
         self._client: str | None = None
         self._watch: asyncio.TimerHandle | None = None
         self._since = 0.0
-        """When it was last busy."""
+        """The time when it was last busy."""
         self._taken, self._took = 0, 0.0
-        """What its client has taken of answers, and when it last took some or had nothing to take."""
+        """How much of its answers the client has read, and when it last read some or had none to read."""
         self._waiting: set[ClientScope] = set()
-        """Those whose requests are being answered."""
+        """The clients of requests that are being answered."""
         self._begun = self._in_head = False
-        """A request has begun to come; its head is not complete."""
+        """Whether a request has begun, and whether its head is incomplete."""
         self._half = False
-        """Nothing more will come, and something is still to be answered."""
+        """Whether the client has sent EOF while answers are still due."""
         self._head_bytes = 0
         self._url = b""
         self._served = 0
         self._held = b""
-        """The beginning of a head, which uvicorn is given when it is complete."""
+        """The beginning of a head, which uvicorn gets once the head is complete."""
         self._whole, self._heads = True, 0
-        """What is held, or came last, begins with a request; and how many begin in it."""
+        """Whether the held or latest bytes begin with a request, and how many requests begin in them."""
 
     @property
     def address(self) -> str:
-        """Where it comes from."""
+        """The remote address."""
         return self._client or "local"
 
     @property
     def idle(self) -> bool:
-        """No request of it is being answered."""
+        """Whether no request on it is being answered."""
         return not self._waiting
 
     @property
     def whole(self) -> bool:
-        """Of no request on it is anything still to come."""
+        """Whether all requests on it have arrived completely."""
         return not self._begun
 
     def answering(self, client_scope: ClientScope) -> None:
-        """A request of it is being answered."""
+        """A request on it is being answered."""
         self._waiting.add(client_scope)
         self._served += 1
 
     def answered(self, client_scope: ClientScope) -> None:
-        """It is over."""
+        """The request was answered."""
         self._waiting.discard(client_scope)
         self._since = self._loop.time()
         if self._half:
-            self._loop.call_soon(self._close_half)  # another may have come with it, which begins first
+            self._loop.call_soon(self._close_half)  # a pipelined request may begin first
 
     def make_way(self) -> None:
-        """End at once: another connection needs the place."""
+        """Close at once: another connection needs the place."""
         if self.idle:  # else its request is recorded by itself
             self._gate.over(Exchange("", self.address, code=Busy.code))
         if self._transport is not None:
             self._transport.abort()
 
-    # --- what asyncio says -------------------------------------------------------------------------
+    # --- callbacks of asyncio ----------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for a request, and not for ever: a connection that says nothing holds a place."""
+        """Wait for a request, but not forever: a silent connection holds a place."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = JoinedWrites(transport, self._turn)
         self._since = self._took = self._loop.time()
         self._inner.connection_made(self._transport)
         self._watch = self._loop.call_later(SERVE_HEADER_S, self._look)
         if self._inner.client is None:
-            return  # it is that of this account, which alone can connect to a Unix socket
+            return  # only this account can connect to a Unix socket
         self._client = self._inner.client[0]
         other = self._gate.crowd.came(self)
         if isinstance(other, Protocol):
             other.make_way()
 
     def data_received(self, data: bytes) -> None:
-        """Take more of it."""
+        """Read more of the connection."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
@@ -151,7 +149,7 @@ class Protocol(asyncio.Protocol):
             self._pass_over(unparsed, len(self._held) + error.args[0])
             return
         except httptools.HttpParserError as error:
-            raised = error.__context__  # by a callback
+            raised = error.__context__  # raised by a callback
             if not isinstance(raised, ReadroomError):
                 raised = BadRequest("it is not HTTP/1.1", _WELL_FORMED)
             self._refuse(raised)
@@ -160,11 +158,11 @@ class Protocol(asyncio.Protocol):
         if not self._in_head:
             self._inner.data_received(unparsed)
             return
-        # Of requests that come together, those in front of the last head are not part of it.
+        # Of pipelined requests, those before the last head are not part of it.
         self._head_bytes += len(data) if self._heads == heads else len(data) - _behind_heads(data)
         if (
             self._head_bytes > SERVE_HEAD_BYTES
-        ):  # one that comes whole is bounded by what asyncio reads at once
+        ):  # a head that arrives at once is bounded by what asyncio reads at once
             problem = f"its headers have more than {SERVE_HEAD_BYTES:,} bytes"
             self._refuse(BadRequest(problem, "Send fewer and shorter ones."))
         elif self._whole and self._heads == 1:
@@ -173,9 +171,9 @@ class Protocol(asyncio.Protocol):
             self._inner.data_received(unparsed)
 
     def _pass_over(self, unparsed: bytes, head: int) -> None:
-        """Read a request without its offer of another protocol, as clients of Java make with their first one.
+        """Read a request without its offer to upgrade, which clients in Java send with their first one.
 
-        httptools takes its body for that protocol, and so would uvicorn.
+        httptools takes its body for the other protocol, and so would uvicorn.
         """
         self._held = b""
         plain, count = _OFFER.subn(b"", unparsed[:head])
@@ -186,7 +184,7 @@ class Protocol(asyncio.Protocol):
         self.data_received(plain + unparsed[head:])
 
     def eof_received(self) -> bool:
-        """The client sends no more. Whether it has gone or waits for its answers, only time tells."""
+        """The client sends no more. Only time tells whether it has left or waits for answers."""
         assert self._transport is not None
         self._inner.eof_received()
         self._half = not self.idle and not self._begun
@@ -195,7 +193,7 @@ class Protocol(asyncio.Protocol):
             self._watch.cancel()
             self._watch = self._loop.call_later(SERVE_HALF_S, self._transport.abort)
         else:
-            self._transport.flush()  # what was answered in this very turn; asyncio closes it now
+            self._transport.flush()  # answers of this very turn; asyncio closes the transport now
         return self._half
 
     def _close_half(self) -> None:
@@ -203,7 +201,7 @@ class Protocol(asyncio.Protocol):
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it, and end the work for those who waited."""
+        """Forget the connection, and cancel the work of its requests."""
         if self._watch is not None:
             self._watch.cancel()
         self._gate.crowd.went(self)
@@ -212,14 +210,14 @@ class Protocol(asyncio.Protocol):
         self._inner.connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """The client reads more slowly than we write."""
+        """The client reads more slowly than the server writes."""
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """It has caught up."""
+        """The client has caught up."""
         self._inner.resume_writing()
 
-    # --- what httptools says -----------------------------------------------------------------------
+    # --- callbacks of httptools --------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
@@ -231,17 +229,17 @@ class Protocol(asyncio.Protocol):
             self._since = self._loop.time()
 
     def on_url(self, url: bytes) -> None:
-        """A part of its address."""
+        """A part of the request target."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A whole header; raises BadRequest."""
+        """A complete header; raises BadRequest."""
         if not self._in_head:
-            # uvicorn would put it among the headers, where it could say who asks.
+            # uvicorn would add trailers to the headers, where they could decide who asks.
             raise BadRequest("it has headers behind its body", "Send them in front of it.")
 
     def on_headers_complete(self) -> None:
-        """The head of a request; raises BadRequest for an address that two readers could read differently."""
+        """The end of a head; raises BadRequest for a target that two parsers could read differently."""
         self._in_head = False
         if not _is_path(self._url) or self._parser.get_method() == b"CONNECT":
             raise BadRequest("its address is not a path", "Send a path in ASCII, such as /docs.")
@@ -250,14 +248,14 @@ class Protocol(asyncio.Protocol):
         """The last byte of a request."""
         self._begun = False
 
-    # --- time --------------------------------------------------------------------------------------
+    # --- timeouts ----------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """End what has been idle for too long. One timer: setting one for each request costs more."""
+        """Close connections that are idle for too long. One timer: setting one per request costs more."""
         transport, now = self._transport, self._loop.time()
         assert transport is not None
         if self._takes_nothing(transport, now):
-            # With what the system still holds for it, which would wait for the client as well.
+            # Also drop what the kernel still buffers for it, which would wait for the client as well.
             transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _AT_ONCE)
             transport.abort()
             return
@@ -270,17 +268,17 @@ class Protocol(asyncio.Protocol):
         if self._begun:
             self._refuse(SlowRequest(SERVE_HEADER_S))
         else:
-            transport.close()  # which waits until the client has taken everything
+            transport.close()  # which waits until the client has read everything
 
     def _takes_nothing(self, transport: JoinedWrites, now: float) -> bool:
-        """Whether there are answers of which the client has taken nothing for too long."""
+        """Whether answers are due and the client has read none of them for too long."""
         taken, unread = transport.taken, transport.get_write_buffer_size()
         if not unread or taken > self._taken:
             self._taken, self._took = taken, now
         return now - self._took >= SERVE_UNREAD_S
 
     def _refuse(self, error: ReadroomError) -> None:
-        """Answer what never became a request, and close; where an answer is on its way, only close."""
+        """Answer bytes that never became a request, and close; if an answer is being sent, only close."""
         transport = self._transport
         assert transport is not None
         if self.idle:
@@ -294,7 +292,7 @@ class Protocol(asyncio.Protocol):
 
 
 def _behind_heads(data: bytes) -> int:
-    """Where the last head may begin, at the earliest, of which the end has not come."""
+    """The earliest index where the last, incomplete head may begin."""
     end = data.rfind(_HEAD_ENDS)
     return end + len(_HEAD_ENDS) if end >= 0 else 0
 
@@ -303,15 +301,15 @@ _HEAD_ENDS = b"\r\n\r\n"
 
 
 def _parser(callbacks: Protocol) -> httptools.HttpRequestParser:
-    """As uvicorn makes its own: the two must agree in everything."""
+    """A parser like uvicorn's own: the two must agree in everything."""
     parser = httptools.HttpRequestParser(callbacks)
     parser.set_dangerous_leniencies(lenient_data_after_close=True)
     return parser
 
 
-@lru_cache(64)  # clients ask for the same few again and again, and each may be as long as a head
+@lru_cache(64)  # clients request the same few again and again, and each may be as long as a head
 def _is_path(url: bytes) -> bool:
-    """Whether it is the path and the query of a request, and not the address of a proxy's."""
+    """Whether it is a path with a query, not the absolute form for proxies."""
     if not url.startswith(b"/") or b"#" in url:
         return False
     try:
@@ -322,28 +320,28 @@ def _is_path(url: bytes) -> bool:
 
 
 # -----------------------------------------------------------------------------
-# Writes that are sent at once: the head of an answer and its body.
+# Joined writes: the head of an answer and its body are sent at once.
 #
-# A server writes them one after the other.  Each write is a call of the system, after which the
-# event loop waits for the interpreter's lock while threads work; so what is written within one turn
-# of the loop is sent as one, and a small answer takes one packet.
+# A server writes them one after the other. Each write is a system call, after which the event loop
+# waits for the interpreter's lock while threads work; so all writes within one turn of the loop are
+# sent as one, and a small answer takes one packet.
 # -----------------------------------------------------------------------------
 
 
 _TURN = "readroom.turn"
-"""Where the connections of a server have what they share."""
+"""The key of what the connections of a server share."""
 
 
 @final
 class Turn:
-    """What is to be done behind a turn of the event loop, for all connections at once."""
+    """Work to do after a turn of the event loop, for all connections at once."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._waiting: deque[Callable[[], None]] = deque()
 
     def behind(self, work: Callable[[], None]) -> None:
-        """Do `work` behind this turn."""
+        """Do `work` after this turn."""
         if not self._waiting:
             self._loop.call_soon(self._do)
         self._waiting.append(work)
@@ -353,13 +351,13 @@ class Turn:
             while self._waiting:
                 self._waiting.popleft()()
         finally:
-            if self._waiting:  # one has failed, which is said by the loop
+            if self._waiting:  # one has failed, which the loop reports
                 self._loop.call_soon(self._do)
 
 
 @final
 class JoinedWrites(asyncio.Transport):
-    """Another transport with its writes joined; reading and closing are its own."""
+    """A transport with joined writes around another; reading and closing are the other's."""
 
     def __init__(self, transport: asyncio.Transport, turn: Turn) -> None:
         super().__init__()
@@ -379,42 +377,42 @@ class JoinedWrites(asyncio.Transport):
             self.flush()
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send what is buffered."""
         waiting, self._waiting, self._size = self._waiting, [], 0
         if waiting and not self._transport.is_closing():
             self._transport.write(waiting[0] if len(waiting) == 1 else b"".join(waiting))
 
     def close(self) -> None:
-        """Send what waits, and end."""
+        """Send what is buffered, and close."""
         self.flush()
         self._transport.close()
 
     def abort(self) -> None:
-        """End at once."""
+        """Close at once."""
         self._waiting = []
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """Whether it has ended, or is about to."""
+        """Whether it is closed, or about to be."""
         return self._transport.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """What is known of the connection."""
+        """Information about the connection."""
         return self._transport.get_extra_info(name, default)
 
     @property
     def taken(self) -> int:
-        """How much of what was written the system has taken."""
+        """How many of the written bytes the kernel has taken."""
         return self._written - self.get_write_buffer_size()
 
     def get_write_buffer_size(self) -> int:
-        """What was written and is not sent."""
+        """The bytes that were written and not sent."""
         return self._size + self._transport.get_write_buffer_size()
 
     def pause_reading(self) -> None:
-        """Let the client wait."""
+        """Stop reading from the client."""
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read on."""
+        """Resume reading."""
         self._transport.resume_reading()

@@ -1,9 +1,8 @@
-"""How often: requests a minute of an address and of a token, in a sliding window.
+"""Rate limits: requests per minute of an address and of a token, in a sliding window.
 
-Two counts for each of them, of this minute and of the one before, which counts for
-the part of it that the last sixty seconds still cover: that of a burst is off by what
-came unevenly in it, and nothing of a request has to be kept.  A minute ends for all
-at once, so that no timer is needed to forget those who have gone.
+Each has two counts, of this minute and of the one before, weighted by the part of it that the last sixty
+seconds still cover: the count is off by how unevenly a burst was spread, and no request has to be stored.
+Minutes end for all at once, so that no timer is needed to forget clients that have left.
 """
 
 from __future__ import annotations
@@ -25,31 +24,31 @@ from readroom.lru import LruCache
 from readroom.session.shared.accounts import MINUTE_S, Lease, SharedWindows, left, wait_s
 
 _REMEMBERED = 10_000
-"""Addresses and tokens for which requests are counted ahead, or that are known to have too many."""
+"""The most addresses and tokens with requests counted ahead, or known to exceed their rate."""
 
 Counting: TypeAlias = Awaitable[None] | None
-"""What is left to wait for until a request is counted; most are counted at once."""
+"""An awaitable if a request is not counted yet; most are counted at once."""
 
 
 class Rates(Protocol):
-    """The rate limits of one server. Each raises TooManyRequests, or what it returns does when awaited."""
+    """Rate limits of one server. Methods raise TooManyRequests, at once or when their result is awaited."""
 
     def address(self, address: str) -> Counting:
         """Count a request."""
 
     def token(self, token: str) -> Counting:
-        """Count a request of a token that works."""
+        """Count a request with a valid token."""
 
     def failure(self, address: str) -> Counting:
-        """Count a request without a token that works."""
+        """Count a request without a valid token."""
 
     def health(self, address: str) -> None:
-        """Count a request for what says that the server lives, whatever becomes of others."""
+        """Count a health check, whatever happens to other requests."""
 
 
 @final
 class OwnRates:
-    """Those of a server that is one process; 0 is none. Used from its event loop only."""
+    """The rate limits of a server with one process; 0 is no limit. Used from its event loop only."""
 
     def __init__(
         self,
@@ -59,7 +58,7 @@ class OwnRates:
         failed: int = SERVE_FAILED_RATE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Requests a minute of one token, one address, and of one address without a token that works."""
+        """Requests per minute of one token, of one address, and of one address without a valid token."""
         self._token = _Window(token, clock)
         self._address = _Window(address, clock)
         self._failed = _Window(failed, clock)
@@ -69,15 +68,15 @@ class OwnRates:
         self._address.hit(address)
 
     def token(self, token: str) -> None:
-        """Count a request of a token that works. Raises TooManyRequests."""
+        """Count a request with a valid token. Raises TooManyRequests."""
         self._token.hit(token)
 
     def failure(self, address: str) -> None:
-        """Count a request without a token that works. Raises TooManyRequests."""
+        """Count a request without a valid token. Raises TooManyRequests."""
         self._failed.hit(address)
 
     def health(self, address: str) -> None:
-        """Count a request as any other. Raises TooManyRequests."""
+        """Count a health check like other requests. Raises TooManyRequests."""
         self._address.hit(address)
 
 
@@ -101,7 +100,7 @@ class _Window:
         self._now[who] = now + 1
 
     def _passed(self) -> float:
-        """Seconds of this minute."""
+        """Seconds since this minute began."""
         passed = self._clock() - self._began
         if passed >= MINUTE_S:
             self._before = self._now if passed < 2 * MINUTE_S else Counter()
@@ -112,16 +111,16 @@ class _Window:
 
 
 # -----------------------------------------------------------------------------
-# The rates of several processes that are one server.
+# Rate limits of a server with several processes.
 #
-# A process counts some requests ahead (a lease) and lets them in without asking again;
-# what it has not used soon it gives back.  Near the end of a rate a lease is one request:
-# the count is exact where it decides.
+# A process counts some requests ahead (a lease) and admits them without another query; it soon
+# gives back what it has not used. Near the limit a lease is one request: the count is exact
+# where it decides.
 # -----------------------------------------------------------------------------
 
 
 class _Ahead:
-    """What a process may let in, or how long it need not ask."""
+    """How many requests a process may still admit, or how long it need not ask."""
 
     __slots__ = ("asking", "lease", "left", "refused_until", "wait_s")
 
@@ -135,7 +134,7 @@ class _Ahead:
 
 @final
 class SharedRates:
-    """Used from one event loop only."""
+    """Rate limits in the shared state. Used from one event loop only."""
 
     def __init__(
         self,
@@ -147,7 +146,7 @@ class SharedRates:
         failed: int = SERVE_FAILED_RATE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`ask` performs what may wait, in another thread; 0 requests a minute is no limit."""
+        """`ask` runs queries in another thread; 0 requests per minute is no limit."""
         self._windows = windows
         self._ask = ask
         self._most = {"token": token, "address": address, "failed": failed}
@@ -156,19 +155,19 @@ class SharedRates:
         self._here = _Window(address, time.monotonic)
 
     def address(self, address: str) -> Counting:
-        """See `Rates`; it may raise StateFailed, too."""
+        """See `Rates`; it may raise StateFailed too."""
         return self._hit("address", address)
 
     def token(self, token: str) -> Counting:
-        """See `Rates`; it may raise StateFailed, too."""
+        """See `Rates`; it may raise StateFailed too."""
         return self._hit("token", token)
 
     def failure(self, address: str) -> Counting:
-        """See `Rates`; it may raise StateFailed, too."""
+        """See `Rates`; it may raise StateFailed too."""
         return self._hit("failed", address)
 
     def health(self, address: str) -> None:
-        """Count a request here alone: it is answered also when the state is gone."""
+        """Count a health check in this process alone: it is answered even if the state is unavailable."""
         self._here.hit(address)
 
     def _hit(self, kind: str, who: str) -> Counting:
@@ -190,7 +189,7 @@ class SharedRates:
                 raise TooManyRequests(ahead.wait_s)
             if ahead.asking is None:
                 ahead.asking = asyncio.create_task(self._lease(name, most, ahead))
-            # A client that leaves must not take the lease of the others with it.
+            # A client that leaves must not cancel the lease of the others.
             await asyncio.shield(ahead.asking)
         ahead.left -= 1
 
@@ -199,7 +198,7 @@ class SharedRates:
             now = self._clock()
             lease = await self._ask(partial(self._windows.take, name, most, RATE_LEASE))
             if not lease.count:
-                # Asked again soon: others may give back what they have counted ahead.
+                # Ask again soon: other processes may give back what they counted ahead.
                 ahead.wait_s, ahead.refused_until = lease.wait_s, now + RATE_LEASE_S / 2
                 return
             ahead.left, ahead.lease = lease.count, lease
@@ -213,5 +212,5 @@ class SharedRates:
             return
         unused, ahead.left = replace(lease, count=ahead.left), 0
         task = asyncio.ensure_future(self._ask(partial(self._windows.give_back, name, unused)))
-        # What cannot be given back counts as used.
+        # Requests that cannot be given back count as used.
         task.add_done_callback(lambda done: done.cancelled() or done.exception())

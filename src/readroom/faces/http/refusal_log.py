@@ -1,8 +1,8 @@
-"""Requests that were refused before they were calls, written into the ledger of the workspace they were for.
+"""Requests refused before they became calls, written to the ledger of their workspace.
 
-By a thread of its own, after the answer: the event loop does not wait for a disk.
-A flood must neither fill the disk nor pass in silence: `Tally` says which are entries
-of their own, and the sums of the others are entries after a minute.
+A thread writes them after the answer: the event loop does not wait for a disk. A flood must neither fill the
+disk nor go unnoticed: `RefusalSampler` decides which are entries of their own, and the sums of the others
+are entries after a minute.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from readroom.session.gatekeeper import TurnedAway
 from readroom.values import Fact
 
 # -----------------------------------------------------------------------------
-# Which of many refusals are logged one by one, and which only counted: a flood must not fill a disk.
+# Which refusals are logged one by one, and which are only counted: a flood must not fill a disk.
 #
-# Pure; a stretch of time ends when its owner says so.
+# Pure; the owner says when an interval ends.
 # -----------------------------------------------------------------------------
 
 NOBODY = Caller(face="http")
 
 
 class Refusal(Struct, frozen=True):
-    """A request that was refused before it was a call, or many that were alike.
+    """A request that was refused before it was a call, or many similar ones.
 
     Attributes:
-        code: Of the refusal.
-        status: Of the answer; 0 when the client had left, or of many.
-        workspace: Its name, empty where it was not reached.
-        caller: As far as it is known.
-        address: Of the client; empty for many addresses.
-        method: As sent, if it is one; empty of many.
-        target: The address that it was sent to, without what could be a secret; empty of many.
-        times: How many.
+        code: The code of the refusal.
+        status: Status of the answer; 0 if the client had left, or for many.
+        workspace: Its name, empty if none was reached.
+        caller: The caller, as far as known.
+        address: The client's address; empty for several addresses.
+        method: The method as sent, if it is one; empty for many.
+        target: The address it was sent to, without possible secrets; empty for many.
+        times: The number of requests.
     """
 
     code: str
@@ -58,17 +58,17 @@ class Refusal(Struct, frozen=True):
 
     @property
     def kind(self) -> Refusal:
-        """What those that are alike have in common."""
+        """The fields that similar refusals share."""
         caller = replace(NOBODY, token=self.caller.token)
         return Refusal(self.code, workspace=self.workspace, caller=caller, address=self.address)
 
 
 @final
 class RefusalSampler:
-    """The refusals of one stretch of time."""
+    """The refusals of one interval."""
 
     def __init__(self, *, most: int = LEDGER_REFUSALS, alike: int = LEDGER_REFUSALS_ALIKE) -> None:
-        """`most` are logged one by one, and of each kind no more than `alike`."""
+        """Log up to `most` one by one, and up to `alike` of each kind."""
         self._most = most
         self._alike = alike
         self._told: Counter[Refusal] = Counter()
@@ -76,22 +76,22 @@ class RefusalSampler:
 
     @property
     def counted(self) -> bool:
-        """Whether there is something to settle."""
+        """Whether there are sums to write."""
         return bool(self._counted)
 
     def add(self, refusal: Refusal, *, room: bool = True) -> bool:
-        """Whether it is logged by itself; otherwise it is counted, as it is when there is no `room`."""
+        """Whether to log it by itself; otherwise, and without `room`, it is counted."""
         kind = refusal.kind
         used_up = self._told[kind] >= self._alike
         if room and not used_up and self._told.total() < self._most:
             self._told[kind] += 1
             return True
-        # Kinds have no bound, as addresses have none; those that were logged so often have, and codes.
+        # Kinds are unbounded, like addresses; kinds that used up their entries are bounded, and so are codes.
         self._counted[kind if used_up else Refusal(refusal.code)] += refusal.times
         return False
 
     def settle(self) -> list[Refusal]:
-        """The sums of what was only counted; another stretch begins."""
+        """The sums of refusals that were only counted; a new interval begins."""
         counted, self._counted, self._told = self._counted, Counter(), Counter()
         return [replace(kind, times=times) for kind, times in counted.items()]
 
@@ -103,19 +103,19 @@ class Refusals:
     def __init__(
         self, workspaces: Workspaces, *, processes: int = 1, seconds: float = LEDGER_REFUSALS_S
     ) -> None:
-        """Each of so many `processes` tells its share; after so many `seconds` another stretch begins."""
+        """Each of `processes` logs its share; an interval lasts `seconds`."""
         self._workspaces = workspaces
         self._seconds = seconds
         most, alike = (max(1, number // processes) for number in (LEDGER_REFUSALS, LEDGER_REFUSALS_ALIKE))
         self._tally = RefusalSampler(most=most, alike=alike)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="readroom-refusals")
-        # What waits while the ledger is locked by another process takes memory.
+        # Entries that wait while another process locks the ledger take memory.
         self._places = threading.Semaphore(LEDGER_REFUSALS)
         self._next: asyncio.TimerHandle | None = None
         self._failed = self._closed = False
 
     def note(self, exchange: Exchange) -> None:
-        """Record an exchange that is over, if it was refused and that is not recorded yet."""
+        """Record a finished exchange, if it was refused and is not recorded yet."""
         if not exchange.code or exchange.reached:
             return
         self._begin()
@@ -127,7 +127,7 @@ class Refusals:
             self._places.release()
 
     def close(self) -> None:
-        """Write what is left. The event loop has ended."""
+        """Write what is left, after the event loop has ended."""
         self._closed = True
         self._places.release()
         self._settle()
@@ -144,7 +144,7 @@ class Refusals:
             self._begin()
 
     def _settle(self) -> None:
-        """Write the sums, unless so much waits already; then they grow."""
+        """Write the sums, unless too much is waiting; then they keep growing."""
         if self._places.acquire(blocking=False):
             self._thread.submit(self._write, self._tally.settle())
 
@@ -154,7 +154,7 @@ class Refusals:
             by_workspace.setdefault(refusal.workspace, []).append(_turned_away(refusal))
         try:
             for workspace, refused in by_workspace.items():
-                # A ledger that is locked would hold up the end of the server for ever.
+                # A locked ledger would hold up the server's exit forever.
                 if not (self._closed and self._failed):
                     # By name: the workspace of a token with a policy may be closed by now.
                     gatekeeper = self._workspaces.get(workspace or None, None).gatekeeper

@@ -1,4 +1,4 @@
-"""One address: its endpoint, what it says of failures, and the body of its requests."""
+"""Routes: an endpoint with answers for its errors, and the bodies of requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def route(path: str, method: str, endpoint: Endpoint) -> Route:
-    """The address; what the endpoint raises becomes its answer."""
+    """A route; errors that the endpoint raises become answers."""
 
     async def answer(request: Request) -> Response:
         exchange: Exchange = request.scope[EXCHANGE]
@@ -31,20 +31,20 @@ def route(path: str, method: str, endpoint: Endpoint) -> Route:
             return failed(exchange, error)
 
     made_route = Route(path, answer, methods=[method])
-    made_route.methods = {method}  # without the HEAD that Starlette adds
+    made_route.methods = {method}  # without Starlette's implicit HEAD
     return made_route
 
 
 def failed(exchange: Exchange, error: ReadroomError | Failed) -> Response:
     """The answer to a request that failed outside a call."""
     failure = Internal("Failed") if isinstance(error, Failed) else error
-    # What the gate has said already stands: it ended the body that could not be read.
+    # A code of the gate stands: it ended the body that could not be read.
     exchange.code = exchange.code or failure.code
     return refused(failure)
 
 
 async def whole_body(receive: Receive) -> bytes:
-    """The body of a request. Raises BadRequest when the client goes away before its end."""
+    """The body of a request. Raises BadRequest if the client disconnects before its end."""
     parts = []
     while True:
         message = await receive()

@@ -1,8 +1,8 @@
-"""The HTTP workspace agent as a server: uvicorn on an address or a Unix socket.
+"""The HTTP agent as a server: uvicorn on an address or a Unix socket.
 
-Loopback unless the operator says otherwise, and nothing but loopback without tokens made for others.
-Asked to end, it takes no more requests, lets running calls finish for a while, and
-cancels what is left.  Nothing is written to standard output.
+It listens on loopback by default, and on other addresses only with tokens made for others. On a signal to end
+it stops accepting requests, lets running calls finish for a while, and cancels the rest. Nothing is written
+to standard output.
 """
 
 from __future__ import annotations
@@ -48,33 +48,33 @@ from readroom.session.tokens import MadeTokens
 from readroom.workspace import Workspace
 
 # -----------------------------------------------------------------------------
-# Where a server listens: bound before anything else is started, so that a bad address fails at once.
+# Listening sockets: bound before anything else starts, so that a bad address fails at once.
 # -----------------------------------------------------------------------------
 
 _OTHERS = "Make one with `readroom token create`, or use 127.0.0.1 and a tunnel (ssh -L)."
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can connect. Raises BadValue for what is not an address."""
+    """Whether only this machine can connect. Raises BadValue for an invalid address."""
     return _address(host).is_loopback
 
 
 def is_everywhere(host: str) -> bool:
-    """Whether it stands for every address of this machine. Raises BadValue for what is not an address."""
+    """Whether it means all addresses of this machine. Raises BadValue for an invalid address."""
     return _address(host).is_unspecified
 
 
 def require_tokens(host: str, tokens: MadeTokens | None) -> None:
-    """Raises BadValue when other machines could come in without a token that was made for them."""
+    """Raises BadValue if other machines could connect without a token made for them."""
     if tokens is None or not tokens.any_valid():
         raise BadValue("host", host, "is open to other machines, and there is no token that works", _OTHERS)
 
 
 @contextmanager
 def listening(host: str, port: int, path: str | None) -> Iterator[tuple[socket.socket, str]]:
-    """A socket that listens, and the URL of what is behind it; the file of a Unix socket goes with it.
+    """A listening socket, and the URL of its server; the file of a Unix socket is removed at the end.
 
-    A socket on every address of this machine has the URL that works on this machine.
+    For a socket on all addresses of this machine, the URL works on this machine.
 
     Raises:
         BadValue: The address, port or path cannot be used.
@@ -93,14 +93,14 @@ def listening(host: str, port: int, path: str | None) -> Iterator[tuple[socket.s
 def _tcp(host: str, port: int) -> socket.socket:
     address = _address(host)
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    # With the protocol in numbers: only then does asyncio set TCP_NODELAY on connections, without which every
+    # With an explicit protocol: only then does asyncio set TCP_NODELAY on connections, without which every
     # answer after a connection's first waits 40 ms for an acknowledgement.
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         # A server that has just ended leaves its port in TIME_WAIT; this does not let two listen at once.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((str(address), port))
-        # Only this tells whether another program listens there: with the option above two may bind.
+        # Only this shows whether another program listens there: with the option above two may bind.
         bound.listen()
     except OSError as error:
         bound.close()
@@ -120,7 +120,7 @@ def _unix(path: str) -> Iterator[socket.socket]:
     with closing(bound):
         try:
             _clear(path)
-            before = os.umask(0o177)  # the mode has to be right from the first moment
+            before = os.umask(0o177)  # the mode must be right from the first moment
             try:
                 bound.bind(path)
             finally:
@@ -139,7 +139,7 @@ def _unix(path: str) -> Iterator[socket.socket]:
 
 
 def _clear(path: str) -> None:
-    """Remove what a server left that was killed; nothing else, and not the socket of one that runs."""
+    """Remove the socket of a server that was killed; nothing else, and no socket in use."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -184,11 +184,11 @@ _NOT_OPEN = "Leave --open out, or use 127.0.0.1 and a tunnel (ssh -L)."
 _NEVER_S = 24 * 60 * 60
 
 _POLL_S = 0.02
-"""Between two looks whether the running calls have finished, while the server ends."""
+"""Interval of checks whether the running calls have finished, while the server ends."""
 
 
 class Address(Struct, frozen=True):
-    """Where to listen: a Unix socket, or a host and a port, of which 0 is a free one."""
+    """Where to listen: a Unix socket, or a host and a port; port 0 picks a free one."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -198,11 +198,11 @@ class Address(Struct, frozen=True):
 def admitted(
     workspaces: Mapping[str, Workspace], where: Address, serving: Serving, keys: Keys | None
 ) -> Admission:
-    """Who may come in at an address.
+    """The rules of admission at an address.
 
     Raises:
-        BadValue: It is not an address, or other machines could come in without a token.
-        BadTokenStore: The file of tokens cannot be read.
+        BadValue: The address is invalid, or other machines could connect without a token.
+        BadTokenStore: The token file cannot be read.
     """
     private = where.socket is not None
     local = private or is_loopback(where.host)
@@ -220,18 +220,18 @@ class Served(Struct):
     """What a server serves, and to whom.
 
     Attributes:
-        workspaces: By name; the first is the one of addresses without a name. Closing them stays with
-            who has opened them, as with the state.
-        serving: Names, rates, and how much at once.
-        admission: Who may come in; made by `admitted`.
-        contract_name: Whose tools MCP serves.
-        reply_chars: Cap on a reply's text over MCP, None for what each client is known to pass on.
-        named: Clients say which host they mean; those of a Unix socket do not.
-        state: What other processes of this server know, and what outlives it; None without any.
-        workers: How many processes this server has.
-        findings: Of an audit, shown on the dashboard beside the ledger.
-        pages_only: The dashboard and nothing else.
-        counted: The folder in which all its processes count for Prometheus; None where there is one.
+        workspaces: Workspaces by name; addresses without a name mean the first. The caller closes them,
+            and the state too.
+        serving: Names, rates, and limits of concurrency.
+        admission: Rules of admission, made by `admitted`.
+        contract_name: The contract whose tools MCP serves.
+        reply_chars: Cap on a reply's text over MCP; None for the known cap of each client.
+        named: Whether clients send a Host header to check; not so on a Unix socket.
+        state: State that is shared with other processes of this server and outlives it; None without one.
+        workers: The number of processes.
+        findings: Findings of an audit, shown on the dashboard beside the ledger.
+        pages_only: Whether only the dashboard is served.
+        counted: The folder where all processes count for Prometheus; None for one process.
     """
 
     workspaces: Mapping[str, Workspace]
@@ -248,20 +248,20 @@ class Served(Struct):
 
     @property
     def shared(self) -> SharedState | None:
-        """The state where other processes are this server, too."""
+        """The state, if this server has other processes."""
         return self.state if self.state is not None and self.state.several else None
 
 
 def serve_http(
     served: Served, bound: socket.socket, *, on_ready: Callable[[], None], lifeline: int | None = None
 ) -> None:
-    """Serve any number of clients until SIGINT, SIGTERM or SIGHUP comes.
+    """Serve clients until SIGINT, SIGTERM or SIGHUP.
 
     Args:
-        served: What is served.
-        bound: A socket that listens.
-        on_ready: Called as soon as clients can connect.
-        lifeline: A descriptor at the end of which this ends, too.
+        served: What to serve.
+        bound: A listening socket.
+        on_ready: Called once clients can connect.
+        lifeline: A descriptor; the server ends at its EOF too.
 
     Raises:
         BadTokenStore: The tokens cannot be read.
@@ -275,7 +275,7 @@ def serve_http(
     metrics = Metrics(served.counted)
     on_open = None if served.counted is None else metrics.open.set
     calls = Calls(threads=serving.threads, queue=serving.queue, grouped=True, on_open=on_open)
-    if on_open is None:  # nobody else counts: it is looked up when it is asked for
+    if on_open is None:  # no other process counts: the gauge is computed on request
         metrics.open.set_function(lambda: calls.open)
     ask = Asking()
     rates = _rates(serving, shared, ask)
@@ -304,12 +304,12 @@ def serve_http(
         refusals=refusals,
     )
     try:
-        # Of several processes each takes what comes one by one, so that all get some.
+        # Each of several processes accepts one connection at a time, so that all get some.
         config = _config(gate, SERVE_ACCEPT if served.workers == 1 else 1)
-        # What was imported stays: to look for garbage in it again and again costs each request a fortieth.
+        # Imported objects stay: scanning them for garbage again and again costs requests 1/40 of their time.
         gc.freeze()
         gc.set_threshold(SERVE_GARBAGE)
-        # Not `run`: it may take another event loop, and what is below knows asyncio's.
+        # Not uvicorn's `run`: it may choose another event loop, and the code below needs asyncio's.
         asyncio.run(_Web(config, gate, calls, on_ready, lifeline, shared).serve([bound]))
     finally:
         calls.close()
@@ -320,11 +320,11 @@ def serve_http(
 
 
 def _take_descriptors() -> None:
-    """Have room for all connections, as far as the system lets a process say so itself."""
+    """Raise the limit of open files for all connections, as far as a process may."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = SERVE_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(SERVE_DESCRIPTORS, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with suppress(OSError, ValueError):  # macOS has a bound of its own
+        with suppress(OSError, ValueError):  # macOS has a limit of its own
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
@@ -335,7 +335,7 @@ def _rates(serving: Serving, shared: SharedState | None, ask: Ask) -> Rates:
 
 
 class _Web(uvicorn.Server):
-    """uvicorn that says when it is ready, lets calls finish when it has to end, and ends quietly."""
+    """uvicorn that reports when it is ready, lets calls finish before it ends, and ends quietly."""
 
     def __init__(
         self,
@@ -354,14 +354,14 @@ class _Web(uvicorn.Server):
         self._calls = calls
         self._on_started = on_started
         self._hurried = False
-        """The user at the keyboard wants it to end: nothing is waited for."""
+        """Whether the user pressed Ctrl+C: nothing is waited for."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # a terminal that is closed; not under `nohup`
+        if signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # the terminal was closed; not under `nohup`
             signal.signal(signal.SIGHUP, self.handle_exit)
         await super().startup(sockets)
         for socket_ in sockets or ():
-            # asyncio takes as many at once as may wait, and both are one number there.
+            # asyncio accepts as many at once as the backlog holds, and has one number for both.
             socket_.listen(SERVE_BACKLOG)
         if self._shared is not None:
             self._sweeping = asyncio.create_task(self._sweep(self._shared))
@@ -371,14 +371,14 @@ class _Web(uvicorn.Server):
             self._on_started()
 
     async def _sweep(self, shared: SharedState) -> None:
-        """Forget what is too old or too much, now and then."""
+        """Delete expired and surplus state, now and then."""
         while True:
             await asyncio.sleep(STATE_SWEEP_S)
             with suppress(StateFailed):
                 await asyncio.to_thread(shared.sweep)
 
     def _left_alone(self) -> None:
-        """The process that started this one is gone, and no other could end it."""
+        """The parent process is gone, so no other could end this one."""
         assert self._lifeline is not None
         asyncio.get_running_loop().remove_reader(self._lifeline)
         self.should_exit = True
@@ -409,8 +409,8 @@ def _config(app: ASGIApp, accept: int) -> uvicorn.Config:
         ws="none",
         lifespan="off",
         log_config=None,
-        log_level="error",  # it warns of what clients send, which anybody could fill a disk with
-        timeout_keep_alive=_NEVER_S,  # the time of a connection is that of `Protocol`
+        log_level="error",  # it warns about what clients send, which anyone could fill a disk with
+        timeout_keep_alive=_NEVER_S,  # `Protocol` has the timeouts of connections
         access_log=False,
         server_header=False,
         proxy_headers=False,

@@ -1,8 +1,7 @@
-"""MCP over HTTP: one message in a POST, its answer as JSON, or as a stream when there is more to say.
+"""MCP over HTTP: one message per POST, answered with JSON, or with a stream if there is more to send.
 
-Before 2026-07-28 messages belong to a session; since then each stands for itself.
-A stream begins with the first progress or log message, or when an answer takes so
-long that something between would give the connection up.
+Before 2026-07-28 messages belong to a session; since then each stands alone. A stream begins with the first
+progress or log message, or when an answer takes so long that a proxy would close the connection.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ from readroom.protocol.messages import (
 from readroom.protocol.params import meta
 
 # -----------------------------------------------------------------------------
-# The HTTP answer to one MCP message: JSON, unless something was said before it; then a stream of events.
+# The HTTP answer to one MCP message: JSON, or a stream of events if messages precede it.
 # -----------------------------------------------------------------------------
 
 
 class _Every:
-    """Calls something in the event loop again and again, until it is stopped."""
+    """Calls a function in the event loop at intervals, until it is stopped."""
 
     def __init__(self, seconds: float, call: Callable[[], None]) -> None:
         self._seconds = seconds
@@ -61,13 +60,13 @@ class _Every:
 
 @final
 class Reply:
-    """What is sent to one request."""
+    """The answer to one request."""
 
     def __init__(self, send: Send, *, still_s: float = HTTP_STILL_S) -> None:
         self.session: str | None = None
-        """What the client has to name in its next requests."""
+        """The session id that the client must send with its next requests."""
         self.left = False
-        """The client waits no longer."""
+        """Whether the client has left."""
         self._send = send
         self._still_s = still_s
         self._streams = self._over = False
@@ -75,7 +74,7 @@ class Reply:
         self._saying: asyncio.Task[None] | None = None
 
     async def answer(self, answer: Answer, status: int) -> None:
-        """Send the answer, and no more after it; in a stream it has no status of its own."""
+        """Send the answer as the last message; in a stream it has no status of its own."""
         if not self._streams:
             self._over = True
             await self._whole(status, encode(answer), ("content-type", headers.JSON))
@@ -87,23 +86,23 @@ class Reply:
     async def refuse(
         self, status: int, words: str, code: int = eras.INVALID_REQUEST, *, allow: str | None = None
     ) -> None:
-        """Send a failure of the protocol that names no request."""
+        """Send a protocol error that names no request."""
         more = [("content-type", headers.JSON)]
         more += [] if allow is None else [("allow", allow)]
         more += [("retry-after", "1")] if status == 503 else []
         await self._whole(status, encode(refusal(None, code, words)), *more)
 
     async def empty(self, status: int) -> None:
-        """Send nothing but a status."""
+        """Send a status without a body."""
         await self._whole(status, b"")
 
     async def tell(self, message: bytes) -> None:
-        """Send a message before the answer, which makes a stream of it."""
+        """Send a message before the answer, which starts a stream."""
         await self._stream(headers.event(message))
 
     @contextmanager
     def still_here(self) -> Iterator[None]:
-        """While the answer is made, let nothing between believe that the connection is dead."""
+        """Keep the connection alive for proxies while the answer is made."""
         timer = _Every(self._still_s, self._say)
         try:
             yield
@@ -111,7 +110,7 @@ class Reply:
             timer.stop()
 
     def _say(self) -> None:
-        # It ends by itself: to cancel it could leave half of what it sends.
+        # It ends by itself: cancelling it could cut off a half-sent event.
         self._saying = asyncio.create_task(self._stream(headers.STILL_HERE))
 
     async def _stream(self, data: bytes) -> None:
@@ -145,22 +144,22 @@ class _Arrival(Struct, frozen=True):
     receive: Receive
     reply: Reply
     headers: Mapping[str, str]
-    """By names in lower case; one that came twice with its last value."""
+    """By lowercase names; of repeated ones the last value."""
 
     @property
     def exchange(self) -> Exchange:
-        """What is known of it."""
+        """The exchange of the request."""
         exchange = self.scope[EXCHANGE]
         assert isinstance(exchange, Exchange)
         return exchange
 
     @property
     def names(self) -> list[str]:
-        """The names of its headers, as often as they came."""
+        """The names of its headers, with repetitions."""
         return [name.decode("latin-1") for name, _ in self.scope["headers"]]
 
     async def body(self) -> bytes | None:
-        """The whole of it; None when the client leaves before its end."""
+        """The complete body; None if the client disconnects before its end."""
         parts = []
         while True:
             message = await self.receive()
@@ -178,14 +177,14 @@ class Streamable:
     def __init__(
         self, server: Server, contract_name: str, sessions: Conversations, nameless: str | None = None
     ) -> None:
-        """`nameless` is the conversation of clients without any session; None for that of this process."""
+        """`nameless` is the conversation of clients without a session; None for the one of this process."""
         self._nameless = nameless
         self._server = server
         self._contract = contract_name
         self._sessions = sessions
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The ASGI application."""
+        """Handle one request, as an ASGI application."""
         named = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         arrival = _Arrival(scope, receive, Reply(send), named)
         arrival.exchange.route = MCP_PATH
@@ -216,7 +215,7 @@ class Streamable:
         if isinstance(message, Unasked):
             message = refusal(None, eras.INVALID_REQUEST, "An answer is not taken: nothing was asked")
         if isinstance(message, Notification):
-            # To cancel a call, a client closes its stream: an id alone would let any client do so.
+            # Clients cancel a call by closing its stream: by id, any client could cancel it.
             await arrival.reply.empty(202)
             return
         event = connection.take(message)
@@ -240,7 +239,7 @@ class Streamable:
         elif arrival.scope["method"] == "POST":
             await self._posted(arrival, session or self._sessions.made(owner), opened=session is not None)
         elif arrival.scope["method"] != "DELETE":
-            # Nothing is ever said to a client that has not asked. Clients try, and no log has to hear of it.
+            # The server sends nothing unasked. Clients try this, and no log needs to record it.
             arrival.exchange.reached = session is not None
             await arrival.reply.refuse(405, "Only POST and DELETE are taken here", allow="POST, DELETE")
         elif session is None:
@@ -305,7 +304,7 @@ class Streamable:
             await arrival.reply.empty(202)
 
     async def _message(self, arrival: _Arrival) -> Message | Answer | None:
-        """The message of a request, or what is answered to its body; None when that has been done."""
+        """The message of a request, or the answer to a bad body; None if that was sent."""
         takes_json, takes_events = headers.accepted(arrival.headers.get("accept", ""))
         if not takes_json or not takes_events:
             words = f"Not Acceptable: the header Accept must name {headers.JSON} and {headers.EVENTS}"
@@ -313,7 +312,7 @@ class Streamable:
             return None
         kind = arrival.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != headers.JSON:
-            # A page of another origin cannot send this type without asking.
+            # A page of another origin cannot send this type without a preflight.
             await arrival.reply.refuse(400, f"Invalid Content-Type header: send {headers.JSON}")
             return None
         body = await arrival.body()
@@ -322,7 +321,7 @@ class Streamable:
     async def _performed(
         self, arrival: _Arrival, connection: Connection, call: ToolCall, session: Session | None
     ) -> Answer | None:
-        """The answer to a call; None when it is no longer waited for."""
+        """The answer to a call; None if the client no longer waits for it."""
         sender = self._sender(arrival, session)
         self._note_call(arrival.exchange, call, sender)
         pending = PendingCall(connection, call, sender, arrival.reply.tell)
@@ -338,10 +337,10 @@ class Streamable:
         return Sender(access, arrival.scope[CLIENT_SCOPE], name)
 
     def _note_call(self, exchange: Exchange, call: ToolCall, sender: Sender) -> None:
-        """Say in the exchange which tool was called, as the other addresses do."""
+        """Record in the exchange which tool was called, as other addresses do."""
         if call.method != "tools/call":
             return
-        # Names that clients make up have no bound, and may hold anything.
+        # Names from clients are unbounded, and may contain anything.
         record, name = sender.access.workspace.contract(self._contract), call.params["name"]
         exchange.contract = self._contract
         exchange.tool = name if name in record.by_name else ""
@@ -351,7 +350,7 @@ class Streamable:
 async def _cancellable(
     arrival: _Arrival, session: Session, call: ToolCall, work: Coroutine[Any, Any, Answer | None]
 ) -> Answer | None:
-    """Its answer, unless another message of the session cancels it, or its client leaves."""
+    """The answer, unless another message of the session cancels it, or its client leaves."""
     task = session.tasks[call] = asyncio.create_task(work)
     arrival.scope[CLIENT_SCOPE].on_leave(partial(_leave, arrival, task))
     try:
@@ -368,7 +367,7 @@ def _leave(arrival: _Arrival, task: asyncio.Task[Any]) -> None:
 
 
 def _note(exchange: Exchange, message: Message | Answer, client: str | None) -> None:
-    """Say in the exchange what a message asked for, and who sent it."""
+    """Record in the exchange what a message asked for, and who sent it."""
     if not isinstance(message, (Request, Notification)):
         return
     exchange.rpc = message.method if _METHOD.fullmatch(message.method) else ""
@@ -378,6 +377,6 @@ def _note(exchange: Exchange, message: Message | Answer, client: str | None) -> 
 
 
 def _printable(name: object) -> str:
-    """A name that a client gives itself, for a line that may be looked at in a terminal."""
+    """A name from a client, for a line that may be shown in a terminal."""
     text = name[:LEDGER_NAME_CHARS] if isinstance(name, str) else ""
     return "".join(letter for letter in text if letter.isprintable())

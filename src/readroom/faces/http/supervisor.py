@@ -1,10 +1,9 @@
-"""Several processes behind one socket: started, started again when they die, and ended together.
+"""The supervisor: several processes behind one socket, restarted when they die, and ended together.
 
-The supervisor serves nothing and has nothing open but the socket.  Each worker is a
-fork of it that opens everything for itself and takes connections from the same
-socket; those that wait when a worker dies are taken by another.  Workers end when
-they have to, and when the supervisor is gone, however it went: they see the end
-of a pipe that it holds.
+The supervisor serves nothing and has only the socket open. Each worker is a fork of it that opens everything
+for itself and accepts connections from that socket; if it dies, another one accepts those that wait. Workers
+end when they are told to, and when the supervisor is gone for any reason: they see the end of a pipe that
+it holds.
 """
 
 from __future__ import annotations
@@ -26,24 +25,24 @@ from readroom.limits.session import WORKER_LEAST_S, WORKER_MOST_S, WORKER_READY_
 from readroom.log import log
 
 Work: TypeAlias = "Callable[[Callable[[], None], int], int]"
-"""What a worker does, given what to call when it is ready, and its lifeline; returns its exit code."""
+"""The work of a worker, given a function that reports it ready, and its lifeline; returns an exit code."""
 
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""The last is that of a terminal which is closed, and is not heard where it was ignored before (`nohup`)."""
+"""The last is sent when a terminal is closed, and is ignored if it was ignored before (`nohup`)."""
 _LATE_S = SERVE_EXIT_S + MCP_EXIT_S + 5.0
-"""After that workers that still run are killed."""
+"""Workers that still run after that are killed."""
 
 _HOPELESS = 5
-"""Workers that die one after the other before any has been ready: something is wrong with all of them."""
+"""So many workers that die in a row before one was ready mean that something is wrong with all of them."""
 
 
 class _Worker(Struct):
-    """One process, or the place for one."""
+    """One worker process, or the place for one."""
 
     number: int
     pid: int = 0
     pipe: int = -1
-    """What it says that it is ready with, and ends when it does."""
+    """The pipe with which it reports that it is ready, and which closes when it ends."""
     ready: bool = False
     began: float = 0.0
     pause: float = 0.0
@@ -57,8 +56,8 @@ class Supervisor:
     def __init__(
         self, count: int, work: Work, on_ready: Callable[[], None], on_gone: Callable[[int], None]
     ) -> None:
-        """`on_ready` is called when all of `count` workers are ready, once; `on_gone` with the number of each
-        process that has ended."""
+        """Call `on_ready` once all `count` workers are ready, and `on_gone` with the number of each process
+        that has ended."""
         self._work = work
         self._on_ready = on_ready
         self._on_gone = on_gone
@@ -69,7 +68,7 @@ class Supervisor:
         self._failed = 0
 
     def run(self) -> None:
-        """Until a signal to end has come and all workers have ended. Raises Internal if none can start."""
+        """Run until a signal to end came and all workers have ended. Raises Internal if none can start."""
         with self._signals() as wake:
             try:
                 while True:
@@ -80,7 +79,7 @@ class Supervisor:
                     self._reap()
                     self._look_at_time()
             finally:
-                self._send(signal.SIGKILL)  # none is left, unless this is the way out of an error
+                self._send(signal.SIGKILL)  # all have ended, unless an error leads here
                 os.close(self._life)
                 os.close(self._lifeline)
 
@@ -95,7 +94,7 @@ class Supervisor:
         reading, writing = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        # A signal that came in between would be handled by a copy of the supervisor, or miss the worker.
+        # A signal in between would be handled by a copy of the supervisor, or miss the worker.
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         try:
             pid = os.fork()
@@ -107,7 +106,7 @@ class Supervisor:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
 
     def _be_worker(self, reading: int, writing: int) -> NoReturn:
-        """Never returns: what is above on the stack belongs to the supervisor."""
+        """Never returns: the stack above belongs to the supervisor."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -115,7 +114,7 @@ class Supervisor:
                 signal.signal(number, signal.SIG_DFL)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
-            # What a keyboard sends goes to the supervisor alone, which passes it on once.
+            # Ctrl+C goes to the supervisor alone, which passes it on once.
             os.setpgid(0, 0)
             os.close(self._life)
             os.close(reading)
@@ -137,7 +136,7 @@ class Supervisor:
 
     @contextmanager
     def _signals(self) -> Iterator[int]:
-        """A descriptor that can be read when a signal has come."""
+        """A descriptor that is readable when a signal has arrived."""
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         os.set_blocking(writing, False)
@@ -167,7 +166,7 @@ class Supervisor:
             self._on_ready()
 
     def _patience(self) -> float | None:
-        """Seconds until something is due."""
+        """Seconds until the next deadline."""
         now = time.monotonic()
         if self._ending:
             return max(0.0, self._ending + _LATE_S - now)
@@ -213,7 +212,7 @@ class Supervisor:
     # --- ending ------------------------------------------------------------------------------------
 
     def _end(self, number: int, _frame: object) -> None:
-        """What a signal does: the workers get the same, and those that have died stay dead."""
+        """The signal handler: passes the signal to the workers, and stops restarting them."""
         self._ending = self._ending or time.monotonic()
         self._send(number)
 
@@ -230,5 +229,5 @@ def _heard() -> list[signal.Signals]:
 
 
 def _tell(pipe: int) -> None:
-    with suppress(OSError):  # the supervisor is gone; the lifeline says so, too
+    with suppress(OSError):  # the supervisor is gone; the lifeline shows that too
         os.write(pipe, b"r")

@@ -1,8 +1,8 @@
-"""Tokens that are shown at the door, and people who signed in with one: a cookie each.
+"""Tokens presented by clients, and people who signed in with one: a cookie each.
 
-The cookie is random and says nothing.  The token that was typed in is looked up again at every
-request, so that one that is revoked ends here as well; it stays in this process, or, where several are one
-server, in what they share, locked with the cookie, which is not there.
+Cookies are random and carry no data. The token behind one is checked again at every request, so that revoking
+it ends the sign-in too. It stays in this process or, with several processes, in their shared state, encrypted
+with the cookie, which is not stored there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from readroom.session.admission import Admission
 from readroom.session.tokens import Grant
 
 UI_PATH: Final = "/ui"
-"""Where the dashboard is; browsers send the cookie nowhere else."""
+"""The path of the dashboard; browsers send the cookie nowhere else."""
 
 _COOKIE = re.compile(r"(?:^|;) *readroom_ui=([A-Za-z0-9_-]{43})(?= *(?:;|$))")
 
@@ -42,18 +42,18 @@ class Visits(Protocol):
     """Tokens by the hashes of cookies. Safe to share between threads."""
 
     def begin(self, key: str, token: bytes) -> None:
-        """Keep one; the one unused for longest may be forgotten."""
+        """Keep a token; the least recently used one may be dropped."""
 
     def find(self, key: str) -> bytes | None:
-        """The token, unless its time is over."""
+        """The token, unless it has expired."""
 
     def end(self, key: str) -> None:
-        """Forget it."""
+        """Forget a token."""
 
 
 @final
 class OwnVisits:
-    """Those of one process."""
+    """Tokens in the memory of one process."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -75,9 +75,9 @@ class OwnVisits:
 
 @final
 class SignIn:
-    """Whether tokens work, for programs and for people. Used from the event loop only.
+    """Checks tokens, for programs and for people. Used from the event loop only.
 
-    All methods but `asks` raise StateFailed where the visits or tokens are in a database that cannot be used.
+    All methods but `asks` raise StateFailed if visits or tokens are in a database that is unavailable.
     """
 
     def __init__(
@@ -89,22 +89,22 @@ class SignIn:
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`ask` performs what may wait: looks into a database over a network."""
+        """`ask` runs work that may block: queries over a network."""
         self._admission = admission
         self._rates = rates
         self._visits: Visits = visits or OwnVisits()
         self._ask = ask
         self._clock = clock
-        # Hashes, and not what could be used.
+        # Hashes, so that nothing usable is kept.
         self._known: LruCache[bytes, bool] = LruCache(SERVE_KNOWN_TOKENS)
 
     @property
     def asks(self) -> bool:
-        """Whether this server asks for a token. Raises BadTokenStore."""
+        """Whether this server requires a token. Raises BadTokenStore."""
         return self._admission.asks
 
     async def check(self, token: str, exchange: Exchange) -> Grant:
-        """What a token allows. Raises Unauthorized, or TooManyRequests where many were tried."""
+        """The grant of a token. Raises Unauthorized, or TooManyRequests after many attempts."""
         key = _key(token)
         try:
             grant = await self._valid(token, exchange)
@@ -116,16 +116,16 @@ class SignIn:
         return grant
 
     def knows(self, token: str) -> bool:
-        """Whether a token worked when it was last shown here: a word for rates, that lets nobody in."""
+        """Whether a token was valid when last presented here: a hint for rate limits, which admits nobody."""
         return self._known.get(_key(token)) is not None
 
     async def failed(self, exchange: Exchange) -> None:
-        """Count a token that does not work, or none. Raises TooManyRequests."""
+        """Count an invalid or missing token. Raises TooManyRequests."""
         if counting := self._rates.failure(exchange.address):
             await counting
 
     async def visitor(self, cookies: bytes, exchange: Exchange) -> Grant | None:
-        """What the token of the visitor allows now; None without a sign-in."""
+        """The current grant of the visitor's token; None without a sign-in."""
         for secret in _secrets(cookies):
             locked = await self._ask(partial(self._visits.find, _hashed(secret)))
             if locked is not None:
@@ -136,14 +136,14 @@ class SignIn:
         return None
 
     async def begin(self, token: str, *, secure: bool) -> str:
-        """Let a visitor in who has shown a token that works; the header that sets the cookie."""
+        """Sign in a visitor with a valid token; returns the header that sets the cookie."""
         secret = secrets.token_urlsafe(32)
         locked = _locked(secret, token.encode("utf-8"))
         await self._ask(partial(self._visits.begin, _hashed(secret), locked))
         return _header(secret, SERVE_VISIT_S, secure=secure)
 
     async def end(self, cookies: bytes, *, secure: bool) -> str:
-        """Sign out; the header that removes the cookie."""
+        """Sign out; returns the header that removes the cookie."""
         for secret in _secrets(cookies):
             await self._ask(partial(self._visits.end, _hashed(secret)))
         return _header("", 0, secure=secure)
@@ -161,11 +161,11 @@ class SignIn:
 
 
 class PageAddress(Struct, frozen=True):
-    """The workspace that a page is about.
+    """The workspace of a page.
 
     Attributes:
         name: Of the workspace, None for the default one.
-        default: The name of that.
+        default: Name of the default one.
     """
 
     name: str | None
@@ -173,20 +173,20 @@ class PageAddress(Struct, frozen=True):
 
     @property
     def base(self) -> str:
-        """Where its pages are."""
+        """The address of its pages."""
         return UI_PATH if self.name is None else f"{UI_PATH}/w/{self.name}"
 
     def of(self, name: str) -> str:
-        """Where the pages of another are."""
+        """The address of the pages of another workspace."""
         return UI_PATH if name == self.default else f"{UI_PATH}/w/{name}"
 
     def here(self, path: str, query: str) -> str:
-        """The address of a page, with what follows its name."""
+        """The address of a page, with the path and query after its workspace."""
         return f"{self.base}{path.rstrip('/')}{'?' if query else ''}{query}"
 
 
 def _header(secret: str, seconds: float, *, secure: bool) -> str:
-    # Lax, so that a link to a view that somebody sent opens it: nothing is changed by a GET.
+    # Lax, so that a shared link to a view opens it: a GET changes nothing.
     attributes = f"Path={UI_PATH}; HttpOnly; SameSite=Lax; Max-Age={int(seconds)}"
     return f"readroom_ui={secret}; {attributes}{'; Secure' if secure else ''}"
 
@@ -204,7 +204,7 @@ def _hashed(secret: str) -> str:
 
 
 def _locked(secret: str, token: bytes) -> bytes:
-    """A token that only who has the cookie can read, or, a second time, the token again.
+    """Encrypt a token so that only the holder of the cookie can read it; a second time decrypts it.
 
     A one-time pad: each cookie is new, has 256 random bits and locks one token.
     """

@@ -1,4 +1,4 @@
-"""The workspaces of one server: opened once, and once more for each policy that tokens bring along."""
+"""The workspaces of one server: each opened once, and once more per policy of tokens."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ class Workspaces:
     """Workspaces by name. Safe to share between threads."""
 
     def __init__(self, workspaces: Mapping[str, Workspace], default: str) -> None:
-        """`default` is for addresses without a name; closing the workspaces stays with the caller."""
+        """Addresses without a name mean `default`; the caller closes the workspaces."""
         self._workspaces = dict(workspaces)
         self.default = default
         self._restricted: LruCache[_Key, Workspace] = LruCache(SERVE_POLICIES)
         self._lock = threading.Lock()
 
     def names(self, grant: Grant | None) -> list[str]:
-        """Those that a token opens; None is a caller who needs none."""
+        """The names of workspaces that a token allows; None is a caller without need of a token."""
         return [name for name in self._workspaces if grant is None or grant.opens(name)]
 
     @property
     def run_commands(self) -> bool:
-        """Whether any of them does."""
+        """Whether any workspace runs commands."""
         return any(workspace.runs_commands for workspace in self._workspaces.values())
 
     def get(self, name: str | None, grant: Grant | None) -> Workspace:
-        """The workspace as the token shows it.
+        """The workspace with the restrictions of the token.
 
         Raises:
-            NoSuchWorkspace: There is none, or none that the token opens: the two look the same.
-            BadConfig: The token's policy file cannot be used; nothing is served without it.
+            NoSuchWorkspace: It does not exist, or the token does not allow it: the two look the same.
+            BadConfig: The token's policy file is invalid; nothing is served without it.
         """
         wanted = self.default if name is None else name
         workspace = self._workspaces.get(wanted)
@@ -54,7 +54,7 @@ class Workspaces:
         return self._under(wanted, workspace, grant.policy)
 
     def close(self) -> None:
-        """Close the restricted ones."""
+        """Close the restricted workspaces."""
         for workspace in self._restricted.clear():
             workspace.close()
 
@@ -71,13 +71,13 @@ class Workspaces:
                 settings = config.restricted(whole.settings, policy)
                 workspace = Workspace(root, settings=settings, state=whole.state)
                 for oldest in self._restricted.put(key, workspace):
-                    # A call that still runs in it is answered: what it has opened stays open.
+                    # Calls that still run in it are answered: what it has opened stays open.
                     oldest.close()
             return workspace
 
 
 def _state(path: str) -> tuple[int, int]:
-    """What changes when the file does."""
+    """A value that changes with the file."""
     with suppress(OSError):
         status = os.stat(path)
         return status.st_mtime_ns, status.st_size
