@@ -119,7 +119,7 @@ def _smaller(form: str) -> int:
     """So many times smaller than those of every audit are the bounds that a form is shown to keep to; a log
     of few documents fills them less evenly.
     """
-    return 160 if form == "Inspect AI" else 320
+    return 160 if form == "Inspect AI" else 640
 
 
 _MORE_SAMPLES_BYTES = 400 * 1_000

@@ -24,10 +24,12 @@ from readroom.stores.local import Confinement, LocalStore, place, rename, unfini
 from readroom.text.edits import splice
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.stores.worlds import WAYS, Way
 
-KILLS = depth(200, 40)
-STRIDE = depth(1, 6)
-"""Each line is died at, or each sixth."""
+KILLS = depth(100, 40)
+STRIDES = {way: depth(3 if number else 1, 6) for number, way in enumerate(WAYS)}
+"""Each line is died at, and each third in the other way, which only comes to a folder by other lines; or each
+sixth."""
 
 TURNS = 12
 """Of a line that runs again and again: more than a file has pieces. What looks for lines has thousands."""
@@ -110,7 +112,7 @@ def died(root: str, way: Confinement, before: str, after: str, *, delay_s: float
     return os.WIFSIGNALED(status)
 
 
-def attempts(root: str, way: Confinement, words: list[str], mode: str) -> Iterator[bool]:
+def attempts(root: str, way: Way, words: list[str], mode: str) -> Iterator[bool]:
     """Whether each of the writers died; the file has the first word before it, and after it either."""
     if mode == "random":
         moments = Moments()
@@ -120,14 +122,14 @@ def attempts(root: str, way: Confinement, words: list[str], mode: str) -> Iterat
             yield dead
         return
     # The lines that an edit runs, in order, until one runs fewer than that and comes to its end.
-    for line in count(random.randint(1, STRIDE), STRIDE):
+    for line in count(random.randint(1, STRIDES[way]), STRIDES[way]):
         dead = died(root, way, *words, delay_s=0, line=line)
         yield dead
         if not dead:
             return
 
 
-def main(root: str, way: Confinement, mode: str) -> None:
+def main(root: str, way: Way, mode: str) -> None:
     """Kill writers and tell what was left."""
     path = Path(root, "f")
     words = ["before", "behind"]

@@ -47,7 +47,7 @@ def test_a_writer_killed_at_any_of_its_lines_leaves_the_old_file_or_the_new(way:
     seen = kills(tmp_path, way, "lines")
     assert seen["torn"] == 0
     assert seen["finished"] == 1, "the last, which had fewer lines than were asked for"
-    assert seen["died"] > 200 // killed.STRIDE
+    assert seen["died"] > 200 // killed.STRIDES[way]
     assert seen["with litter"], "it never died between making the file and naming it"
     assert seen["foreign"]
     assert seen["old"]

@@ -24,8 +24,8 @@ from tests.engine.grep.searching import search
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_out, swapping
 from tests.stores.worlds import WAYS, Way
 
-SEARCHES = depth(30, 8)
-"""For each scene, way and confinement: 600 searches of each pattern on a machine with all of them."""
+SEARCHES = depth(20, 8)
+"""For each scene, way and confinement: 400 searches on a machine with all of them, in each of two tests."""
 
 MOST = 40
 """How many times as many, until the file was found at all: the other process may hold it all the time."""

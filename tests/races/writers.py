@@ -1,18 +1,20 @@
 """Processes that change files of one folder at the same time, told what to do line by line.
 
-Each line on standard input is a JSON list: an action and its arguments. Each line
-on standard output is what came of it, in JSON.
+Each line that they read is a JSON list: an action and its arguments. Each line that they write is what
+came of it, in JSON.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from readroom.errors import ConflictError, ReadroomError
 from readroom.stores.local import Confinement, LocalStore
@@ -54,57 +56,79 @@ def append(workspace: Workspace, path: str, words: Sequence[str]) -> int:
 ACTIONS = {"edit": edit, "create": create, "append": append}
 
 
-def main(root: str, way: Confinement) -> None:
-    """Do what each line says until there are no more."""
-    with Workspace(LocalStore(root, way)) as workspace:
-        print("ready", flush=True)
-        for line in sys.stdin:
+def main(root: str, *places: str) -> None:
+    """One process for each place, `way:orders:answers`, of which the latter are descriptors: it does what
+    each line says until there are no more. Imported is once, before they part.
+    """
+    children = []
+    for place in places:
+        way, orders, answers = place.split(":")
+        if not (child := os.fork()):
+            for other in places:
+                for fd in other.split(":")[1:]:
+                    if fd not in (orders, answers):
+                        os.close(int(fd))
+            _work(root, way, int(orders), int(answers))  # type: ignore[arg-type]  # one of the ways
+            os._exit(0)
+        children.append(child)
+    for place in places:
+        for fd in place.split(":")[1:]:
+            os.close(int(fd))
+    ended = [os.waitpid(child, 0)[1] for child in children]
+    sys.exit(max(ended) != 0)
+
+
+def _work(root: str, way: Confinement, orders: int, answers: int) -> None:
+    with (
+        Workspace(LocalStore(root, way)) as workspace,
+        open(orders, encoding="utf-8") as lines,
+        open(answers, "w", encoding="utf-8") as said,
+    ):
+        print("ready", file=said, flush=True)
+        for line in lines:
             action, *arguments = json.loads(line)
-            print(json.dumps(ACTIONS[action](workspace, *arguments)), flush=True)  # type: ignore[operator]  # one of three
+            came = ACTIONS[action](workspace, *arguments)  # type: ignore[operator]  # one of three
+            print(json.dumps(came), file=said, flush=True)
 
 
+@dataclass(frozen=True)
 class Crew:
-    """The processes."""
+    """The processes, by what they are told and what they answer."""
 
-    def __init__(self, children: Sequence[subprocess.Popen[str]]) -> None:
-        self._children = children
+    orders: Sequence[TextIO]
+    answers: Sequence[TextIO]
 
     def do(self, orders: Sequence[Sequence[Any]]) -> list[Any]:
         """What came of one order for each, all given before any answer is waited for."""
-        for child, order in zip(self._children, orders, strict=True):
-            assert child.stdin is not None
-            child.stdin.write(json.dumps(order) + "\n")
-        for child in self._children:
-            assert child.stdin is not None
-            child.stdin.flush()
-        return [json.loads(_line(child)) for child in self._children]
-
-
-def _line(child: subprocess.Popen[str]) -> str:
-    assert child.stdout is not None
-    return child.stdout.readline()
+        for stream, order in zip(self.orders, orders, strict=True):
+            stream.write(json.dumps(order) + "\n")
+        for stream in self.orders:
+            stream.flush()
+        return [json.loads(stream.readline()) for stream in self.answers]
 
 
 @contextmanager
 def crew(root: Path, ways: Sequence[Confinement]) -> Iterator[Crew]:
     """One process for each way, at work in one root."""
-    children = [
+    told = [os.pipe() for _ in ways]
+    said = [os.pipe() for _ in ways]
+    theirs = [(order[0], answer[1]) for order, answer in zip(told, said, strict=True)]
+    places = [f"{way}:{order}:{answer}" for way, (order, answer) in zip(ways, theirs, strict=True)]
+    with (
         subprocess.Popen(
-            [sys.executable, __file__, str(root), way],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-        for way in ways
-    ]
-    try:
-        assert [_line(child) for child in children] == ["ready\n"] * len(children)
-        yield Crew(children)
-    finally:
-        for child in children:
-            child.communicate()
+            [sys.executable, __file__, str(root), *places], pass_fds=[fd for pair in theirs for fd in pair]
+        ) as parent,
+        ExitStack() as stack,
+    ):
+        for pair in theirs:
+            for fd in pair:
+                os.close(fd)
+        answers = [stack.enter_context(open(read, encoding="utf-8")) for read, _ in said]
+        orders = [stack.enter_context(open(write, "w", encoding="utf-8")) for _, write in told]
+        assert [answer.readline() for answer in answers] == ["ready\n"] * len(ways)
+        yield Crew(orders, answers)
+    assert parent.returncode == 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])  # type: ignore[arg-type]  # one of the ways
+    main(*sys.argv[1:])
