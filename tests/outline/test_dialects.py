@@ -154,6 +154,19 @@ def test_statements_of_sql_end_where_they_do() -> None:
     }
 
 
+def test_names_of_python_that_are_assigned_together_in_lines_of_their_own_have_all_of_them_as_signature() -> (
+    None
+):
+    text = (
+        "class A:\n    def __init__(self):\n"
+        "        (\n            self.a,\n            (self.b, self.c),\n        ) = f(\n            1)\n"
+    )
+    found = _rows("python", text)
+    assert [found[name].item.signature for name in ("A.a", "a") if name in found] == [
+        "(self.a, (self.b, self.c)) = f("
+    ]
+
+
 def test_what_stands_between_rules_of_a_makefile_belongs_to_none_of_them() -> None:
     text = (
         "ifdef DEBUG\n"

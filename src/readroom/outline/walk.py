@@ -42,6 +42,9 @@ _MOST_HEAD = 1000
 _GIVEN_TYPES = frozenset({"function", "method"})
 _UNOPENED = re.compile(r"[^()]*+\)")
 
+_NAMES_IN_BRACKETS = re.compile(r"[(\[](?:[^()\[\]]|[(\[][^()\[\]]*+[)\]])*+[)\]]")
+"""What several names of one definition stand in, one in each line: `(a, b) = pair`."""
+
 _MOST_WORDS = 200
 """Words of definitions in one body that are looked up one by one: each search begins at the body."""
 
@@ -469,7 +472,8 @@ class Walk:
             text = self._head(start) + text
         if not rule.cut:
             return shortened(text)
-        cut = pattern(rule.cut).search(text)
+        names = _NAMES_IN_BRACKETS.match(text)
+        cut = pattern(rule.cut).search(text, names.end() if names else 0)
         kept = shortened(text if cut is None else text[: cut.start()])
         # The name may stand behind what was cut: typedef struct { ... } name, or many words.
         is_told = name in kept or (len(kept) >= OUTLINE_SIGNATURE_CHARS and not name.isidentifier())
