@@ -152,15 +152,16 @@ def test_all_threads_find_what_one_finds_in_path_order(tmp_path: Path) -> None:
 
 
 def test_all_threads_come_through_a_folder_of_very_many_names(tmp_path: Path) -> None:
-    """rg lists a folder before it looks into it, and its memory is bounded."""
-    (tmp_path / "many").mkdir()
-    folder = os.open(tmp_path / "many", os.O_RDONLY)
-    for number in range(depth(110_000, 20_000)):
+    """rg lists a folder before it looks into it, whole paths, and its memory is bounded."""
+    long = "/".join(letter * 240 for letter in "abc")
+    (tmp_path / long).mkdir(parents=True)
+    folder = os.open(tmp_path / long, os.O_RDONLY)
+    for number in range(depth(40_000, 8_000)):
         os.mknod(f"{number:0240}", dir_fd=folder)
     os.close(folder)
-    (tmp_path / "many" / "needle").write_text("needle\n", encoding="utf-8")
+    (tmp_path / long / "needle").write_text("needle\n", encoding="utf-8")
     with finders(tmp_path) as (_, _, tree, _):
-        assert tree.everything(Deadline()) == (["many/needle"], True)
+        assert tree.everything(Deadline()) == ([f"{long}/needle"], True)
 
 
 def test_the_names_of_a_large_folder_may_be_read_before_a_page_is_given_up(tmp_path: Path) -> None:
