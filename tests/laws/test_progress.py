@@ -224,7 +224,7 @@ def test_what_long_lines_were_cut_of_is_shown_in_every_kind_of_text(
         assert driver.lines("c.py", symbol="f", limit=limit) == dict(enumerate(body, 2))
 
 
-@given(grown=st.lists(st.sampled_from(["", "+", "+\nmore\n", LONG, f"\n{LONG}\n"]), max_size=9))
+@given(grown=st.lists(st.sampled_from(["", "+", "+\nmore\n", LONG, f"\n{LONG}\n"]), max_size=5))
 def test_what_is_appended_while_it_is_read_comes_behind_what_was_there(grown: list[str]) -> None:
     """Calls hold all their state: nothing is shown twice and nothing is passed over."""
     text = f"short\n{LONG}\nshort\n{LONG}"
