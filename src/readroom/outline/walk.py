@@ -20,8 +20,8 @@ from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS, OUTLINE_S
 from readroom.outline.called import CLASSES, FUNCTIONS, HOLDING, ONCE, called
 from readroom.outline.cuts import CutText
 from readroom.outline.lead import Lead
-from readroom.outline.signatures import shortened
-from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, pattern, plan_of, text_of
+from readroom.outline.signatures import cut_off, shortened
+from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, plan_of, text_of
 from readroom.values.files import Item
 
 if TYPE_CHECKING:
@@ -41,9 +41,6 @@ _MOST_HEAD = 1000
 
 _GIVEN_TYPES = frozenset({"function", "method"})
 _UNOPENED = re.compile(r"[^()]*+\)")
-
-_NAMES_IN_BRACKETS = re.compile(r"[(\[](?:[^()\[\]]|[(\[][^()\[\]]*+[)\]])*+[)\]]")
-"""What several names of one definition stand in, one in each line: `(a, b) = pair`."""
 
 _MOST_WORDS = 200
 """Words of definitions in one body that are looked up one by one: each search begins at the body."""
@@ -472,9 +469,7 @@ class Walk:
             text = self._head(start) + text
         if not rule.cut:
             return shortened(text)
-        names = _NAMES_IN_BRACKETS.match(text)
-        cut = pattern(rule.cut).search(text, names.end() if names else 0)
-        kept = shortened(text if cut is None else text[: cut.start()])
+        kept = shortened(cut_off(text, rule.cut))
         # The name may stand behind what was cut: typedef struct { ... } name, or many words.
         is_told = name in kept or (len(kept) >= OUTLINE_SIGNATURE_CHARS and not name.isidentifier())
         if is_told or self._source.find(name.encode(), start, end) < 0:

@@ -25,7 +25,8 @@ from tests.sandbox.cells import CONFINEMENTS
 BEST: Confinement = next((one for one in CONFINEMENTS if not available(one)), "none")
 """What this machine has: where confinement is not the matter of a test."""
 
-PATIENCE_S = 60
+PATIENCE_S = 300
+"""For what does not wait for a clock, however busy the machine is."""
 
 
 @contextmanager

@@ -126,10 +126,10 @@ def test_a_grandchild_that_holds_the_pipe_does_not_keep_anybody_waiting(
     ids=["doubling", "one after the other"],
 )
 def test_a_command_with_too_many_processes_is_ended(root: Path, confinement: Confinement, bomb: str) -> None:
-    with room(root, confinement, limits=Limits(run_processes=200)) as workspace:
+    with room(root, confinement, limits=Limits(run_processes=60)) as workspace:
         reply = workspace.run(bomb, timeout_s=PATIENCE_S)
         assert "many" in codes(reply)
-        assert "more than 200 processes" in reply.text
+        assert "more than 60 processes" in reply.text
         assert not reply.facts["timed_out"]
         assert workspace.run("echo alive").facts["exit_code"] == 0
 
@@ -138,10 +138,10 @@ def test_a_command_with_too_many_processes_is_ended(root: Path, confinement: Con
 def test_processes_of_others_that_end_make_no_room_for_more(
     root: Path, confinement: Confinement, mark: str
 ) -> None:
-    begin = f"i=0; while [ $i -lt 300 ]; do sleep {mark} & i=$((i+1)); done; wait"
+    begin = f"i=0; while [ $i -lt 100 ]; do sleep {mark} & i=$((i+1)); done; wait"
     others = subprocess.Popen(["sh", "-c", begin])
     os.mkfifo(root / "gate")
-    when(lambda: len(processes(f"sleep\0{mark}")) == 300)
+    when(lambda: len(processes(f"sleep\0{mark}")) == 100)
 
     def make_room(unit: str) -> None:
         if processes("cat\0gate"):
@@ -151,10 +151,10 @@ def test_processes_of_others_that_end_make_no_room_for_more(
                 others.wait()  # which has buried all of them
             go_on(root)
 
-    with room(root, confinement, limits=Limits(run_processes=200)) as workspace:
+    with room(root, confinement, limits=Limits(run_processes=60)) as workspace:
         options: dict[str, Fact] = {"command": f"cat gate; {begin}", "timeout_s": PATIENCE_S}
         reply = workspace.perform("run_command", options, deadline=Telling(make_room))
-    assert "more than 200 processes" in reply.text
+    assert "more than 60 processes" in reply.text
 
 
 @in_each_confinement
