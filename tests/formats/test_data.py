@@ -23,6 +23,7 @@ from readroom.formats.documents import Area, Encrypted, Part, Unreadable
 from readroom.formats.documents.page_ranges import SCHEMA
 from readroom.limits.documents import (
     BRIEF_ROWS,
+    DOCUMENT_NOTE_CHARS,
     FIELD_CHARS,
     SAMPLE_ROWS,
     SQLITE_COPIED_BYTES,
@@ -146,6 +147,24 @@ def test_no_bytes_are_not_no_value(tmp_path: Path) -> None:
     )
     with path.open("rb") as file:
         assert sqlite.open_document(file).part(1).lines == ["x'' (0 bytes)", "NULL", "''", "x'07' (1 byte)"]
+
+
+def test_types_that_are_too_long_for_a_note_are_counted(tmp_path: Path) -> None:
+    long = ", ".join(f"column_number_{at} CHARACTER_VARYING_OF_{at:03}" for at in range(30))
+    path = _database(tmp_path / "a.db", f"CREATE TABLE t ({long})", "INSERT INTO t DEFAULT VALUES")
+    with path.open("rb") as file:
+        found = sqlite.open_document(file)
+        types = found.part(1).notes[0]
+        shown = types.count("CHARACTER")
+        assert 10 < shown < 30
+        assert types.endswith(f'… and {30 - shown} more: pages="schema" has them')
+        assert len(types) <= DOCUMENT_NOTE_CHARS
+    deep = pa.int32()
+    for _ in range(60):
+        deep = pa.struct([("x", deep)])
+    out = io.BytesIO()
+    pyarrow.parquet.write_table(pa.table({"deep": pa.array([None], deep)}), out)
+    assert columnar.open_document(out).part(1).notes[0].endswith("…")
 
 
 def test_damaged_definitions_cost_no_other_table() -> None:

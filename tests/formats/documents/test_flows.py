@@ -88,7 +88,8 @@ def test_rows_of_a_table_are_lines() -> None:
 
 def test_a_slide_has_its_title_first_and_its_notes_last() -> None:
     box = "<draw:frame{}><draw:text-box>{}</draw:text-box></draw:frame>"
-    notes = f"<presentation:notes>{box.format('', p('spoken'))}</presentation:notes>"
+    number = box.format(' presentation:class="page-number"', p("&lt;number&gt;"))
+    notes = f"<presentation:notes>{box.format('', p('spoken'))}{number}</presentation:notes>"
     title = box.format(' presentation:class="title"', p("The title"))
     data = letters.open_text(
         f"<draw:page>{notes}{box.format('', p('text'))}{title}</draw:page>", kind="presentation"

@@ -15,6 +15,7 @@ import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from functools import cached_property
+from itertools import accumulate
 from typing import Protocol
 
 from msgspec import Struct
@@ -25,6 +26,7 @@ from readroom.limits.documents import (
     BLOB_BYTES,
     BRIEF_ROWS,
     CELL_CHARS,
+    DOCUMENT_NOTE_CHARS,
     HEADING_COLUMNS,
     PADDED_CHARS,
     PICKED_COLUMNS,
@@ -33,6 +35,9 @@ from readroom.limits.documents import (
     WIDE_CELL_CHARS,
 )
 from readroom.quoting import quote
+
+_TYPES_CHARS = DOCUMENT_NOTE_CHARS - 80
+"""Types of columns in a note, which also says how many it does not have."""
 
 
 class Column(Struct, frozen=True):
@@ -204,8 +209,11 @@ def _column_notes(number: int, area: Area, picked: Sequence[int], columns: Seque
     """A line above the first rows: types of the shown columns, and that there are others."""
     if area.columns or area.first_row > 1:
         return []
-    types = ", ".join(f"{quote(columns[at].name)} {columns[at].type}".strip() for at in picked)
-    notes = [f"columns: {types}"] if types else []
+    types = [f"{quote(columns[at].name)} {columns[at].type}".strip() for at in picked]
+    fitting = sum(end <= _TYPES_CHARS for end in accumulate(len(text) + 2 for text in types))
+    left = len(types) - fitting
+    types = [*types[:fitting], *([f'… and {left} more: pages="schema" has them'] if left else [])]
+    notes = [f"columns: {', '.join(types)}"] if types else []
     if len(columns) > len(picked):
         first, last = len(picked) + 1, min(len(columns), 2 * len(picked))
         notes.append(f'{len(columns) - len(picked):,} more columns: pages="{number}!{first}-{last}" goes on.')

@@ -30,6 +30,7 @@ _ANOTHER = "Ask for another copy, or for an export as CSV."
 _BATCH_ROWS = 1_024
 _BUFFER_BYTES = 64 * 1024
 _DETAILS = 50
+_TYPE_CHARS = 200
 
 
 def open_document(file: BinaryIO) -> Database:
@@ -64,11 +65,14 @@ def _translated() -> Iterator[None]:
         raise Unreadable(f"it is damaged or cut short ({words[:150]})", _ANOTHER) from None
 
 
+def _type(field: Any) -> str:
+    """The type of a column in one line, as far as that is short."""
+    words = " ".join(str(field.type).split())
+    return words if len(words) <= _TYPE_CHARS else f"{words[:_TYPE_CHARS]}…"
+
+
 def _columns(schema: Any) -> list[Column]:
-    return [
-        Column(str(field.name), " ".join(str(field.type).split())[:200], "" if field.nullable else "not null")
-        for field in schema
-    ]
+    return [Column(str(field.name), _type(field), "" if field.nullable else "not null") for field in schema]
 
 
 class _Parquet(Struct, frozen=True, dict=True):

@@ -130,4 +130,5 @@ def _notes(page: Element, walker: Walker) -> Iterator[str]:
     for notes in page:
         if local(notes) == "notes":
             for shape in notes:
-                yield from (walker.shape(shape) if local(shape) not in _NOT_SHAPES else ())
+                is_number = shape.get(f"{PRESENTATION}class") == "page-number"
+                yield from () if is_number or local(shape) in _NOT_SHAPES else walker.shape(shape)
