@@ -1,8 +1,8 @@
-"""Ways in: transport only.
+"""Faces: the ways in, which are transport only.
 
-Knows: transport: a call comes in, an answer leaves.
-Does not know: what a tool does.
-May be touched: freely, but for the gate of HTTP.
+Knows: transport: calls come in, answers go out.
+Does not know: what tools do.
+May be touched: freely, except the gate of HTTP.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""What comes in one turn of the event loop is worked off by one thread, while the loop waits for it.
+"""Batches: one thread performs the calls of one turn of the event loop, while the loop waits.
 
-Python lets one thread run at a time, and a thread gives that up at every call of the system, of which
-a small read makes some ten: threads that all have work to do hand over to each other at each of them.
-A hand-over costs as much as a tenth of the read, and there were more than twenty for each.  So:
+Python lets one thread run at a time, and a thread gives up the interpreter's lock at every system call, of
+which a small read makes about ten: threads that all have work hand over to each other at each of them. A
+hand-over costs a tenth of the read, and there were more than twenty for each. So:
 
-1. The calls of one turn of the loop go to one thread, in their order, and the loop waits.
-2. It writes their rows of the ledger when all of them are performed, in one transaction.
-3. The loop sends what has become of them.
+1. The calls of one turn of the loop go to one thread, in order, and the loop waits.
+2. The thread writes their ledger rows in one transaction, once all are performed.
+3. The loop sends the replies.
 
-Nobody waits for what takes long.  When nothing was done for a moment, or not all of it in some, the loop
-goes on, other threads take what is left, rows are written as they come, and for a while every call has a
-thread of its own: of its time the loop loses a tenth at most.
+Long calls hold up no others: if nothing was done within `MOMENT_S`, or not everything within `MOST_S`, the
+loop goes on, other threads take the remaining calls, rows are written as they come, and for a while every
+call has a thread of its own: the loop loses a tenth of its time at most.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from readroom.session.receipt import Write
 T = TypeVar("T")
 
 MOMENT_S = 0.002
-"""In which one of them has to be done: ten small reads take as long."""
+"""The time in which some step of a call must be done: ten small reads take as long."""
 
 MOST_S = 0.02
-"""For all of them: as long as a search takes, and who waits for nothing but the loop hardly feels it."""
+"""The time for all calls: as long as a search takes, and hardly noticed by other clients."""
 
 APART_S = 10 * MOMENT_S
 """How long calls have threads of their own after the loop has waited in vain."""
@@ -47,17 +47,17 @@ class Batch:
         self._answered = threading.Lock()
 
     def add(self) -> bool:
-        """Count one more; whether a thread is needed for it, as for the first that is open."""
+        """Count one more call; returns whether it needs a thread, as the first open one does."""
         with self._lock:
             if not self._to_answer:
-                self._answered.acquire(blocking=False)  # those before are answered already
+                self._answered.acquire(blocking=False)  # earlier calls are already answered
             first = not self._to_perform
             self._to_perform += 1
             self._to_answer += 1
         return first
 
     def perform(self, work: Callable[[], None]) -> None:
-        """Do the work of one."""
+        """Perform one call."""
         try:
             work()
         finally:
@@ -69,7 +69,7 @@ class Batch:
                 self._write_rows(here=not self._at_once)
 
     def answer(self, finish: Callable[[T], None], result: T) -> None:
-        """Finish one."""
+        """Finish one call."""
         finish(result)
         with self._lock:
             self._steps += 1
@@ -78,13 +78,13 @@ class Batch:
                 self._answered.release()
 
     def hold(self, write: Write) -> None:
-        """Take what writes rows, to call it when all are performed; at once if nobody waits for that."""
+        """Keep `write` until all calls are performed; call it at once if the loop no longer waits."""
         self._rows.add(write)
         if self._at_once:
             self._write_rows(here=False)
 
     def wait(self) -> bool:
-        """Wait until all are answered; False when that takes long, and then rows are held no more."""
+        """Wait until all are answered; False if that takes long, and then rows are no longer held back."""
         ends, steps = time.monotonic() + MOST_S, -1
         if not self._to_answer:
             return True
@@ -101,6 +101,6 @@ class Batch:
         while self._rows:
             try:
                 write = self._rows.pop()
-            except KeyError:  # another thread was quicker
+            except KeyError:  # another thread was faster
                 return
             write(here)

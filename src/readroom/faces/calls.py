@@ -1,16 +1,14 @@
-"""Tool calls in worker threads: bounded in number, reporting progress, ended when no one waits for them.
+"""Tool calls in worker threads: bounded in number, with progress, cancelled when no client waits for them.
 
 Shared by the servers, whatever protocol they speak.
 
-The core is synchronous, the protocol is not.  A call runs in a thread of a pool;
-its deadline is the only thing the two sides share.  A cancelled task leaves the
-thread at once and cancels the deadline, so that the thread ends at its next check
-and its children are killed.
+The core is synchronous, the protocol is not. A call runs in a thread of a pool; its deadline is all that the
+two sides share. A cancelled task leaves the thread at once and cancels the deadline, so that the thread ends
+at its next check and its child processes are killed.
 
-What threads have finished comes to the event loop together: to wake it costs as much
-as a small reply.  For the same reason a thread does not wait for the row of its call
-in the ledger (`grouped`), which is written together with those of others; the reply
-leaves when its row is durable.
+Finished work reaches the event loop in groups: waking it costs as much as a small reply. For the same reason
+a thread does not wait for its call's row in the ledger (`grouped`), which is written together with others;
+the reply is sent once its row is durable.
 """
 
 from __future__ import annotations
@@ -45,14 +43,14 @@ SendProgress: TypeAlias = Callable[[float, float | None, str], Awaitable[None]]
 
 
 class Access(Struct, frozen=True):
-    """What a client may use, and in whose name.
+    """What a client may use, and on whose behalf.
 
     Attributes:
-        workspace: Where.
-        contract_name: Whose tools.
+        workspace: The workspace.
+        contract_name: The contract whose tools are called.
         granted: The tools it may call; None for all that the workspace offers.
-        caller: Who calls.
-        seconds: Longest time for one call; None for the limits of its tool.
+        caller: The caller.
+        seconds: Longest time of one call; None for the limits of its tool.
     """
 
     workspace: Workspace
@@ -63,24 +61,24 @@ class Access(Struct, frozen=True):
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """What is listed for this client."""
+        """The tools listed for this client."""
         offered = self.workspace.offered(self.contract_name)
         return tuple(tool for tool in offered if self.granted is None or tool.name in self.granted)
 
 
 class Failed(Exception):
-    """A reply could not be made; the reason is in the log alone."""
+    """A reply could not be made; only the log has the reason."""
 
 
 async def noted(workspace: Workspace, work: Callable[[], T]) -> T:
-    """Perform what a session is sent: at once, or in a thread where other processes get it, too."""
+    """Update a session: at once, or in a thread if other processes share it."""
     return work() if workspace.state is None else await asyncio.to_thread(work)
 
 
 class ClientScope:
-    """A client that waits for answers. When it leaves, the work for it ends.
+    """A client that waits for answers. When it leaves, its work is cancelled.
 
-    Its work may begin and end in any thread; the rest is of the event loop.
+    Work may begin and end in any thread; everything else happens in the event loop.
     """
 
     def __init__(self) -> None:
@@ -89,10 +87,10 @@ class ClientScope:
         self._on_leave: Callable[[], object] | None = None
         self._when_over: Callable[[], object] | None = None
         self.turned_away = False
-        """There was no place for a call of theirs, so that it was not recorded."""
+        """Whether a call of it was turned away for lack of room, and so was not recorded."""
 
     def wait_for(self, work: Deadline) -> None:
-        """Count `work` as theirs; it is cancelled at once if they have left already."""
+        """Count `work` for this client; it is cancelled at once if the client has left already."""
         self._waiting.add(work)
         if self._left:
             work.cancel()
@@ -104,20 +102,20 @@ class ClientScope:
             self._when_over()
 
     def when_over(self, callback: Callable[[], object]) -> None:
-        """Call `callback` when no thread has work of theirs any more; at once if none has."""
+        """Call `callback` once no thread works for this client; at once if none does."""
         if self._waiting:
             self._when_over = callback
         else:
             callback()
 
     def on_leave(self, callback: Callable[[], object]) -> None:
-        """Call `callback` when they leave, beside ending the work; at once if they have left already."""
+        """Call `callback` when the client leaves, besides cancelling its work; at once if it has left."""
         self._on_leave = callback
         if self._left:
             callback()
 
     def leave(self) -> None:
-        """Cancel everything that was still done for them."""
+        """Cancel all work that is still done for this client."""
         self._left = True
         for work in tuple(self._waiting):
             work.cancel()
@@ -126,11 +124,11 @@ class ClientScope:
 
 
 class Calls:
-    """The calls of one process. `threads` run at once, `queue` more wait, those of each token in the order
-    they came; one token has a share of both.
+    """The calls of one process. `threads` calls run at once and `queue` more wait, those of one token in
+    order of arrival; one token has a share of both.
 
-    With `grouped` their rows are written together: right for many clients, and slower for one.
-    `on_open` is called with how many run or wait whenever that changes.
+    With `grouped` their rows are written together: right for many clients, and slower for one. `on_open` is
+    called with the number of running and waiting calls whenever it changes.
     """
 
     def __init__(
@@ -152,7 +150,7 @@ class Calls:
         self._batch: Batch | None = None
         self._apart_until = 0.0
         self.open = 0
-        """Calls that run or wait."""
+        """The number of calls that run or wait."""
 
     async def run(
         self,
@@ -165,7 +163,7 @@ class Calls:
         client_scope: ClientScope | None = None,
         send_progress: SendProgress | None = None,
     ) -> dict[str, Fact]:
-        """The tool result of one call; otherwise as `run_with`."""
+        """The tool result of one call; see `run_with`."""
         return await self.run_with(
             access,
             tool,
@@ -189,17 +187,17 @@ class Calls:
         client_scope: ClientScope | None = None,
         send_progress: SendProgress | None = None,
     ) -> T:
-        """What becomes of the reply to one call; cancelling the task ends the work.
+        """The outcome of one call's reply; cancelling the task ends the work.
 
         Args:
             access: What the client may use.
             tool: Name in the contract.
             arguments: As the client sent them.
-            seal: Makes of a reply what is sent, in the thread of the call.
+            seal: Turns a reply into what is sent, in the thread of the call.
             reply_bytes: Cap on the text.
             reply_lines: Cap on its lines.
-            client_scope: Whose leaving ends the work, beside the end of this task.
-            send_progress: Called now and then with how far the work is; never after this returns.
+            client_scope: A client whose leaving ends the work, as the end of this task does.
+            send_progress: Called with progress now and then; never after this returns.
 
         Raises:
             Failed: The reply could not be made.
@@ -223,19 +221,19 @@ class Calls:
             pump.cancel()
 
     def stop(self) -> None:
-        """End all work; those who wait get the answer that it was cancelled."""
+        """Cancel all work; clients that wait are told that it was cancelled."""
         self._everyone.leave()
 
     def close(self) -> None:
-        """End all work and its threads."""
+        """Cancel all work, and end its threads."""
         self.stop()
         self._turns.close()
 
     def _batch_of_turn(self) -> Batch | None:
-        """What the calls of this turn of the loop belong to; None while each has a thread of its own."""
+        """The batch of this turn of the loop; None while each call has a thread of its own."""
         if self._grouped and self._batch is None and time.monotonic() >= self._apart_until:
             self._batch = Batch()
-            # Behind those that are ready by now: what came with this call.
+            # After the callbacks that are ready by now, which may add calls.
             asyncio.get_running_loop().call_soon(self._wait_for, self._batch)
         return self._batch
 
@@ -284,18 +282,18 @@ class Calls:
         try:
             return await answer
         except BaseException:
-            deadline.cancel()  # this task was cancelled: the thread ends, and has its place until then
+            deadline.cancel()  # this task was cancelled: the thread ends soon, and keeps its place until then
             raise
 
     def _over(self, call: _Open) -> None:
-        """No thread has it any more."""
+        """No thread has the call any more."""
         self._change(call.token, -1)
         for scope in call.scopes:
             scope.done(call.deadline)
 
 
 class _Open(Struct, eq=False):
-    """A call that runs or waits for a thread, also when nobody waits for its answer any more."""
+    """A call that runs or waits for a thread, even if no client waits for its answer any more."""
 
     token: str
     deadline: Deadline
@@ -304,7 +302,7 @@ class _Open(Struct, eq=False):
 
 
 class _Finished:
-    """Carries what threads have finished to the event loop, all that waits at one wake."""
+    """Brings finished work to the event loop, all that is waiting at one wakeup."""
 
     def __init__(self, over: Callable[[_Open], None]) -> None:
         self._over = over
@@ -313,15 +311,15 @@ class _Finished:
         self._woken = False
 
     def put(self, call: _Open, result: object) -> None:
-        """Give a call its answer, from any thread; an exception is raised where it is waited for."""
+        """Give a call its answer, from any thread; an exception is raised where the answer is awaited."""
         self._waiting.append((call, result))
         if not self._woken:
             self._woken = True
-            with suppress(RuntimeError):  # the loop has ended, and with it who waited
+            with suppress(RuntimeError):  # the loop has ended, and its clients with it
                 self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
-        # First: what is put after the last look wakes the loop again.
+        # First: a result put after the last look wakes the loop again.
         self._woken = False
         while self._waiting:
             call, result = self._waiting.popleft()
@@ -344,7 +342,7 @@ def perform_call(
     deadline: Deadline,
     finish: Callable[[T | Failed], None],
 ) -> None:
-    """Perform a call and `finish` with what is sent, once."""
+    """Perform a call, and call `finish` once with what is sent."""
     try:
         reply = access.workspace.call(
             tool,
@@ -360,7 +358,7 @@ def perform_call(
     except Exception:
         finish(_failed())
         return
-    # In this thread too: facts are built when first asked for, and images are encoded.
+    # In this thread too: facts are built when first used, and images are encoded.
     sealed = _sealed(reply, seal)
     if receipt is None:
         finish(sealed)
@@ -381,7 +379,7 @@ def _failed() -> Failed:
 
 
 class Steps:
-    """What a client is told of progress: every value above the one before, and not too often."""
+    """Progress as a client sees it: each value above the one before, and not too often."""
 
     def __init__(self, send: SendProgress) -> None:
         self._send = send
@@ -389,7 +387,7 @@ class Steps:
         self._furthest: dict[str, int] = {}
 
     def due(self) -> bool:
-        """Whether it is time to tell something; then it is not for a while."""
+        """Whether it is time for an update; the next one then has to wait."""
         now = time.monotonic()
         if now < self._next_at:
             return False
@@ -397,19 +395,19 @@ class Steps:
         return True
 
     async def send(self, done: int, total: int | None, unit: str) -> None:
-        """Tell how far the work is, unless it was as far before."""
-        furthest, counted = self._furthest, unit.partition(";")[0]  # what follows says more of it
-        # The protocol wants every value above the one before; a second pass starts at nothing again.
+        """Send the progress, unless it did not advance."""
+        furthest, counted = self._furthest, unit.partition(";")[0]  # the rest only adds detail
+        # The protocol requires increasing values; a second pass starts from zero again.
         if done > furthest.get(counted, 0):
             furthest[counted] = done
-            # Work that is counted in one thing and then in another goes on from where it was.
+            # Work counted in one unit and then in another continues the sum.
             summed = sum(furthest.values())
             whole = total if len(furthest) == 1 else None
             await self._send(summed, whole, _worded(done, total, unit))
 
 
 class _Progress:
-    """Carries the latest progress from worker threads to the client, no faster than it takes it."""
+    """Brings the latest progress from worker threads to the client, no faster than it reads."""
 
     def __init__(self, send: SendProgress) -> None:
         self._steps = Steps(send)
@@ -419,19 +417,19 @@ class _Progress:
         self._ended = False
 
     def report(self, done: int, total: int | None, unit: str) -> None:
-        """What a `Deadline` calls, from any thread and as often as it likes."""
+        """The callback of a `Deadline`, for any thread and any number of calls."""
         self._latest = (done, total, unit)  # in any case: quick work ends before the next is due
         if self._steps.due():
-            with suppress(RuntimeError):  # the loop has ended, and with it who listened
+            with suppress(RuntimeError):  # the loop has ended, and its listeners with it
                 self._loop.call_soon_threadsafe(self._fresh.set)
 
     def end(self) -> None:
-        """Nothing more will come: what came last is sent, so that quick work is seen to move, too."""
+        """Finish: the last progress is still sent, so that quick work shows some too."""
         self._ended = True
         self._fresh.set()
 
     async def pump(self) -> None:
-        """Send what is fresh, until the end."""
+        """Send new progress until the end."""
         while not self._ended or self._fresh.is_set():
             await self._fresh.wait()
             self._fresh.clear()

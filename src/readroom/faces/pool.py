@@ -1,8 +1,7 @@
-"""Threads that calls run in: a queue, and as many threads behind it as were needed at once so far.
+"""A thread pool for calls: a queue, and as many threads as were needed at once so far.
 
-To hand work to a pool of the standard library, which makes a promise for each piece of it, takes as long
-as a third of the reading of a small file.  Nobody here waits for a promise: work says itself what came
-of it.
+Submitting work to a standard library executor, which creates a future for each item, takes a third of the
+time of reading a small file. No caller here waits for a future: work reports its own outcome.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ Work: TypeAlias = Callable[[], None]
 
 @final
 class Pool:
-    """Threads for work that comes in order. Safe to share between threads."""
+    """Threads for work in order of arrival. Safe to share between threads."""
 
     def __init__(self, name: str) -> None:
-        """`name` is that of its threads; none is started before there is work."""
+        """`name` is the name of its threads; none starts before there is work."""
         self._name = name
         self._queue: SimpleQueue[Work | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
@@ -32,17 +31,17 @@ class Pool:
 
     @property
     def is_here(self) -> bool:
-        """Whether the thread that asks is one of these."""
+        """Whether the current thread belongs to this pool."""
         return threading.get_ident() in self._own
 
     def submit(self, work: Work, threads: int) -> None:
-        """Have `work` done; `threads` is how many pieces are begun and not done, with this one."""
+        """Run `work` in a thread; `threads` is the number of unfinished items, including this one."""
         self._queue.put(work)
         if len(self._threads) < threads:
             self._start(threads)
 
     def close(self) -> None:
-        """Begin nothing more, and wait for what was begun."""
+        """Start nothing more, and wait for running work."""
         with self._lock:
             self._closed = True
             threads, self._threads = self._threads, []
@@ -59,11 +58,11 @@ class Pool:
     def _start(self, threads: int) -> None:
         with self._lock:
             if len(self._threads) < threads and not self._closed:
-                # A daemon: who ends without closing it does not wait for it.
+                # A daemon: a process that ends without closing the pool does not wait for it.
                 thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 try:
                     thread.start()
-                except RuntimeError:  # the system has no room for one more; those there are go on
+                except RuntimeError:  # the system cannot start another thread; the existing ones go on
                     if not self._threads:
                         raise
                 else:

@@ -1,8 +1,8 @@
-"""Whose turn it is: work in threads, of which one caller never has all.
+"""Fair scheduling of work in threads: one caller never has all of them.
 
-Who asks for much, or for what takes long, waits behind its own work.  A quarter of the
-threads is always for others, and those who wait take turns, whoever came first.  Callers
-without a name are nobody in particular, and have no others to leave threads to.
+A caller with many or long calls waits behind its own work. A quarter of the threads is always for others, and
+waiting callers take turns, whoever came first. Callers without a name are not limited: they have no others to
+leave threads to.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from readroom.log import log
 
 
 def shared(number: int) -> int:
-    """How many of so many one caller may have."""
+    """The share of one caller."""
     return number - number // 4
 
 
 @final
 class Turns:
-    """So many threads, shared by callers. Safe to share between threads."""
+    """A number of threads, shared by callers. Safe to share between threads."""
 
     def __init__(self, threads: int) -> None:
-        """Three of four threads, rounded up, may work for one caller."""
+        """One caller may use three of four threads, rounded up."""
         self._all, self._share = threads, shared(threads)
         self._pool = Pool("readroom-call")
         self._free = threads
         self._running: dict[str, int] = {}
-        # Dictionaries keep an order: it is that of the turns.
+        # Dictionaries keep the order, which is that of the turns.
         self._waiting: dict[str, deque[Work]] = {}
         self._lock = threading.Lock()
 
     def submit(self, caller: str, work: Work, *, wake: bool = True) -> None:
-        """Have `work` done in a thread when it is its caller's turn; without `wake`, in one that works."""
+        """Run `work` in a thread at its caller's turn; without `wake`, in one that is working."""
         with self._lock:
             idle = self._free == self._all
             if not (wake or idle) or caller in self._waiting or not self._free or not self._may(caller):
@@ -48,7 +48,7 @@ class Turns:
         self._pool.submit(partial(self._work, caller, work), running)
 
     def widen(self) -> None:
-        """Have as many threads do what waits as may."""
+        """Start as many threads for the waiting work as allowed."""
         while True:
             with self._lock:
                 turn = self._take() if self._free else None
@@ -59,7 +59,7 @@ class Turns:
             self._pool.submit(partial(self._work, *turn), running)
 
     def close(self) -> None:
-        """Do nothing that has not begun, and wait for the rest."""
+        """Start nothing more, and wait for running work."""
         with self._lock:
             self._waiting.clear()
         self._pool.close()
@@ -78,7 +78,7 @@ class Turns:
         return self._running.get(caller, 0) < (self._share if caller else self._all)
 
     def _next(self, done: str) -> tuple[str, Work] | None:
-        """What a thread does next that has worked for a caller; None when nobody waits who may go on."""
+        """The next work for a thread that has finished one of `done`; None if no waiting caller may go on."""
         with self._lock:
             self._running[done] -= 1
             if not self._running[done]:
@@ -89,13 +89,13 @@ class Turns:
             return turn
 
     def _take(self) -> tuple[str, Work] | None:
-        """The work of whoever is next and may go on."""
+        """The work of the next caller that may go on."""
         for caller, waiting in self._waiting.items():
             if self._may(caller):
                 work = waiting.popleft()
                 del self._waiting[caller]
                 if waiting:
-                    self._waiting[caller] = waiting  # behind the others
+                    self._waiting[caller] = waiting  # after the others
                 self._running[caller] = self._running.get(caller, 0) + 1
                 return caller, work
         return None

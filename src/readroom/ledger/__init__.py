@@ -1,8 +1,8 @@
 """The ledger: an append-only, hash-chained record of calls, without any file content.
 
 Knows: rows about calls: who, what, how much, and the hash of the row before.
-Does not know: content: no text of a file or of a reply is ever in a row.
-May be touched: a new column is a migration; what is written is never changed.
+Does not know: content: no text of files or replies is ever in a row.
+May be touched: new columns need a migration; rows never change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from readroom.ledger.ledger import Ledger
 
 # -----------------------------------------------------------------------------
-# Whether and where a ledger is kept, as configuration says it; opened when first needed.
+# The configuration of a ledger, opened when first needed.
 # -----------------------------------------------------------------------------
 
 FILE = "ledger.sqlite3"
@@ -24,16 +24,17 @@ FILE = "ledger.sqlite3"
 
 
 class LedgerPolicy(Struct, frozen=True):
-    """How calls are recorded.
+    """The recording of calls.
 
     Attributes:
-        enabled: Whether they are; None leaves it to the face: servers do, commands and the library do not.
-        required: A call that cannot be recorded is refused; otherwise it is answered, with a warning.
-        file: The SQLite file, absolute; None when the user's state folder is not known.
-        url: A PostgreSQL database instead, as libpq takes it.
+        enabled: Whether calls are recorded; None leaves it to the face: servers record, commands and the
+            library do not.
+        required: Refuse calls that cannot be recorded; otherwise they are answered, with a warning.
+        file: The SQLite file, absolute; None if the user's state folder is not known.
+        url: A PostgreSQL database instead, as a connection string of libpq.
         full_sync: Wait for the disk on every call, so that a power cut loses nothing.
-        hide: Arguments whose length and hash alone are kept.
-        keep_days: Rows that are older are removed when a server starts; None keeps all.
+        hide: Arguments recorded only as length and hash.
+        keep_days: When a server starts, older rows are removed; None keeps all.
     """
 
     enabled: bool | None = None
@@ -45,7 +46,7 @@ class LedgerPolicy(Struct, frozen=True):
     keep_days: float | None = None
 
     def __repr__(self) -> str:
-        """Without the address, which may hold a password."""
+        """Omits the URL, which may hold a password."""
         names = (name for name in self.__struct_fields__ if name != "url")
         return f"LedgerPolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
@@ -55,15 +56,15 @@ Opener = Callable[[], "Ledger"]
 
 
 def open_book(policy: LedgerPolicy, *, make: bool = True) -> Ledger:
-    """The ledger that a policy names.
+    """The ledger of a policy.
 
     Args:
-        policy: Where it is.
-        make: Make it when it is not there.
+        policy: The recording of calls.
+        make: Whether to create it if it does not exist.
 
     Raises:
         LedgerFailed: It cannot be opened.
-        MissingProgram: It is PostgreSQL and the driver is not installed.
+        MissingProgram: It is PostgreSQL, and the driver is not installed.
     """
     from readroom.errors import LedgerFailed
     from readroom.ledger.ledger import Ledger

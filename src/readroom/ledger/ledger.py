@@ -1,20 +1,20 @@
-"""Append rows to the ledger and read them; nothing is ever changed.
+"""Append rows to the ledger and read them; rows never change.
 
-The head (number and hash of the last row) is kept beside the rows and written in
-the same transaction, so that rows missing at the end are noticed.
+The head (number and hash of the last row) is stored beside the rows and written in the same transaction, so
+that rows missing at the end are noticed.
 
-Rows are written one transaction for all that waits: a group commit.
-A transaction costs as much as ten rows, and only one can run.  So an event that
-comes while others are written waits in a queue, and whoever writes next takes the
-whole queue along:
+Rows are written in group commits: one transaction for all that wait. A transaction costs as much as ten rows,
+and only one can run. So events that arrive while others are written wait in a queue, and the next writer
+takes the whole queue along:
 
 1. `append` puts its events into the queue and waits for its turn.
-2. Whose turn it is writes everything that waits, its own among it; when the turn of
-   the others comes, they find theirs written.
-3. `submit` does not wait: a thread takes turns for those, or who holds many of them back, and calls back.
+2. The thread whose turn it is writes the whole queue, its own events included; the others then find theirs
+   written.
+3. `submit` does not wait: a background thread, or the caller that holds back many events, writes them and
+   calls back.
 
-Nobody is told before the transaction with their row was committed.  When it fails,
-nothing of it is written, and everybody in it hears so.
+Callers hear of success only after the transaction with their row was committed. If it fails, nothing of it is
+written, and all of its callers are told.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 
 Commit: TypeAlias = "Callable[[Sequence[Event]], Sequence[Row]]"
-"""Writes events in one transaction and returns the row of each; none of them is written when it raises."""
+"""Writes events in one transaction and returns their rows; if it raises, none of them is written."""
 
 Done: TypeAlias = Callable[[ReadroomError | None], None]
-"""Told when a row is durable, or why it is not. Must neither wait nor raise."""
+"""Told that a row is durable, or why it is not. Must neither wait nor raise."""
 
 
 class _Waiting:
-    """An event on its way into the ledger. `over` is set last."""
+    """An event in the queue of the ledger. `over` is set last."""
 
     __slots__ = ("done", "event", "failure", "over", "row")
 
@@ -66,7 +66,7 @@ class Writer:
     """Writes the events of one ledger. Safe to share between threads."""
 
     def __init__(self, commit: Commit, fold: Callable[[], object]) -> None:
-        """Starts no thread before `submit` needs it. `fold` is called now and then, while nobody waits."""
+        """Start no thread before `submit` needs it. `fold` is called now and then, while no caller waits."""
         self._commit = commit
         self._fold = fold
         self._to_fold = False
@@ -89,9 +89,9 @@ class Writer:
         return [_row(waiting) for waiting in mine]
 
     def submit(self, event: Event, done: Done, hold: Hold | None = None) -> None:
-        """Write an event soon; `done` is called by whichever thread has written it.
+        """Write an event soon; `done` is called by the thread that has written it.
 
-        With `hold` it is written when that calls what it gets, or with what is written before.
+        With `hold` it is written when that calls its argument, or together with an earlier one.
         """
         if self._thread is None:
             self._start()
@@ -102,7 +102,7 @@ class Writer:
             hold(self._write_waiting)
 
     def _write_waiting(self, here: bool) -> None:
-        """Write what waits: in this thread, which then waits for nobody else's turn, or in that for it."""
+        """Write the queue: in this thread, if it need not wait for its turn, or in the background thread."""
         if here and self._turn.acquire(blocking=False):
             try:
                 group = self._write()
@@ -120,7 +120,7 @@ class Writer:
             self._take_turn()
 
     def close(self) -> None:
-        """Write what waits, and end the thread."""
+        """Write the queue, and end the thread."""
         with self._starting:
             self._closed = True
             thread, self._thread = self._thread, None
@@ -137,9 +137,9 @@ class Writer:
                 self._thread.start()
 
     def _work(self) -> None:
-        """Write whatever waits, whenever something came."""
+        """Write the queue whenever there are new events."""
         while self._wakes.get():
-            self._woken = False  # first: what comes after the last look wakes this thread again
+            self._woken = False  # first: an event put after the last look wakes this thread again
             while self._queue:
                 self._take_turn()
             self._fold_if_due()
@@ -150,18 +150,18 @@ class Writer:
             try:
                 self._fold()
             except ReadroomError:
-                pass  # who looks at the sums makes up for it
-            except Exception:  # a row was changed by somebody else, which `verify` tells
+                pass  # readers of the sums catch up
+            except Exception:  # someone else changed a row, which `verify` reports
                 log().exception("the sums of the ledger could not be brought up to date")
 
     def _take_turn(self, mine: _Waiting | None = None) -> None:
-        """Write what waits, unless `mine` was written while its owner waited for this turn."""
+        """Write the queue, unless `mine` was written while its owner waited for this turn."""
         with self._turn:
             group = [] if mine is not None and mine.over else self._write()
         _tell(group)
 
     def _write(self) -> list[_Waiting]:
-        """One transaction for the first of the queue. Its owners are told by the caller, after the turn."""
+        """Commit the head of the queue in one transaction. The caller tells the owners, after the turn."""
         group: list[_Waiting] = []
         while self._queue and len(group) < LEDGER_GROUP_ROWS:
             group.append(self._queue.popleft())
@@ -173,10 +173,10 @@ class Writer:
             if len(group) == 1:
                 _failed(group, error)
             for waiting in group:
-                # One event cannot be written, by a defect; that is not a reason to lose those of others.
+                # One event cannot be written, because of a defect; that is no reason to lose the others.
                 self._alone(waiting)
         except BaseException:
-            # The thread whose turn it is was interrupted. What was written after all is found by its id.
+            # The thread was interrupted during its turn. Events written after all are found by their ids.
             self._queue.extendleft(reversed(group))
             raise
         return group
@@ -227,9 +227,9 @@ def _told(failure: Exception | None) -> ReadroomError | None:
 T = TypeVar("T")
 
 # -----------------------------------------------------------------------------
-# The tables of a ledger, version by version. A version that was released is never changed.
+# The tables of a ledger, version by version. A released version never changes.
 #
-# `{big}` is the database's integer of 64 bits.
+# `{big}` is the database's 64-bit integer.
 # -----------------------------------------------------------------------------
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -287,7 +287,7 @@ _INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' for 
 
 
 class Head(Struct, frozen=True):
-    """The last row: its number, 0 when there is none, and its hash."""
+    """The last row: its number, 0 if there is none, and its hash."""
 
     number: int
     hash: str
@@ -305,7 +305,7 @@ class Ledger:
     """One ledger. Safe to share between threads."""
 
     def __init__(self, backend: Backend) -> None:
-        """Take over a database, and bring its tables to the present version. Raises LedgerFailed."""
+        """Take over a database, and migrate its tables to the current version. Raises LedgerFailed."""
         self._backend = backend
         self._writer = Writer(self._commit, self._fold)
         try:
@@ -316,7 +316,7 @@ class Ledger:
 
     @property
     def name(self) -> str:
-        """Where it is."""
+        """Its location."""
         return self._backend.name
 
     def append(self, event: Event) -> Row:
@@ -328,8 +328,8 @@ class Ledger:
         return self._writer.append(events)
 
     def submit(self, event: Event, done: Done, hold: Hold | None = None) -> None:
-        """Record an event soon, or when `hold` calls what it gets; `done` is called by the thread that has
-        recorded it, or has failed.
+        """Record an event soon, or when `hold` calls its argument; `done` is called by the thread that has
+        recorded it, or failed to.
         """
         self._writer.submit(event, done, hold)
 
@@ -338,7 +338,7 @@ class Ledger:
         return self._backend.run(_head, write=False)
 
     def start(self) -> Head:
-        """The last row that was pruned; that before the first when none was. Raises LedgerFailed."""
+        """The last pruned row, or the start of the chain. Raises LedgerFailed."""
         return self._backend.run(_start, write=False)
 
     def rows(self, conditions: Sequence[Condition] = (), *, after: int = 0) -> Iterator[Row]:
@@ -353,7 +353,7 @@ class Ledger:
     def page(
         self, conditions: Sequence[Condition] = (), *, limit: int, after: int = 0, newest: bool = False
     ) -> list[Row]:
-        """Up to `limit` rows in order, from the first after a number or, with `newest`, the last ones."""
+        """Up to `limit` rows in order, the first after a number or, with `newest`, the last ones."""
         where, values = _where([*conditions, Condition("number > ?", (after,))])
         sql = f"{_SELECT}{where} ORDER BY number{' DESC' if newest else ''} LIMIT ?"
         records = self._backend.run(lambda execute: execute(sql, (*values, limit)), write=False)
@@ -361,24 +361,24 @@ class Ledger:
         return rows[::-1] if newest else rows
 
     def count(self, conditions: Sequence[Condition] = ()) -> int:
-        """How many rows there are. Raises LedgerFailed."""
+        """The number of rows. Raises LedgerFailed."""
         where, values = _where(conditions)
         sql = f"SELECT COUNT(*) FROM calls{where}"
         return int(self._backend.run(lambda execute: execute(sql, values), write=False)[0][0])
 
     def prune(self, before_us: int, event: Event) -> int:
-        """Remove the oldest rows, up to the first that is not older; how many.
+        """Remove the oldest rows, up to the first that is not older; return their number.
 
-        `event` records that it was done: its `arguments` are completed here.
+        `event` records the removal: its `arguments` are completed here.
         """
         return self._backend.run(lambda execute: _pruned(execute, before_us, event), write=True)
 
     def look(self, work: Callable[[Execute], T]) -> T:
-        """What `work` finds out in one transaction that changes nothing. Raises LedgerFailed."""
+        """The result of `work` in one read-only transaction. Raises LedgerFailed."""
         return self._backend.run(work, write=False)
 
     def sum_up(self, seconds: float) -> int:
-        """Take rows that are in no sum yet into them, for so long; how many are left. Raises LedgerFailed."""
+        """Add unsummed rows to the sums for some seconds; return how many are left. Raises LedgerFailed."""
         ends = time.monotonic() + seconds
         while self.unsummed():
             self._backend.run(sums.fold, write=True)
@@ -387,7 +387,7 @@ class Ledger:
         return self.unsummed()
 
     def unsummed(self) -> int:
-        """How many rows are in no sum yet. Raises LedgerFailed."""
+        """The number of rows that are in no sum yet. Raises LedgerFailed."""
         return self.look(lambda execute: _head(execute).number - sums.up_to(execute))
 
     def close(self) -> None:
@@ -420,7 +420,7 @@ def _start(execute: Execute) -> Head:
 
 
 def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
-    """The rows of events, in one transaction; an event that is recorded already keeps its row."""
+    """The rows of events, in one transaction; events already recorded keep their rows."""
     ids = [event.id for event in events]
     places = ", ".join("?" * len(ids))
     known = f"(SELECT COUNT(*) FROM calls WHERE id IN ({places}))"

@@ -20,15 +20,15 @@ from readroom.limits.session import LEDGER_PAGE_ROWS
 
 
 class Filter(Struct, frozen=True):
-    """Which rows are meant; None means any.
+    """Selects rows; None means any.
 
     Attributes:
-        agent, session, tool, face, workspace, outcome: Exactly these.
+        agent, session, tool, face, workspace, outcome: Exactly these values.
             Outcome `failed` is all but ok and begun.
-        path: This file, or what lies below this folder; also where a search showed lines of it.
-        since_us: Not before that time.
+        path: This file, or files below this folder; also if a search showed lines of it.
+        since_us: At or after that time.
         until_us: Before that time.
-        refused: Only what policy refused.
+        refused: Only calls that policy refused.
     """
 
     agent: str | None = None
@@ -43,7 +43,7 @@ class Filter(Struct, frozen=True):
     refused: bool = False
 
     def conditions(self) -> list[Condition]:
-        """For a ledger."""
+        """The conditions for a ledger."""
         conditions = [
             Condition(f"{name} = ?", (value,))
             for name in ("agent", "session", "tool", "face", "workspace", "outcome")
@@ -63,13 +63,13 @@ class Filter(Struct, frozen=True):
 
 
 def literal_like(text: str) -> str:
-    """A text for LIKE ... ESCAPE '!' that stands for itself."""
+    """A text that LIKE ... ESCAPE '!' matches literally."""
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
 def _about(path: str) -> Condition:
     literal = literal_like(path)
-    # `shown` is JSON: a path in it begins after a bracket and a quote, and is escaped as JSON is.
+    # `shown` is JSON: a path in it follows a bracket and a quote, and is escaped like JSON.
     quoted = literal.replace("\\", "\\\\").replace('"', '\\"')
     return Condition(
         "path = ? OR path LIKE ? ESCAPE '!' OR shown LIKE ? ESCAPE '!' OR shown LIKE ? ESCAPE '!'",
@@ -78,7 +78,7 @@ def _about(path: str) -> Condition:
 
 
 class Total(Struct):
-    """Calls of one sort."""
+    """The sum of calls with one value of a column."""
 
     name: str
     calls: int = 0
@@ -87,7 +87,7 @@ class Total(Struct):
 
 
 class Twice(Struct):
-    """Lines of one state of a file that one conversation was shown more than once in one epoch."""
+    """Lines of one version of a file that one conversation was shown more than once in one epoch."""
 
     session: str
     path: str
@@ -98,7 +98,7 @@ class Twice(Struct):
 
 
 GROUPS = ("tool", "kind", "path", "agent", "session", "outcome", "face", "workspace")
-"""What totals can be made by."""
+"""Columns for totals."""
 
 
 def totals(rows: Iterable[Row], by: str) -> list[Total]:
@@ -116,7 +116,7 @@ def totals(rows: Iterable[Row], by: str) -> list[Total]:
 
 
 def most_read(rows: Iterable[Row]) -> list[Total]:
-    """Files by how often something of them was shown, whatever tool showed it."""
+    """Files by how often any of their lines were shown, whichever tool showed them."""
     calls: Counter[str] = Counter()
     tokens: Counter[str] = Counter()
     for row in rows:
@@ -129,7 +129,7 @@ def most_read(rows: Iterable[Row]) -> list[Total]:
 
 
 def shown_twice(rows: Iterable[Row]) -> list[Twice]:
-    """Lines that a conversation was shown again while they were still in view, the longest first."""
+    """Lines shown again to a conversation while they were still in view, the longest first."""
     seen: dict[tuple[str, int, str, str], list[tuple[int, int, int]]] = {}
     repeats: dict[tuple[str, str, str, int, int], Twice] = {}
     for row in rows:
@@ -150,14 +150,14 @@ def shown_twice(rows: Iterable[Row]) -> list[Twice]:
 
 
 # -----------------------------------------------------------------------------
-# A ledger as a file for other programs: JSON Lines, CSV or Parquet, every column of every row.
+# Export: JSON Lines, CSV or Parquet, with every column of every row.
 # -----------------------------------------------------------------------------
 
 FORMATS: Final = ("jsonl", "csv", "parquet")
 
 
 def write_jsonl(rows: Iterable[Row], out: TextIO) -> int:
-    """One JSON object a line; `arguments` and `shown` as the values they are. The number of rows."""
+    """Write one JSON object per line, `arguments` and `shown` as JSON values; return the number of rows."""
     count = 0
     for row in rows:
         record = dict(zip(COLUMNS, row.values(), strict=True))
@@ -168,9 +168,9 @@ def write_jsonl(rows: Iterable[Row], out: TextIO) -> int:
 
 
 def write_csv(rows: Iterable[Row], out: TextIO) -> int:
-    """A line of names, then one line a row. The number of rows.
+    """Write a header, then one line per row; return the number of rows.
 
-    A text that a spreadsheet would take for a formula begins with an apostrophe.
+    Text that a spreadsheet would take for a formula gets a leading apostrophe.
     """
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -182,7 +182,7 @@ def write_csv(rows: Iterable[Row], out: TextIO) -> int:
 
 
 def harmless(value: object) -> object:
-    """The value as a cell that no spreadsheet takes for a formula."""
+    """The value as a cell that spreadsheets do not take for a formula."""
     return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
 
 
@@ -190,7 +190,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_parquet(rows: Iterable[Row], path: str) -> int:
-    """A Parquet file. The number of rows. Raises MissingProgram where pyarrow is not installed."""
+    """Write a Parquet file; return the number of rows. Raises MissingProgram without pyarrow."""
     types = {**get_type_hints(Row), **get_type_hints(Event)}
     count = 0
     with closing(ParquetFile(path, {name: types[name] for name in COLUMNS}, LEDGER_PAGE_ROWS)) as out:
@@ -201,15 +201,15 @@ def write_parquet(rows: Iterable[Row], path: str) -> int:
 
 
 class ParquetFile:
-    """A Parquet file that is written row by row."""
+    """A Parquet file, written row by row."""
 
     def __init__(self, path: str, columns: Mapping[str, Any], page_rows: int) -> None:
         """Open it.
 
         Args:
-            path: Of the file.
-            columns: Their names, in order, and the types of their values.
-            page_rows: Rows that are written at once.
+            path: Path of the file.
+            columns: Names in order, with the types of their values.
+            page_rows: The number of rows written at once.
 
         Raises:
             MissingProgram: pyarrow is not installed.
@@ -221,13 +221,13 @@ class ParquetFile:
         self._writer = arrow.parquet.ParquetWriter(path, self._schema)
 
     def add(self, values: Sequence[object]) -> None:
-        """Take one row; a page of them is written at once."""
+        """Add a row; rows are written a page at a time."""
         self._page.append(values)
         if len(self._page) >= self._most:
             self._write()
 
     def close(self) -> None:
-        """Write what is left, and the end of the file."""
+        """Write the remaining rows, and the end of the file."""
         if self._page:
             self._write()
         self._writer.close()

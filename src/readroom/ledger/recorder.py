@@ -1,8 +1,7 @@
-"""Turn calls into ledger events and write them, reporting when that fails.
+"""Turn calls into ledger events and write them, reporting failures.
 
-With `required`, a call that changes something is recorded before it begins, too, so
-that what was changed by a process that died stands in the ledger; and a reply
-that cannot be recorded is not given.
+With `required`, calls that change something are also recorded before they begin, so that the ledger has the
+changes of a process that died; and a reply that cannot be recorded is withheld.
 """
 
 from __future__ import annotations
@@ -38,16 +37,15 @@ from readroom.session.conversation import ShownLines
 from readroom.session.receipt import Hold
 from readroom.values import Fact, Request
 
-if TYPE_CHECKING:  # a command that records nothing opens no ledger
+if TYPE_CHECKING:  # commands that record nothing open no ledger
     from readroom.ledger.ledger import Done, Ledger
 
 # -----------------------------------------------------------------------------
-# What the ledger keeps of a call's arguments: never content, nothing of hostile size.
+# What the ledger keeps of a call's arguments: no content, and nothing of hostile size.
 #
-# Names, patterns and commands are what an auditor needs and are kept.  Texts that
-# go into files, and any text under a name that is not known, stand as their length
-# and hash.  The hash of a short text can be guessed by trying; whoever may read the
-# ledger can do so.
+# Names, patterns and commands are what an auditor needs, and are kept. Text that goes into files, and any
+# text under an unknown name, is kept as its length and hash. The hash of a short text can be guessed by
+# trying; anyone who may read the ledger can do so.
 # -----------------------------------------------------------------------------
 
 KEPT = frozenset(
@@ -56,16 +54,16 @@ KEPT = frozenset(
         *("symbol", "view", "known_hash", "expected_hash", "cwd", "command", "destination"),
     )
 )
-"""Arguments whose text is kept; of every other text only the length and the hash."""
+"""Arguments whose text is kept; of other text only length and hash are."""
 
 
 def of_request(request: Request, hide: Collection[str] = ()) -> str:
-    """The arguments of a request that was understood, in the native names, as a JSON object."""
+    """The arguments of a valid request, with their native names, as a JSON object."""
     return _encoded(told(request), hide)
 
 
 def of_anything(arguments: object, hide: Collection[str] = ()) -> str:
-    """Arguments that were not understood; they may be anything."""
+    """Arguments that could not be parsed, which may be anything."""
     if not isinstance(arguments, Mapping):
         return _encoded({"": _reduced("", arguments, hide, 0)}, hide)
     return _encoded(arguments, hide)
@@ -78,7 +76,7 @@ def _encoded(arguments: Mapping[str, Fact], hide: Collection[str]) -> str:
 def _reduced_object(members: Mapping[str, object], hide: Collection[str], depth: int) -> dict[str, Fact]:
     kept: dict[str, Fact] = {}
     for name, value in islice(members.items(), LEDGER_ARGUMENTS):
-        if name in KEPT and type(value) is str:  # as most are
+        if name in KEPT and type(value) is str:  # most are
             kept[name] = _text(name, value, hide)
         else:
             kept[_short_name(str(name))] = _reduced(str(name), value, hide, depth)
@@ -88,12 +86,12 @@ def _reduced_object(members: Mapping[str, object], hide: Collection[str], depth:
 
 
 def _short_name(name: str) -> str:
-    """An unknown argument's name could be content, too."""
+    """Shorten the name of an unknown argument, which could be content too."""
     return name if len(name) <= _NAME_CHARS else f"{name[:_NAME_CHARS]}..."
 
 
 _NAME_CHARS = 40
-"""No argument of a contract has a longer name."""
+"""Names of arguments in all contracts are at most this long."""
 
 
 def _reduced(name: str, value: object, hide: Collection[str], depth: int) -> Fact:
@@ -130,24 +128,24 @@ BEGUN = "begun"
 
 
 class Entry(Struct, frozen=True):
-    """What a visit knows of its call.
+    """The facts of a call, for its row.
 
     Attributes:
-        caller: Who calls.
-        epoch: Of the conversation.
-        contract: Whose tool is meant.
-        tool: As the caller names it.
-        arguments: As sent; used only when there is no request.
-        request: What they mean, None when they mean nothing.
-        facts: Kept in their place, as they are.
-        outcome: ok, begun, or the code of a failure.
+        caller: The caller.
+        epoch: Epoch of the conversation.
+        contract: The contract of the tool.
+        tool: The tool as the caller names it.
+        arguments: As sent; used only without a request.
+        request: The parsed arguments, None if they are invalid.
+        facts: Recorded unchanged in place of arguments.
+        outcome: ok, begun, or an error code.
         decision: allowed, refused or none.
-        rule: That refused.
-        kind: Of the file that was read.
-        shown: What was shown.
-        tokens: Of the reply.
-        duration_us: So far.
-        level: What a budget that ran low left of the reply, None where it took nothing.
+        rule: The rule that refused.
+        kind: Kind of the file that was read.
+        shown: The lines that were shown.
+        tokens: Tokens of the reply.
+        duration_us: Duration so far.
+        level: What a low budget left of the reply, None if it took nothing.
     """
 
     caller: Caller
@@ -172,11 +170,11 @@ class Recorder:
     """Writes the entries of one workspace. Safe to share between threads."""
 
     def __init__(self, policy: LedgerPolicy, workspace: str, counter: str) -> None:
-        """`workspace` is the name in the rows, `counter` what counts the tokens. Opens nothing."""
+        """`workspace` is its name in the rows, `counter` the counter of tokens. Opens nothing."""
         self.required = policy.required
         self._policy = policy
         self.workspace = _name(workspace, LEDGER_TEXT_CHARS)
-        """As the rows name it."""
+        """The workspace's name in the rows."""
         self._counter = counter
         self._book: Ledger | None = None
         self._lock = threading.Lock()
@@ -201,7 +199,7 @@ class Recorder:
             return self._book
 
     def write(self, entry: Entry) -> ReadroomError | None:
-        """Record a call; the failure, when it could not be recorded."""
+        """Record a call; returns the error if that failed."""
         try:
             self.open().append(self._event(entry))
         except ReadroomError as error:
@@ -210,7 +208,7 @@ class Recorder:
         return None
 
     def write_all(self, entries: Sequence[Entry]) -> ReadroomError | None:
-        """Record calls, many in one transaction; the failure, when not all could be recorded."""
+        """Record calls, many in one transaction; returns the error if not all were recorded."""
         try:
             self.open().append_all([self._event(entry) for entry in entries])
         except ReadroomError as error:
@@ -219,8 +217,8 @@ class Recorder:
         return None
 
     def submit(self, entry: Entry, done: Done, hold: Hold | None = None) -> None:
-        """Record a call soon, or when `hold` says so: `done` hears of it, in another thread, or here and now
-        when it has failed.
+        """Record a call soon, or when `hold` says so: `done` is called in another thread, or at once in this
+        one if recording has failed.
         """
 
         def recorded(failure: ReadroomError | None) -> None:
@@ -280,8 +278,8 @@ class Recorder:
 
 
 _ID_BYTES = 10
-"""Random: nobody ever draws the same ones twice in a millisecond. In front stands the time, so that an index
-of ids grows at its end: to write in the middle of a large one costs a quarter of a row."""
+"""Random bytes: no two draws within a millisecond are equal. The time precedes them, so that an index of ids
+grows at its end: writing into the middle of a large one costs a quarter of a row."""
 
 
 def _shown(span: ShownLines) -> ShownLines:
@@ -290,12 +288,12 @@ def _shown(span: ShownLines) -> ShownLines:
 
 
 def _name(text: str, most: int = LEDGER_NAME_CHARS) -> str:
-    """A text that every database holds: bounded, without NUL and halves of characters."""
+    """A text that every database accepts: bounded, without NUL and lone surrogates."""
     return _as_value(text[:most]) if text else ""
 
 
 _as_value = lru_cache(LEDGER_NAMES)(as_value)
-"""Callers, contracts, tools and files are the same in many rows."""
+"""Callers, contracts, tools and files repeat in many rows."""
 
 
 @lru_cache(LEDGER_NAMES)

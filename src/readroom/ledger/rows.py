@@ -2,9 +2,9 @@
 
     hash = sha256(JSON array [format, number, previous, every field in the order of FIELDS])
 
-The format is 1 where the last field, `level`, is null, and the field is then not in the array: so were
-rows made before there was one.  Else it is 2.  The JSON is compact and ASCII, so that the same row has
-the same bytes everywhere.
+The format is 1 if the last field, `level`, is null; the field is then not in the array, as in rows made
+before it existed. Otherwise it is 2. The JSON is compact and ASCII, so that the same row has the same bytes
+everywhere.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from readroom.session.conversation import ShownLines
 
 _WITHOUT_LEVEL: Final = 1
 _WITH_LEVEL: Final = 2
-"""Formats of the hashed bytes: a row is of one by its content, so that none passes for the other."""
+"""The format of the hashed bytes: a row's content decides its format, so that none passes for the other."""
 
 START: Final = "0" * 64
-"""What the first row follows."""
+"""The hash before the first row."""
 
 
 class Event(Struct, frozen=True):
-    """What one call was and what became of it.
+    """One call and its outcome.
 
     Attributes:
-        id: Random, unique: an event that is sent twice is recorded once.
-        time_us: When it ended, microseconds since 1970, UTC.
+        id: Random and unique: an event that is sent twice is recorded once.
+        time_us: When it ended, in microseconds since 1970, UTC.
         workspace: The root, or the name of the store.
-        agent, session, token, face: Who called, see `Caller`.
+        agent, session, token, face: The caller, see `Caller`.
         epoch: Compactions of the conversation so far.
         contract, tool: As called.
-        path: What the call is about, normalized where it could be.
-        arguments: JSON object; content is never in it.
-        decision: allowed, refused, or none where it did not come so far.
+        path: The file or folder of the call, normalized if possible.
+        arguments: A JSON object, never with content.
+        decision: allowed, refused, or none if the call failed before.
         rule: The rule that refused.
-        outcome: ok, begun, or the code of the failure.
-        kind: Of the file that was read.
-        shown: JSON array of [path, hash or null, first line, last line].
-        tokens: Of the reply.
-        counter: What counted them.
+        outcome: ok, begun, or the error code.
+        kind: Kind of the file that was read.
+        shown: A JSON array of [path, hash or null, first line, last line].
+        tokens: Tokens of the reply.
+        counter: The counter of tokens.
         duration_us: From the call to the reply.
-        level: What a budget that ran low left of the reply (outline, counts); None where it took nothing.
+        level: What a low budget left of the reply (outline, counts); None if it took nothing.
     """
 
     id: str
@@ -75,13 +75,13 @@ class Event(Struct, frozen=True):
 
     @property
     def spans(self) -> Sequence[ShownLines]:
-        """What was shown."""
+        """The lines that were shown."""
         return [ShownLines(*fields) for fields in json.loads(self.shown)]
 
 
 FIELDS: Final = tuple(field.name for field in fields(Event))
 COLUMNS: Final = ("number", *FIELDS, "previous", "hash")
-"""Of the table, in order."""
+"""The columns of the table, in order."""
 
 
 class Row(Struct, frozen=True):
@@ -94,31 +94,31 @@ class Row(Struct, frozen=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether the hash is that of what stands in the row."""
+        """Whether the hash matches the fields of the row."""
         return self.hash == digest(self.number, self.previous, self.event)
 
     def values(self) -> tuple[Any, ...]:
-        """As the columns of the table."""
+        """The values of the table's columns."""
         return (self.number, *astuple(self.event), self.previous, self.hash)
 
 
 def encoded(value: object) -> str:
-    """A value as a column holds it: JSON, compact and ASCII."""
+    """A value as stored in a column: JSON, compact and ASCII."""
     return _as_json(value).decode("ascii")
 
 
 def encoded_spans(spans: Sequence[ShownLines]) -> str:
-    """Spans as the column `shown` holds them."""
+    """Spans as stored in the column `shown`."""
     return encoded([astuple(span) for span in spans])
 
 
 def row(number: int, previous: str, event: Event) -> Row:
-    """The row that follows another."""
+    """The row of an event after another."""
     return Row(number, event, previous, digest(number, previous, event))
 
 
 def from_values(values: Sequence[Any]) -> Row:
-    """A row of the table."""
+    """A row from the values of the table's columns."""
     return Row(values[0], Event(*values[1:-2]), values[-2], values[-1])
 
 
@@ -133,14 +133,14 @@ def digest(number: int, previous: str, event: Event) -> str:
 
 
 def _as_json(value: object) -> bytes:
-    """Compact and ASCII, as `json.dumps` has it; nine times as fast where nothing is to be escaped."""
+    """Compact ASCII JSON like that of `json.dumps`; nine times as fast if nothing needs escaping."""
     try:
         data = _ENCODER.encode(value)
-    except UnicodeEncodeError:  # half of a surrogate pair
+    except UnicodeEncodeError:  # a lone surrogate
         return _COMPACT.encode(value).encode("ascii")
     return data if data.isascii() and b"\x7f" not in data else _COMPACT.encode(value).encode("ascii")
 
 
-# Made once: `json.dumps` makes one for each text.
+# Made once: `json.dumps` makes one per call.
 _COMPACT: Final = json.JSONEncoder(separators=(",", ":"))
 _ENCODER: Final = msgspec.json.Encoder()

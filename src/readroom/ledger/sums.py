@@ -1,8 +1,8 @@
 """Running totals of the ledger, so that charts need not read a million rows.
 
-They can be made from the rows at any time, and `differences` compares them.  A row is not
-summed when it is written, which would cost every call: `fold` takes the next rows, many
-in one transaction, now and then after an append and before somebody looks.
+They can be rebuilt from the rows at any time, and `differences` compares them. Rows are not added to them
+when they are written, which would cost every call: `fold` adds the next rows, many in one transaction, after
+some appends and before someone looks.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ HOUR_US: Final = 3_600_000_000
 DAY_US: Final = 24 * HOUR_US
 
 LOOKED_AT: Final = "ui"
-"""The face of people who look at files in the dashboard: recorded, and in no sum of what agents did."""
+"""The face of people who view files in the dashboard: recorded, but in no sum of what agents did."""
 
 
 class SumTable(Struct, frozen=True):
-    """One table of sums: what its rows are by, what they add up, and what is the least and the greatest."""
+    """One table of sums: its keys, the columns it adds up, and those with a least or greatest value."""
 
     name: str
     keys: tuple[str, ...]
@@ -36,17 +36,17 @@ class SumTable(Struct, frozen=True):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All of them, in order; `bounds` are a least and two greatest values."""
+        """All columns, in order; `bounds` are a least and two greatest values."""
         return (*self.keys, *self.added, *self.bounds)
 
     def create(self) -> str:
-        """The statement that makes it."""
+        """The statement that creates it."""
         numbers = {"hour", "day", *self.added, *self.bounds}
         columns = [f"{one} {'{big}' if one in numbers else 'TEXT'} NOT NULL" for one in self.columns]
         return f"CREATE TABLE {self.name} ({', '.join(columns)}, PRIMARY KEY ({', '.join(self.keys)}))"
 
     def upsert(self) -> str:
-        """The statement that adds to a row, or makes it."""
+        """The statement that adds to a row, or inserts it."""
         own, new = f"{self.name}.", "excluded."
         changes = [f"{one} = {own}{one} + {new}{one}" for one in self.added]
         for at, one in enumerate(self.bounds):
@@ -66,7 +66,7 @@ _COUNTED = ("calls", "tokens", "failed", "refused", "duration_us")
 BY_HOUR: Final = SumTable(
     "sums_by_hour", ("workspace", "hour", "agent", "token", "tool", "outcome"), (*_COUNTED, "requests")
 )
-"""`requests` counts what one row stands for many of: a flood of refused requests."""
+"""`requests` is the number of requests in one row: many, in a flood of refused ones."""
 
 BY_FILE: Final = SumTable(
     "sums_by_file", ("workspace", "day", "path", "agent", "token", "tool"), ("calls", "tokens", "lines")
@@ -80,13 +80,13 @@ BY_SESSION: Final = SumTable(
 _DETAILED = (BY_HOUR, BY_FILE, BY_SESSION)
 
 BY_DAY: Final = SumTable("sums_by_day", ("workspace", "day", *BY_HOUR.keys[2:]), BY_HOUR.added)
-"""`BY_HOUR` in whole days: what a page adds up that shows a month or more."""
+"""`BY_HOUR` in whole days, for pages that show a month or more."""
 
 BY_PATH: Final = SumTable("sums_by_path", ("workspace", "path"), BY_FILE.added)
-"""`BY_FILE` without days and names: files of all time."""
+"""`BY_FILE` without days and names: files over all time."""
 
 BY_NAMED_PATH: Final = SumTable("sums_by_named_path", ("workspace", "kind", "name", "path"), BY_FILE.added)
-"""`BY_PATH` of one agent, one token or one tool, which is its `kind`."""
+"""`BY_PATH` for one agent, one token or one tool, which is the `kind`."""
 
 _KINDS = ("agent", "token", "tool")
 
@@ -103,7 +103,7 @@ MIGRATION: Final = (
     "CREATE TABLE summed (one {big} NOT NULL PRIMARY KEY, number {big} NOT NULL)",
     "INSERT INTO summed (one, number) SELECT 1, COALESCE(MAX(number), 0) FROM checkpoints",
 )
-"""The tables, up to which row they go, and what a budget left of a reply."""
+"""The tables, the last row in them, and what a budget left of a reply."""
 
 
 def _coarser(table: SumTable, detailed: SumTable, **changed: str) -> str:
@@ -122,19 +122,19 @@ MIGRATION_COARSE: Final = (
     _coarser(BY_DAY, BY_HOUR, day=f"hour / {DAY_US // HOUR_US}"),
     _coarser(BY_PATH, BY_FILE),
 )
-"""Tables of fewer rows, made from those that there are: a page that shows everything reads only them."""
+"""Tables with fewer rows, made from the existing ones: a page that shows everything reads only them."""
 
 FAILED: Final = "(outcome NOT IN ('ok', 'begun') OR decision = 'refused')"
-"""What failed, in the words of its index: a question in other words does not use it."""
+"""Failed calls, in the terms of the index: a query in other terms does not use it."""
 
 UNENDED: Final = "outcome = 'begun'"
-"""What was begun, in the words of its index."""
+"""Calls without an end, in the terms of their index."""
 
 MIGRATION_UNENDED: Final = (f"CREATE INDEX calls_unended ON calls (workspace, number) WHERE {UNENDED}",)
-"""Of what never ended no sum tells in which hour it is."""
+"""No sum tells in which hour a call is that never ended."""
 
 MIGRATION_NAMED: Final = (
-    # Of what failed there is little among much, so that a page of it would go through many rows.
+    # Failed calls are rare among many, so that a page of them would go through many rows.
     f"CREATE INDEX calls_failed ON calls (workspace, number) WHERE {FAILED}",
     BY_NAMED_PATH.create(),
     *(
@@ -144,7 +144,7 @@ MIGRATION_NAMED: Final = (
         for kind in _KINDS
     ),
 )
-"""What a page reads that shows the files of one agent, or what failed."""
+"""Indexes for pages that show the files of one agent, or failures."""
 
 _ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch, tool, decision, outcome,
     shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END
@@ -157,7 +157,7 @@ _Values = defaultdict[tuple[Any, ...], list[tuple[int, ...]]]
 
 
 class _Detailed(NamedTuple):
-    """What rows add to the detailed tables, by the keys of those."""
+    """The contribution of rows to the detailed tables, by their keys."""
 
     by_hour: _Values
     by_file: _Values
@@ -165,7 +165,7 @@ class _Detailed(NamedTuple):
 
 
 def _summed(table: SumTable, values: Sequence[tuple[int, ...]]) -> list[int]:
-    """What many rows add to one sum: column by column, which takes a third of adding row by row."""
+    """Add up many rows for one sum: column by column, which takes a third of the time of row by row."""
     most, columns = len(table.added), list(zip(*values, strict=True))
     added = [sum(column) for column in columns[:most]]
     return [*added, min(columns[most]), *map(max, columns[most + 1 :])] if table.bounds else added
@@ -207,7 +207,7 @@ class _Folded:
             self.shown.add((workspace, path, number))
 
     def add_up(self) -> None:
-        """The coarse sums, when all rows are added: of some rows there are fewer sums than rows."""
+        """Make the coarse sums once all rows are added: there are fewer sums than rows."""
         for (workspace, hour, *names), values in self.sums[BY_HOUR.name].items():
             self._add(BY_DAY, (workspace, hour // (DAY_US // HOUR_US), *names), [*values])
         for (workspace, _, path, *names), values in self.sums[BY_FILE.name].items():
@@ -231,7 +231,7 @@ class _Folded:
 
 
 def _spans(shown: str) -> list[tuple[str, int, int]]:
-    """What a row showed. A spoiled one, which the chain tells, must not stop what is recorded next."""
+    """The lines that a row showed. A damaged row, which the chain reveals, must not stop later ones."""
     try:
         return [(str(path), int(first), int(last)) for path, _, first, last in msgspec.json.decode(shown)]
     except (msgspec.MsgspecError, ValueError, TypeError):
@@ -239,7 +239,7 @@ def _spans(shown: str) -> list[tuple[str, int, int]]:
 
 
 def _times(facts: str) -> int:
-    """How many requests a row of refused ones stands for."""
+    """The number of requests in a row of refused ones."""
     if '"times"' not in facts:
         return 1
     try:
@@ -250,7 +250,7 @@ def _times(facts: str) -> int:
 
 
 def fold(execute: Execute, most: int = LEDGER_FOLD_ROWS) -> int:
-    """Sum the next rows; how many there were. In a transaction that writes."""
+    """Add the next rows to the sums, in a transaction that writes; return their number."""
     done = up_to(execute)
     rows = execute(_ROWS, (done, most))
     if not rows:
@@ -275,14 +275,14 @@ def up_to(execute: Execute) -> int:
 
 
 def forget(execute: Execute, removed: int) -> None:
-    """Begin anew behind the last row that was removed."""
+    """Start over after the last row that was removed."""
     for name in (*(table.name for table in _TABLES), "shown_files"):
         execute(f"DELETE FROM {name}")
     execute("UPDATE summed SET number = ? WHERE one = 1", (removed,))
 
 
 def differences(execute: Execute) -> Iterator[str]:
-    """Where the sums are not those of the rows up to the last that is summed, as sentences."""
+    """Differences between the sums and the rows up to the last summed one, as sentences."""
     last, folded = up_to(execute), _Folded()
     for page in _pages(execute, last):
         folded.add(page)
@@ -307,7 +307,7 @@ def _unlike(table: SumTable, sums: _Sums, kept: Mapping[tuple[object, ...], list
 
 
 def _pages(execute: Execute, last: int) -> Iterator[Sequence[Sequence[Any]]]:
-    """The rows up to a number, some at a time."""
+    """The rows up to a number, in pages."""
     number = 0
     while rows := execute(_ROWS, (number, LEDGER_FOLD_ROWS)):
         yield [row for row in rows if row[0] <= last]

@@ -1,8 +1,8 @@
-"""Verify a ledger: that every row is as it was written, in order, from the first to the head.
+"""Verify a ledger: every row is as it was written, in order, from the first to the head.
 
-Rows that were changed, removed, added or moved are found, and so are rows missing at the end.  An
-attacker who can write the whole database and build a new chain is not found, unless a head that was noted
-elsewhere is compared (`noted`).
+Changed, removed, added and moved rows are found, and rows missing at the end. An attacker who can write the
+whole database and build a new chain is not found, unless a head that was noted elsewhere is compared
+(`noted`).
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from readroom.limits.session import LEDGER_PROBLEMS
 
 
 class Verdict(Struct, frozen=True):
-    """What was found.
+    """The result of a verification.
 
     Attributes:
-        rows: That were looked at.
+        rows: The number of rows checked.
         start: The last pruned row.
-        head: The last row, as the ledger says.
-        problems: Sentences, each naming its row; none when the chain verifies.
+        head: The last row, according to the ledger.
+        problems: Sentences, each naming its row; empty if the chain verifies.
     """
 
     rows: int
@@ -37,16 +37,17 @@ class Verdict(Struct, frozen=True):
 
 
 def verify(book: Ledger, noted: Head | None = None) -> Verdict:
-    """Look at every row.
+    """Check every row.
 
     Args:
         book: The ledger.
-        noted: A head that an earlier verification printed: the row of that number must still have that hash.
+        noted: A head that an earlier verification printed: the row with that number must still have that
+            hash.
 
     Raises:
-        LedgerFailed: It cannot be read.
+        LedgerFailed: The ledger cannot be read.
     """
-    # The head first: rows that come meanwhile are behind it.
+    # The head first: rows written meanwhile come after it.
     start, head = book.start(), book.head()
     checker = _Checker(start, head, noted)
     problems: list[str] = []
@@ -61,7 +62,7 @@ def verify(book: Ledger, noted: Head | None = None) -> Verdict:
 
 
 class _Checker:
-    """Goes through the rows once."""
+    """Checks the rows in one pass."""
 
     def __init__(self, start: Head, head: Head, noted: Head | None) -> None:
         self._start = start
@@ -106,7 +107,7 @@ class _Checker:
 
 
 PRUNE = "ledger_prune"
-"""The tool of a row that says that older ones were removed."""
+"""The tool of the row that records the removal of older ones."""
 
 
 def _rows(first: int, last: int) -> str:
@@ -114,12 +115,12 @@ def _rows(first: int, last: int) -> str:
 
 
 # -----------------------------------------------------------------------------
-# Removing old rows, in a way that the chain goes on from the last of them.
+# Removal of old rows: the chain continues from the last of them.
 # -----------------------------------------------------------------------------
 
 
 def prune(book: Ledger, days: float) -> int:
-    """Remove rows older than that; how many. A row of its own says so. Raises LedgerFailed."""
+    """Remove rows older than `days`, with a row that records it; return their number. Raises LedgerFailed."""
     now = time.time_ns() // 1000
     texts: Mapping[str, str] = dict.fromkeys(
         ("workspace", "agent", "session", "token", "contract", "arguments"), ""
