@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator, Mapping
 from email.message import EmailMessage
 from pathlib import Path
@@ -248,3 +249,20 @@ def test_a_file_that_matches_by_its_name_alone_ends_the_pages() -> None:
     driver = Driver(MemoryStore({"needle.txt": b"hay\n"}))
     replies = list(driver.pages("find_relevant", query="needle"))
     assert [fact(reply, "shown") for reply in replies] == [0]
+
+
+def test_documents_that_are_compressed_are_named() -> None:
+    book = gzip.compress(FILES["m/book.pdf"])
+    sheet = gzip.compress(FILES["s.xlsx"])
+    tree = {
+        "book.pdf.gz": book,
+        "s.xlsx.gz": sheet,
+        "x.bin.gz": gzip.compress(bytes(99)),
+        "a.txt": b"needle\n",
+    }
+    with Workspace(MemoryStore(tree)) as space:
+        found = space.find("needle", documents=True, include=["compressed"])
+        for name in ("book.pdf.gz", "s.xlsx.gz"):
+            assert f"{name}: compressed documents are read and searched, not ranked" in found.text
+        assert "x.bin.gz" not in found.text
+        assert "not ranked" not in space.find("needle", documents=True).text

@@ -38,6 +38,7 @@ from readroom.limits import HEAD_BYTES
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LEFT_NAMES
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard, VisibleNames
+from readroom.policy.rules import PACKED
 from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
 from readroom.ranking.names import NameHints
@@ -226,6 +227,7 @@ class Survey:
         if document is None:
             if not known.text:
                 self.seen.documents += self._documents is None and suffix(name) in SEARCHED
+                self._note_packed(real)
                 return
         elif not self._is_open(real, document):
             return
@@ -308,10 +310,19 @@ class Survey:
                 # An encrypted or damaged member, named by its archive.
                 problem = error.facts.get("problem") or "it is damaged"
                 self.seen.unreadable.append(f"{quote(real)}: {problem}")
+            case Binary():
+                self._note_packed(real)
             case TooLarge():
                 self.seen.unreadable.append(f"{quote(real)}: too large to be ranked")
             case NoPermission() | StoreFailed() | BadPath() | HardLinked(known=False):
                 self.seen.unreadable.append(quote(real))
+
+    def _note_packed(self, real: WorkPath) -> None:
+        """Name a compressed document, by its name, where documents and compressed files are asked for."""
+        stem = real.rpartition(".")[0]
+        if self._documents is not None and real.lower().endswith(PACKED) and suffix(stem) in SEARCHED:
+            problem = "compressed documents are read and searched, not ranked"
+            self.seen.unreadable.append(f"{quote(real)}: {problem}")
 
     def _text(self, source: Source, real: WorkPath) -> KnownText | None:
         """The text of a file; None if it is too large."""
