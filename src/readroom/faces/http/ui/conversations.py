@@ -1,4 +1,4 @@
-"""Calls: those that filters leave, one conversation as a waterfall, and one call opened."""
+"""Pages of calls: a filtered list, one conversation as a waterfall, and one call in detail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_KEPT = (
 
 
 class Shown(Struct, frozen=True):
-    """Lines that a call showed, and where they can be seen."""
+    """Lines that a call showed, and a link to them."""
 
     path: str
     lines: str
@@ -31,7 +31,7 @@ class Shown(Struct, frozen=True):
 
 
 class Opened(Struct, frozen=True):
-    """One call as a person reads it, and its bar: in thousandths of the time of the page."""
+    """One call in detail, with its bar in thousandths of the page's time span."""
 
     number: int
     time: str
@@ -51,7 +51,7 @@ class Opened(Struct, frozen=True):
 
 
 def calls(view: View) -> Page:
-    """The newest calls that the filters leave."""
+    """The newest calls that match the filters."""
     wanted = view.slice
     limit = view.rows(UI_ROWS)
     rows = view.questions.calls(wanted, limit=limit + 1, before=view.count("before"))
@@ -119,7 +119,7 @@ def session(view: View) -> Page:
 
 
 def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:
-    """Calls with their bars: a pause is as short as it can be, so that the calls are seen."""
+    """Calls with their bars: pauses are shortened, so that the calls can be seen."""
     starts, at, end_us = [], 0, 0
     for row in rows:
         began = row.event.time_us - row.event.duration_us
@@ -142,11 +142,11 @@ def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:
 
 
 _PAUSE_US = 2_000
-"""Between two calls a model thinks for seconds, in which bars of milliseconds would be too thin to see."""
+"""A model thinks for seconds between two calls, and bars of milliseconds would be too thin to see."""
 
 
 def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
-    """One call opened to what the ledger keeps of it, as far as the visitor may see it."""
+    """One call with all that the ledger has about it and the visitor may see."""
     event = row.event
     path = view.file_cell(event.path)
     spans = [one for one in event.spans if view.sight.path(one.path) is not None]
@@ -203,7 +203,7 @@ _LEVELS = {
 
 
 def arguments(view: View, text: str) -> str:
-    """The arguments that the ledger keeps, each hidden that names what policy denies."""
+    """The arguments in the ledger, without those that name paths denied by policy."""
     return json.dumps(_visible(view, _object(text)), ensure_ascii=False, indent=1)
 
 
@@ -221,7 +221,7 @@ def _seen(view: View, text: str) -> str:
 
 
 def _is_denied_name(view: View, text: str) -> bool:
-    """A name with blanks in it is not a word of a text."""
+    """Whether a text with blanks is a denied name, which its words would not show."""
     return " " in text and len(text) < 4096 and view.sight.denies(text)
 
 

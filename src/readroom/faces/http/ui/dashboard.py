@@ -1,9 +1,9 @@
-"""The dashboard as an ASGI application behind the gate: sign-in, static files, and pages made in threads.
+"""The dashboard as an ASGI application behind the gate: sign-in, static files, and pages rendered in threads.
 
-It answers GET, and POST where somebody signs in or out or has the ledger verified; the gate
-lets no POST in that a page of another origin sent.
+It answers GET, and POST to sign in or out and to verify the ledger; the gate admits no POST from a page of
+another origin.
 
-The ledgers of the served workspaces are opened for looking (`Books`): never the connection that records
+The ledgers of the served workspaces are opened for reading (`Books`), apart from the connection that records
 calls."""
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from readroom.workspace import Workspace
 
 
 class Verified(Struct, frozen=True):
-    """What a verification came to, and when."""
+    """The result of a verification, and its time."""
 
     verdict: Verdict
     at_us: int
@@ -68,10 +68,10 @@ class Verified(Struct, frozen=True):
 
 @final
 class Books:
-    """Ledgers by where they are. Safe to share between threads."""
+    """Ledgers by location. Safe to share between threads."""
 
     def __init__(self, executor: Executor) -> None:
-        """`executor` runs verifications, which take their time."""
+        """`executor` runs verifications, which take long."""
         self._executor = executor
         self._lock = threading.Lock()
         self._open: dict[tuple[str | None, str | None], Ledger] = {}
@@ -85,12 +85,12 @@ class Books:
         key = (policy.file, policy.url)
         with self._lock:
             if key not in self._open:
-                workspace.gatekeeper.recorder.open()  # it makes a new one
+                workspace.gatekeeper.recorder.open()  # this creates a new one
                 self._open[key] = open_book(policy, make=False)
             return self._open[key]
 
     def verify(self, workspace: Workspace) -> None:
-        """Begin to verify, unless somebody has begun already."""
+        """Start to verify, unless a verification is running."""
         book = self.of(workspace)
         with self._lock:
             running = self._verifying.get(book.name)
@@ -98,14 +98,14 @@ class Books:
                 self._verifying[book.name] = self._executor.submit(_verified(book))
 
     def verified(self, workspace: Workspace) -> Verified | bool | None:
-        """What the last verification came to; True while one runs, None before the first."""
+        """The result of the last verification; True while one runs, None before the first."""
         running = self._verifying.get(self.of(workspace).name)
         if running is None:
             return None
         return running.result() if running.done() else True
 
     def close(self) -> None:
-        """Release them."""
+        """Close the ledgers."""
         with self._lock:
             books, self._open = list(self._open.values()), {}
         for book in books:
@@ -133,7 +133,7 @@ PAGES: Final[Mapping[str, tuple[str, Callable[[View], Page]]]] = {
     "call": ("", call),
     "file": ("", file),
 }
-"""Every page by its address, its name in the menu, and what makes it."""
+"""All pages: address, name in the menu, and function."""
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -146,7 +146,7 @@ _POLICY = "; ".join(
 
 _HEADERS = {
     "Content-Security-Policy": _POLICY,
-    # Not no-referrer: then browsers would send forms with the origin null.
+    # Not no-referrer: browsers would then send forms with origin null.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -155,7 +155,7 @@ _HEADERS = {
 }
 
 _BACK = re.compile(rf"{UI_PATH}(?:/[A-Za-z0-9_~-][A-Za-z0-9_.~-]*)*/?(?:\?[!-~]*)?")
-"""Where a sign-in may lead."""
+"""Addresses where a sign-in may lead."""
 
 
 @final
@@ -165,8 +165,8 @@ class Dashboard:
     def __init__(
         self, sign_in: SignIn, findings: Sequence[Finding] | None = None, whole: Sequence[Workspace] = ()
     ) -> None:
-        """Take what signs people in, the findings of an audit that are shown beside, and the workspaces as
-        they are for tokens without a policy of their own.
+        """Take the sign-in, the findings of an audit to show, and the workspaces as they are for tokens
+        without a policy of their own.
         """
         self._sign_in = sign_in
         self._findings = findings
@@ -176,7 +176,7 @@ class Dashboard:
         self._static = dict(_static())
 
     def close(self) -> None:
-        """End its threads, and release the ledgers."""
+        """End the threads, and close the ledgers."""
         self._executor.shutdown(wait=True, cancel_futures=True)
         self._books.close()
 
@@ -225,7 +225,7 @@ class Dashboard:
         return Response(data, media_type=kind, headers=headers)
 
     # -------------------------------------------------------------------------
-    # Signing in and out.
+    # Sign-in and sign-out.
     # -------------------------------------------------------------------------
 
     async def _door(self, request: Request, path: str) -> Response:

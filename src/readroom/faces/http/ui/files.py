@@ -1,8 +1,8 @@
-"""One file with a gutter: which of its lines were in view, when, how often, and by which call.
+"""A file with a gutter: which lines were shown, when, how often, and by which call.
 
-Content is that of the file as it is now, read through the guard, and recorded like any other
-look at it.  A line counts as seen where the hash that a call was shown is that of the file now;
-of other states there are hashes and numbers of lines, and nothing to see.
+The content is that of the file now, read through the guard, and recorded like other reads. A line counts as
+shown if its hash in a call is that of the file now; of other versions the ledger has hashes and line numbers,
+but no text.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from readroom.session.conversation import ShownLines, shown_by_read
 from readroom.values import ReadRequest, ReadResult
 
 _STRIPES = 160
-"""Of the strip that shows the whole file at once."""
+"""The number of stripes that show the whole file."""
 
 _HEATS = (1, 2, 4, 8, 16)
-"""Calls from which on a line has the next darker colour."""
+"""The numbers of calls from which a line gets the next darker colour."""
 
 
 class Line(Struct, frozen=True):
-    """One line of the file and what is in its gutter."""
+    """One line of the file, with its gutter."""
 
     number: int
     text: str
@@ -60,14 +60,14 @@ class Stripe(Struct, frozen=True):
 
 
 class Look(Struct, frozen=True):
-    """A call that showed some of the file."""
+    """A call that showed part of the file."""
 
     row: Row
     span: ShownLines
 
 
 def file(view: View) -> Page:
-    """The page. Raises NoSuchView for what is not there and for what the visitor may not see alike."""
+    """The page of a file. Raises NoSuchView for missing and for hidden files alike."""
     path = view.sight.path(view.text("path"))
     if path is None:
         raise NoSuchView("file")
@@ -115,8 +115,8 @@ def file(view: View) -> Page:
 
 
 def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult | None, str]:
-    """A window of the file as it is now, or why there is none; of a document its text as it stands in the
-    file, where that was shown `by_lines`.
+    """A window of the current file, or why there is none; of a document its source, if that was shown
+    `by_lines`.
     """
     if not view.sight.contents:
         return None, "Your token does not include read_file, so only numbers of lines are shown."
@@ -147,7 +147,7 @@ def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult 
 
 
 def _record(view: View, request: ReadRequest, found: ReadResult) -> None:
-    """Who looks at a file in a browser stands in the ledger, too."""
+    """Record in the ledger who views a file in a browser."""
     recorder = view.access.workspace.gatekeeper.recorder
     if recorder is not None:
         caller = replace(view.access.caller, face=LOOKED_AT)
@@ -220,7 +220,7 @@ def _stripes(current: Sequence[Look], total: int) -> list[Stripe]:
 
 
 def _covered(looks: Sequence[Look]) -> int:
-    """Lines that were shown at least once."""
+    """The number of lines that were shown at least once."""
     count = end = 0
     for one in sorted((one.span.first, one.span.last) for one in looks if one.span.last):
         first = max(one[0], end + 1)
@@ -283,7 +283,7 @@ def _states(view: View, looks: Sequence[Look], digest: str | None) -> Table:
 
 
 def _pages(view: View, result: ReadResult | None, total: int) -> list[Link]:
-    """The windows before and behind this one."""
+    """Links to the windows before and after this one."""
     if result is None or not result.lines:
         return []
     here = {"path": view.text("path"), "session": view.text("session")}

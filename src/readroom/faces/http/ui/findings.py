@@ -1,4 +1,4 @@
-"""Findings of an audit, beside the calls and files that they are about."""
+"""Findings of an audit, with the calls and files that they are about."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from readroom.limits.lens import UI_ROWS
 
 
 def findings(view: View) -> Page:
-    """All of them, with a choice of the kind."""
+    """All findings, with a filter by kind."""
     chosen = view.text("kind")
     every = view.findings or ()
     kinds = [kind for kind in FINDINGS if any(one.kind == kind for one in every)]
@@ -30,7 +30,7 @@ def findings(view: View) -> Page:
 
 
 def _kinds(view: View, every: Sequence[Finding]) -> Table:
-    """What each kind comes to, the worst first."""
+    """The sums of each kind, the worst first."""
     rows = []
     for kind, what in FINDINGS.items():
         found = [one for one in every if one.kind == kind]
@@ -53,7 +53,7 @@ def _kinds(view: View, every: Sequence[Finding]) -> Table:
 
 
 def findings_table(view: View, *, session: str = "", path: str = "", kind: str = "") -> Table:
-    """Those of a conversation, of a file or of a kind, the dearest first."""
+    """Findings about a conversation, a file or a kind, the most expensive first."""
     found = [
         one
         for one in view.findings or ()
@@ -75,7 +75,7 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
 
 
 def findings_beside(view: View, *, session: str = "", path: str = "") -> list[Table]:
-    """The table of them, where an audit is shown beside."""
+    """The table of findings, if an audit is shown."""
     return [] if view.findings is None else [findings_table(view, session=session, path=path)]
 
 
@@ -87,7 +87,7 @@ def _span(one: Finding) -> str:
 
 def _row(view: View, one: Finding) -> tuple[Cell, ...]:
     hidden = bool(one.file) and view.sight.path(one.file) is None
-    # What stands at no known place may be of a file that the visitor may not see.
+    # A finding without a known place may be about a file hidden from the visitor.
     quoted = one.excerpt if view.sight.contents and (one.first or view.whole) else ""
     said = f"{one.what}: {quoted}" if quoted else one.what
     lines = _span(one)

@@ -1,4 +1,4 @@
-"""The folder as a map: a box for each file, as large as the file, coloured by how often it was shown."""
+"""The folder as a treemap: a box per file, sized by the file, coloured by how often it was shown."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Box(Struct):
 
 
 def folder_map(view: View) -> Page:
-    """The page. Raises NoSuchView for a folder that is not there, or not for this visitor."""
+    """The page of a folder. Raises NoSuchView if it is missing, or hidden from this visitor."""
     path = view.sight.path(view.text("path") or ".")
     if path is None or not view.sight.listings:
         raise NoSuchView("folder")
@@ -87,7 +87,7 @@ def folder_map(view: View) -> Page:
 
 
 class _Walk:
-    """Walks a folder through the guard, in bounds."""
+    """Walks a folder through the guard, within limits."""
 
     def __init__(self, view: View) -> None:
         self._guard = view.access.workspace.guard
@@ -99,7 +99,7 @@ class _Walk:
         self.note = ""
 
     def files(self, top: WorkPath) -> list[Box]:
-        """The files below a folder that are not ignored, or were shown all the same."""
+        """The files below a folder, without ignored ones that were never shown."""
         found: list[Box] = []
         pending = [top]
         while pending:
@@ -138,7 +138,7 @@ class _Walk:
 
 
 def _summed(top: WorkPath, files: list[Box]) -> tuple[list[object], list[Box]]:
-    """The boxes of the map, nested, and what is directly in the folder."""
+    """The boxes of the map, nested, and the entries of the folder."""
     folders: dict[WorkPath, Box] = {}
     for one in files:
         for above in ancestors(one.path):
@@ -155,7 +155,7 @@ def _summed(top: WorkPath, files: list[Box]) -> tuple[list[object], list[Box]]:
 
 
 def _nested(top: WorkPath, files: list[Box]) -> list[object]:
-    """Folders in folders, as the chart takes them: name, path, size, calls."""
+    """Nested folders in the format of the chart: name, path, size, calls."""
     nodes: dict[WorkPath, dict[str, object]] = {top: {"children": []}}
 
     def node(path: WorkPath) -> dict[str, object]:
@@ -191,6 +191,6 @@ def _row(view: View, box: Box) -> tuple[Cell, ...]:
 
 
 def crumbs(view: View, path: WorkPath) -> list[Link]:
-    """The way to a file or a folder on the map."""
+    """Breadcrumbs to a file or a folder on the map."""
     above = (Link(basename(one), view.bare("map", path=as_value(one))) for one in ancestors(path))
     return [Link("Map", view.bare("map")), *above]

@@ -1,4 +1,4 @@
-"""The first page: where the context went, over time and by name, and what went wrong."""
+"""The overview page: where the context went, over time and by name, and what went wrong."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOP = 15
 
 
 def overview(view: View) -> Page:
-    """Figures, tokens over time, and sums by everything that has a name."""
+    """Figures, tokens over time, and sums by every name."""
     wanted = view.slice
     whole = next(iter(view.questions.sums(wanted)), Sum("", 0, 0, 0, 0, 0, 0))
     by = view.text("by") if view.text("by") in _TITLES else "tool"
@@ -53,7 +53,7 @@ def _figures(view: View, whole: Sum) -> Sequence[Figure]:
 
 
 def over_time(view: View, series: Series, by: str) -> Table:
-    """Tokens over time as a chart, and in the table the sum of each point."""
+    """Tokens over time as a chart, and each point's sum in the table."""
     times = [moment(time_us)[:16] for time_us in series.times_us]
     names = [plain(view.sight.text(one), 60) or "(none)" for one in series.names]
     rows = [
@@ -99,8 +99,8 @@ def _sums(view: View, wanted: Slice, by: By) -> Table:
 
 
 def files_table(view: View, wanted: Slice, limit: int) -> Table:
-    """Files by what was shown of them, as far as the visitor may see their names."""
-    # Names that are hidden do not take the places of others.
+    """Files by how much of them was shown, if the visitor may see their names."""
+    # Hidden names do not take the places of others.
     limit = view.rows(limit)
     every = view.questions.files(wanted, limit * 4)
     seen = [one for one in every if view.sight.path(one.path) is not None][:limit]
@@ -129,20 +129,20 @@ def files_table(view: View, wanted: Slice, limit: int) -> Table:
 
 
 def of_files(wanted: Slice) -> list[str]:
-    """What the filters leave of sums of files that they do not leave of others."""
+    """Filters that do not apply to sums of files."""
     notes = ["The outcome does not filter this table."] if wanted.outcome else []
     return [*notes, "The first day counts as a whole."] if wanted.since_us % DAY_US else notes
 
 
 def files(view: View) -> Page:
-    """All files that something was shown of."""
+    """All files of which anything was shown."""
     limit = view.count("limit", UI_ROWS)
     found = files_table(view, view.slice, min(limit, 10 * UI_ROWS))
     return Page("Files", tables=[found], filters=view.filters("agent", "token", "tool"))
 
 
 def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: str = "") -> Table:
-    """Conversations, one a row."""
+    """Conversations, one per row."""
     most = max((one.tokens for one in every), default=0)
     rows = [
         (
@@ -169,7 +169,7 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
 
 
 def _of_sessions(wanted: Slice) -> Iterator[str]:
-    """What the filters leave of conversations that they do not leave of calls."""
+    """Filters that do not apply to conversations."""
     if wanted.tool:
         yield "The tool does not filter sessions."
     if wanted.outcome in PROBLEMS:

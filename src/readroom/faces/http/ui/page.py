@@ -1,7 +1,7 @@
-"""What a page is, before it looks like one: figures, tables and charts, as values.
+"""Pages as values: figures, tables and charts, before they are rendered.
 
-A table is drawn, exported as CSV and read aloud from the same rows, and a chart is drawn
-from a table or from points that a table beside it says in words.
+One set of rows makes a table on the page, its CSV export and its text for screen readers; a chart is drawn
+from a table, or from points that a table beside it has in words.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from msgspec import Struct, field
 from readroom.ledger.queries import harmless
 from readroom.lens.report import plain
 
-if TYPE_CHECKING:  # only the dashboard needs it, and only when somebody looks
+if TYPE_CHECKING:  # only the dashboard needs it, when it has a visitor
     from jinja2 import Environment
 
 Tone: TypeAlias = Literal["", "good", "warn", "bad", "soft"]
 
 
 class Cell(Struct, frozen=True):
-    """One value of a table: how it reads, where it leads, and what a program gets instead."""
+    """One value of a table: its text, its link, and its value in an export."""
 
     text: str
     href: str = ""
@@ -36,13 +36,13 @@ class Cell(Struct, frozen=True):
     code: bool = False
     raw: str | int | float | None = None
     share: int | None = None
-    """Percent of the greatest in its column, drawn as a bar."""
+    """Percent of the largest value in its column, drawn as a bar."""
     room: Literal["", "some", "much"] = ""
-    """How much of the width its column keeps beside others with long texts."""
+    """How much width its column keeps beside columns with long texts."""
 
 
 class Table(Struct, frozen=True):
-    """Rows under heads. `more` leads to the rows behind the last one."""
+    """Rows under a header. `more` links to the rows after the last one."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class Table(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """One number that stands for much."""
+    """One number with a label."""
 
     label: str
     value: str
@@ -74,7 +74,7 @@ class Option(Struct, frozen=True):
 
 
 class Filter(Struct, frozen=True):
-    """A choice, or with no options a text, that stands in the address."""
+    """A choice, or a text field without options, stored in the address."""
 
     name: str
     label: str
@@ -83,7 +83,7 @@ class Filter(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True):
-    """A link and whether it leads to where the visitor is."""
+    """A link, and whether it is the current page."""
 
     text: str
     href: str
@@ -91,7 +91,7 @@ class Link(Struct, frozen=True):
 
 
 class Page(Struct):
-    """One page. `template` draws what `own` holds beside what all pages have."""
+    """One page. `template` renders `own`; the rest is common to all pages."""
 
     title: str
     figures: Sequence[Figure] = ()
@@ -100,7 +100,7 @@ class Page(Struct):
     notes: Sequence[str] = ()
     crumbs: Sequence[Link] = ()
     kept: Mapping[str, str] = field(default_factory=dict)
-    """What the form of the filters sends along."""
+    """Values that the form of the filters submits too."""
     template: str = "page.html"
     own: Mapping[str, object] = field(default_factory=dict)
     status: int = 200
@@ -112,7 +112,7 @@ def number(value: int, href: str = "", *, share: int | None = None) -> Cell:
 
 
 def moment(time_us: int) -> str:
-    """A time as people read it, UTC."""
+    """A time for people, in UTC."""
     return datetime.fromtimestamp(time_us / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -123,7 +123,7 @@ def stamp(time_us: int) -> Cell:
 
 
 def lasted(duration_us: int) -> str:
-    """A duration as people read it; records of other clients mostly have none."""
+    """A duration for people; records of other clients mostly have none."""
     if not duration_us:
         return "-"
     if duration_us < 1_000_000:
@@ -135,13 +135,13 @@ def lasted(duration_us: int) -> str:
 
 
 def address(base: str, page: str, **wanted: object) -> str:
-    """Where a page is, with what is not empty of its filters."""
+    """The address of a page, with the filters that are not empty."""
     query = urlencode({name: str(value) for name, value in wanted.items() if value not in ("", 0, None)})
     return f"{base}/{page}{'?' if query else ''}{query}"
 
 
 def as_csv(table: Table) -> bytes:
-    """The table for a spreadsheet: what it would take for a formula begins with an apostrophe."""
+    """The table for a spreadsheet; values that it would take for formulas get a leading apostrophe."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([harmless(plain(head)) for head in table.heads])
@@ -152,7 +152,7 @@ def as_csv(table: Table) -> bytes:
 
 @cache
 def environment() -> Environment:
-    """The templates. Everything that they are given is text: escaped, and on one line with nothing hidden."""
+    """The templates. All their values are text: escaped, and on one line without hidden characters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -170,7 +170,7 @@ def environment() -> Environment:
 
 
 def _line(text: str) -> str:
-    """A line with its tabs and blanks."""
+    """A line with its tabs and spaces."""
     return "\t".join(plain(part, len(part)) for part in text.split("\t"))
 
 
@@ -180,6 +180,6 @@ def as_json(value: object) -> str:
 
 
 def rendered(page: Page, frame: Mapping[str, object]) -> bytes:
-    """The page in HTML."""
+    """The page as HTML."""
     text = environment().get_template(page.template).render(page=page, **frame, **page.own)
     return text.encode("utf-8", "backslashreplace")

@@ -1,4 +1,4 @@
-"""Questions of the dashboard to a ledger: sums of whole hours, and rows where a person looks closer."""
+"""Queries of the dashboard to a ledger: sums of whole hours, and rows for details."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from readroom.limits.lens import UI_FILE_ROWS, UI_HOURS, UI_POINTS, UI_SERIES, U
 By: TypeAlias = Literal["tool", "agent", "token", "outcome"]
 
 PROBLEMS = ("failed", "refused")
-"""Outcomes that stand for many: every one but ok, and every one that policy decided."""
+"""Names for groups of outcomes: all except ok, and all that policy decided."""
 
 
 class Slice(Struct, frozen=True):
-    """Which rows are meant; an empty name means any.
+    """Selects rows; an empty name means any.
 
     Attributes:
-        workspace: As the rows name it.
-        agent, token, tool, outcome: Exactly these; outcome may be `failed` or `refused`.
+        workspace: As in the rows.
+        agent, token, tool, outcome: Exactly these values; outcome may be `failed` or `refused`.
         since_us: A whole hour; 0 for any time.
     """
 
@@ -38,7 +38,7 @@ class Slice(Struct, frozen=True):
     since_us: int = 0
 
     def where(self, columns: Sequence[str], time: str = "", unit: int = 1) -> tuple[str, list[object]]:
-        """The WHERE clause over a table of sums that has these columns."""
+        """The WHERE clause for a table of sums with these columns."""
         parts, values = ["workspace = ?"], [self.workspace]
         for name in columns:
             value = getattr(self, name)
@@ -55,7 +55,7 @@ class Slice(Struct, frozen=True):
 
 
 class Sum(Struct, frozen=True):
-    """What calls of one name come to."""
+    """The sum of calls with one name."""
 
     name: str
     calls: int
@@ -67,7 +67,7 @@ class Sum(Struct, frozen=True):
 
 
 class FileSum(Struct, frozen=True):
-    """What was shown of one file."""
+    """How much of one file was shown."""
 
     path: str
     calls: int
@@ -92,7 +92,7 @@ class SessionSum(Struct, frozen=True):
 
 
 class Series(Struct, frozen=True):
-    """Tokens over time: the beginning of each point, and a row of values for each name."""
+    """Tokens over time: the start of each point, and a row of values for each name."""
 
     step_us: int
     times_us: Sequence[int]
@@ -107,14 +107,14 @@ _WIDTH = 6
 
 @final
 class Questions:
-    """Questions about one workspace's rows in one ledger, for one page."""
+    """Queries about one workspace's rows in one ledger, for one page."""
 
     def __init__(self, book: Ledger) -> None:
         self._book = book
         self._cubes: dict[Slice, list[tuple[Any, ...]]] = {}
 
     def sums(self, wanted: Slice, by: By | None = None) -> list[Sum]:
-        """Sums by one name, the most tokens first; without one a single sum, or none."""
+        """Sums by one name, the most tokens first; without `by`, a single sum or none."""
         found: dict[str, list[int]] = {}
         for row in self._cube(wanted):
             name = "" if by is None else str(row[_NAMED.index(by)])
@@ -125,9 +125,9 @@ class Questions:
         return sorted(every, key=lambda one: (-one.tokens, -one.calls, one.name))
 
     def _cube(self, wanted: Slice) -> list[tuple[Any, ...]]:
-        """The sums by all names at once: a page asks for many of them, and the tables are read once.
+        """The sums by all names at once: a page needs many of them, and the tables are read once.
 
-        Whole days are summed up already; hours are those of the day in which the time begins.
+        Whole days are summed already; hours are those of the day in which the time range begins.
         """
         if wanted not in self._cubes:
             names = ", ".join(_NAMED)
@@ -144,9 +144,9 @@ class Questions:
         return self._cubes[wanted]
 
     def series(self, wanted: Slice, by: By) -> Series:
-        """Tokens over time, of the names with the most and of all others together."""
+        """Tokens over time, for the names with the most, and for all others together."""
         where, values = wanted.where(_NAMED, "hour", HOUR_US)
-        # Two questions: an index has the answer of each at one of its ends.
+        # Two subqueries: an index has the answer to each at one of its ends.
         least, most = (f"(SELECT {one}(hour) FROM sums_by_hour WHERE {where})" for one in ("MIN", "MAX"))
         ends = self._ask(f"SELECT {least}, {most}", [*values, *values])[0]
         if ends[0] is None:
@@ -170,7 +170,7 @@ class Questions:
         return Series(step * HOUR_US, times, names, drawn)
 
     def files(self, wanted: Slice, limit: int) -> list[FileSum]:
-        """Files by the tokens that were shown of them, the most first; days are whole."""
+        """Files by the tokens of their shown lines, the most first; days are whole."""
         where, values = wanted.where(("agent", "token", "tool"), "day", DAY_US)
         ranked = "ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?"
         chosen = [name for name in ("agent", "token", "tool") if getattr(wanted, name)]
@@ -188,7 +188,7 @@ class Questions:
         return [FileSum(row[0], *map(int, row[1:])) for row in self._ask(sql, [*values, limit])]
 
     def sessions(self, wanted: Slice, *, limit: int, skip: int = 0, search: str = "") -> list[SessionSum]:
-        """Conversations, the last one used first."""
+        """Conversations, the most recently used first."""
         where, values = wanted.where(("agent", "token"), "last_us")
         if wanted.outcome in PROBLEMS:
             where += f" AND {wanted.outcome} > 0"
@@ -203,7 +203,7 @@ class Questions:
         return [SessionSum(*row) for row in self._ask(sql, [*values, limit, skip])]
 
     def session(self, workspace: str, session: str, agent: str, token: str) -> SessionSum | None:
-        """One of them."""
+        """One conversation."""
         columns = ", ".join(SessionSum.__struct_fields__)
         sql = (
             f"SELECT {columns} FROM sums_by_session "
@@ -242,7 +242,7 @@ class Questions:
         where = " AND ".join(parts)
         if wanted.outcome not in ("", "ok", BEGUN):
             return self._newest(f"{where} AND {FAILED}{since[0]}", [*values, *since[1]], "number", limit)
-        # What was begun is in no sum until it ends, and what never ended stays so.
+        # Calls that have begun are in no sum until they end; some never end.
         begun = f"{where} AND {UNENDED}{since[0]}"
         found = [] if wanted.outcome == "ok" else self._newest(begun, [*values, *since[1]], "number", limit)
         found += self._ended(wanted, f"{where} AND outcome <> '{BEGUN}'", values, before, limit)
@@ -251,13 +251,13 @@ class Questions:
     def _ended(
         self, wanted: Slice, where: str, values: Sequence[object], before: int, limit: int
     ) -> list[Row]:
-        """The newest calls that ended, looked for in the hours that the sums name."""
+        """The newest calls that ended, searched for in the hours of the sums."""
         found: list[Row] = []
         for hours in self._busy_hours(wanted, before, limit):
             times = " OR ".join(["time_us >= ? AND time_us < ?"] * len(hours))
             bounds = [bound for hour in hours for bound in (hour * HOUR_US, (hour + 1) * HOUR_US)]
             within = f"{where} AND ({times})"
-            # Of a sum: databases would else go through all rows in order, and not through those of the hours.
+            # A sum: otherwise databases would go through all rows in order, not through those of the hours.
             found += self._newest(within, [*values, *bounds], "number + 0", limit - len(found))
             if len(found) >= limit:
                 break
@@ -269,7 +269,7 @@ class Questions:
         return self._book.page([within], limit=limit, newest=True)[::-1]
 
     def showing(self, workspace: str, path: str) -> list[Row]:
-        """The newest calls that showed something of a file, in order."""
+        """The newest calls that showed any lines of a file, in order."""
         sql = "SELECT number FROM shown_files WHERE workspace = ? AND path = ? ORDER BY number DESC LIMIT ?"
         numbers = [int(row[0]) for row in self._ask(sql, [workspace, path, UI_FILE_ROWS])]
         found: list[Row] = []
@@ -286,17 +286,17 @@ class Questions:
         return found[0] if found else None
 
     def workspaces(self) -> list[str]:
-        """Those that have rows."""
+        """The workspaces that have rows."""
         sql = "SELECT workspace, SUM(calls) FROM sums_by_session GROUP BY workspace ORDER BY 2 DESC"
         return [str(row[0]) for row in self._ask(sql, [])]
 
     def _busy_hours(self, wanted: Slice, before: int, limit: int) -> Iterator[list[int]]:
-        """Hours in which there are such calls, the latest first, each time as many as have `limit` calls."""
+        """Hours with matching calls, the latest first, each time enough hours for `limit` calls."""
         where, values = wanted.where(_NAMED, "hour", HOUR_US)
         if before:
             at = self._ask("SELECT time_us FROM calls WHERE number = ?", [before])
             if at:
-                # A call is recorded when it ends; many at once may be recorded out of order.
+                # A call is recorded when it ends; concurrent calls may be recorded out of order.
                 where += " AND hour <= ?"
                 values.append(at[0][0] // HOUR_US + 1)
         sql = f"SELECT hour, SUM(calls) FROM sums_by_hour WHERE {where} GROUP BY hour ORDER BY hour DESC"
@@ -319,7 +319,7 @@ class Questions:
 
 
 def _step(hours: int) -> int:
-    """Hours that one point of a chart stands for: a part of a day, or whole days."""
+    """The hours of one point of a chart: a part of a day, or whole days."""
     steps = (1, 2, 3, 6, 12, 24)
     found = next((step for step in steps if hours <= step * UI_POINTS), None)
     return found or 24 * -(-hours // (24 * UI_POINTS))

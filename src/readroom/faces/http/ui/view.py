@@ -1,10 +1,9 @@
-"""One request for a page: who looks, at which workspace, with which filters in the address.
+"""One request for a page: the visitor, the workspace, and the filters in the address.
 
-A visitor sees names that the policy of their workspace lets be seen, and nothing of others.
+A visitor sees names that the policy of their workspace allows, and no others.
 
-The ledger keeps what agents asked for, and so the names of what they were refused.  Every name
-and every text that could hold one comes through here before it reaches a page, a chart, an
-export or an address.
+The ledger records what agents asked for, and so the names of what they were refused. Every name, and every
+text that may contain one, passes through here before it reaches a page, a chart, an export or an address.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ _PARTS = re.compile(r"[:@!?*#]+")
 _SLASHES = re.compile(r"[/\\]+")
 _ENCODED_TIMES = 2
 _MOST_WORDS = 500
-"""A text of more words is not shown: each is compared with the policy."""
+"""Texts with more words are not shown: each word is checked against the policy."""
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """A name as it stands, and as it was meant by who writes paths of Windows or of addresses."""
+    """A name as written, and as meant in paths of Windows or in URLs."""
     yield name
     plain = name
     for _ in range(_ENCODED_TIMES):
@@ -51,20 +50,20 @@ def _spellings(name: str) -> Iterator[str]:
 
 @final
 class Sight:
-    """One visitor's. Asks the policy as it is at the moment of the request."""
+    """What one visitor may see, by the policy at the moment of the request."""
 
     def __init__(self, access: Access) -> None:
-        """Take the guard of the visitor's workspace, and the tools that their token has."""
+        """Take the guard of the visitor's workspace, and the tools that the token allows."""
         self._guard = access.workspace.guard
         self._guard.refresh()
         granted = access.granted
         self.contents: Final = granted is None or "read_file" in granted
-        """Whether the visitor could read a file, too."""
+        """Whether the visitor could also read files."""
         self.listings: Final = granted is None or "list_directory" in granted
         self._known: dict[str, WorkPath | None] = {}
 
     def path(self, value: str | None) -> WorkPath | None:
-        """The name as it is spelled in the workspace; None when it is not for this visitor."""
+        """The name as spelled in the workspace; None if it is hidden from this visitor."""
         if not value:
             return None
         if value not in self._known:
@@ -72,7 +71,7 @@ class Sight:
         return self._known[value]
 
     def text(self, value: str) -> str:
-        """The text, unless one of its words is the name of something that policy denies."""
+        """The text, unless one of its words names a path that policy denies."""
         words = _WORD.findall(value)
         if len(words) > _MOST_WORDS or any(map(self._names_denied, words)):
             return HIDDEN
@@ -86,11 +85,11 @@ class Sight:
         return any(piece and self.denies(piece) for piece in spellings | pieces)
 
     def denies(self, word: str) -> bool:
-        """Whether a text is as a whole the name of something that policy denies."""
+        """Whether a text as a whole names a path that policy denies."""
         try:
             path = self._guard.parse(word)
         except ReadroomError:
-            return False  # no name in this workspace: its policy has nothing to say
+            return False  # not a valid name in this workspace, so its policy does not apply
         return not self._lets(path)
 
     def _allowed(self, value: str) -> WorkPath | None:
@@ -105,7 +104,7 @@ class Sight:
         return path if seen else None
 
     def _lets(self, path: WorkPath) -> bool:
-        """A name that is gone may have been a file or a folder: neither may be denied."""
+        """Whether a name is allowed both as a file and as a folder: a missing one may have been either."""
         if path == ROOT:
             return True
         return self._guard.allows(path, folder=False) and self._guard.allows(path, folder=True)
@@ -117,35 +116,35 @@ RANGES: Final = {
     "7d": ("7 days", 7 * DAY_US),
     "30d": ("30 days", 30 * DAY_US),
 }
-"""What `since` may say, how it reads, and how far it goes back."""
+"""Values of `since`, their labels, and how far they go back."""
 
 LIVE_US: Final = 10 * 60 * 1_000_000
-"""A conversation whose last call is no older counts as live."""
+"""A conversation is live if its last call is no older."""
 
 _CHOSEN: Final = (
     *("since", "agent", "token", "tool", "outcome"),
     *("by", "q", "path", "session", "line", "id", "kind"),
 )
-"""What an address chooses, beside the part of the rows that a page shows."""
+"""Parameters of an address, apart from those for a page of rows."""
 
 KEPT: Final = ("since", "agent", "token", "tool", "outcome")
-"""Filters that go along from page to page."""
+"""Filters that links keep from page to page."""
 
 
 @final
 class View(Struct, dict=True):
-    """What the pages are made of.
+    """The data of a page.
 
     Attributes:
-        access: Who looks, at which workspace.
-        base: Of the addresses of pages.
+        access: The visitor's access to a workspace.
+        base: Prefix of the addresses of pages.
         wanted: The query of the address.
-        questions: To the ledger.
-        workspace: As the ledger's rows name it.
-        unsummed: Rows that are in no sum yet.
-        findings: Of an audit; None when none is shown.
-        page: Which one is asked for.
-        whole: Whether the visitor's token takes nothing away from the workspace.
+        questions: Queries to the ledger.
+        workspace: Its name in the ledger's rows.
+        unsummed: The number of rows that are in no sum yet.
+        findings: Findings of an audit; None if none is shown.
+        page: The requested page.
+        whole: Whether the visitor's token has no restrictions in the workspace.
     """
 
     access: Access
@@ -161,15 +160,15 @@ class View(Struct, dict=True):
 
     @cached_property
     def sight(self) -> Sight:
-        """What of the workspace the visitor may see."""
+        """What the visitor may see of the workspace."""
         return Sight(self.access)
 
     def text(self, name: str, most: int = 4096) -> str:
-        """A text of the address."""
+        """A text parameter of the address."""
         return self.wanted.get(name, "")[:most]
 
     def count(self, name: str, default: int = 0) -> int:
-        """A number of the address. Raises BadValue."""
+        """A number parameter of the address. Raises BadValue."""
         given = self.wanted.get(name, "")
         if not given:
             return default
@@ -179,7 +178,7 @@ class View(Struct, dict=True):
 
     @property
     def slice(self) -> Slice:
-        """The rows that the filters leave. Raises BadValue."""
+        """The rows that match the filters. Raises BadValue."""
         since = self.text("since")
         if since not in RANGES:
             raise BadValue("since", since, "is none of the ranges", f"Use {', '.join(filter(None, RANGES))}.")
@@ -189,7 +188,7 @@ class View(Struct, dict=True):
         return Slice(self.workspace, agent, token, tool, outcome, since_us=since_us)
 
     def link(self, page: str, **wanted: object) -> str:
-        """The address of a page, with the filters that go along."""
+        """The address of a page, with the filters that links keep."""
         kept = {name: self.text(name, 200) for name in KEPT}
         return address(self.base, page, **{**kept, **wanted})
 
@@ -198,28 +197,28 @@ class View(Struct, dict=True):
         return address(self.base, page, **wanted)
 
     def rows(self, most: int) -> int:
-        """How many rows of a table there may be: an export has more of them than a page."""
+        """The most rows of a table: an export has more than a page."""
         return UI_EXPORT_ROWS if self.text("format") == "csv" else most
 
     def export(self, table: str) -> str:
-        """The address of a table of this page as CSV: what is chosen now, and all rows of it."""
+        """The address of a table of this page as CSV: with the current filters, and all rows."""
         passed = (*_CHOSEN, "before") if self.page == "session" else _CHOSEN
         chosen = {name: self.text(name) for name in passed}
         return address(self.base, self.page, **chosen, format="csv", table=table)
 
     def named(self, name: str, href: str = "", none: str = "-") -> Cell:
-        """The name of an agent, a tool or a conversation: whoever gave it may have named a file in it."""
+        """The name of an agent, a tool or a conversation, which may contain the name of a file."""
         if self.sight.text(name) != name:
             return Cell(HIDDEN, tone="soft")
         return Cell(name or none, href)
 
     def conversation(self, session: str, agent: str, token: str) -> Cell:
-        """The name of a conversation with a link to its page."""
+        """The name of a conversation, with a link to its page."""
         link = self.bare("session", id=session, agent=agent, token=token)
         return self.named(session, "" if self.sight.text(agent) != agent else link, "(without a name)")
 
     def file_cell(self, path: str | None) -> Cell:
-        """The name of a file with a link to it, when the visitor may see it."""
+        """The name of a file, with a link if the visitor may see it."""
         if not path:
             return Cell("")
         if self.sight.path(path) is None:
@@ -227,7 +226,7 @@ class View(Struct, dict=True):
         return Cell(path, self.bare("file", path=path), code=True)
 
     def filters(self, *names: By) -> list[Filter]:
-        """The choices of the visitor: what there is in the ledger, and what is chosen."""
+        """The filters of the visitor: choices from the ledger, and the current ones."""
         found = [
             Filter(
                 "since",
@@ -238,7 +237,7 @@ class View(Struct, dict=True):
         every = Slice(self.workspace)
         for name in names:
             chosen = self.text(name, 200)
-            # A name with something hidden in it would not be chosen for what it is.
+            # A name with hidden characters could be mistaken for another.
             sums = [one.name for one in self.questions.sums(every, name)]
             kinds = [one for one in sums if one == plain(one) and one == self.sight.text(one)]
             extra = ["failed", "refused"] if name == "outcome" else []
