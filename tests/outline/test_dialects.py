@@ -48,6 +48,33 @@ def test_a_field_that_an_error_touches_ends_in_its_line() -> None:
     assert all(row.item.certain for row in rows(outline.items) if row.name == "s.first")
 
 
+def test_statements_that_are_macros_lose_no_namespace() -> None:
+    text = (
+        'DEFINE_FLAG(int, size, 8, "of (some) nodes");\nDEFINE_FLAG(bool, names, 1,\n  "what for");\n'
+        "namespace one {\n\nint two(int a);\n\n}\n"
+    )
+    assert build(text, "cpp", Deadline(60)).partial is None
+    assert _spans("cpp", text) == {"one": (4, 8), "one.two": (6, 6)}
+
+
+def test_constructors_behind_a_macro_are_no_errors() -> None:
+    text = (
+        "class rgb {\n  CONSTEXPR rgb() : r(0), g(0) {}\n  CONSTEXPR rgb(int a, int b)\n"
+        "      : r(a), g(b) {}\n  NORETURN ~rgb() {\n    end();\n  }\n  int r, g;\n};\n"
+    )
+    assert build(text, "cpp", Deadline(60)).partial is None
+    assert {"rgb.rgb", "rgb.~rgb", "rgb.r"} <= set(_spans("cpp", text))
+
+
+def test_the_operator_of_a_call_has_its_name_with_blanks_too() -> None:
+    assert "A.operator()" in _rows("cpp", "bool A::operator ()(int a) const\n{\n    return a;\n}\n")
+
+
+def test_a_constructor_of_several_marks_is_one_of_its_class() -> None:
+    text = "actual class A\ninternal actual constructor(\n  val data: Int,\n) : B {\n  fun f() {}\n}\n"
+    assert _spans("kotlin", text) == {"A": (1, 6), "A.data": (3, 3), "A.f": (5, 5)}
+
+
 def test_types_that_are_made_by_a_macro_are_no_errors() -> None:
     text = (
         "int first(int a);\n__checked LIST_OF(NAME) *second(void);\nMUST_CHECK LIST_OF(NAME) *third(int a);\n"

@@ -68,6 +68,8 @@ def _name_in(found: Node | None) -> Node | None:
 
 _OPERATOR = re.compile(r"(?:(.*)::)?\s*(operator\b.*)\Z")
 
+_CALL = re.compile(r"operator\s*\(")
+
 
 def _function(source: bytes, node: Node) -> Named:
     text = text_of(source, _name_in(node.child_by_field_name("declarator")))
@@ -76,7 +78,7 @@ def _function(source: bytes, node: Node) -> Named:
     operator = _OPERATOR.match(text)
     if operator:
         owner = split_name(without_arguments(operator[1] or ""), "::")
-        own = operator[2].partition("(")[0] if not operator[2].startswith("operator(") else "operator()"
+        own = operator[2].partition("(")[0] if not _CALL.match(operator[2]) else "operator()"
         return (() if owner is None else (*owner[0], owner[1])), own.strip()
     name = without_arguments(text)
     return split_name(name, "::") if name else None

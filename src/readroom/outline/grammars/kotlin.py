@@ -103,6 +103,14 @@ _PLAIN_BODIES = Bodies(
 )
 
 
+_ACTUAL = re.compile(rb"(?<=\w)[ \t]+(?:actual|expect)(?=[ \t]+constructor\b)")
+
+
+def _without_actual(source: bytes) -> bytes:
+    """The text with blanks for a mark of constructors that the grammar does not know behind another one."""
+    return _ACTUAL.sub(lambda found: b" " * len(found[0]), source) if b" constructor" in source else source
+
+
 GRAMMAR = Grammar(
     "tree_sitter_kotlin",
     table(
@@ -128,6 +136,7 @@ GRAMMAR = Grammar(
     not_signature=words("annotation line_comment block_comment"),
     through=words("class_parameters"),
     bodies=_PLAIN_BODIES,
+    prepare=_without_actual,
     inner=re.compile(rb"\b(?:fun|class)\s|\bobject\s*:"),
     inner_nodes=words("function_declaration class_declaration"),
 )

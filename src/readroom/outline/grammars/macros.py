@@ -65,6 +65,18 @@ _LEADING = re.compile(
 )
 """Before the type of a function, as in `EXPORT int f(void);`."""
 
+_BUILT = re.compile(
+    rb"\n[ \t]++(?:(?:inline|explicit)[ \t]+)?([A-Z][A-Z0-9_]{3,}[ \t]+)"
+    rb"(?=~?[A-Za-z_]\w*[ \t]*\([^(){};]{0,300}(?:\([^(){};]{0,100}\)[^(){};]{0,100}){0,4}\)\s{0,40}"
+    rb"(?:noexcept\s{0,40})?:(?!:)|~[A-Za-z_]\w*[ \t]*\()"
+)
+"""Before a constructor with initial values, or a destructor, as in `INLINE name() : first(0) {}`."""
+
+_STATED = re.compile(
+    rb"\n([A-Z][A-Z0-9_]{3,}[ \t]*\((?:[^(){};#\"]{1,400}+|\"(?:[^\"\\\n]|\\.){0,400}+\"){0,20}+\)[ \t]*;)"
+)
+"""A statement at the margin, as in `DEFINE_FLAG(bool, name, false, "what for");`: types are no arguments."""
+
 _TRAILING = re.compile(
     rb"\)\s{0,40}+(?:(?:const|noexcept|override)[ \t]*+)?"
     rb"((?:(?!NULL\b|__attribute__|__asm)(?:[A-Z_][A-Z0-9_]{3,}+|__[a-z]\w++)"
@@ -150,6 +162,7 @@ _RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
 
 _SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
     *((_LEADING, b""), (_BETWEEN, b""), (_TRAILING, b")"), (_RESTRICTED, b"*")),
+    *((_BUILT, b"("), (_STATED, b");")),
     *((_SECTION, b"slots"), (_SECTION, b"Q_SLOTS")),
     *((_POINTED, b")"), (_CALLING, b"*"), (_WRAPPED, b"("), (_VALUED, b"enum"), (_LISTED, b"enum")),
 )
