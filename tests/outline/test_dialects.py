@@ -75,6 +75,14 @@ def test_a_constructor_of_several_marks_is_one_of_its_class() -> None:
     assert _spans("kotlin", text) == {"A": (1, 6), "A.data": (3, 3), "A.f": (5, 5)}
 
 
+def test_a_definition_ends_before_the_blank_lines_behind_it() -> None:
+    text = (
+        "trait A {\n  def one(a: Int): Int =\n    two(a)\n\n\n"
+        "  def two(a: Int): Int =\n    a\n\n  def three: Int\n}\n"
+    )
+    assert _spans("scala", text) == {"A": (1, 10), "A.one": (2, 3), "A.two": (6, 7), "A.three": (9, 9)}
+
+
 def test_types_that_are_made_by_a_macro_are_no_errors() -> None:
     text = (
         "int first(int a);\n__checked LIST_OF(NAME) *second(void);\nMUST_CHECK LIST_OF(NAME) *third(int a);\n"

@@ -69,10 +69,17 @@ def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
     return is_new
 
 
-def _last_row(node: Node) -> int:
-    """Some nodes end behind their line feed."""
-    row, column = node.end_point
-    return row - 1 if column == 0 and row > node.start_point[0] else row
+_MOST_BLANK = 400
+"""Bytes behind a definition that its node may take in."""
+
+
+def _last_row(source: bytes, node: Node) -> int:
+    """Some nodes end behind their line feed, or where the next thing begins."""
+    end = node.end_byte
+    if not source[end - 1 : end].isspace():
+        return node.end_point[0]
+    tail = source[max(node.start_byte, end - _MOST_BLANK) : end]
+    return node.end_point[0] - tail[len(tail.rstrip()) :].count(b"\n")
 
 
 @final
@@ -125,7 +132,7 @@ class Walk:
             elif action.stands_above:
                 if outer is None or found:
                     row = row_before if previous is None else previous.end_point.row
-                    rows = node.start_point[0], _last_row(node)
+                    rows = node.start_point[0], _last_row(self._source, node)
                     lead = Lead.after(lead, rows, row, attached=action.is_attached)
                 continue
             else:
@@ -224,7 +231,13 @@ class Walk:
         lines = self._lines
         return [
             Item(
-                rule.kind, name, signature, lines[first], lines[_last_row(node)], lines[row], minor=rule.minor
+                rule.kind,
+                name,
+                signature,
+                lines[first],
+                lines[_last_row(self._source, node)],
+                lines[row],
+                minor=rule.minor,
             )
         ]
 
@@ -269,7 +282,9 @@ class Walk:
             name[:OUTLINE_NAME_CHARS],
             signature,
             self._lines[start if lead is None else lead.above(start)],
-            self._lines[_last_row(node if body is None or body.end_byte <= node.end_byte else body)],
+            self._lines[
+                _last_row(self._source, node if body is None or body.end_byte <= node.end_byte else body)
+            ],
             self._lines[line],
             owner,
             members,
