@@ -29,6 +29,9 @@ Namer: TypeAlias = "Callable[[bytes, Node], Named | Sequence[Named]]"
 _MOST_NAME = 1000
 """Bytes of a text that is looked through for a name."""
 
+_MOST_BLANK = 400
+"""Bytes behind a definition that its node may take in."""
+
 _TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _SPACE = re.compile(r"\s+")
 
@@ -312,6 +315,15 @@ def text_of(source: bytes, node: Node | None) -> str:
     start = node.start_byte
     text = source[start : min(node.end_byte, start + _MOST_NAME)].decode("utf-8", "replace")
     return text if text.isidentifier() else _SPACE.sub(" ", text).strip()
+
+
+def last_row(source: bytes, node: Node) -> int:
+    """The row in which a node ends: some end behind their line feed, or where the next thing begins."""
+    end = node.end_byte
+    if not source[end - 1 : end].isspace():
+        return node.end_point[0]
+    tail = source[max(node.start_byte, end - _MOST_BLANK) : end]
+    return node.end_point[0] - tail[len(tail.rstrip()) :].count(b"\n")
 
 
 def field_text(source: bytes, node: Node, name: str) -> str:

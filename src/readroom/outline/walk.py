@@ -21,7 +21,7 @@ from readroom.outline.called import CLASSES, FUNCTIONS, HOLDING, ONCE, called
 from readroom.outline.cuts import CutText
 from readroom.outline.lead import Lead
 from readroom.outline.signatures import cut_off, shortened
-from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, plan_of, text_of
+from readroom.outline.syntax import Action, Grammar, NodeRule, inner_query, last_row, plan_of, text_of
 from readroom.values.files import Item
 
 if TYPE_CHECKING:
@@ -67,19 +67,6 @@ def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
     is_new = key not in seen
     seen.add(key)
     return is_new
-
-
-_MOST_BLANK = 400
-"""Bytes behind a definition that its node may take in."""
-
-
-def _last_row(source: bytes, node: Node) -> int:
-    """Some nodes end behind their line feed, or where the next thing begins."""
-    end = node.end_byte
-    if not source[end - 1 : end].isspace():
-        return node.end_point[0]
-    tail = source[max(node.start_byte, end - _MOST_BLANK) : end]
-    return node.end_point[0] - tail[len(tail.rstrip()) :].count(b"\n")
 
 
 @final
@@ -132,7 +119,7 @@ class Walk:
             elif action.stands_above:
                 if outer is None or found:
                     row = row_before if previous is None else previous.end_point.row
-                    rows = node.start_point[0], _last_row(self._source, node)
+                    rows = node.start_point[0], last_row(self._source, node)
                     lead = Lead.after(lead, rows, row, attached=action.is_attached)
                 continue
             else:
@@ -229,17 +216,8 @@ class Walk:
         first = row if lead is None else lead.above(row)
         name = told[1].decode()[:OUTLINE_NAME_CHARS]
         lines = self._lines
-        return [
-            Item(
-                rule.kind,
-                name,
-                signature,
-                lines[first],
-                lines[_last_row(self._source, node)],
-                lines[row],
-                minor=rule.minor,
-            )
-        ]
+        last = lines[last_row(self._source, node)]
+        return [Item(rule.kind, name, signature, lines[first], last, lines[row], minor=rule.minor)]
 
     def _items(
         self,
@@ -283,7 +261,7 @@ class Walk:
             signature,
             self._lines[start if lead is None else lead.above(start)],
             self._lines[
-                _last_row(self._source, node if body is None or body.end_byte <= node.end_byte else body)
+                last_row(self._source, node if body is None or body.end_byte <= node.end_byte else body)
             ],
             self._lines[line],
             owner,
