@@ -1,7 +1,7 @@
-"""Outlines of small languages that are told by their lines: build files, schemas, queries.
+"""Outlines of small languages by their lines: build files, schemas, queries.
 
-What opens something stands at the beginning of a line in all of them; it ends with its
-brace, with its statement, or where the next one of its level begins.
+In all of them a line begins with what opens a block; the block ends with its brace, with its statement, or
+where the next one of its level begins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from readroom.outline.signatures import shortened
 from readroom.values.files import Item
 
 _MOST = 400
-"""Characters of a line that are looked at: names stand at its beginning."""
+"""Characters of a line that are read: names are at its beginning."""
 
 _STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.){0,400}\"|'(?:[^'\\\n]|\\.){0,400}'|//.*|#.*|--.*")
 

@@ -1,4 +1,4 @@
-"""What a reader calls a definition: by its declaration, by where it stands, by how its name is written."""
+"""Kinds of definitions as readers know them: by declaration, by context, by the spelling of the name."""
 
 from __future__ import annotations
 

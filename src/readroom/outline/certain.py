@@ -1,10 +1,9 @@
-"""Which ends of definitions can be relied on in a text that does not parse everywhere.
+"""Decide which ends of definitions are certain in a text with parse errors.
 
-A parser that has stumbled goes on somewhere, and what it then calls the end of a
-body may be that of a block within, or of the next body.  There is a second witness:
-the indentation.  An end is relied on where both agree and no error touches it; any
-other is said to be uncertain, and put where the indentation ends the definition, or
-else as far as the next one that is certain, since too much is better than too little.
+After an error a parser goes on somewhere, and what it takes for the end of a body may be that of an inner
+block, or of the next body. The indentation is a second source. An end is certain if both agree and no error
+touches it; any other is marked as uncertain, and placed where the indentation ends the definition, or else
+before the next certain one, since too much is better than too little.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Outlines of HTML: its headings, and the elements that have a name of their own (`id`).
+"""Outlines of HTML: headings, and elements with an `id`.
 
-Told by tags, whether or not they are closed and nested as they should be.
+It scans tags, whether or not they are closed and nested correctly.
 """
 
 from __future__ import annotations

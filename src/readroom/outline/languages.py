@@ -1,4 +1,4 @@
-"""Which language a text is in: by the end of its name, its whole name, or its first line."""
+"""Detect the language of a text: by suffix, by file name, or by the first line."""
 
 from __future__ import annotations
 

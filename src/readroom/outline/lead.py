@@ -1,4 +1,4 @@
-"""Comments and attributes that stand above a definition and belong to it."""
+"""Comments and attributes above a definition that belong to it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Outlines of what needs no parser: headings of Markdown, keys of JSON, TOML and YAML.
+"""Outlines that need no parser: headings of Markdown, keys of JSON, TOML and YAML.
 
-One pass over the lines each, and a stack of what is open.  They follow the layout
-that people and programs write, not every corner of the formats: an outline says
-where to read, and what is shown there is the file itself.
+Each is one pass over the lines, with a stack of open items. They follow the layout that people and programs
+use, not every corner of the formats: an outline says where to read, and a read shows the file itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The outline of as much of a text as there is time for: piece by piece, each parsed on its own.
+"""The outline of a prefix of a large text, in pieces that are parsed separately.
 
-For texts that cannot be parsed whole within their bounds.  A piece ends where something ends at the left
-margin; what is nested around such a place is not known behind it, and the outline says so.
+For texts that cannot be parsed as a whole within the limits. A piece ends where something ends at the left
+margin; nesting around such a place is lost after it, and the outline says so.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""What a parser lost after it stumbled: pieces of the text around its errors, each parsed on its own.
+"""Recover definitions that a parser lost after an error, by parsing pieces of the text separately.
 
-A parser that has stumbled may take all that follows for one piece of nonsense.  Lines
-that close something at the left margin are where people see an end, too: between two
-of them a text is tried again, without what went wrong before.
+After an error a parser may take the whole rest for nonsense. Lines that close something at the left margin
+are where people see an end too: the text between two of them is parsed again, without the error before it.
 """
 
 from __future__ import annotations

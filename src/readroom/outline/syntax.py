@@ -1,6 +1,6 @@
-"""What a table says about one language, and what its tables are written with.
+"""Tables of languages: what the nodes of a grammar define, and the helpers for writing them.
 
-Names of nodes are those of the grammars' own releases.
+Node names are those of the grammars' releases.
 """
 
 from __future__ import annotations

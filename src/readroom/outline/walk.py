@@ -1,8 +1,7 @@
-"""From a syntax tree to an outline: a walk that leaves out what defines nothing.
+"""Walk a syntax tree for its outline, skipping nodes that define nothing.
 
-Only nodes that the table names are looked into.  Bodies of functions, which are
-most of a file, cost nothing where nothing in them reads like a definition; where
-something does, the parser's own search finds it.
+Only nodes that the table names are visited. Bodies of functions, which are most of a file, cost nothing
+unless something in them looks like a definition; then a query of the parser finds it.
 """
 
 from __future__ import annotations

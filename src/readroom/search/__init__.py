@@ -1,4 +1,4 @@
-"""Patterns, globs and the interface of rg, without opening files.
+"""Patterns, globs, and the command line and output of rg; opens no files.
 
 Knows: patterns, globs, and how to run rg and read its output.
 Does not know: folders and policies: whether a file may be searched is decided elsewhere.

@@ -1,10 +1,9 @@
-"""The globs of a call, matched as `rg --glob` matches them.
+"""The globs of a call, matched like those of `rg --glob`.
 
-The syntax is that of .gitignore, and `{a,b}` beside it.  A glob names files to
-take, one with "!" files or whole folders to leave out; the last that matches
-decides.  A glob without a slash means a name at any depth, one with a slash a
-path from where the call looks.  Folders that no glob leaves out are looked into,
-and are taken themselves only when a glob matches them.
+The syntax is that of .gitignore, plus `{a,b}`. A glob selects files, one with "!" excludes files or whole
+folders; the last match decides. A glob without a slash matches a name at any depth, one with a slash a path
+from the folder of the call. Folders that no glob excludes are entered, and are selected themselves only if a
+glob matches them.
 """
 
 from __future__ import annotations
@@ -17,26 +16,26 @@ from readroom.errors import BadPattern
 from readroom.policy.rules.gitignore import IgnorePattern, PatternList, UnusablePattern, byte_text, patterns
 
 _MOST_ALTERNATIVES = 64
-"""Globs that the braces of one may stand for; two pairs of eight."""
+"""The most globs that braces in one may expand to; two pairs of eight."""
 
 _DEEPEST = 8
-"""Braces within braces."""
+"""The deepest nesting of braces."""
 
 _SHOWN_CHARS = 200
-"""How much of a glob that can match nothing is sent back; it may be a whole document sent by mistake."""
+"""Characters of a glob that can match nothing in its error; it may be a document sent by mistake."""
 
 _RANGE = re.compile(r"(\\?.)-(\\?.)", re.DOTALL)
-"""Two characters of a set and all between them, either behind a backslash."""
+"""Two characters of a set and the range between them, either one escaped by a backslash."""
 
 _ADVICE = "Globs are like *.py, src/**, *.{ts,tsx} or !test_*; a backslash makes a special character plain."
 
 
 @final
 class Globs:
-    """The globs of one call, in order; none take everything."""
+    """The globs of one call, in order; without any, all files are selected."""
 
     def __init__(self, globs: Sequence[str]) -> None:
-        """Take the globs. Raises BadPattern when one of them can match nothing."""
+        """Raises BadPattern if one of the globs can match nothing."""
         parsed = [pattern for number, glob in enumerate(globs, 1) for pattern in _patterns(glob, number)]
         self._list = PatternList(parsed)
         self._takes_rest = all(pattern.negated for pattern in parsed)
@@ -44,17 +43,17 @@ class Globs:
         self.texts = tuple(pattern.text for pattern in parsed)
 
     def decides(self, path: str, *, folder: bool) -> bool | None:
-        """Whether a glob takes exactly this path or leaves it out; None when no glob speaks of it."""
+        """Whether a glob selects or excludes exactly this path; None if no glob matches it."""
         pattern = self._list.deciding(byte_text(path), folder=folder)
         return None if pattern is None else not pattern.negated
 
     def takes(self, path: str, *, folder: bool) -> bool:
-        """Whether a path is asked for, relative to where the call looks."""
+        """Whether a path, relative to the folder of the call, is selected."""
         pattern = self._list.deciding(byte_text(path), folder=folder)
         return self._takes_rest if pattern is None else not pattern.negated
 
     def enters(self, path: str) -> bool:
-        """Whether anything below a folder can be asked for."""
+        """Whether anything below a folder may be selected."""
         pattern = self._list.deciding(byte_text(path), folder=True)
         return pattern is None or not pattern.negated
 
@@ -81,7 +80,7 @@ def _brief(glob: str) -> str:
 
 
 def _alternatives(glob: str, text: str, depth: int = 0) -> list[str]:
-    """The globs that braces stand for; these stand in `depth` others."""
+    """The expansions of a glob's braces, which are nested `depth` deep."""
     if depth > _DEEPEST:
         problem = f"it has braces in braces, more than {_DEEPEST} deep"
         raise BadPattern("glob", _brief(glob), problem, _ADVICE)
@@ -109,7 +108,7 @@ def _alternatives(glob: str, text: str, depth: int = 0) -> list[str]:
 
 
 def _braces(glob: str, text: str, at: int) -> tuple[list[str], int]:
-    """The alternatives of the braces that open at `at`, and where the text goes on behind them."""
+    """The alternatives of the braces that open at `at`, and the index after them."""
     parts, depth, at = [""], 1, at + 1
     while at < len(text):
         char = text[at]
@@ -128,7 +127,7 @@ def _braces(glob: str, text: str, at: int) -> tuple[list[str], int]:
 
 
 def _backward_range(text: str) -> str | None:
-    """A range of a set, like z-a, that no character is in; an error for rg, too."""
+    """A range of a set, like z-a, that contains no character; rg reports an error too."""
     at = 0
     while at < len(text):
         width = 2 if text[at] == "\\" else _set_length(text, at)

@@ -1,15 +1,14 @@
-r"""The pattern that rg gets, chosen so that no file with a match is skipped.
+r"""Write the pattern for rg so that no file with a match is skipped.
 
-rg looks at bytes as UTF-8.  What is searched in the end is text: of a file in
-another encoding its characters, of lines that CR LF ends the same as of lines
-that LF ends.  So rg gets a pattern that finds at least all files in which the text
-matches; it finds some more, which costs a look at them and shows nothing.
+rg reads bytes as UTF-8. The final search is of text: decoded from other encodings, and with CR LF treated
+like LF. So rg gets a pattern that finds at least all files in which the text matches; it finds some more,
+which are searched without a result.
 
     é       or the bytes that it is in any encoding that is detected
     .       or a byte above 7F and what may follow it in one character
     \n      or CR LF
 
-A pattern that could only ever match ASCII within a line stays as it is.
+A pattern that can only match ASCII within a line is unchanged.
 """
 
 from __future__ import annotations

