@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from readroom import config
-from readroom.errors import HoldsDenied, Protected, ReadroomError
+from readroom.errors import Denied, HoldsDenied, Protected, ReadroomError
+from readroom.paths import parse
 from readroom.policy.changes import ChangePolicy
 from readroom.policy.executed import ROWS
 from readroom.policy.rules import Rule
@@ -80,6 +81,11 @@ def protected(room: Room, path: str) -> Protected:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_every_row_of_the_table_protects_at_any_depth_and_in_any_case(pattern: str) -> None:
     room = Room(made("memory", Path()))
+    if not room.workspace.guard.decide(parse(name_of(pattern)), folder=False).allowed:
+        room.file(name_of(pattern), "old\n")  # denied by default; the table holds where it is allowed
+        with pytest.raises(Denied):
+            perform(room.workspace, DeleteRequest(name_of(pattern)))
+        return
     error = protected(room, name_of(pattern))
     assert error.facts["pattern"] == pattern
     protected(Room(made("memory", Path())), name_of(pattern).upper())
