@@ -93,9 +93,18 @@ def load(port: int, server: int, ask: Ask, seconds: int) -> Found:
 
 def cpu_s(pid: int) -> float:
     """Processor time of the process and of its children, also of those that have ended."""
+    while True:
+        try:
+            return _cpu_s(pid)
+        except FileNotFoundError:  # a child has ended: its time is added to that of its parent
+            if not Path(f"/proc/{pid}").exists():
+                raise
+
+
+def _cpu_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(cpu_s, map(int, children)))
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK") + sum(map(_cpu_s, map(int, children)))
 
 
 def _one(pattern: str, text: str) -> str:
