@@ -89,9 +89,9 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
 
     Raises:
         BadPattern: The pattern, a glob or the type cannot be used.
-        BadCursor: It was given for other arguments.
+        BadCursor: The cursor belongs to other arguments.
         NotFound, Denied, OutsideRoot, NoPermission, NotAFile, HardLinked: From opening what was asked for.
-        MissingProgram: There is no rg.
+        MissingProgram: rg is not installed, or is too old.
         Cancelled: The caller went away.
     """
     guard, limits, request, deadline = services.guard, services.limits, job.request, job.deadline
@@ -178,7 +178,7 @@ class _Search:
         return replace(self._result(), omitted=[omission], warnings=[unread[0]])
 
     def _alone(self, file: Opened, path: WorkPath, *, is_document: bool) -> tuple[Warn, GrepRequest] | None:
-        """Show what the only file holds; what is said of one that is no text, and what searches it."""
+        """Show the matches of the only file; returns a warning and a working request if it is not text."""
         if is_document and self.files.documents is not None:
             within = self.files.documents.within(self._deadline, alone=True)
             self.files.document(file.source, path, ITSELF, within)
@@ -261,7 +261,7 @@ class _Search:
         return None
 
     def _in_rank_order(self, top: Folder, scope: Scope) -> GrepResult | None:
-        """The page in an order other than by path; None if there is only time to go by path."""
+        """The page in an order other than by path; None if there is only time for path order."""
         begins = self._cursor is None
         within = self._deadline.within(self._seconds * GREP_RANK_SHARE) if begins else self._deadline
         with ExitStack() as opened:
@@ -422,9 +422,9 @@ class _Search:
     def _stopped(
         self, at: Last | None, coverage: Coverage | None = None, *, alone: bool = False
     ) -> GrepResult:
-        """The result when the deadline passed: what there is, how far it came, and how to go on.
+        """The result after the deadline: the matches so far, how far the search came, and how to go on.
 
-        `at` is the first file that is not done; None when that is not known, or is the only one.
+        `at` is the first file that is not done; None if that is unknown, or it is the only one.
         """
         if self._request.options.count_s is not None:
             return uncounted(self._result())
@@ -454,7 +454,7 @@ class _Search:
         )
 
     def _behind_left(self, at: Last | None) -> Last | None:
-        """The place, moved past the file that was left unfinished last, so that no page repeats it."""
+        """Move a place past the file that was left unfinished last, so that no page repeats it."""
         latest = self._left.latest
         if latest is None or latest == ITSELF or sort_of(self._request) != "path":
             return at
@@ -475,7 +475,7 @@ class _Search:
         return begun.line is None or (place.line is not None and place.line <= begun.line)
 
     def _more_time(self, at: Last | None) -> GrepRequest | None:
-        """The same search with more time; at the longest limit, from behind the part that took it all."""
+        """The same search with more time; at the longest limit, from after the part that took all of it."""
         if self._seconds < GREP_MAX_TIMEOUT_S:
             return replace(self._request, timeout_s=more_time(self._seconds))
         place = 0 if at is None else at.line or 0

@@ -92,7 +92,7 @@ class ArchiveSearch:
                 self._opened.pop()
 
     def _entered(self, archive: str, path: WorkPath) -> Guard | None:
-        """The guard of an archive; None if it is no archive or cannot be opened."""
+        """The guard of an archive; None if it is not an archive or cannot be opened."""
         outer = self._opened[-1][1] if self._opened else self._guard
         try:
             inside = self._archives.folder(outer, path, self._deadline)

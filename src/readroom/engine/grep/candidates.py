@@ -1,20 +1,21 @@
-"""The files that a search opens, in two rounds: one for nearly all of them, one for the rest.
+"""Find the files that a search opens, in two rounds: one for nearly all of them, one for the rest.
 
-rg takes a file with a NUL for binary, and UTF-16 without a mark is full of them; a log of a machine
-that lost its power may have some in its middle; into compressed files rg is not to look.  All of them
-are searched in a second round, behind all others, or else nothing could be shown before all files were
-seen.  Stores without rg keep the same order, but for the texts with a NUL in their middle, which are
-like any other there.
+rg treats a file with a NUL as binary.  UTF-16 without a byte order mark is full of NULs, and the log of
+a machine that lost power may have some in its middle.  rg does not search compressed files here.  All of
+these are searched in a second round, after all other files; otherwise nothing could be shown before every
+file had been checked.  Stores without rg keep the same order, except that texts with a NUL in their middle
+are treated like any other.
 
-A common word has its page after a few files, if these come in path order; a rare one needs the
-whole tree, which all threads of rg search in half the time, in no order.  So rg has a head
-start in path order, on one thread.  When the page does not fill, it begins again with all threads, and
-the names are sorted at the end.  What is too large for that, or needs another attempt, goes on
-in path order, where each file can be waited for and a search that is out of time knows its place.
+A common word fills its page after a few files, if they come in path order; a rare one needs the whole
+tree, which all threads of rg search in half the time, but in no order.  So rg gets a head start in path
+order, on one thread.  If the page does not fill, rg starts again with all threads, and the names are sorted
+at the end.  A tree that is too large for that, or a search that needs another attempt, continues in path
+order, where the search can wait for each file and knows its place when time runs out.
 
-The same pass says which files the second round looks at: those that rg takes for binary, and those in
-which it found how a late file begins.  A search that goes on from a cursor has not seen all files: it
-makes such a pass for its second round, and where time does not suffice, looks at how all files begin.
+The same pass finds the files for the second round: those that rg treats as binary, and those in which it
+found one of the signatures that such files begin with.  A search that continues from a cursor has not seen
+all files: it makes such a pass for its second round, and if time does not suffice, checks the beginnings of
+all files instead.
 """
 
 from __future__ import annotations
@@ -48,16 +49,17 @@ from readroom.stores.base import Folder
 from readroom.values import EntryKind, GrepRequest
 
 _WORTH_WAITING = 6
-"""Head starts in which a page that fills evenly is full: about what all threads need for a large tree."""
+"""Head starts that are worth waiting for a page that fills evenly: all threads need about as long for a
+large tree."""
 
 _GROWN = 2
-"""How many times as long as it took last a small tree may take, until it counts as a large one."""
+"""A small tree counts as a large one if it takes this many times as long as last time."""
 
 _LARGEST_FOLDER = 64
-"""Head starts in which rg may read the names of one folder and sort them: 200,000 take 30."""
+"""Head starts that rg may spend on reading and sorting the names of one folder: 200,000 names take 30."""
 
 _WALL = 40
-"""How many times as long a head start may take by the clock, in which a busy machine does other things."""
+"""How many times its processor time a head start may take in wall-clock time, for busy machines."""
 
 
 @final
@@ -65,9 +67,9 @@ class Swept:
     """The first round: nearly all files. Attributes as of `Tree`.
 
     Attributes:
-        began_s: When rg began with the head start, by the clock, or with its first file.
-        found: What was given.
-        saw_all: Whether one pass has come through the whole tree, so that the reports are complete.
+        began_s: When rg started the head start, by the monotonic clock, or reached its first file.
+        found: The candidates that were yielded.
+        saw_all: Whether one pass has covered the whole tree, so that the reports are complete.
     """
 
     def __init__(
@@ -81,11 +83,11 @@ class Swept:
         """Prepare the round.
 
         Args:
-            tree: Gives the candidates.
+            tree: Finds the candidates.
             deadline: Ends the search.
-            filled: Says how much of the page is used, from 0 to 1.
-            expected_s: Processor time that the whole tree took last; None when that is not known.
-            took: Is told the processor time of a pass over the whole tree.
+            filled: Returns how much of the page is used, from 0 to 1.
+            expected_s: Processor time that the whole tree took last time; None if unknown.
+            took: Called with the processor time of a pass over the whole tree.
         """
         self._tree = tree
         self._deadline = deadline
@@ -106,12 +108,12 @@ class Swept:
 
     @property
     def stopped_at(self) -> str | None:
-        """Where the deadline found it."""
+        """How far the search had come at the deadline."""
         return self._tree.stopped_at
 
     @property
     def left(self) -> Sequence[LeftFile]:
-        """Files that were left before their end."""
+        """Files that were not searched to their end."""
         return self._tree.left
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
@@ -138,16 +140,16 @@ class Swept:
             self._took(self._tree.worked_s)
 
     def goes_well(self, child: Child, watch: Watch) -> bool:
-        """Whether to stay in path order."""
+        """Whether to continue in path order."""
         worked, now = child.worked_s, time.monotonic()
         used, filled = max(worked - self._reading_s, (now - self.began_s) / _WALL), self._filled()
-        # What it would take altogether if the page went on to fill like that.
+        # The time it would take altogether if the page kept filling at this rate.
         most = max(self._least_s, filled * _WORTH_WAITING * GREP_HEAD_START_S)
         if used < max(most, GREP_HEAD_START_S if filled else GREP_FIRST_HIT_S):
             return True
         if filled or self._in_files or not 0 < worked <= _LARGEST_FOLDER * GREP_HEAD_START_S:
             return False
-        # The names of a large folder are all read before its first file is.
+        # All names of a large folder are read before its first file.
         began = self._reading_s > 0
         self._in_files = watch.now() is not None
         self._reading_s, self.began_s = worked, now
@@ -166,10 +168,10 @@ class Swept:
 
 @final
 class Late:
-    """The second round: what can only be found by how it begins, and texts that rg takes for binary.
+    """The second round: files recognised only by their first bytes, and texts that rg treats as binary.
 
     Attributes as of `Tree`, and:
-        texts: Texts with a NUL behind their beginning, for which rg left them in the first round.
+        texts: Texts with a NUL after their beginning, at which rg stopped in the first round.
         texts_known: Whether these are all.
     """
 
@@ -179,10 +181,10 @@ class Late:
         """Prepare a round.
 
         Args:
-            tree: Looks at how files begin.
-            first: The round before.
-            searched: Its tree.
-            reports: What was said of binary files meanwhile.
+            tree: Checks the beginnings of files.
+            first: The first round.
+            searched: The tree of the first round.
+            reports: What rg reported about binary files during it.
             scope: Which files are asked for.
             deadline: Ends the search.
         """
@@ -205,21 +207,21 @@ class Late:
 
     @property
     def stopped_at(self) -> str | None:
-        """Where the deadline found it."""
+        """How far the search had come at the deadline."""
         stopped = self._tree.stopped_at
         return stopped if stopped is None else min((stopped, *self._waiting), key=path_key)
 
     @property
     def left(self) -> Sequence[LeftFile]:
-        """Files that were left before their end."""
+        """Files that were not searched to their end."""
         return self._tree.left
 
     def add(self, path: str) -> None:
-        """Take a candidate of the first round that turned out to be for this one."""
+        """Add a candidate of the first round that turned out to belong to this one."""
         self._seen.add(path)
 
     def begin(self) -> None:
-        """Start to look beside the first round, where that will not say what there is to look at."""
+        """Start rg alongside the first round, unless that round will report the files for this one."""
         if not self._reports.sure or not self._searched.looks_at_all:
             self._tree.begin()
 
@@ -235,8 +237,8 @@ class Late:
             self.texts = set(self._reports.texts) - self._seen
         elif self._searched.leaves_binary and self.texts_known:
             self.texts = self._taken_for_binary()
-        # A text is none for which rg says that it begins like a late file, and its turn comes before that
-        # of any behind it: so both are given as they come, and time that runs out finds none passed.
+        # A file that rg reports as beginning like a late file is not one of `texts`. Both kinds are yielded
+        # in path order, so that none is skipped when time runs out.
         self._waiting.extend(asked(self.texts | self._seen if known else self.texts))
         named = asked((self._reports.binary | self._unseen) - self._seen) if known else []
         with closing(self._tree.named(named) if known else self._tree.files(after, at_once=at_once)) as heads:
@@ -251,13 +253,13 @@ class Late:
             yield self._waiting.popleft()
 
     def _knows_all(self, *, begins: bool) -> bool:
-        """Whether a pass over all files has said what there is; a search that goes on makes one for that."""
+        """Whether a pass over all files has found this round's files; after a cursor, makes that pass."""
         if not self._reports.sure or not self._searched.looks_at_all:
             return False
         found = self._first.found
         if not (begins and self._first.saw_all):
             names, self.texts_known = self._searched.everything(self._part())
-            # What the round before found is not looked at again on this page: some of it may be for this one.
+            # The first round does not search its files again on this page: some may belong to this round.
             found = self._unseen = set(names)
         if self.texts_known and not self._reports.logged:
             self._look_for_nul(found)
@@ -265,7 +267,7 @@ class Late:
         return known and (self._tree.is_confined or not self._reports.binary | self._unseen)
 
     def _look_for_nul(self, found: Set[str]) -> None:
-        """Note which files are binary; `found` are those in which rg found something, NUL or not."""
+        """Record which files are binary; `found` are those in which rg found something, NUL or not."""
         binary, self.texts_known = self._searched.instead(nul_flags()).everything(self._part())
         self._reports.sure = len(binary) <= GREP_REPORTED_FILES
         if self._tree.is_confined and self._reports.sure:
@@ -275,36 +277,31 @@ class Late:
             self._reports.sure = False
 
     def _taken_for_binary(self) -> set[str]:
-        """What rg finds only where it takes no file for binary: some are, as opening them shows."""
+        """Files that rg finds only with `--text`: opening them will show that some are binary."""
         texts, all_texts = self._searched.as_text().everything(self._part())
         others, all_others = self._searched.everything(self._part())
         self.texts_known = all_texts and all_others
         return set(texts).difference(others) if self.texts_known else set()
 
     def _part(self) -> Deadline:
-        """Some of the time that is left."""
+        """A share of the remaining time."""
         left = self._deadline.remaining
         return self._deadline if left is None else self._deadline.within(left * GREP_SWEEP_SHARE)
 
 
 def _has_threads() -> bool:
-    """Whether rg may run on several processors at once."""
+    """Whether rg can run on several processors at once."""
     return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) > 1
 
 
 # -----------------------------------------------------------------------------
-# Where rg searches: the two rounds of a search that begins, from one pass over the tree.
-# -----------------------------------------------------------------------------
-
-
-# -----------------------------------------------------------------------------
-# The files below one folder of a store that no program can walk, in path order.
+# The files below one folder of a store that rg cannot walk, in path order.
 # -----------------------------------------------------------------------------
 
 
 @final
 class Walked:
-    """All files that a scope takes: each has to be searched. Attributes as of `ripgrep.Tree`."""
+    """All files in a scope: each has to be searched. Attributes as of `ripgrep.Tree`."""
 
     def __init__(self, guard: Guard, top: Folder, scope: Scope, deadline: Deadline) -> None:
         self._guard = guard
@@ -352,11 +349,11 @@ class Walked:
 
 PLAIN: tuple[int, ...] = ()
 WIDE: tuple[int, ...] = (1,)
-"""The rounds, as ranks of places in a cursor: one sorts behind the other."""
+"""The rounds, as ranks of places in a cursor: `PLAIN` sorts before `WIDE`."""
 
 
 class Finder(Protocol):
-    """What gives candidates; see `ripgrep.Tree`."""
+    """Finds candidates; see `ripgrep.Tree`."""
 
     @property
     def unreadable(self) -> list[str]:
@@ -364,20 +361,20 @@ class Finder(Protocol):
 
     @property
     def stopped_at(self) -> str | None:
-        """When the deadline passed: the first file that may not be fully searched."""
+        """The first file that may not be fully searched, once the deadline has passed."""
 
     @property
     def left(self) -> Sequence[LeftFile]:
-        """Files that were left before their end, which would have kept the search from the others."""
+        """Files that were not searched to their end, because they held up the others."""
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
 
 
 class Rounds(Struct, frozen=True):
-    """The two finders of one search, for `PLAIN` and `WIDE`; they may be one.
+    """The two finders of one search, for `PLAIN` and `WIDE`; they may be the same.
 
-    `tree` is the first one where rg searches.
+    `tree` is that of the first round, if rg searches.
     """
 
     plain: Finder
@@ -385,26 +382,26 @@ class Rounds(Struct, frozen=True):
     tree: Tree | None = None
 
     def begin(self) -> None:
-        """Start to look for the second round beside the first, where that is not one pass."""
+        """Start the second round's rg alongside the first, unless one pass serves both."""
         if isinstance(self.wide, Late):
             self.wide.begin()
 
     def add_late(self, path: str) -> None:
-        """Take a candidate of the first round that is for the second."""
+        """Add a candidate of the first round that belongs to the second."""
         if isinstance(self.wide, Late):
             self.wide.add(path)
 
     def has_text(self, path: str) -> bool:
-        """Whether a candidate of the second round is a text that rg takes for binary."""
+        """Whether a candidate of the second round is a text that rg treats as binary."""
         return isinstance(self.wide, Late) and path in self.wide.texts
 
     @property
     def texts_known(self) -> bool:
-        """Whether such texts were all found."""
+        """Whether all such texts were found."""
         return not isinstance(self.wide, Late) or self.wide.texts_known
 
     def all(self) -> Generator[str]:
-        """The candidates of both, each once, those of the first in path order."""
+        """The candidates of both rounds, each once, those of the first in path order."""
         self.begin()
         seen = set()
         for path in self.plain.files(None, at_once=False):
@@ -430,7 +427,7 @@ class Finding:
         deadline: Deadline,
         confined: bool,
     ) -> None:
-        """`share` is how many seconds one file may take, `filled` how much of the page is used by now."""
+        """`share` is how many seconds one file may take, `filled` how much of the page is used so far."""
         self._guard = guard
         self._request = request
         self._pattern = pattern
@@ -441,7 +438,7 @@ class Finding:
         self._confined = confined
 
     def rounds(self, top: Folder, scope: Scope, opened: ExitStack) -> Rounds:
-        """The rounds; `opened` closes what they hold."""
+        """The rounds; `opened` closes the resources they hold."""
         if self._guard.folder is None:
             walked = Walked(self._guard, top, scope, self._deadline)
             return Rounds(walked, walked)
@@ -458,7 +455,7 @@ class Finding:
         return Rounds(first, Late(heads, first, tree, reports, scope, self._deadline), tree)
 
     def _sought(self) -> tuple[list[str], list[str] | None]:
-        """What rg looks for, and what instead when that is too much for it."""
+        """The flags for what rg searches for, and a fallback if rg rejects the pattern as too large."""
         request = self._request
         plain = pattern_flags(request, [_as_regex(request), *LATE_LITERALS])
         unknown = pattern_flags(

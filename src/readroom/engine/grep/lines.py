@@ -1,11 +1,11 @@
-"""The matching lines of one opened file, for every store: all shown lines come from here.
+"""Find the matching lines of one opened file, in any store: all shown lines come from here.
 
-small      read whole and searched by RE2, where RE2 means what rg means; otherwise rg is given
-           the very text
+small      read as a whole and searched by RE2, if RE2 and rg agree on the pattern; otherwise rg gets
+           the same text
 large      rg reads the descriptor that the guard opened; its lines are looked up again
-foreign    not UTF-8: its characters are searched, as above; when it is too large for that its
-           bytes are, and that is counted
-no rg      a store without files: RE2, whatever it means (search.pattern.DIFFERENCES)
+foreign    not UTF-8: its characters are searched, as above; if it is too large for that, its bytes
+           are, and the file is recorded
+no rg      a store without files: RE2, despite its differences (search.pattern.DIFFERENCES)
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ from readroom.text.select import MAX_CHAR_BYTES
 from readroom.values import Bytes, GrepLine, GrepRequest
 
 # -----------------------------------------------------------------------------
-# Lines of a file by byte offset, and previews of them: for files held in memory, and for huge ones.
+# Lines of a file by byte offset, and previews of them: for files in memory, and for huge ones.
 #
-# Offsets are those of the searched text.  A line of any length is looked at only
-# around its match; how long it is, is said when that can be found out quickly.
+# Offsets are those of the searched text.  A line of any length is read only around its match; its
+# length is reported if it can be found quickly.
 # -----------------------------------------------------------------------------
 
 
@@ -68,7 +68,7 @@ class Text(Protocol):
         """How its lines are decoded."""
 
     def slice(self, start: int, end: int) -> bytes:
-        """Bytes of it."""
+        """The bytes from `start` to `end`."""
 
     def feed_after(self, start: int, end: int) -> int:
         """The first line feed at or after `start` and before `end`; -1 without one."""
@@ -91,7 +91,7 @@ class HeldText:
         return len(self._data)
 
     def slice(self, start: int, end: int) -> bytes:
-        """Bytes of it."""
+        """The bytes from `start` to `end`."""
         return self._data[start:end]
 
     def feed_after(self, start: int, end: int) -> int:
@@ -118,7 +118,7 @@ class FileText:
         return self._data.size
 
     def slice(self, start: int, end: int) -> bytes:
-        """Bytes of it."""
+        """The bytes from `start` to `end`."""
         return self._data.read_at(start, max(0, end - start))
 
     def feed_after(self, start: int, end: int) -> int:
@@ -143,7 +143,7 @@ class FileText:
 
 
 def starts_before(text: Text, start: int, count: int) -> list[int]:
-    """Where up to `count` lines before the line at `start` begin, in order."""
+    """The offsets of up to `count` lines before the line at `start`, in order."""
     starts: list[int] = []
     while start > 0 and len(starts) < count:
         start = text.feed_before(start - 1) + 1
@@ -152,7 +152,7 @@ def starts_before(text: Text, start: int, count: int) -> list[int]:
 
 
 def starts_after(text: Text, start: int, count: int) -> Iterator[int]:
-    """Where up to `count` lines after the line at `start` begin."""
+    """The offsets of up to `count` lines after the line at `start`."""
     for _ in range(count):
         feed = text.feed_after(start, text.size)
         if feed < 0 or feed + 1 >= text.size:
@@ -162,12 +162,12 @@ def starts_after(text: Text, start: int, count: int) -> Iterator[int]:
 
 
 def context_line(text: Text, number: int, start: int, room: int) -> GrepLine:
-    """A line around a match: its beginning."""
+    """A context line of a match: its beginning."""
     return preview(text, Hit(number, start), room, is_match=False)
 
 
 def preview(text: Text, hit: Hit, room: int, *, is_match: bool = True) -> GrepLine:
-    """At most `room` characters of a line, with the match in their middle."""
+    """At most `room` characters of a line, centred on the match."""
     feed = text.feed_after(hit.start, hit.start + GREP_LINE_BYTES)
     if feed < 0 and text.size - hit.start > GREP_LINE_BYTES:
         return _part_of_long(text, hit, room, is_match)
@@ -183,13 +183,13 @@ def preview(text: Text, hit: Hit, room: int, *, is_match: bool = True) -> GrepLi
 
 
 def _window(before: int, length: int, total: int, room: int) -> int:
-    """The first of `room` characters with the match of `length` behind `before` others in their middle."""
+    """The first of `room` characters around a match of `length` characters that follows `before` others."""
     first = before - max(0, room - length) // 2
     return max(0, min(first, total - room))
 
 
 def _part_of_long(text: Text, hit: Hit, room: int, is_match: bool) -> GrepLine:
-    """The part of a line around its match; only that part and its place are looked at."""
+    """The part of a long line around its match; only that part and its position are read."""
     match = hit.start + (hit.column or 0)
     length = min(hit.length, room)
     end = _line_end(text, match)
@@ -207,7 +207,7 @@ def _part_of_long(text: Text, hit: Hit, room: int, is_match: bool) -> GrepLine:
 
 
 def _line_end(text: Text, at: int) -> int | None:
-    """The end of the line that `at` lies in, without its line end; None when it is far away."""
+    """The end of the line at `at`, without its line terminator; None if it is far away."""
     feed = text.feed_after(at, at + GREP_SCAN_BYTES)
     if feed < 0:
         return text.size if text.size <= at + GREP_SCAN_BYTES else None
@@ -215,7 +215,7 @@ def _line_end(text: Text, at: int) -> int | None:
 
 
 def _border(text: Text, at: int, start: int) -> int:
-    """The beginning of a UTF-8 character at or after `at`; other encodings have no sure one."""
+    """The beginning of a UTF-8 character at or after `at`; `at` in other encodings, where it is unknown."""
     if at == start or text.encoding.name != "utf-8":
         return at
     some = text.slice(at, at + MAX_CHAR_BYTES)
@@ -236,7 +236,7 @@ def _chars(text: Text, start: int, end: int) -> int:
 
 
 def _decoded(data: bytes, text: Text) -> str:
-    """Characters; nearly all files are UTF-8."""
+    """Decode a line; UTF-8 is tried first, since nearly all files are."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -244,7 +244,7 @@ def _decoded(data: bytes, text: Text) -> str:
 
 
 class Searched(Struct, frozen=True):
-    """A file's text and its matching lines, found as they are asked for; `binary` when no read shows it."""
+    """A file's text and its matching lines, found lazily; `binary` if reads do not show the file."""
 
     text: Text
     hits: Iterator[Hit]
@@ -252,20 +252,20 @@ class Searched(Struct, frozen=True):
 
 
 def _looks_binary(text: bytes) -> bool:
-    # A PDF of letters alone is not text that anybody reads either.
+    # A PDF of nothing but ASCII is not readable text either.
     return (is_binary(text) and not is_journal(text)) or text.startswith(PDF_MARK)
 
 
 @final
 class Opened:
-    """A file that is about to be searched: its beginning, and how its characters stand in it.
+    """A file that is about to be searched: its beginning and its encoding.
 
     Attributes:
         deadline: Ends the search of this file.
-        encoding: UTF-8 where it is not text, too: then its bytes are searched.
-        foreign: Whether that is not UTF-8.
-        wide_unmarked: Whether rg takes it for something else: UTF-16 without a mark, an export of journald.
-        compression: What it is compressed with; None when it is not.
+        encoding: Also UTF-8 if the file is not text: then its bytes are searched.
+        foreign: Whether the encoding is not UTF-8.
+        wide_unmarked: Whether rg misreads it: UTF-16 without a byte order mark, an export of journald.
+        compression: The format it is compressed with; None if it is not.
     """
 
     def __init__(self, source: Source, deadline: Deadline) -> None:
@@ -280,11 +280,11 @@ class Opened:
 
     @property
     def too_large(self) -> bool:
-        """Whether its characters would take too much memory, if it is foreign."""
+        """Whether decoding it would take too much memory, if it is foreign."""
         return self.source.size > GREP_WIDE_BYTES
 
     def text(self, *, keep_cr: bool) -> bytes:
-        """All of it as text to search."""
+        """The whole file as text to search."""
         source = self.source
         if self.foreign and not self.too_large:
             return to_utf8(source, self.encoding, keep_cr=keep_cr)
@@ -297,8 +297,8 @@ class Searcher:
     """Searches opened files for one call.
 
     Attributes:
-        binary: Whether a file was passed over because it is binary.
-        too_wide: Files that were passed over because they are large and UTF-16 or UTF-32.
+        binary: Whether a file was skipped because it is binary.
+        too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
     """
 
@@ -311,7 +311,7 @@ class Searcher:
         self.as_bytes: list[str] = []
 
     def search(self, file: Opened, after: int = 0) -> Searched | None:
-        """The matching lines of a file, those up to line `after` or not; None when it is not searched."""
+        """The matching lines of a file, possibly without those up to `after`; None if it is not searched."""
         if file.foreign and file.too_large:
             if file.encoding.unit > 1:
                 self.too_wide.append(file.source.real)
@@ -335,7 +335,7 @@ class Searcher:
         return 0 if searched is None else sum(1 for _ in searched.hits)
 
     def _stays_in_file(self, file: Opened) -> bool:
-        """Whether its text is searched where it is, by rg."""
+        """Whether rg searches the text in its file, instead of in memory."""
         if not self._local or file.source.size <= SMALL_FILE_BYTES:
             return False
         if file.too_large:
@@ -371,7 +371,7 @@ class Searcher:
         return Searched(text, (self._placed(text, hit, file.deadline) for hit in lines))
 
     def _across_line_ends(self) -> list[str]:
-        """The pattern so that its line feeds match CR LF as well; none if that makes no difference."""
+        """The pattern with line feeds that match CR LF as well; empty if that makes no difference."""
         request = self._request
         if not request.multiline or self._pattern.keeps_cr or self._pattern.problem is not None:
             return []
@@ -385,7 +385,7 @@ class Searcher:
         return [] if wider is None else [wider]
 
     def _placed(self, text: Text, hit: Hit, deadline: Deadline) -> Hit:
-        """The hit with the place of its match in the line, which rg was not asked for."""
+        """The hit with the position of its match in the line, which rg does not report here."""
         at = hit.start
         while True:
             end = text.feed_after(at, at + GREP_LINE_BYTES)
@@ -396,10 +396,10 @@ class Searcher:
             if end >= 0 or stop >= text.size:
                 return hit
             deadline.check()
-            # A match may lie across the border of two blocks.
+            # A match may span two blocks.
             at = stop - GREP_LINE_BYTES // 2
 
 
 def _is_start(text: Text, start: int, mark: int) -> bool:
-    """Whether a line begins there: the file may have been rewritten since rg read it."""
+    """Whether a line begins at `start`: the file may have been rewritten since rg read it."""
     return start == mark or text.slice(start - 1, start) == b"\n"

@@ -70,9 +70,9 @@ class Reached(Struct):
     """How far a document was searched.
 
     Attributes:
-        unit: What its parts are, `total` how many; none of them when it could not be opened.
-        part: The one that is being searched; all before it are done.
-        place: Where they are done, for a cursor.
+        unit: What its parts are called; `total` is their number, 0 if it could not be opened.
+        part: The part that is being searched; all before it are done.
+        place: The place up to which it is done, for a cursor.
         broken: The parts that cannot be read, and why; part 0 is the document itself.
     """
 
@@ -101,11 +101,11 @@ class Page:
 
     Attributes:
         files: In the order they were added.
-        shown: Matching lines, or files where no lines are asked for.
-        full: Why no more fits; None while some may.
+        shown: Matching lines, or files if no lines are asked for.
+        full: Why no more fits; None while there is room.
         last: The file and line up to which everything is shown.
         rank: Of the file that is being added, for `last`.
-        matches: Matching lines that were met, those that are passed over or not shown included.
+        matches: Matching lines so far, including those that were skipped or not shown.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""A run of rg as a child process: started confined, read as it writes, stopped in time.
+"""Run rg as a confined child process, stream its output, and stop it in time.
 
-It gets no environment, no terminal and no descriptor beside its own; it sees the
-searched root and itself and nothing else where the kernel can see to that.
+It gets no environment, no terminal, and no descriptors except its own.  Where the kernel can enforce it,
+it can access only the searched root and its own program.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from readroom.text.line_index import nth_newline
 from readroom.values import GrepRequest
 
 _MESSAGE_BYTES = 256 * 1024
-"""Messages that are kept; a tree of unreadable files has one for each."""
+"""The most bytes of messages that are kept; a tree of unreadable files has one for each."""
 
 _NARROW_BYTES = 4096
-"""For a line and what Linux keeps of it, 768 bytes and more: it doubles them, so that ten lines find room."""
+"""Send buffer for a line and its overhead in Linux, 768 bytes or more; Linux doubles it, so ten lines fit."""
 
 _PROCESS_CLOCK = 2
-"""Of the clocks that Linux has for each process, the one of the time that it ran (CPUCLOCK_SCHED)."""
+"""Of the clocks that Linux has for each process, that of its processor time (CPUCLOCK_SCHED)."""
 
 
 @final
 class Child(Closeable):
-    """A running rg. Used as a context: when it is left the process is gone."""
+    """A running rg. Use as a context manager: on exit the process has ended."""
 
     def __init__(
         self,
@@ -63,21 +63,21 @@ class Child(Closeable):
         memory: int = GREP_CHILD_BYTES,
         held_back: bool = False,
     ) -> None:
-        """Start it.
+        """Start rg.
 
         Args:
-            flags: Everything behind the name of the program.
-            deadline: Ends it.
-            folder: Where it starts.
+            flags: All arguments after the program name.
+            deadline: Ends the process.
+            folder: Its working directory.
             root: A descriptor of the folder that it is confined to; None for no confinement.
-            stdin: What it reads as its standard input; nothing if None.
-            mapped: Files are mapped into its memory instead of being read: for lines that would not fit.
-            reports: Takes out of its messages what it says of binary files.
-            memory: What it may have of that, in bytes, where files are not mapped.
-            held_back: It waits where a few of its lines are not read: for somebody who may have enough soon.
+            stdin: Its standard input; empty if None.
+            mapped: Map files into memory instead of reading them: for lines that would not fit.
+            reports: Extracts the reports about binary files from its messages.
+            memory: Its memory limit in bytes, unless files are mapped.
+            held_back: Block it once a few lines are unread: for a caller that may stop soon.
 
         Raises:
-            StoreFailed: It cannot be started.
+            StoreFailed: rg cannot be started.
         """
         self._deadline = deadline
         self._reports = reports
@@ -101,31 +101,31 @@ class Child(Closeable):
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """The process id."""
         return self._process.pid
 
     @property
     def status(self) -> int:
-        """How it ended: 0 found, 1 not found, 2 trouble, negative for a signal."""
+        """Waits for the exit status: 0 found, 1 not found, 2 error, negative for a signal."""
         return self._process.wait()
 
     @property
     def starved(self) -> bool:
-        """Whether it ended because a line did not fit into its memory."""
+        """Whether it aborted because a line did not fit into its memory."""
         return self.status == -signal.SIGABRT
 
     @property
     def worked_s(self) -> float:
-        """Processor time that it has used so far; 0 where the system does not tell."""
+        """The processor time it has used so far; 0 if the system does not report it."""
         try:
             return time.clock_gettime(~self.pid << 3 | _PROCESS_CLOCK)
         except (OSError, ValueError):
             return 0.0
 
     def output(self, given_up: Callable[[], bool] | None = None, pause_s: float = CLOCK_S) -> Iterator[bytes]:
-        """What it writes, as it comes, until it ends, or until `given_up`, asked in pauses, is true.
+        """Its output as it arrives, until the process ends, or until `given_up`, called in pauses, is true.
 
-        `pause_s` is how long one lasts at most.
+        `pause_s` is the longest pause.
 
         Raises:
             TimedOut, Cancelled: From the deadline.
@@ -163,12 +163,12 @@ class Child(Closeable):
             self.messages += others
 
     def rest(self) -> bytes:
-        """End it; what it had written by then and was not read."""
+        """End the process; returns its unread output."""
         self._process.kill()
         return self._out.read()
 
     def close(self) -> None:
-        """End it and release what it holds."""
+        """End the process and release its resources."""
         self._forget()
         self._process.kill()
         self._process.wait()
@@ -178,8 +178,8 @@ class Child(Closeable):
 
 
 def _narrow() -> tuple[int, int]:
-    """Both ends of a way on which few lines find room: a pipe takes thousands, many files behind each."""
-    import socket  # few programs that search once have it already
+    """Both ends of a channel with room for few lines: a pipe holds thousands, with many files per line."""
+    import socket  # a single search has rarely imported it already
 
     ours, theirs = socket.socketpair()
     theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _NARROW_BYTES)
@@ -217,7 +217,7 @@ def _not_started(error: OSError) -> StoreFailed:
 
 @functools.cache
 def confines() -> bool:
-    """Whether rg runs when it is confined: not where it needs libraries from anywhere."""
+    """Whether rg runs when confined: it does not if it needs shared libraries."""
     try:
         reach = landlock.LandlockRules(read=[], execute=[program()])
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
@@ -231,7 +231,7 @@ def confines() -> bool:
 
 
 def _limit_memory(pid: int, size: int) -> None:
-    """A line is held in memory whole; one that does not fit ends the process, and it is run otherwise."""
+    """Limit its memory: rg holds whole lines, and aborts if one does not fit, to be run in another way."""
     if sys.platform == "linux":
         import resource
 
@@ -242,13 +242,13 @@ def _limit_memory(pid: int, size: int) -> None:
 
 
 def failed(child: Child) -> StoreFailed:
-    """What its failure means for the caller."""
+    """The error to raise for an rg that failed."""
     message = child.messages.partition(b"\n")[0].decode("utf-8", "replace").removeprefix("rg: ")
     return StoreFailed(".", message or f"the search program ended with {child.status}")
 
 
 # -----------------------------------------------------------------------------
-# What rg is asked before a search: which files a type means, whether a pattern is one.
+# Queries to rg before a search: the globs of a file type, and whether a pattern is valid.
 # -----------------------------------------------------------------------------
 
 
@@ -259,10 +259,10 @@ def _types() -> dict[str, list[str]]:
 
 
 def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
-    """What the type of a request stands for; None without one.
+    """The globs of the file type of a request; None without one.
 
     Raises:
-        BadPattern: There is no such type; near names are given.
+        BadPattern: The type does not exist; similar names are listed.
     """
     if request.type is None:
         return None
@@ -273,7 +273,7 @@ def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
 
 
 def require_valid(request: GrepRequest, deadline: Deadline) -> None:
-    """Raise BadPattern, saying where, if rg does not take the pattern."""
+    """Raise BadPattern, with the position, if rg does not accept the pattern."""
     with Child([*pattern_flags(request), "-"], deadline) as child:
         for _ in child.output():
             pass
@@ -284,7 +284,7 @@ def require_valid(request: GrepRequest, deadline: Deadline) -> None:
 # -----------------------------------------------------------------------------
 # Searching one opened file with rg, through the descriptor that the guard opened.
 #
-# Where the file lies does not matter any more: rg is given no name.
+# The path of the file no longer matters: rg gets no name.
 # -----------------------------------------------------------------------------
 
 _HIT = re.compile(rb"(\d+):(\d+):")
@@ -300,7 +300,7 @@ def lines_of_bytes(data: bytes, request: GrepRequest, deadline: Deadline) -> Ite
 
 
 def _file_of(data: bytes) -> int:
-    """A descriptor of a file without a name, in memory where the system has such files."""
+    """A descriptor of an unnamed file, in memory if the system supports that."""
     if sys.platform == "linux":
         fd = os.memfd_create("readroom")
         with os.fdopen(fd, "wb", closefd=False) as file:
@@ -314,7 +314,7 @@ def _file_of(data: bytes) -> int:
 
 @contextmanager
 def _descriptor(source: Source, deadline: Deadline) -> Iterator[int]:
-    """What a process reads an opened file through: a copy, where that is a part of another, as of a tar."""
+    """A descriptor for rg to read an opened file: of a copy if it is part of another, as in a tar."""
     fd = source.fileno()
     if fd is not None:
         yield fd  # of the source, which closes it
@@ -334,7 +334,7 @@ def _descriptor(source: Source, deadline: Deadline) -> Iterator[int]:
 
 
 class _Begin(NamedTuple):
-    """Where rg begins to read a file: the byte, how many lines are before it, and what its offsets lack."""
+    """Where rg starts to read a file: the byte, the lines before it, and what to add to its offsets."""
 
     byte: int = 0
     lines: int = 0
@@ -347,15 +347,14 @@ _WHOLE = _Begin()
 def lines_of_source(
     source: Source, request: GrepRequest, deadline: Deadline, patterns: Sequence[str], after: int = 0
 ) -> Iterator[Hit]:
-    """The matching lines of an opened file behind line `after`; offsets without a mark.
+    """The matching lines of an opened file after line `after`; offsets do not count a byte order mark.
 
-    It is read through its descriptor.  `patterns` are looked for instead of that of the request if
-    there are any.
+    The file is read through its descriptor.  `patterns`, if there are any, replace that of the request.
     """
     begin = _WHOLE
     if after > 1 and not request.multiline:
-        # Behind a million matches the next page would cost all of them.  The line that is done is
-        # read once more and dropped: for rg it is the first of all, which a pattern may ask for.
+        # After a million matches the next page would repeat all of them.  The line `after` itself is read
+        # again and dropped: for rg it is the first line of the text, and a pattern may match only there.
         byte = _start_of(source, after, deadline)
         mark = len(BOM_UTF8) if source.read_at(0, len(BOM_UTF8)) == BOM_UTF8 else 0
         begin = _Begin(byte, after - 1, byte - mark)
@@ -364,7 +363,7 @@ def lines_of_source(
 
 
 def _start_of(source: Source, line: int, deadline: Deadline) -> int:
-    """The byte where a line begins; the end of a file that does not have it."""
+    """The byte where a line begins; the size of a file that has fewer lines."""
     at, left = 0, line - 1
     while left and at < source.size:
         deadline.check()
@@ -378,7 +377,7 @@ def _start_of(source: Source, line: int, deadline: Deadline) -> int:
 
 
 def _ways(source: Source) -> tuple[bool, ...]:
-    """Whether to map the file into rg's memory: where a line does not fit, which its beginning may show."""
+    """Whether to map the file, for each attempt: mapped at once if its beginning has no line feed."""
     return (False, True) if b"\n" in source.read_at(0, HEAD_BYTES) else (True,)
 
 
@@ -391,7 +390,7 @@ def _lines(
     last: int = 0,
     begin: _Begin = _WHOLE,
 ) -> Iterator[Hit]:
-    # One column: what is wanted is where the line is, and a line may have a gigabyte.
+    # One column: only the position of the line is needed, and a line may have a gigabyte.
     flags = ["--byte-offset", "--max-columns=1", "--no-filename", "--line-buffered"]
     for mapped in ways:
         byte, before, offset = _WHOLE if mapped else begin
@@ -434,10 +433,10 @@ def _on_descriptor(
     patterns: Sequence[str] = (),
     begin: int = 0,
 ) -> Child:
-    # Its offset is shared with the child; reading by position does not use it.
+    # The child shares the offset; reads by position do not use it.
     os.lseek(fd, begin, os.SEEK_SET)
     if begin:
-        flags = [*flags, "--encoding=none"]  # what stands there is no mark
+        flags = [*flags, "--encoding=none"]  # bytes there are not a byte order mark
     text = [] if "binary" in request.include else ["--text"]
     where = "/dev/fd/0" if mapped else "-"
     flags = [*pattern_flags(request, patterns), *text, *flags, "--", where]

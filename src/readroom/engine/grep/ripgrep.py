@@ -1,11 +1,10 @@
 """Find the files below a local folder that may match, with rg.
 
-rg walks by name, and names can be made to mean something else at any moment.  So
-what it finds are candidates, nothing more: each is opened through the guard, and
-what is shown comes from a search of that descriptor.
+rg walks by name, and a name can be made to refer to something else at any moment.  So its results are only
+candidates: each is opened through the guard, and the shown lines come from a search of that descriptor.
 
-It looks into one file after the other.  Where one takes more than its share of the
-time, it is ended, and begins again without that file.
+rg searches one file after the other.  If a file takes more than its share of the time, rg is ended and
+started again without that file.
 """
 
 from __future__ import annotations
@@ -48,18 +47,18 @@ from readroom.stores.base import Folder
 from readroom.values import EntryKind, GrepRequest
 
 _RUNS = 4
-"""How often a search that the system ended is taken up again where it stopped."""
+"""How often rg is run for one search: if the system ended it, it continues where it stopped."""
 
 _WORTH_TELLING = re.compile(r"\.git|/?(?:[\w.+-]+/)+", re.ASCII)
-"""Denied folders spelled out: they may be large, and rg looks them up at no cost. Patterns cost a tenth of a
-search, and rg and git could differ about them."""
+"""Denied folders with a literal name: they may be large, and rg matches them at no cost. Patterns cost a
+tenth of a search, and rg and git could differ about them."""
 
 
 @functools.lru_cache(maxsize=16)
 def _spared(patterns: Sequence[str], *, hidden: bool, below: bool) -> Sequence[str]:
-    """What rg is told not to look at, of what is denied: patterns that mean the same from where it looks.
+    """The denied patterns that rg gets as excludes: those that mean the same in the searched folder.
 
-    `hidden` says whether it looks at hidden names, `below` whether it begins below the root.
+    `hidden` says whether rg searches hidden names, `below` whether it starts below the root.
     """
 
     def spared(pattern: str) -> bool:
@@ -76,10 +75,10 @@ class Tree:
 
     Attributes:
         unreadable: Files and folders, relative, that rg could not read.
-        stopped_at: When the deadline passed: the first file in path order that may
-            not be fully searched; None when that cannot be told.
-        left: Files that were left before their end.
-        worked_s: Processor time of the last process that came through all files.
+        stopped_at: The first file in path order that may not be fully searched, once the deadline has
+            passed; None if unknown.
+        left: Files that were not searched to their end.
+        worked_s: Processor time of the last process that searched all files.
     """
 
     def __init__(
@@ -99,18 +98,18 @@ class Tree:
         """Prepare a search.
 
         Args:
-            guard: Opens what is looked at beside rg.
+            guard: Opens folders that are read without rg.
             top: The folder, opened through the guard.
             scope: Which files are asked for.
             request: What is searched for.
-            deadline: Ends it.
+            deadline: Ends the search.
             share: Seconds that one file may take.
             root: A descriptor of the folder that rg is confined to; None for no confinement.
-            sought: What rg is told to look for, as flags.
-            spare: The same for when that is too large a pattern for rg.
-            heads: rg looks at how files begin, and maps them into its memory for that; where one keeps it
-                nevertheless, the file is given as if it were found.
-            reports: Takes what rg says of binary files while it goes through all of the tree.
+            sought: What rg searches for, as flags.
+            spare: The same, in case `sought` is too large a pattern for rg.
+            heads: rg checks the beginnings of files, and maps them into memory for that; a file that takes
+                too long nevertheless is yielded as if it had been found.
+            reports: Collects what rg reports about binary files in a pass over the whole tree.
         """
         self._guard = guard
         self._top = top
@@ -137,23 +136,23 @@ class Tree:
 
         Args:
             after: The cursor.
-            at_once: Each is given as soon as it is found; otherwise in blocks, which is faster for all.
+            at_once: Yield each as soon as it is found; otherwise in blocks, which is faster overall.
 
         Raises:
             TimedOut, Cancelled: From the deadline.
-            BadPattern: rg does not take the pattern.
+            BadPattern: rg does not accept the pattern.
         """
         least = b"" if after is None else after.place.key
         if after is not None and after.line is None:
-            least += b"\0"  # it is done, and may be one that took too long
-            if not UNSPELLED.search(after.path):  # or else others would be left out with it
+            least += b"\0"  # the file is done, and may be one that took too long
+            if not UNSPELLED.search(after.path):  # otherwise its glob would exclude others too
                 self._passed.append(after.path)
         yield from self.files_from(least, after, at_once=at_once)
 
     def files_from(
         self, least: bytes, after: Cursor | None = None, *, at_once: bool = True
     ) -> Generator[str]:
-        """The same, of which those whose key is less than `least` were given before."""
+        """The same, without the files whose key is less than `least`, which were yielded before."""
         runs = 0
         while runs < _RUNS:
             passed = len(self._passed)
@@ -165,17 +164,17 @@ class Tree:
         raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
 
     def files_while(self, goes_well: Callable[[Child, Watch], bool]) -> Generator[str, None, bytes | None]:
-        """Candidates in path order as long as that goes well, which is asked often.
+        """Candidates in path order as long as `goes_well`, which is called often, is true.
 
         Returns:
-            The least key of those that were not given; None when these were all.
+            The least key of those that were not yielded; None if these were all.
         """
         return (yield from self._run(None, b"", at_once=True, goes_well=goes_well))
 
     def named(self, files: Sequence[str]) -> Generator[str]:
-        """Those among some files, in path order, in which rg finds something.
+        """Those of the given files, in path order, in which rg finds something.
 
-        rg follows a link that takes the name of a file meanwhile: for where the kernel keeps it inside.
+        rg follows a link that replaces a file meanwhile, so use it only if the kernel confines rg.
         """
         rest = deque(files)
         while rest:
@@ -187,7 +186,7 @@ class Tree:
         self._named = None
 
     def everything(self, deadline: Deadline) -> tuple[list[str], bool]:
-        """What all threads of rg find together, in path order, and whether that is all that there is."""
+        """The files that rg finds with all its threads, in path order, and whether the list is complete."""
         names: list[str] = []
         child = self._started(None, at_once=False, within=deadline)
         if child is None:
@@ -203,40 +202,40 @@ class Tree:
 
     @property
     def is_confined(self) -> bool:
-        """Whether the kernel keeps rg inside the root."""
+        """Whether the kernel confines rg to the root."""
         return self._root is not None and confines()
 
     @property
     def looks_at_all(self) -> bool:
-        """Whether nothing was left out of what rg looks at."""
+        """Whether rg searches all files, without exceptions."""
         return not self._passed and self.leaves_binary
 
     @property
     def leaves_binary(self) -> bool:
-        """Whether rg leaves a file at its first NUL."""
+        """Whether rg stops searching a file at its first NUL."""
         return "--text" not in self._sought
 
     def as_text(self) -> Tree:
-        """The same search of all files, whatever NUL they hold."""
+        """The same search, of files with a NUL too."""
         return self.instead([*self._sought, "--text"], self._spare)
 
     def instead(self, sought: Sequence[str], spare: Sequence[str] | None = None) -> Tree:
-        """A search of the same files for something else; `sought` and `spare` as of this one."""
+        """A search of the same files for something else; `sought` and `spare` as in the constructor."""
         tree = copy(self)
         tree._sought, tree._spare, tree._reports = sought, spare, None
         return tree
 
     def begin(self) -> None:
-        """Start the process of `files(None)` already now: it looks while others are waited for."""
+        """Start the process of `files(None)` early: it searches while the caller waits for others."""
         self._begun = self._started(None)
 
     def close(self) -> None:
-        """End what was begun and not used."""
+        """End a process that was started and not used."""
         if self._begun is not None:
             self._begun.close()
 
     def listing(self, deadline: Deadline) -> Iterator[str]:
-        """The files that are searched, in path order, without searching them."""
+        """The files that would be searched, in path order."""
         flags = ["--no-config", "--files", "--sort=path", *self._kept(None), "--", *self._where(None)]
         with Child(flags, deadline, folder=_entrance(self._top, self._guard), root=self._root) as child:
             left = b""
@@ -251,7 +250,7 @@ class Tree:
         at_once: bool,
         goes_well: Callable[[Child, Watch], bool] | None = None,
     ) -> Generator[str, None, bytes | None]:
-        """One process; where to take it up again when it was ended, None when it was not."""
+        """Run one process; returns the key to continue from if it was ended, otherwise None."""
         begun, self._begun = self._begun, None
         child = begun or self._started(after, at_once=at_once)
         if child is None:
@@ -274,7 +273,7 @@ class Tree:
                 self._note_stop(child, records, watch)
                 raise
             if goes_well is not None and given_up.last:
-                # Should time pass before another process has come further, this is how far it is.
+                # If time runs out before another process has come further, this is the place to report.
                 self._note_stop(child, records, watch)
                 return least
             if watch.stuck is not None:
@@ -282,9 +281,9 @@ class Tree:
                 if self._heads and path_key(path) >= least and self._scope.takes(path):
                     yield path
                 return self._pass(watch.stuck, least)
-            self.worked_s = child.worked_s  # not told any more when it was waited for
+            self.worked_s = child.worked_s  # read before `status` waits for the process: unknown after that
             if child.status < 0:
-                # A line too long to be held; or a mapped file that became shorter.
+                # A line that is too long for its memory, or a mapped file that became shorter.
                 self._mapped = self._mapped or child.starved
                 if child.starved or child.status == -signal.SIGBUS:
                     return least
@@ -292,17 +291,17 @@ class Tree:
             return None if self._came_through(child) else least
 
     def _note_stop(self, child: Child, records: Records, watch: Watch) -> None:
-        """End a process; all files before the one that it was in are done, but for what nobody has read."""
+        """End a process and note where: files before its current one are done, except for unread results."""
         now = watch.reached()
         stopped = next(records.add(child.rest()), now)
-        # What policy denies is walked by rg like anything else, and nobody's to know.
+        # rg walks denied paths like any other, but they must not be disclosed.
         if stopped is None or not self._scope.takes(stopped) or not self._may_be_named(stopped):
             return
         if self.stopped_at is None or path_key(stopped) > path_key(self.stopped_at):
-            self.stopped_at = stopped  # a process that began anew may be less far
+            self.stopped_at = stopped  # a restarted process may have come less far
 
     def _pass(self, file: OpenFile, least: bytes) -> bytes:
-        """Go on without a file; where."""
+        """Exclude a file from the next process; returns the key to continue from."""
         self._passed.append(file.path)
         key = path_key(file.path)
         taken = key >= least and self._scope.takes(file.path) and self._may_be_named(file.path)
@@ -313,7 +312,7 @@ class Tree:
         return max(key + b"\0", least)
 
     def _taken_for(self, path: str) -> list[str]:
-        """What the glob that leaves out a file leaves out as well: only where a name cannot be spelled."""
+        """Other files that the glob for a file excludes too: only if a glob cannot spell its name exactly."""
         if can_be_glob(path):
             return []
         folder, _, name = path.rpartition("/")
@@ -329,7 +328,7 @@ class Tree:
     def _started(
         self, after: Cursor | None, *, at_once: bool = True, within: Deadline | None = None
     ) -> Child | None:
-        """A process, in path order unless all its threads look `within` a time; None for nowhere to look."""
+        """Start rg, in path order, or `within` a deadline with all threads; None if nothing is to search."""
         if not (where := self._where(after)):
             return None
         reports = None if after is not None else self._reports
@@ -349,11 +348,11 @@ class Tree:
         )
 
     def _came_through(self, child: Child) -> bool:
-        """Note what could not be read; false when that is the folder itself, and another way is left."""
+        """Record what could not be read; False if rg failed altogether and can be run in another way."""
         if child.status != 2:
             return True
         if asks_for_nul(child.messages):
-            # Files with a NUL are found then, too, and passed over when they are opened.
+            # Then files with a NUL are found too, and skipped when they are opened.
             self._sought = [*self._sought, "--text"]
             return False
         if (refused := refusal(child.messages, self._request)) is not None:
@@ -364,7 +363,7 @@ class Tree:
         for path in unreadable(child.messages):
             relative = path.removeprefix("./")
             if relative == "":
-                # The guard could open it. There are file systems on which the kernel cannot confine.
+                # The guard could open it, so this may be a file system on which the kernel cannot confine.
                 if self._root is None:
                     raise NoPermission(self._top.real)
                 self._root = None
@@ -374,7 +373,7 @@ class Tree:
         return True
 
     def _may_hold_asked(self, relative: str) -> bool:
-        """Whether a name is that of a file that is asked for, or of a folder with some."""
+        """Whether a name is that of a file in the scope, or of a folder that may contain some."""
         if self._scope.takes(relative):
             return True
         try:
@@ -395,14 +394,14 @@ class Tree:
         return [
             *self._sought,
             *self._kept(after),
-            # The cheapest record that a line feed ends, which is what flushes it: "path NUL 1 LF".
+            # The cheapest record that ends with a line feed, which flushes it: "path NUL 1 LF".
             *("--count", "--max-count=1", "--with-filename"),
         ]
 
     def _kept(self, after: Cursor | None) -> list[str]:
-        """Which files are looked at, and in which order they come."""
+        """Flags for which files are searched, and for names that end with NUL."""
         hints = self._scope.hints()
-        # Without confinement nothing would keep rg from reading ignore files above the root.
+        # Without confinement rg could read ignore files above the root.
         parents = self._root is not None
         skipped = [] if after is None else self._skipped(after.path)
         skipped += [glob_of(path) for path in self._passed]
@@ -418,7 +417,7 @@ class Tree:
         return [*flags, "--null"]
 
     def _in_repository(self, parents: bool) -> bool:
-        """rg sees repositories inside others only when told to look; then there must be one to begin with."""
+        """Whether it is in a repository: then rg can require one for ignore files, and sees nested ones."""
         above = (ROOT, *ancestors(self._top.real)) if parents else ()
         for folder in (*above, self._top.real):
             try:
@@ -429,7 +428,7 @@ class Tree:
         return False
 
     def _where(self, after: Cursor | None) -> list[str]:
-        """Where rg begins: folders in path order. A link given to it by name would be followed."""
+        """Where rg starts: folders in path order. No links, since rg follows those that are arguments."""
         if self._named is not None:
             return [f"./{path}" for path in self._named if path not in self._passed]
         folders = []
@@ -451,7 +450,7 @@ class Tree:
             return False
 
     def _skipped(self, path: str) -> list[str]:
-        """Globs for what comes before a path, as far as arguments go; the rest is found and not taken."""
+        """Globs that exclude what comes before a path, as far as arguments allow; the rest is filtered."""
         globs: list[str] = []
         above = ""
         for part in path.split("/"):
@@ -476,7 +475,7 @@ class Tree:
 
 
 def _entrance(folder: Folder, guard: Guard) -> str:
-    """A path that leads to exactly this folder, for a child that is about to start."""
+    """A path of exactly this folder, for a child that is about to start."""
     fd = folder.fileno()
     if fd is not None and sys.platform == "linux" and os.path.isdir(f"/proc/self/fd/{fd}"):
         return f"/proc/self/fd/{fd}"

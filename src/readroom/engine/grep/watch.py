@@ -1,7 +1,7 @@
-"""Watch which file a running rg is in, and for how long, as the system tells.
+"""Watch which file a running rg has open, and for how long, in /proc.
 
-Without that, on systems other than Linux, a file that takes for ever keeps a search
-from those behind it; the search then ends with its deadline and says so.
+On systems without it, that is other than Linux, a file that takes forever holds up the files after it; the
+search then ends at its deadline and says so.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from readroom.policy.ignore_files import MARKS
 from readroom.stores.base import Folder
 
 LeftFile: TypeAlias = tuple[str, int | None, int | None]
-"""A file that was left before its end, how many bytes of it were read, and its size, where they are known."""
+"""A file that was not searched to its end, the bytes read, and its size, if they are known."""
 
 
 class OpenFile(NamedTuple):
-    """A file that a process has open: its name, how far it was read, and its size, where they are known."""
+    """A file that a process has open: its name, how far it was read, and its size, if they are known."""
 
     path: str
     read: int | None
@@ -30,7 +30,7 @@ class OpenFile(NamedTuple):
 
 @final
 class Watch:
-    """Looks which file rg is in, and for how long. `stuck` is the one that took more than its share."""
+    """Watches the file that rg has open. `stuck` is the one that took more than its share of the time."""
 
     def __init__(self, child: Child, top: Folder, share: float, deadline: Deadline) -> None:
         self._child = child
@@ -42,23 +42,23 @@ class Watch:
         self.stuck: OpenFile | None = None
 
     def begin(self) -> None:
-        """It has found something: whatever it looks into now, it has just begun with."""
+        """Start timing anew: rg has found something, so it has just begun with its current file."""
         self._path = None
 
     def now(self) -> OpenFile | None:
-        """The file that it is in; None when there is none, or no way to see it."""
+        """The file that rg has open; None if there is none, or if it cannot be seen."""
         return _opened_file(self._child.pid, self._top)
 
     def reached(self) -> str | None:
-        """The file before which all are searched; None when there is none, or no way to see it.
+        """The file before which all are searched; None if there is none, or if it cannot be seen.
 
-        What a folder ignores is read before any of its files, also of those that come before it.
+        An ignore file does not count: rg reads it before all other files of its folder.
         """
         file = self.now()
         return None if file is None or file.path.rpartition("/")[2] in MARKS else file.path
 
     def is_stuck(self) -> bool:
-        """Whether it has been in the same file for all of its share. To be asked again and again."""
+        """Whether rg has been in the same file for all of its share. Call it repeatedly."""
         left, file = self._deadline.remaining, self.now()
         if left is None or file is None:
             self._path = None
@@ -74,7 +74,7 @@ class Watch:
 
 @final
 class Doubt:
-    """Asks whether to give up, and keeps what was said last."""
+    """Asks whether to give up, and keeps the last answer."""
 
     def __init__(self, ask: Callable[[], bool]) -> None:
         self._ask = ask
@@ -87,7 +87,7 @@ class Doubt:
 
 
 def _opened_file(pid: int, top: Folder) -> OpenFile | None:
-    """The file below `top` that a process has open; None when there is none, or no way to see it.
+    """The file below `top` that a process has open; None if there is none, or if it cannot be seen.
 
     In path order rg has one file open at a time: all before it are searched.
     """
@@ -108,7 +108,7 @@ def _opened_file(pid: int, top: Folder) -> OpenFile | None:
 
 
 def _position(pid: int, descriptor: str) -> int | None:
-    """How far a process has read what it has open; None where that cannot be known, or where it is mapped."""
+    """How far a process has read an open file; None if unknown, or if the file is mapped."""
     try:
         with open(f"/proc/{pid}/fdinfo/{descriptor}", encoding="ascii") as file:
             match = re.match(r"pos:\s*(\d+)", file.read())

@@ -2,7 +2,7 @@
 
 Knows: sums and rows of the ledger, the folder behind the guard, and how pages show both.
 Does not know: how calls are made or recorded; nothing here changes what agents can do.
-May be touched: `sight` and `sign_in` with a security review; the rest freely.
+May be touched: `view` and `dashboard` with a security review; the rest freely.
 """
 
 from __future__ import annotations
