@@ -1,14 +1,13 @@
-"""A seccomp filter against what neither bubblewrap nor Landlock keeps from a command.
+"""Build seccomp filters for system calls that neither bubblewrap nor Landlock can restrict.
 
-A Unix socket, in a file or in the abstract name space, reaches the program that listens on it: the user's
-bus and systemd, docker, an SSH agent, each of which would run or sign something outside.  So a command
-may open sockets for the network, if it has network access, and no others; connected pairs of sockets stay
-allowed.  The rings of io_uring would bypass the filter, and key rings belong to the user.
+A Unix socket, in a file or in the abstract namespace, connects to the program that listens on it: the user's
+bus and systemd, docker, an SSH agent, all of which could run or sign something outside the sandbox.  So a
+command may open network sockets, if it has network access, and no others; connected pairs of sockets stay
+allowed.  io_uring would bypass the filter, and key rings belong to the user.
 
-Landlock has no right for modes, owners, times, attributes and flags of files, and none for limits of
-other processes.  Programs that install, unpack or build change the first three every day: the kernel
-passes these calls to the supervisor, which makes the change where the command may write.  The others are
-refused.
+Landlock has no access right for modes, owners, times, attributes and flags of files, or for limits of other
+processes.  Programs that install, unpack or build often change the first three: the kernel passes these
+calls to the supervisor, which makes the change where the command may write.  The others are refused.
 
 The filter is classic BPF, assembled here instruction by instruction.
 """
@@ -30,40 +29,39 @@ _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
 """Offsets in struct seccomp_data."""
 
 _SET_SECCOMP, _MODE_FILTER = 22, 2
-"""Of prctl."""
+"""Arguments of prctl."""
 
 _X32 = 0x40000000
-"""Of 64-bit x86: a second set of numbers for the same calls."""
+"""On 64-bit x86: the second set of numbers for the same calls begins here."""
 
 _IO_URING_SETUP = 425
-"""The same everywhere, as all calls of its age."""
+"""The same on all machines, like all recent calls."""
 
 _OPENAT2, _FCHMODAT2, _SETXATTRAT, _REMOVEXATTRAT, _FILE_SETATTR = 437, 452, 463, 466, 469
 
 _RAISING = 0o6000
-"""Of a mode: the set-user-id and the set-group-id bit. The sticky bit is harmless."""
+"""The set-user-id and set-group-id bits of a mode. The sticky bit is harmless."""
 
 _CREATING = 0o100 | 0o20000000
-"""O_CREAT and O_TMPFILE, the same on all machines here: without them a mode means nothing."""
+"""O_CREAT and O_TMPFILE, the same on all machines here: without them a mode is ignored."""
 
 _SET_FLAGS = (0x40086602, 0x401C5820)
-"""Orders (ioctl) that set a file's flags: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR."""
+"""ioctl requests that set a file's flags: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR."""
 
 Change: TypeAlias = tuple[str, str, int]
 """What a call changes (mode, owner, or times in a unit), how its first arguments name the file (path, link,
 fd, or "at": a folder and a path), and which argument holds flags; -1 for none."""
 
 _NETWORK_FAMILIES = (2, 10, 16)
-"""AF_INET, AF_INET6, and AF_NETLINK, by which addresses are listed."""
+"""AF_INET, AF_INET6, and AF_NETLINK, which lists addresses."""
 
 
 class _Machine(Struct, frozen=True):
     """Numbers of system calls.
 
-    `others` take the number of another process as an argument, by its place; `making` take
-    the mode of what they make, by its place and that of flags that say whether it counts, -1
-    for always.  Folders are not among them: of their modes mkdir takes neither bit, and what
-    copies a folder hands over all of its mode.
+    `others` maps calls that take the id of another process to the index of that argument; `making` maps calls
+    that create a file to the indices of its mode and of the flags that decide whether the mode counts, -1 if
+    it always does.  mkdir is not among them: it ignores both bits, and programs that copy folders pass them.
     """
 
     architecture: int
@@ -79,7 +77,7 @@ class _Machine(Struct, frozen=True):
 
     @property
     def modes(self) -> Mapping[int, tuple[int, int]]:
-        """Every call that takes a mode, as `making` has them."""
+        """All calls that take a mode, in the form of `making`."""
         changed = {
             number: (2 if where == "at" else 1, -1)
             for number, (what, where, _) in self.changes.items()
@@ -150,7 +148,7 @@ def known_machine() -> bool:
 
 
 def changes() -> Mapping[int, Change]:
-    """By number, the calls about which `landlock_filter` asks."""
+    """By number, the calls that `landlock_filter` passes to the supervisor."""
     return _MACHINES[os.uname().machine].changes
 
 
@@ -160,7 +158,7 @@ def call_number() -> int:
 
 
 def landlock_filter(*, network: bool) -> bytes:
-    """What stands beside Landlock; without a network there are no sockets at all."""
+    """The filter that complements Landlock; without network access it allows no sockets at all."""
     machine = _MACHINES[os.uname().machine]
     instructions = _for_commands(machine)
     instructions += _answered((*machine.attributes_removed, _FILE_SETATTR), _ERRNO | errno.EOPNOTSUPP)
@@ -172,13 +170,13 @@ def landlock_filter(*, network: bool) -> bytes:
 
 
 def bubblewrap_filter(*, network: bool) -> bytes:
-    """What stands inside bubblewrap; a network of its own has no sockets of others but those in files."""
+    """The filter inside bubblewrap; its own network namespace leaves only sockets in files in reach."""
     machine = _MACHINES[os.uname().machine]
     return _program([*_for_commands(machine), *(_sockets(machine, _NETWORK_FAMILIES) if network else ())])
 
 
 def reading_filter() -> bytes:
-    """What stands beside Landlock for a process that only reads what it was given."""
+    """The filter that complements Landlock for a process that only reads what it was given."""
     machine = _MACHINES[os.uname().machine]
     instructions = _common(machine)
     refused = (*machine.attributes_set, *machine.attributes_removed, _FILE_SETATTR, *machine.changes)
@@ -196,7 +194,7 @@ def _common(machine: _Machine) -> list[_Instruction]:
     instructions: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
         (_EQUAL, 1, 0, machine.architecture),
-        (_RETURN, 0, 0, refused),  # programs for another machine have other numbers
+        (_RETURN, 0, 0, refused),  # programs for another architecture use other numbers
         (_LOAD, 0, 0, _NUMBER),
         (_AT_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, refused),
@@ -205,7 +203,7 @@ def _common(machine: _Machine) -> list[_Instruction]:
 
 
 def _for_commands(machine: _Machine) -> list[_Instruction]:
-    """What no command may do, whatever else confines it."""
+    """Instructions against calls that no command may make, whatever else confines it."""
     instructions = _common(machine)
     for number, (mode, flags) in machine.modes.items():
         instructions += _unraised(number, mode, flags)
@@ -214,13 +212,13 @@ def _for_commands(machine: _Machine) -> list[_Instruction]:
 
 
 def _answered(numbers: Iterable[int], answer: int) -> Iterator[_Instruction]:
-    """The same answer to some calls."""
+    """Instructions that give the same answer to some calls."""
     for number in numbers:
         yield from ((_EQUAL, 0, 1, number), (_RETURN, 0, 0, answer))
 
 
 def _unraised(number: int, mode: int, flags: int) -> list[_Instruction]:
-    """Of one call: refused when it would set one of the two bits; or else nothing is decided yet."""
+    """Instructions that refuse one call if it would set one of the two bits; otherwise the filter goes on."""
     body: list[_Instruction] = [
         (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * mode),
         (_ANY_BIT, 0, 1, _RAISING),
@@ -233,7 +231,7 @@ def _unraised(number: int, mode: int, flags: int) -> list[_Instruction]:
 
 
 def _unless(number: int, argument: int, values: Sequence[int], then: int, other: int) -> list[_Instruction]:
-    """Of one call: `then` when an argument has one of the values, or else `other`."""
+    """Instructions that answer one call with `then` if an argument has one of the values, else `other`."""
     instructions: list[_Instruction] = [
         (_EQUAL, 0, len(values) + 3, number),
         (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * argument),
@@ -259,7 +257,7 @@ class _Filter(ctypes.Structure):
 
 
 def install(instructions: bytes) -> None:
-    """Filter the system calls of this process for good; it must have given up new privileges before.
+    """Filter the system calls of this process permanently; it must have set no_new_privs before.
 
     Raises:
         OSError: The kernel refuses.

@@ -1,9 +1,9 @@
 """Choose how a command is confined, and prepare its start.
 
 bubblewrap is preferred: the command sees nothing that it may not read.  Landlock is for systems without
-user namespaces, as in most containers: there other names can be seen, and files of the same user can be
-given other modes and times, but none of them can be read, written or run.  Where neither is available, no
-command is started, unless policy says "none".
+user namespaces, as in most containers: there the names of other files can be seen, but those files cannot
+be read, written or run, or given other modes and times.  Where neither is available, no command is started,
+unless policy says "none".
 
 Knows: the confinements that this machine offers, and what of a workspace a command may access.
 Does not know: tools and replies.
@@ -57,18 +57,18 @@ class Private(Struct, frozen=True):
 
 
 class Start(Struct, frozen=True):
-    """How a command is started; `close` releases what is held for that.
+    """How to start a command; `close` releases the descriptor it holds.
 
     Attributes:
-        confinement: What keeps it.
-        program: What starts the shell; none for nothing.
+        confinement: How the command is confined.
+        program: The program that starts the shell; None if none is needed.
         options: Its arguments.
         filter: A system call filter, for the program to install, or for the process that starts the shell.
         rules: A descriptor of a Landlock ruleset.
-        temporary: TMPDIR inside.
-        limited: Folders in which nothing can be made or removed, though policy would allow it.
-        changes: Calls about which the filter asks (`seccomp.changes`).
-        places: Absolute paths where the answer is yes.
+        temporary: TMPDIR inside the sandbox.
+        limited: Folders in which nothing can be created or removed, though policy would allow it.
+        changes: Calls that the filter passes to the supervisor (`seccomp.changes`).
+        places: Absolute paths where these calls are allowed.
     """
 
     confinement: Confinement
@@ -82,7 +82,7 @@ class Start(Struct, frozen=True):
     places: tuple[str, ...] = ()
 
     def close(self) -> None:
-        """To be called once."""
+        """Call it once."""
         if self.rules is not None:
             os.close(self.rules)
 
@@ -94,7 +94,7 @@ def available(confinement: Confinement) -> str:
     if sys.platform != "linux":
         return "this system is not Linux"
     if not seccomp.known_machine():
-        # Without its filter a command could leave programs behind that run as the user.
+        # Without the filter a command could leave programs behind that run as the user.
         return f"the system calls of {os.uname().machine} are not known here, and cannot be filtered"
     if confinement == "bwrap":
         return bubblewrap.program()[1]
@@ -124,12 +124,12 @@ class Sandbox:
     """Prepares the start of commands in one workspace. Safe to share between threads."""
 
     def __init__(self, tools: Guard, commands: Guard, places: WriteTargets, policy: CommandPolicy) -> None:
-        """Prepare.
+        """Make a sandbox.
 
         Args:
             tools: The guard of the tools.
-            commands: The guard whose rules hold for commands, over the same store.
-            places: Says which files must not be changed.
+            commands: The guard with the rules for commands, over the same store.
+            places: Which files must not be changed.
             policy: What the operator allows.
         """
         self._tools = tools
@@ -141,9 +141,9 @@ class Sandbox:
         """How to start a command in a folder.
 
         Raises:
-            NotConfined: Policy demands what this system does not have, or there is too much to hide.
+            NotConfined: Policy requires what this system does not have, or there is too much to hide.
             NotStarted: The kernel refuses.
-            BadConfig: A place outside that the operator names holds the workspace or is in it.
+            BadConfig: An outside place that the operator names contains the workspace or lies in it.
             NoFolder: The workspace is not on disk.
         """
         root = self._tools.folder
@@ -184,7 +184,7 @@ class Sandbox:
             binds=binds,
             folder=folder,
         )
-        # With a network of its own the abstract name space is empty; a shared one has the user's.
+        # In its own network namespace there are no abstract sockets of others; a shared one has the user's.
         inner = seccomp.bubblewrap_filter(network=policy.network)
         return Start("bwrap", "/tmp", program, tuple(options), inner)
 
@@ -217,7 +217,7 @@ class Sandbox:
         )
 
     def _places_to_change(self, root: str, reach: SandboxView, private: Private) -> Iterator[str]:
-        """Where modes, owners and times can be changed: where everything else can, too."""
+        """Where modes, owners and times can be changed: wherever files can be written."""
         outside = (private.home, private.temporary, *self._policy.write)
         yield from map(os.path.realpath, outside)
         if self._change:
@@ -225,7 +225,7 @@ class Sandbox:
             yield from (real if path == ROOT else os.path.join(real, path) for path in reach.wholes())
 
     def _require_apart(self, root: str, private: Private) -> None:
-        """Places that the operator opens must not open the workspace, or other sessions, by the way."""
+        """Require that places the operator opens do not also open the workspace or other sessions."""
         for path in (*self._policy.read, *self._policy.write):
             real = os.path.realpath(path)
             for other in (root, private.home, private.temporary):
@@ -238,7 +238,7 @@ class Sandbox:
                     )
 
     def _require_beside_system(self, root: str) -> None:
-        """What is allowed of a folder holds for all below it, the workspace's denied names included."""
+        """Require a workspace outside system folders: commands can read all of those, even denied names."""
         real = os.path.realpath(root)
         for place in SYSTEM:
             if _holds(os.path.realpath(place.path), real):
@@ -259,21 +259,21 @@ def _holds(folder: str, path: str) -> bool:
 
 
 # -----------------------------------------------------------------------------
-# A command's reach as Landlock rules, each on a file or folder that is held open.
+# A command's access as Landlock rules, each on a file or folder that is held open.
 #
-# Landlock allows and never takes back: what is said of a folder holds for all below
-# it.  So of a split folder only the entries are opened, one by one, and in the
-# folder itself nothing can be made, removed or renamed.  It can be listed unless a
-# hidden folder lies below, whose names would be told.
+# Landlock rules only allow: a rule on a folder applies to everything below it, without exceptions.
+# So of a split folder only the entries are allowed, one by one, and in the folder itself nothing can
+# be created, removed or renamed.  It can be listed, unless a folder below it is hidden, whose names
+# would be disclosed.
 # -----------------------------------------------------------------------------
 
 
 def _open_workspace(rules: int, store: Store, reach: SandboxView, *, change: bool) -> None:
-    """Add the rules for a workspace; `change` False opens all of it for reading only.
+    """Add the rules for a workspace; with `change` False all of it is read-only.
 
     Raises:
-        NotConfined: There are too many entries to be opened one by one.
-        ReadroomError, OSError: A folder is not what it was a moment ago.
+        NotConfined: There are too many entries to allow them one by one.
+        ReadroomError, OSError: A folder was replaced meanwhile.
     """
     whole = CHANGE if change else _READ_ONLY
     if not reach.splits:
@@ -311,7 +311,7 @@ def _open_child(rules: int, folder: int, child: Child, rights: Right) -> None:
     except FileNotFoundError:
         return  # gone since it was listed
     try:
-        if stat.S_ISDIR(os.fstat(fd).st_mode) is child.folder:  # or else it is another by now
+        if stat.S_ISDIR(os.fstat(fd).st_mode) is child.folder:  # otherwise it was replaced meanwhile
             _allow_held(rules, fd, rights)
     finally:
         os.close(fd)

@@ -1,9 +1,8 @@
-"""Confinement with bubblewrap: a command line that gives a command a file tree of its own.
+"""Build the command line of bubblewrap, which gives a command a file tree of its own.
 
-The workspace is bound at its own path.  On a hidden entry lies something that
-nobody can open, and every folder above it is bound onto itself: a mount point can
-be neither renamed nor removed, so that what a rule denies by its place keeps that
-place.  Later arguments lie on earlier ones.
+The workspace is bound at its own path.  Something that cannot be opened is mounted over each hidden entry,
+and every folder above it is bound onto itself: a mount point can be neither renamed nor removed, so an entry
+that is denied by its path keeps that path.  Later arguments are mounted over earlier ones.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _DEVICES = {
 """Major and minor numbers, the same on every Linux."""
 
 _PROBE_S = 10
-"""Patience with a first run that does nothing."""
+"""Time limit of a test run that does nothing."""
 
 _NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL")
 
@@ -46,7 +45,7 @@ _NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgr
 class Shutters(Struct, frozen=True):
     """An empty file and an empty folder without permissions, mounted over hidden names.
 
-    `devices` is a folder with devices to lie on those of the system; empty where they may stay.
+    `devices` is a folder with devices to mount over those of the system; empty if those may stay.
     """
 
     file: str
@@ -56,7 +55,7 @@ class Shutters(Struct, frozen=True):
 
 @functools.cache
 def program() -> tuple[str | None, str]:
-    """The path of a working bubblewrap; or None, and why."""
+    """The path of a working bubblewrap; or None and the reason."""
     path = shutil.which("bwrap", path=_WHERE)
     if path is None:
         return None, "bubblewrap is not installed"
@@ -80,7 +79,7 @@ def program() -> tuple[str | None, str]:
 
 
 def system() -> list[str]:
-    """Options for the system's programs and what they need, read-only; links stay links."""
+    """Options for the system's programs and their dependencies, read-only; links stay links."""
     options: list[str] = []
     for path in _system_paths():
         target = _link(path)
@@ -115,11 +114,11 @@ def arguments(
 
     Args:
         root: The workspace, an absolute path.
-        reach: What of it is hidden or fixed.
-        shutters: What lies on hidden entries.
-        change: Whether it can be changed at all.
+        reach: Which of its entries are hidden or fixed.
+        shutters: What is mounted over hidden entries.
+        change: Whether the workspace can be changed at all.
         network: Whether the network is shared.
-        binds: Places beside it: where from, where to, whether they can be changed.
+        binds: Other places: source, target, and whether they can be changed.
         folder: Where the command starts.
 
     Raises:
@@ -142,26 +141,26 @@ def arguments(
 
 
 def _closed_settings() -> tuple[str, ...]:
-    """User 0 owns the settings of the kernel (/proc/sys), which need no capability to be changed."""
+    """Options against changes of kernel settings (/proc/sys): user 0 owns them and needs no capability."""
     return ("--remount-ro", "/proc") if os.geteuid() == 0 else ()
 
 
 def make_devices(folder: str) -> bool:
-    """Make device files of a command's own, whose modes it may change: user 0 owns the system's.
+    """Make device files for commands, whose modes they may change, since user 0 owns those of the system.
 
-    Whether that was to be done, and could be.
+    Returns whether this was necessary and possible.
     """
     if os.geteuid() != 0:
         return False
     try:
         for name, (major, minor) in _DEVICES.items():
             path = os.path.join(folder, name)
-            with contextlib.suppress(FileExistsError):  # of another command that began at the same time
+            with contextlib.suppress(FileExistsError):  # made by a command that started at the same time
                 os.mknod(path, 0o600 | stat.S_IFCHR, os.makedev(major, minor))
             os.chmod(path, 0o666)
         os.close(os.open(os.path.join(folder, "null"), os.O_RDONLY))
     except OSError:
-        return False  # a container without the right for it, or a file system without devices
+        return False  # a container without the capability, or a file system without devices
     return True
 
 
@@ -194,7 +193,7 @@ def _laid(place: str, child: Child, shutters: Shutters) -> list[str]:
 
 
 def _shown(root: str, path: WorkPath, split: Split, bind: str) -> list[str]:
-    """Of a folder in which new names would be denied, what is not hidden, in an empty one."""
+    """Options to bind a folder's visible entries into an empty one, because new names would be denied."""
     options: list[str] = []
     for child in split.children:
         if child.access is Access.HIDDEN:

@@ -22,7 +22,7 @@ from readroom.stores.base import Folder
 from readroom.values import EntryKind
 
 _NAMES = 1000
-"""Names of a folder that are looked at together."""
+"""Names of a folder that are checked together."""
 
 Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
 
@@ -49,7 +49,7 @@ class Child(Struct, frozen=True):
 class Split(Struct, frozen=True):
     """A folder whose entries differ.
 
-    `closed`: new names would be denied.  `hides_folders`: a folder below it is hidden.
+    `closed`: new names in it would be denied.  `hides_folders`: a folder below it is hidden.
     """
 
     children: tuple[Child, ...]
@@ -89,10 +89,10 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
     """Walk a workspace to find what a command may access.
 
     Args:
-        tools: The guard of the tools: what it denies beyond the other one may be read, not changed.
+        tools: The guard of the tools; what only this one denies can be read, but not changed.
         commands: The guard of commands.
-        fixed: Which of the names in a folder, given with those that are folders, nobody changes.
-        deadline: Ends it.
+        fixed: Returns those names of a folder that must not be changed; it also gets the subfolders.
+        deadline: Ends the walk.
 
     Raises:
         NotConfined: It takes too long.
@@ -106,7 +106,7 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
         walked = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S))
         access = walked.folder(ROOT)
         if walked.linked:
-            # A denied file has another name somewhere, which says nothing of it.
+            # A denied file may have another name somewhere, which does not look denied.
             walked = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S), frozenset(walked.linked))
             access = walked.folder(ROOT)
     except TimedOut:
@@ -122,7 +122,7 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
 
 @final
 class _Look:
-    """One walk. `linked` are denied files with several names, by device and inode."""
+    """One walk. `linked` collects denied files with several names, by device and inode."""
 
     def __init__(
         self,
@@ -142,13 +142,13 @@ class _Look:
         self.linked: set[tuple[int, int]] = set()
 
     def folder(self, path: WorkPath) -> Access:
-        """Look at a folder and all below it."""
+        """Determine the access to a folder and everything below it."""
         children: list[Child] = []
         split = hides_folders = False
         try:
             with self._commands.store.open_folder(path) as opened:
                 if opened.real != path:
-                    return Access.HIDDEN  # a link by now; it was a folder when it was listed
+                    return Access.HIDDEN  # now a link; it was a folder when it was listed
                 for child in self._children(opened, path):
                     split = split or child.access is not Access.WHOLE
                     hides_folders = hides_folders or self._hides(path, child)
@@ -156,7 +156,7 @@ class _Look:
         except (BadConfig, Cancelled, TimedOut):
             raise
         except ReadroomError:
-            return Access.HIDDEN  # it cannot be looked into, and neither should a command
+            return Access.HIDDEN  # it cannot be read here, so a command must not read it either
         closed = not self._commands.allows(join(path, _NEW_NAME), folder=False)
         if split or closed:
             self.splits[path] = Split(tuple(children), closed, hides_folders)
@@ -172,7 +172,7 @@ class _Look:
             for name in some.names:
                 kind = some.kinds.get(name, EntryKind.FILE)
                 if kind is EntryKind.LINK:
-                    continue  # it has no content, and where it leads is judged there
+                    continue  # it has no content, and its target is judged at its own path
                 access = self._access(opened, join(path, name), name, kind, name in shut, name in fixed)
                 yield Child(name, kind is EntryKind.FOLDER, access)
 
@@ -223,7 +223,7 @@ class _Look:
         except (Cancelled, TimedOut):
             raise
         except ReadroomError:
-            return  # closed to this process, and so to what it starts
+            return  # this process cannot read it, so its children cannot either
 
     def _hides(self, path: WorkPath, child: Child) -> bool:
         if child.access is Access.HIDDEN:

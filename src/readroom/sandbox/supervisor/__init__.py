@@ -1,4 +1,4 @@
-"""The supervisor: a program that starts one command, watches it and cleans up after it.
+"""The supervisor: a separate program that starts one command, watches it and cleans up after it.
 
 Knows: one process tree.
 Does not know: readroom.

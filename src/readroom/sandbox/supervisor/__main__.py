@@ -1,13 +1,12 @@
 """Entry point of the supervisor, which is run by its path with `python -I -S`.
 
-Python compiles a program anew whenever it is run, and keeps what it has compiled of modules: all of it is
-in `watch`.
+Python compiles the main script on every run, but caches compiled modules: so all code is in `watch`.
 """
 
 import os
 import sys
 
-# By its path alone this program finds no modules; for a moment it finds those beside it.
+# With these options the script's folder is not on the path; add it just for this import.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import watch  # type: ignore[import-not-found]  # beside this file
 

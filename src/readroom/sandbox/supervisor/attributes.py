@@ -1,13 +1,12 @@
 """Change modes, owners and times of files for a command that may not make these system calls.
 
-Part of the supervisor's program: imports nothing of readroom.  Landlock has no right
-for these, so a filter stops the calls and the kernel asks here (seccomp user
-notification).  The file is opened by name only, from where the caller stands;
-what was opened is judged by the name it really has, and it is that very file, not
-its name, which is then changed.  So nothing that the caller does meanwhile, to its
-memory or to names, leads to another.
+Part of the supervisor's program: imports nothing from readroom.  Landlock has no access right for these
+calls, so a filter stops them and the kernel notifies this process (seccomp user notification).  The file is
+opened with O_PATH, relative to the caller's folders; the decision is made on the real path of the opened
+file, and the change goes through that descriptor, not through the name.  So whatever the caller does
+meanwhile, to its memory or to names, cannot redirect the change to another file.
 
-This process has no more rights than the caller: as user 0 it has given up the same.
+This process has no more privileges than the caller: as user 0 it has dropped the same capabilities.
 """
 
 from __future__ import annotations
@@ -34,12 +33,12 @@ _AT_FDCWD = -100
 _NOT_FOLLOWED, _EMPTY_PATH = 0x100, 0x1000
 _PATH_BYTES, _PAGE = 4096, 4096
 _RAISING = 0o6000
-"""Bits of a mode that the filter refuses before this process is asked; see `kernel.seccomp`."""
+"""Mode bits that the filter refuses before it notifies this process; see `kernel.seccomp`."""
 _SELF = (b"/proc/self/", b"/proc/thread-self/")
 
 
 class AttributeRequests:
-    """The kernel's questions about one command, each answered."""
+    """Answers the kernel's notifications about one command."""
 
     def __init__(
         self, listener: int, calls: Mapping[int, Sequence[str | int]], places: Sequence[str]
@@ -47,21 +46,21 @@ class AttributeRequests:
         """Take over a listener.
 
         Args:
-            listener: The descriptor that the filter came with.
-            calls: By number, what a call changes and where its arguments are; see `kernel.seccomp.CHANGES`.
-            places: Absolute paths; what they are and what is below may be changed.
+            listener: The notification descriptor of the filter.
+            calls: By number, what a call changes and where its arguments are; see `kernel.seccomp.Change`.
+            places: Absolute paths; these and everything below may be changed.
         """
         self.listener = listener
         self._calls = calls
         self._places = [os.fsencode(place) for place in places]
 
     def answer(self) -> None:
-        """Answer one question, if there is one."""
+        """Answer one notification, if one is pending."""
         notice = bytearray(_NOTICE.size)
         try:
             fcntl.ioctl(self.listener, _RECEIVE, notice)
         except OSError:
-            return  # the process that asked has ended
+            return  # the calling process has ended
         key, thread, _, number, _, _, *arguments = _NOTICE.unpack(notice)
         try:
             self._carry_out(key, thread, self._calls[number], arguments)
@@ -79,7 +78,7 @@ class AttributeRequests:
         what, where, flags_at = str(call[0]), str(call[1]), int(call[2])
         caller = os.open(f"/proc/{thread}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            # Still waiting: so this is its folder, and not that of another by the same number.
+            # The call is still pending, so this is the caller's folder, not that of a reused number.
             fcntl.ioctl(self.listener, _VALID, struct.pack("=Q", key))
             flags = arguments[flags_at] if flags_at >= 0 else 0
             if where == "link":
@@ -101,7 +100,7 @@ class AttributeRequests:
 
 
 def _opened(caller: int, thread: int, where: str, arguments: Sequence[int], flags: int) -> int:
-    """What is meant, by a descriptor that only names it."""
+    """An O_PATH descriptor of the file that a call refers to."""
     if where == "fd":
         return os.open(f"fd/{_signed(arguments[0])}", os.O_PATH | os.O_CLOEXEC, dir_fd=caller)
     base = _signed(arguments[0]) if where == "at" else _AT_FDCWD
@@ -158,7 +157,7 @@ def _set_times(name: str, times: bytes | None) -> None:
 
 
 def _text(caller: int, address: int) -> bytes:
-    """A text of the caller, up to its NUL; a page at a time, for the next may not be there."""
+    """A C string of the caller; read a page at a time, because the next page may not be mapped."""
     text = b""
     while len(text) <= _PATH_BYTES:
         size = _PAGE - (address + len(text)) % _PAGE
@@ -183,5 +182,5 @@ def _memory(caller: int, address: int, size: int) -> bytes:
 
 
 def _signed(value: int) -> int:
-    """The 32 bits that the kernel takes of an argument, with their sign."""
+    """An argument as the signed 32-bit number that the kernel uses."""
     return (value & 0xFFFFFFFF) - ((value & 0x80000000) << 1)

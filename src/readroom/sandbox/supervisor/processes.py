@@ -1,9 +1,8 @@
-"""Find, signal and end all descendants of a process, whatever session they moved to.
+"""Find, signal and end all descendants of this process, whatever session they moved to.
 
-Part of the supervisor's program: imports nothing of readroom.  The process has been
-made the parent of all orphans below it (PR_SET_CHILD_SUBREAPER), so one without
-children has no descendants left, which nothing has to be searched to know.  Where
-there is no such thing (macOS), only a process group can be ended.
+Part of the supervisor's program: imports nothing from readroom.  The process is the parent of all orphans
+below it (PR_SET_CHILD_SUBREAPER), so if it has no children, it has no descendants, and need not search for
+them.  Without such a mechanism (macOS), only a process group can be ended.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ else:
     import _signal as signal
 
 _TICK_S = 0.02
-"""Between two looks at whether all processes have ended."""
+"""Time between two checks whether all processes have ended."""
 
 _ROUNDS = 200
-"""How often what forks all the time is stopped before it is killed; each round leaves fewer that can."""
+"""Rounds of stopping processes that keep forking, before the kill; each round leaves fewer that can fork."""
 
 _LINUX = sys.platform == "linux"
 
@@ -31,7 +30,7 @@ _LINUX = sys.platform == "linux"
 def below(most: int | None = None) -> list[int]:
     """The living processes below this one; one that is started meanwhile may be missing.
 
-    More than `most` are not looked for.
+    The search stops after more than `most`.
     """
     living: list[int] = []
     pending = [os.getpid()] if _LINUX else []
@@ -44,7 +43,7 @@ def below(most: int | None = None) -> list[int]:
 
 
 def tasks() -> int:
-    """Processes and threads of the whole system: told at once, however many they are."""
+    """The number of processes and threads in the whole system; fast, however many there are."""
     try:
         with open("/proc/loadavg", "rb") as file:
             return int(file.read().split()[3].partition(b"/")[2])
@@ -53,7 +52,7 @@ def tasks() -> int:
 
 
 def any_left(awaited: int) -> tuple[bool, int | None]:
-    """Bury what has ended: whether anything is left, and the exit status of one process if it is among it."""
+    """Reap ended children; returns whether any is left, and the exit status of `awaited` if it was reaped."""
     status_of_awaited = None
     while True:
         try:
@@ -67,7 +66,7 @@ def any_left(awaited: int) -> tuple[bool, int | None]:
 
 
 def emptied(patience_s: float, most: int | None = None) -> bool:
-    """Whether everything below ended in time. That `most` tasks are there in the system ends the patience."""
+    """Wait until everything below has ended; False if time is up, or the system has over `most` tasks."""
     until = time.monotonic() + patience_s
     while any_left(0)[0]:
         if time.monotonic() >= until or (most is not None and tasks() > most):
@@ -77,17 +76,17 @@ def emptied(patience_s: float, most: int | None = None) -> bool:
 
 
 def ask(spared: int) -> None:
-    """Ask everything to end, except one process."""
+    """Ask all processes below to end, except one."""
     living = below()
     others = [pid for pid in living if pid != spared]
     _send(others, living, signal.SIGTERM)
-    _send(others, living, signal.SIGCONT)  # one that was stopped hears of nothing else
+    _send(others, living, signal.SIGCONT)  # a stopped process handles no other signal
 
 
 def kill(*, top: bool) -> None:
-    """End everything. `top`: what is at the top is the first of its name space and takes all others with it.
+    """Kill everything below. `top`: the child is the first process of its namespace, and takes all with it.
 
-    What is stopped forks no more, so all are stopped first.
+    Stopped processes cannot fork, so all are stopped first.
     """
     if top:
         living = [pid for pid in _children(os.getpid()) if parent(pid) is not None]
@@ -106,7 +105,7 @@ def kill(*, top: bool) -> None:
 
 
 def end(patience_s: float, *, top: bool) -> None:
-    """Go on killing until nothing is left, or patience is."""
+    """Kill until nothing is left, or until the time is up."""
     until = time.monotonic() + patience_s
     while any_left(0)[0] and time.monotonic() < until:
         kill(top=top)
@@ -114,7 +113,7 @@ def end(patience_s: float, *, top: bool) -> None:
 
 
 def _send(pids: Sequence[int], known: Sequence[int], number: int) -> None:
-    """Send a signal to processes below. A number may mean another by now: one that has another parent."""
+    """Send a signal to processes below. A reused number is recognised by its parent, and skipped."""
     parents = {*known, os.getpid()}
     for pid in pids:
         try:
@@ -122,7 +121,7 @@ def _send(pids: Sequence[int], known: Sequence[int], number: int) -> None:
         except (OSError, AttributeError):
             continue
         try:
-            # An orphan comes to this process, or to a descendant that asked for them.
+            # The new parent of an orphan is this process, or a descendant that is a subreaper.
             if parent(pid) in parents:
                 signal.pidfd_send_signal(descriptor, number)
         except OSError:
@@ -132,7 +131,7 @@ def _send(pids: Sequence[int], known: Sequence[int], number: int) -> None:
 
 
 def send_group(pid: int, number: int) -> None:
-    """All of the group of a child at once, so that no fork is missed. Only while the child is not buried."""
+    """Signal the whole group of a child at once, so that no fork is missed. Only before it is reaped."""
     try:
         os.killpg(pid, number)
     except OSError:
@@ -140,7 +139,7 @@ def send_group(pid: int, number: int) -> None:
 
 
 def parent(pid: int) -> int | None:
-    """The parent of a living process."""
+    """The parent of a living process; None if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             state, number = file.read().rpartition(b")")[2].split()[:2]
@@ -150,7 +149,7 @@ def parent(pid: int) -> int | None:
 
 
 def _children(pid: int) -> list[int]:
-    """What each of its threads has started, as the kernel lists it; a zombie may have some, too."""
+    """The children of all its threads, as the kernel lists them; a zombie may have some too."""
     children: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -165,7 +164,7 @@ def _children(pid: int) -> list[int]:
 
 
 def _searched(pid: int) -> list[int]:
-    """The same in all of /proc, for kernels without such lists (CONFIG_PROC_CHILDREN)."""
+    """The children from a search of /proc, for kernels without such lists (CONFIG_PROC_CHILDREN)."""
     if os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
         return []
     names = [int(name) for name in os.listdir("/proc") if name.isdigit()]

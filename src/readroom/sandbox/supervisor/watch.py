@@ -1,16 +1,16 @@
-"""The process between readroom and a command: starts the command and ends whatever it leaves behind.
+"""Start a command between readroom and it, watch it, and end whatever it leaves behind.
 
-A program of its own, which `__main__` begins: it imports nothing of readroom but the
-two files beside it that are parts of this program, and of the standard library only what
-is there at once, as every command waits for it.  Forking is safe here, where there is one
-thread.  Whatever a command starts is found below this process and ended (`processes`); what
-a command may not do itself, though it should be able to, is done here for it (`attributes`).
+A separate program, started by `__main__`: it imports nothing from readroom except the two files beside it,
+which are parts of this program, and from the standard library only what imports fast, because every command
+waits for it.  Forking is safe here, with only one thread.  Every process that a command starts is found below
+this one and ended (`processes`); changes that a command cannot make itself, though it should be able to, are
+made here for it (`attributes`).
 
-    order    standard input: an `Order`, by `marshal`, behind its size
-    control  standard input after it: "t" asks the command to end, its end (readroom is gone) ends it at once
-    report   a descriptor: one JSON object {"code", "ended", "alive", "many"} or {"error"}
+    order    standard input: the size of an `Order`, then the order by `marshal`
+    control  standard input after it: "t" asks the command to end, end of file (readroom is gone) kills it
+    report   a descriptor: one JSON object {"code", "ended", "alive", "many", "begun"} or {"error"}
 
-The command never has a descriptor of this process beside its own three.
+The command never has a descriptor of this process except its own three.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import struct
 import sys
 import time
 
-TYPE_CHECKING = False  # to import `typing` takes a third as long as to start Python
+TYPE_CHECKING = False  # importing `typing` takes a third as long as starting Python
 if TYPE_CHECKING:
     import signal
     from collections.abc import Sequence
@@ -34,12 +34,11 @@ if TYPE_CHECKING:
     from readroom.sandbox.supervisor import attributes, processes
 
     class Order(TypedDict):
-        """What is to be started. Descriptors are numbers in this process; texts may hold surrogate escapes.
+        """What to start. Descriptors are numbers in this process; texts may contain surrogate escapes.
 
-        `folder` None leaves the choice to the program; `rules` is a Landlock ruleset;
-        `filter` a seccomp program; `keep` are descriptors that the program needs
-        to start with; `spare` leaves out the program itself when its processes are
-        asked to end (it would take them with it); `unprivileged` drops capabilities.
+        `folder` None leaves the choice to the program; `rules` is a Landlock ruleset; `filter` a seccomp
+        program; `keep` are descriptors that the program needs to start; `spare` excepts the program itself
+        when its processes are asked to end (it would take them with it); `unprivileged` drops capabilities.
         """
 
         arguments: list[str]
@@ -78,16 +77,16 @@ _SECCOMP_SET_FILTER, _SECCOMP_LISTENER = 1, 8
 _LANDLOCK_RESTRICT_SELF = 446
 
 _NO_ROOT_LOCKED = 0b1111
-"""SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP and their locks: user 0 gets nothing for being that."""
+"""SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP and their locks: user 0 gets no capabilities for being user 0."""
 
 _CAPABILITIES_VERSION = 0x20080522
 
 _LOOK_S = 0.05
-"""Between two looks at the number of tasks: what forks as fast as it can has a few hundred more by then."""
+"""Time between two checks of the number of tasks, in which a fork bomb adds a few hundred."""
 
 _LOOKS = 20
-"""Of so many looks one counts the command's own processes, however few tasks the system has: what others had
-when the command began may have ended meanwhile, and make no room for more of its own."""
+"""One of so many checks counts the command's own processes, however few tasks the system has: other tasks
+that ended since the command began must not make room for more of its own."""
 
 _LINUX = sys.platform == "linux"
 
@@ -147,13 +146,13 @@ def _begun(status: int | None, ending: dict[str, object]) -> bool:
 
 
 def _received(door: _socket.socket) -> int:
-    """The descriptor that the child has sent."""
+    """Receive the descriptor that the child sends."""
     _, sent, _, _ = door.recvmsg(1, _socket.CMSG_LEN(4))
     return int(struct.unpack("=i", sent[0][2])[0])
 
 
 def _announced(fd: int) -> bytes:
-    """What is announced by its size in twelve digits, and not a byte behind it."""
+    """Read a message after its size in twelve digits, and not a byte more."""
     received = bytearray()
     size = int(os.read(fd, 12))
     while len(received) < size:
@@ -165,7 +164,7 @@ def _announced(fd: int) -> bytes:
 
 
 def _say(report: int, what: dict[str, object]) -> None:
-    """As JSON, written here: to import what else writes it takes as long as to start Python."""
+    """Write JSON by hand: importing the `json` module takes as long as starting Python."""
     words = ", ".join(f'"{name}": {_word(value)}' for name, value in what.items())
     os.write(report, f"{{{words}}}".encode())
 
@@ -180,7 +179,7 @@ def _word(value: object) -> str:
 
 
 def _become(order: Order, trouble: int, door: _socket.socket) -> NoReturn:
-    """In the child: turn into the command."""
+    """Become the command, in the child process."""
     try:
         os.setsid()
         if _LINUX:
@@ -194,7 +193,7 @@ def _become(order: Order, trouble: int, door: _socket.socket) -> NoReturn:
             os.fchdir(order["folder"])
         _no_core_files()
         _first_to_go()
-        # Python ignores it; a program that writes to a closed pipe has to end.
+        # Python ignores SIGPIPE, but a program that writes to a closed pipe has to end.
         for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         _restrict(order, door)
@@ -213,9 +212,9 @@ def _no_core_files() -> None:
 
 
 def _first_to_go() -> None:
-    """When memory runs out the system ends a command, not the process that started it."""
+    """When memory runs out, the system should end the command, not the process that started it."""
     if _LINUX:
-        # A process that nobody may look into cannot write its own score either, but for user 0.
+        # A process that is not dumpable cannot write its own score either, except as user 0.
         _prctl(_PR_SET_DUMPABLE, 1)
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
@@ -225,7 +224,7 @@ def _first_to_go() -> None:
 
 
 def _restrict(order: Order, door: _socket.socket) -> None:
-    """Give up, for good, what the command must not have; the order of the steps matters."""
+    """Drop permanently what the command must not have; the order of the steps matters."""
     if order["unprivileged"]:
         _drop_capabilities()
     if order["rules"] is not None or order["filter"]:
@@ -240,7 +239,7 @@ def _restrict(order: Order, door: _socket.socket) -> None:
 
 
 def _drop_capabilities() -> None:
-    """What user 0 may do beyond others ends here: it could undo the rest."""
+    """Make user 0 lose its capabilities on exec, since it could undo the rest with them."""
     if os.geteuid() != 0:
         return
     number = 0
@@ -250,7 +249,7 @@ def _drop_capabilities() -> None:
 
 
 def _give_up_capabilities() -> None:
-    """This process acts for the command, and may no more than it."""
+    """Drop this process's capabilities: it acts for the command, and must not be able to do more."""
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
     _checked(_libc().capset(header, bytes(24)))
 
@@ -262,7 +261,7 @@ class _Program(ctypes.Structure):
 
 
 def _install(instructions: bytes, seccomp: int | None) -> int | None:
-    """Install a filter; with the number of that call, one that asks, and where it does."""
+    """Install a filter; with the number of the `seccomp` call, one that notifies, returning its listener."""
     program = ctypes.byref(_Program(len(instructions) // 8, instructions))
     if seccomp is None:
         _checked(_libc().prctl(_PR_SET_SECCOMP, _SECCOMP_FILTER, program, 0, 0))
@@ -276,7 +275,7 @@ def _install(instructions: bytes, seccomp: int | None) -> int | None:
 
 
 def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | None) -> dict[str, object]:
-    """Wait for the command, then end what it has left behind."""
+    """Wait for the command, then end the processes that it leaves behind."""
     waiting = select.poll()
     woken = _woken_by_children()
     for fd in (0, woken, *([requests.listener] if requests else [])):
@@ -305,7 +304,7 @@ def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | No
                 deadline = time.monotonic() + order["grace_s"]
         if time.monotonic() >= look:
             look, looks = time.monotonic() + _LOOK_S, looks + 1
-            # Threads count there, and what others have started; so then the command's own are counted.
+            # That number includes threads and processes of others, so the command's own are counted then.
             crowded = processes.tasks() > crowd or looks % _LOOKS == 0
             many = many or (crowded and _too_many(order))
         if hurry or many or time.monotonic() >= deadline:
@@ -321,7 +320,7 @@ def _too_many(order: Order) -> bool:
 
 
 def _woken_by_children() -> int:
-    """A descriptor that a child's end makes readable, whenever it happens."""
+    """A descriptor that becomes readable whenever a child ends."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -330,14 +329,14 @@ def _woken_by_children() -> int:
 
 
 def _ask(pid: int, spare: bool) -> None:
-    """Ask everything to end."""
+    """Ask all processes of the command to end."""
     if not spare:
         processes.send_group(pid, signal.SIGTERM)
     processes.ask(spared=pid if spare else 0)
 
 
 def _end_rest(pid: int, order: Order, crowd: int, *, hurry: bool) -> int | None:
-    """End what the command has left behind; how many processes that were, as far as can be told."""
+    """End the processes that the command left behind; returns their number, or None if unknown."""
     if not _LINUX:
         processes.send_group(pid, signal.SIGTERM)
         time.sleep(_LOOK_S / 10)
@@ -345,7 +344,7 @@ def _end_rest(pid: int, order: Order, crowd: int, *, hurry: bool) -> int | None:
         return None
     if not processes.any_left(0)[0]:
         return 0
-    # What started the command there is a process of its own, which ends with the last of the others.
+    # With `spare`, one process is the program's own, and ends with the last of the others.
     count = max(0, len(processes.below()) - order["spare"])
     if count and not hurry:
         processes.ask(spared=0)
