@@ -1,7 +1,7 @@
 """Outlines of source code, markup and structured data: functions of texts.
 
 Knows: languages, their grammars, and the definitions in one text.
-Does not know: files and policies; what of an outline is shown.
+Does not know: files and policies, and which parts of an outline are shown.
 May be touched: freely; a language is a row of each table and a fixture.
 """
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 # -----------------------------------------------------------------------------
 
 _CHUNK_BYTES = 64 * 1024
-"""Handed to the parser at once; it asks on, and can be stopped, only when it is fed by a function."""
+"""Bytes per call of the function that feeds the parser, which can be stopped only if it is fed like that."""
 
 
 _STEPS = 32
-"""Questions of the parser whether to stop, of which one is looked into: it asks behind some hundred bytes,
-and the clock and the memory take longer to read than those to parse."""
+"""Progress callbacks of the parser per check of the clock and the memory: a callback comes every few hundred
+bytes, and a check takes longer than parsing those."""
 
 
 _TOO_DEEP = "it is nested too deeply"
 
 
 class Unparsable(Exception):
-    """A text that a parser cannot take safely; says why."""
+    """A text that cannot be parsed safely, with the reason."""
 
 
 class TooMuchMemory(Unparsable):
@@ -61,7 +61,7 @@ def can_outline(language: str | None) -> bool:
 
 
 def _by_lines(language: str) -> Callable[[str, Deadline], Sequence[Item]] | None:
-    """What outlines a language that is read by its lines; None for others."""
+    """The function that outlines a language by its lines; None for other languages."""
     from readroom.outline.blocks import BLOCKS
     from readroom.outline.html import html
     from readroom.outline.markup import MARKUP
@@ -73,12 +73,12 @@ def build(text: str, language: str, deadline: Deadline, *, isolated: bool = Fals
     """The outline of a text in a language that `can_outline` knows; an `isolated` process takes more memory.
 
     Raises:
-        TimedOut, Cancelled: From the deadline; nothing is known then.
-        Unparsable: No parser is given this text, or there is none here.
+        TimedOut, Cancelled: From the deadline; there is no partial result.
+        Unparsable: The text cannot be parsed safely, or the grammar is not installed.
     """
     from readroom.outline.grammars import GRAMMARS, grammar_of
 
-    # Half of a surrogate pair has no place in a reply.
+    # A reply cannot contain half of a surrogate pair.
     text = visible(text)
     by_lines = None if language in GRAMMARS else _by_lines(language)
     if by_lines is not None:
@@ -133,7 +133,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
 
 
 def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> tuple[_Parsing, Tree]:
-    """The tree of a text, by the grammar of its language or by one that fits it better."""
+    """The tree of a text, from the grammar of its language or from one that fits better."""
     parsing = _Parsing(source, grammar, deadline, memory_kib)
     tree = parsing.whole()
     if not tree.root_node.has_error or grammar.other is None or grammar.other_if is None:
@@ -153,7 +153,7 @@ def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) 
 def _simplified(
     text: str, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...], damage: Damage
 ) -> tuple[Tree, tuple[Item, ...], Damage]:
-    """The tree, items and damage of a text, or of what is simpler and less damaged, with the other items."""
+    """The tree, items and damage of a simplified text if it has fewer errors, with items of the original."""
     simplify = parsing.grammar.simplify
     if simplify is None:
         return tree, items, damage
@@ -172,7 +172,7 @@ def _simplified(
 
 
 class _Parsing:
-    """One text and one grammar, within a time limit and a limit of memory."""
+    """Parses one text with one grammar, within limits of time and memory."""
 
     def __init__(self, source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> None:
         self.grammar = grammar
@@ -182,7 +182,7 @@ class _Parsing:
         self._steps = 0
 
     def of(self, prepared: bytes) -> _Parsing:
-        """The same of another form of the text."""
+        """The same for another form of the text."""
         other = copy(self)
         other.prepared = prepared
         return other
@@ -196,7 +196,7 @@ class _Parsing:
         return tree
 
     def part(self, span: Range | None) -> Tree | None:
-        """The tree of a part of it, or of all; None where there was no room or time for it."""
+        """The tree of a part of the text, or of all; None if memory or time ran out."""
         from tree_sitter import Parser
 
         parser = Parser(load(self.grammar))
@@ -216,7 +216,7 @@ class _Parsing:
         return self._steps % _STEPS == 0 and self._is_over()
 
     def _feed(self, offset: int, point: object) -> bytes:
-        # Some scanners look through all of the rest for one token, and do not ask whether to stop.
+        # Some scanners search the whole rest for one token without calling the progress callback.
         return b"" if self._is_over() else self.prepared[offset : offset + _CHUNK_BYTES]
 
 
@@ -229,19 +229,19 @@ _PEELED = 20
 
 
 def _is_surely_shallow(source: bytes) -> bool:
-    """Whether a look that costs next to nothing tells that it is: pairs are taken away from within."""
+    """Whether a text is surely not nested too deeply, by a cheap check: innermost pairs are removed."""
     marks, angles = source.translate(None, _NO_BRACKET), source.count(b"<")
     for _ in range(_PEELED):
         rest = marks.replace(b"()", b"").replace(b"[]", b"").replace(b"{}", b"")
         if len(rest) == len(marks):
             break
         marks = rest
-    # Each round takes away three levels at most, one of each sort.
+    # Each round removes at most three levels, one per kind of bracket.
     return len(marks) + 3 * _PEELED + angles <= OUTLINE_BRACKETS
 
 
 def _require_shallow(text: str) -> None:
-    """Refuse what is nested so deeply that a parser written in C overflows its stack."""
+    """Refuse a text that is nested so deeply that a parser in C could overflow its stack."""
     if max(text.count(opening) for opening in _OPENING) <= OUTLINE_BRACKETS:
         return
     depth = angles = 0
@@ -262,22 +262,22 @@ def _require_shallow(text: str) -> None:
 
 
 # -----------------------------------------------------------------------------
-# Which definition a name means: `Class.method`, `function`, `a::b`, `Type#method`, a heading.
+# Find the definition for a name: `Class.method`, `function`, `a::b`, `Type#method`, a heading.
 # -----------------------------------------------------------------------------
 
 _SEPARATORS = re.compile(r"::|->|[.#:\\/]")
 _OPERATOR = re.compile(r"(?:^|[.:#])operator(?=[^\w.:#])")
-"""Of C++ and C#, whose names are made of what separates others."""
+"""An operator of C++ or C#, whose name may consist of characters that separate other names."""
 
 _ARGUMENTS = re.compile(r"\(.*\)\s*\Z|<[^<>]*>")
 _PLAIN = frozenset({"heading", "table", "key"})
 
 _LIKELY = 60
-"""Least likeness, of 100, of a suggested name: `lenght` for `length` has 83."""
+"""The lowest similarity, of 100, of a suggested name: `lenght` for `length` has 83."""
 
 
 class FoundSymbol(Struct, frozen=True):
-    """What a name means: `rows`, more than one when it is ambiguous; none, and then `near` names."""
+    """The definitions for a name: `rows`, several if it is ambiguous; if there are none, `near` names."""
 
     rows: Sequence[Row]
     near: Sequence[Row] = ()
@@ -286,11 +286,11 @@ class FoundSymbol(Struct, frozen=True):
 def look_up(outline: Outline, symbol: str, line: int | None = None) -> FoundSymbol:
     """The definitions that `symbol` names.
 
-    A whole qualified name wins over the end of one, and a type over what extends
-    it elsewhere.  `line` chooses among several: the one that holds it.
+    A full qualified name wins over the end of one, and a type over its extensions.  Among several, `line`
+    selects the one that contains it.
     """
     listed = list(rows(outline.items))
-    # In the quotes of replies too, unless something has them in its name.
+    # A name may come with the quotes of a reply, unless they are part of a name.
     matching = _named(listed, symbol, line) or _named(listed, unquoted(symbol) or symbol, line)
     if len(matching) > 1:
         matching = _different(matching)
@@ -301,7 +301,7 @@ def _named(listed: Sequence[Row], symbol: str, line: int | None) -> list[Row]:
     parts, folded = _parts(symbol), _folded(symbol)
     ways: tuple[Callable[[Row], bool], ...] = (
         lambda row: row.name == symbol,
-        # A heading, or a key with dots in it, is one name, whatever it holds.
+        # A heading, or a key with dots in it, is one name, whatever characters it has.
         lambda row: row.item.kind in _PLAIN and row.item.name == symbol,
         lambda row: row.item.kind in _PLAIN and _folded(row.item.name) == folded,
         lambda row: bool(parts) and _flat(row) == parts,
@@ -311,9 +311,9 @@ def _named(listed: Sequence[Row], symbol: str, line: int | None) -> list[Row]:
         found = [row for row in listed if fits(row)]
         if found:
             here = [row for row in found if line is not None and row.item.start <= line <= row.item.end]
-            # One that begins there wins over another around it.
+            # One that begins in that line wins over those around it.
             found = [row for row in here if row.item.start == line] or here or found
-            # A method wins over the field of its name, whose qualified name still tells it.
+            # A method wins over a field of the same name, which can still be found by its qualified name.
             found = [row for row in found if not row.item.minor] or found
             return _outermost(_owned(found))
     return []
@@ -338,20 +338,20 @@ def _split(name: str) -> tuple[str, ...]:
 
 
 def _flat(row: Row) -> tuple[str, ...]:
-    """Its names, those with dots in them split: what a reader copies may be either."""
+    """Its path, with names split at dots: a caller may copy either form."""
     if not any(_SEPARATORS.search(name) for name in row.path):
         return row.path
     return tuple(part for name in row.path for part in _parts(name) or (name,))
 
 
 def _owned(rows: list[Row]) -> list[Row]:
-    """Without blocks that extend a type which is itself among them."""
+    """The rows without extensions of types, unless there are no others."""
     own = [row for row in rows if row.item.kind not in ("impl", "extension")]
     return own or rows
 
 
 def _outermost(rows: list[Row]) -> list[Row]:
-    """Without those inside another one."""
+    """The rows without those inside another one."""
     kept: list[Row] = []
     for row in rows:
         inside = kept and kept[-1].item.start <= row.item.start and row.item.end <= kept[-1].item.end
@@ -361,7 +361,7 @@ def _outermost(rows: list[Row]) -> list[Row]:
 
 
 def _different(rows: list[Row]) -> list[Row]:
-    """One for each span: definitions on the same lines read the same."""
+    """One row per span: reads of definitions on the same lines are the same."""
     spans: dict[tuple[int, int], Row] = {}
     for row in rows:
         spans.setdefault((row.item.start, row.item.end), row)

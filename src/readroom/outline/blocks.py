@@ -27,17 +27,17 @@ _STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.){0,400}\"|'(?:[^'\\\n]|\\.){0,400}'|/
 
 
 class LineOpener(Struct, frozen=True):
-    """What begins something: `kind` of it, else the group of that name, as is its `name`."""
+    """How a definition begins. Its kind is `kind`, or else the group "kind"; its name is the group "name"."""
 
     pattern: re.Pattern[str]
     kind: str = ""
 
 
 class LineRules(Struct, frozen=True):
-    """One language. `comments` is how lines begin that say something of the next one.
+    """One language. `comments` are the beginnings of lines that belong to the next definition.
 
-    With `braces` what is opened ends with its brace, with `statements` with its semicolon; lines from one
-    that starts with `begins` to one that is `ends` are what they hold, whatever that reads like.
+    With `braces` a definition ends with its brace, with `statements` with its semicolon; lines from one that
+    starts with `begins` to one that is `ends` are a body, even if they look like definitions.
     """
 
     openers: tuple[LineOpener, ...]
@@ -125,7 +125,7 @@ def _outlined(rules: LineRules, text: str, deadline: Deadline) -> Sequence[Item]
         if rules.ends and head.strip() == rules.ends:
             defining = False
         is_recipe = bool(rules.ends) and line.startswith("\t")
-        # Another one begins at the margin, unless it is part of the text of a function.
+        # The next statement begins at the margin, unless the line is in the quoted body of a function.
         is_stated = statement is not None and (statement.is_quoted or head[:1].isspace())
         is_inside = defining or is_stated or depth >= OUTLINE_DEPTH or is_recipe
         found = None if is_inside else _opened(rules, head)
@@ -135,7 +135,7 @@ def _outlined(rules: LineRules, text: str, deadline: Deadline) -> Sequence[Item]
             stack.add(kind, name[:OUTLINE_NAME_CHARS], signature, number, depth, lead or number)
             statement = _Statement() if rules.statements else None
             defining = bool(rules.ends) and head.startswith(rules.begins)
-        # What stands between two rules of a makefile belongs to none of them.
+        # Lines between two rules of a makefile belong to neither.
         if not rules.ends or found or is_inside or goes_on or head.strip() == rules.ends:
             stack.filled = number
         lead, goes_on = 0, line.rstrip().endswith("\\")
@@ -175,7 +175,7 @@ _END = re.compile(r"end\b[\s;/$]*\Z", re.IGNORECASE)
 
 @final
 class _Statement:
-    """A statement of SQL that is not over yet: it ends with a semicolon, or its block does at the margin."""
+    """An unfinished SQL statement: it ends with a semicolon, or a block with its `end` at the margin."""
 
     def __init__(self) -> None:
         self._quote = ""
@@ -183,11 +183,11 @@ class _Statement:
 
     @property
     def is_quoted(self) -> bool:
-        """Whether it is in the text of a function, between dollars."""
+        """Whether it is in the dollar-quoted body of a function."""
         return self._quote.startswith("$")
 
     def ends_with(self, line: str) -> bool:
-        """Whether this line, which is without strings and comments, is its last."""
+        """Whether this line, given without strings and comments, is its last."""
         plain = _QUOTED_HERE.sub("", line)
         for mark in _QUOTES.findall(plain):
             self._quote = mark if not self._quote else "" if mark == self._quote else self._quote
@@ -210,4 +210,4 @@ BLOCKS: Mapping[str, Callable[[str, Deadline], Sequence[Item]]] = MappingProxyTy
         "terraform": _of(TERRAFORM),
     }
 )
-"""By the names of `languages`."""
+"""By language, as in `languages`."""

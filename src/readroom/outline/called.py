@@ -6,20 +6,20 @@ CLASSES = frozenset(
     {"class", "struct", "interface", "trait", "impl", "enum", "object", "protocol", "record"}
     | {"extension", "actor", "union", "type"}
 )
-"""What a function is a method of."""
+"""Kinds whose functions are methods."""
 
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 HOLDING = frozenset({"object", "table", "property"})
-"""What is minor unless it holds a method: an API, and no data."""
+"""Kinds that are minor unless they contain a method, which makes them an API instead of data."""
 
 ONCE = frozenset({"variable", "property"})
-"""What is assigned to several times is defined by the first."""
+"""Kinds that may be assigned several times and are defined by the first."""
 
 _WORDS = frozenset({"struct", "enum", "extension", "actor", "interface"})
 
 
 def called(kind: str, signature: str, name: str, parent: str | None) -> str:
-    """The kind of a definition; of no kind of its own is what some grammars call a class, whatever it is."""
+    """The kind of a definition; an empty `kind` is for grammars with one node for all sorts of classes."""
     if kind == "function":
         return "method" if parent in CLASSES else kind
     if kind == "variable":

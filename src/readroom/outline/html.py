@@ -21,27 +21,27 @@ _TAG = re.compile(r"<(!--|/?[A-Za-z][\w-]{0,40})")
 _BREAK = re.compile(r"<br\b", re.IGNORECASE)
 _MARK = re.compile(r"<[^<>]*>")
 _ANCHOR = re.compile(r"<a\b[^<>]*>\s*[#\u00a7\u00b6\u25c6]\s*</a\s*>", re.IGNORECASE)
-"""The link to itself that programs put into each heading."""
+"""The permalink that programs put into each heading."""
 
 _ID = re.compile(r"""\sid\s*=\s*(?:"([^"]{1,200})"|'([^']{1,200})'|([^\s"'=]{1,200}))""", re.IGNORECASE)
 
 _MOST = 2_000
-"""Characters of a tag, and of the text of a heading, that are looked at."""
+"""Characters of a tag, and of the text of a heading, that are read."""
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _ELEMENT = 7
-"""The level of elements, which hold nothing here: below every heading."""
+"""The level of elements, which have no members here: below every heading."""
 
 _OPAQUE = {
     word: re.compile(rf"</{word}\b", re.IGNORECASE) for word in ("script", "style", "textarea", "title")
 }
-"""What holds no elements, whatever it reads like, and how it ends."""
+"""Elements with raw text, in which nothing is a tag, and their ends."""
 
 _CHECK_EVERY = 4096
 
 
 def html(text: str, deadline: Deadline) -> Sequence[Item]:
-    """Headings, each up to the next of its level or a higher one, and in them elements with an `id`."""
+    """Headings, each up to the next of the same or a higher level, and in them elements with an `id`."""
     stack, line, behind, tags = Stack(), 1, 0, 0
     found = _TAG.search(text)
     while found is not None:
@@ -64,7 +64,7 @@ def html(text: str, deadline: Deadline) -> Sequence[Item]:
 
 
 def _add(stack: Stack, text: str, tag: re.Match[str], word: str, line: int) -> None:
-    """What a tag stands for in an outline."""
+    """Add the heading or element that a tag begins."""
     close = text.find(">", tag.end(), tag.end() + _MOST)
     if close < 0:
         return
@@ -83,7 +83,7 @@ def _add(stack: Stack, text: str, tag: re.Match[str], word: str, line: int) -> N
 
 
 def _title(rest: str, word: str) -> str:
-    """The text of a heading; empty where it is not closed near."""
+    """The text of a heading; empty if it is not closed nearby."""
     inside, closed, _ = rest.partition(f"</{word}")
     if not closed:
         inside, closed, _ = rest.partition(f"</{word.upper()}")

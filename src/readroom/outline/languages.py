@@ -50,7 +50,7 @@ SUFFIXES = _by_name(
     sql="sql ddl",
     terraform="tf tfvars hcl",
 )
-"""Language by the end of a name, lower case."""
+"""Language by suffix, lower case."""
 
 NAMES = _by_name(
     ruby="rakefile gemfile guardfile podfile vagrantfile fastfile capfile brewfile dangerfile",
@@ -62,7 +62,7 @@ NAMES = _by_name(
     dockerfile="dockerfile containerfile",
     makefile="makefile gnumakefile bsdmakefile makefile.am makefile.in",
 )
-"""Language by a whole name, lower case."""
+"""Language by file name, lower case."""
 
 INTERPRETERS = _by_name(
     python="python pypy",
@@ -78,18 +78,18 @@ INTERPRETERS = _by_name(
 """Language by the program after `#!`, without its version."""
 
 DATA = frozenset({"json", "toml", "yaml"})
-"""Languages whose outline is shown only when it is asked for: a window of data says itself what follows."""
+"""Languages whose outline is shown only on request: a window of data already shows what follows."""
 
 _HEADERS = Folds(lesser=frozenset({"macro"}), runs=True)
 _KEYS = Folds(nested=True)
 FOLDS: Mapping[str, Folds] = MappingProxyType(
     {"c": _HEADERS, "cpp": _HEADERS, **dict.fromkeys(sorted(DATA), _KEYS)}
 )
-"""What an outline folds where it is still too long without what is minor: headers have hundreds of macros and
-of functions, data have keys in keys."""
+"""What an outline folds if it is still too long without minor items: headers have hundreds of macros and
+functions, data have nested keys."""
 
 _VARIANTS = ("dockerfile.", "containerfile.")
-"""How names begin of files that are further ones of their sort."""
+"""Beginnings of file names that have a variant as their suffix."""
 
 _SHEBANG = re.compile(r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z+-]+)")
 _XML = re.compile(r"\ufeff?\s*<(?:\?xml|!DOCTYPE)\b")
@@ -99,17 +99,17 @@ _CPP_HEADER = re.compile(
 
 
 def language_of(path: str, head: str) -> str | None:
-    """The language of a text with this path and beginning; None when no outline knows it."""
+    """The language of a text with this path and beginning; None if it is unknown."""
     name = path.rpartition("/")[2].lower()
     language = NAMES.get(name) or NAMES.get(name.partition(".")[0] if name.startswith(_VARIANTS) else "")
     if language is None and "." in name:
         language = SUFFIXES.get(name.rpartition(".")[2])
     if language in (None, "bash") and head.startswith("#!"):
-        # Programs in other languages are called `.sh`, too.
+        # Programs in other languages have the suffix `.sh` too.
         program = _SHEBANG.match(head)
         language = INTERPRETERS.get(program[1].lower(), language) if program else language
     if language == "typescript" and _XML.match(head):
-        return None  # what a program says, translated
+        return None  # Qt Linguist translations, which share the suffix
     if language == "c" and name.endswith(".h") and _CPP_HEADER.search(head):
         return "cpp"
     return language

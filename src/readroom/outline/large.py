@@ -1,6 +1,6 @@
-"""The outline of a large text, made in the process that reads documents: its pieces are the document's parts.
+"""Outline a large text in the process that reads documents, and send it in pieces as a document's parts.
 
-Whoever asks joins the pieces, and believes nothing of them but what `received` has checked.
+The caller joins the pieces, and trusts them only after `received` has checked them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from readroom.text.encodings import Encoding, decode
 from readroom.values.files import Item, Outline
 
 _WHOLE_S, _PIECES_S = LARGE_OUTLINE_S / 2, LARGE_OUTLINE_S * 5 / 6
-"""Of its processor time, when a text is no longer parsed whole, and no more of it in pieces."""
+"""Processor time after which the process stops parsing a text as a whole, and stops parsing it in pieces."""
 
 
 class OutlineAsked(msgspec.Struct, frozen=True):
-    """Which outline: of a text in that language, decoded so."""
+    """What to outline: a text in this language and encoding, after `bom` bytes."""
 
     language: str
     encoding: str
@@ -42,7 +42,7 @@ class OutlineAsked(msgspec.Struct, frozen=True):
 
 @final
 class _OutlinePieces:
-    """An outline as a document of so many parts."""
+    """An outline as a document whose parts are pieces of its JSON."""
 
     unit = Unit.SECTION
     contents: Sequence[Heading] = ()
@@ -57,7 +57,7 @@ class _OutlinePieces:
 
 
 def open_document(file: BinaryIO, argument: str) -> _OutlinePieces:
-    """The outline that `argument`, an `OutlineAsked`, is about. Raises Unreadable."""
+    """The outline that `argument`, an `OutlineAsked`, asks for. Raises Unreadable."""
     asked = msgspec.json.decode(argument, type=OutlineAsked)
     file.seek(asked.bom)
     data = file.read(os.fstat(file.fileno()).st_size)
@@ -73,7 +73,7 @@ def open_document(file: BinaryIO, argument: str) -> _OutlinePieces:
 
 
 def _whole(text: str, language: str) -> Outline | None:
-    """The outline of all of a text; None where that takes too much."""
+    """The outline of the whole text; None if that takes too much time or memory."""
     try:
         return build(text, language, _within(_WHOLE_S), isolated=True)
     except (TimedOut, TooMuchMemory):
@@ -83,16 +83,16 @@ def _whole(text: str, language: str) -> Outline | None:
 
 
 def _within(seconds: float) -> Deadline:
-    """By its own work, as whoever waits for it counts: others may keep the processor for longer."""
+    """A deadline in processor time, like the caller's: other processes may keep the processor longer."""
     return Deadline(seconds - time.process_time(), clock=time.process_time)
 
 
 class UnsoundOutline(Exception):
-    """What was received is no outline of that text."""
+    """The received data is not a valid outline of that text."""
 
 
 def received(pieces: Sequence[str], language: str, total_lines: int) -> Outline:
-    """The outline that a process has sent in pieces. Raises UnsoundOutline."""
+    """Decode and check the outline that a process has sent in pieces. Raises UnsoundOutline."""
     try:
         found = msgspec.json.decode("".join(pieces), type=Outline)
     except (msgspec.DecodeError, RecursionError):

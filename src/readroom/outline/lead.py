@@ -18,7 +18,7 @@ class Lead:
 
     @staticmethod
     def after(lead: Lead | None, rows: tuple[int, int], row_before: int, *, attached: bool) -> Lead | None:
-        """With one more; a comment behind code on its line is about that code."""
+        """Add a comment or attribute; a comment after code on the same line is about that code."""
         first, last = rows
         if not attached and first == row_before:
             return lead

@@ -16,10 +16,10 @@ from readroom.outline.signatures import shortened
 from readroom.values.files import Item
 
 _KEY_LEVELS = 2
-"""Nested keys below the top ones make outlines as long as the file; one level below says what is where."""
+"""Deeper keys would make outlines as long as the file; one level below the top shows what is where."""
 
 _CHECK_EVERY = 4096
-"""Lines between two looks at the clock."""
+"""Lines or tokens between two checks of the clock."""
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|\r?\Z)")
@@ -29,7 +29,7 @@ _FRONT_MATTER = re.compile(r"(?:---|\+\+\+)[ \t]*\r?\Z")
 
 
 class _Open:
-    """An item whose end is not known yet."""
+    """An item whose end is not yet known."""
 
     __slots__ = ("item", "level", "members")
 
@@ -50,27 +50,27 @@ class Stack:
         self._top = _Open(Item("", "", "", 1, 1, 1), -1)
         self._open = [self._top]
         self.filled = 1
-        """The last line that belongs to what is open: blank ones and comments after it do not."""
+        """The last line that belongs to the open items: blank lines and comments after it do not."""
 
     def add(self, kind: str, name: str, signature: str, line: int, level: int, first: int) -> None:
-        """Open an item whose signature is in `line`; those of its level and deeper have ended."""
+        """Open an item whose signature is in `line`, and close those of its level and deeper."""
         self.close(level, self.filled)
         self._open.append(_Open(Item(kind, name, signature, first, first, line), level))
 
     def close(self, level: int, end: int) -> None:
-        """End what is open of `level` and deeper."""
+        """Close the open items of `level` and deeper."""
         while self._open[-1].level >= level:
             done = self._open.pop()
             self._open[-1].members.append(done.closed(max(end, done.item.line)))
 
     def items(self) -> list[Item]:
-        """All of them, when the text is over."""
+        """All items, at the end of the text."""
         self.close(0, self.filled)
         return self._top.members
 
 
 def numbered_lines(text: str, deadline: Deadline) -> Iterator[tuple[int, str]]:
-    """The lines of a text with their numbers, as long as there is time."""
+    """The lines of a text with their numbers. Raises TimedOut or Cancelled."""
     for number, line in enumerate(text.split("\n"), 1):
         if number % _CHECK_EVERY == 0:
             deadline.check()
@@ -81,7 +81,7 @@ def numbered_lines(text: str, deadline: Deadline) -> Iterator[tuple[int, str]]:
 
 
 def markdown(text: str, deadline: Deadline) -> list[Item]:
-    """Headings of both forms, each up to the next of its level or a higher one."""
+    """Headings of both forms, each up to the next of the same or a higher level."""
     stack, fence, in_front = Stack(), "", False
     before, begun, prior = "", 1, 1  # a paragraph that may be the text of a heading
     for number, line in numbered_lines(text, deadline):
@@ -118,7 +118,7 @@ def markdown(text: str, deadline: Deadline) -> list[Item]:
 
 
 def _title(rest: str) -> str:
-    """The text of a heading, without the marks that may close it."""
+    """The text of a heading, without closing marks."""
     text = rest.strip()
     bare = text.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else text
@@ -141,7 +141,7 @@ _TRIPLES = ('"' * 3, "'" * 3)
 
 
 def toml(text: str, deadline: Deadline) -> list[Item]:
-    """Tables, and keys before the first of them; comment lines directly above belong to each."""
+    """Tables, and keys before the first table, each with the comment lines directly above."""
     stack, lead, quote, depth, in_table = Stack(), 0, "", 0, False
     for number, line in numbered_lines(text, deadline):
         if quote or depth > 0:
@@ -196,7 +196,7 @@ _BLOCK = re.compile(r"(?:.*[:\s])?[|>][+-]?\d?[+-]?\s*(?:#.*)?\r?\Z")
 
 
 def yaml(text: str, deadline: Deadline) -> list[Item]:
-    """Keys of the outermost mappings and of those directly in them, not of lists."""
+    """Keys of the outermost mappings and of mappings directly in them, but not in lists."""
     stack, lead = Stack(), 0
     indents: list[int] = []
     block = listed = -1
@@ -238,10 +238,10 @@ _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\]:,\n]|//[^\n]*|/\*[\s\S]*?\*/')
 _BETWEEN = re.compile(r"\s*:")
 _MOST_PAIR = 400
 _PAIR = re.compile(r'"(?:[^"\\\n]|\\.)*+"\s*:\s*(?:"(?:[^"\\\n]|\\.)*+"|[^\s,{}\[\]"]++)')
-"""A key with what it is given, where that is no object or list."""
+"""A key with its value, unless that is an object or a list."""
 
 _FOLLOWED = re.compile(r"\s*[,}]\s*[^\s/]")
-"""Behind such a pair: another one in its line, which is not part of it. A comment is."""
+"""After such a pair: another pair in the same line, which is not part of it, unlike a comment."""
 
 
 def json(text: str, deadline: Deadline) -> list[Item]:
@@ -290,4 +290,4 @@ def _add_key(stack: Stack, text: str, token: re.Match[str], line: int, level: in
 MARKUP: Mapping[str, Callable[[str, Deadline], Sequence[Item]]] = MappingProxyType(
     {"markdown": markdown, "json": json, "toml": toml, "yaml": yaml}
 )
-"""By the names of `languages`."""
+"""By language, as in `languages`."""

@@ -19,16 +19,16 @@ from readroom.values.files import Item, Outline
 
 _CLOSED = re.compile(r"(?:\A|\n)(?:[})\]]|end\b)[^\n]*\n")
 _PARTED = re.compile(r"\n[ \t\r]*\n(?=[^\s})\]])")
-"""Where a piece may end: behind a line that closes something at the margin, or before a paragraph there."""
+"""Where a piece may end: after a line that closes something at the margin, or before a paragraph there."""
 
 _LOOKED = 64 * 1024
-"""So far back from its longest size a piece is looked through for such a place."""
+"""Characters before the longest size of a piece in which such a place is searched."""
 
 
 def outline_in_pieces(
     text: str, language: str, deadline: Deadline, chars: int = OUTLINE_PIECE_CHARS
 ) -> Outline:
-    """What the first pieces of a text define, as many as can be parsed; each of so many characters at most.
+    """The outline of the first pieces of a text that can be parsed, of at most `chars` characters each.
 
     Raises:
         Cancelled: From the deadline.
@@ -51,7 +51,7 @@ def outline_in_pieces(
 
 
 def _pieces(text: str, chars: int) -> Iterator[str]:
-    """Pieces of whole lines; one that is longer than a piece is one by itself."""
+    """Pieces of whole lines; a line that is longer than a piece is a piece by itself."""
     start = 0
     while start < len(text):
         end = start + chars
@@ -71,7 +71,7 @@ def _end(text: str, start: int, most: int) -> int:
 
 
 def _shifted(item: Item, rows: int) -> Item:
-    """The item so many rows further down."""
+    """The item, moved down by so many rows."""
     members: Sequence[Item] = [_shifted(member, rows) for member in item.members]
     return replace(
         item,

@@ -31,7 +31,7 @@ def with_lost(
     parse: Callable[[Range], Tree | None],
     walked: Callable[[Tree], tuple[Item, ...]],
 ) -> tuple[Item, ...]:
-    """The items of a text, with those that its pieces have beside them."""
+    """The items of a text, with those that are found only by parsing its pieces."""
     known = {(row.item.name, row.item.line) for row in rows(items)}
     added: list[Item] = []
     for piece in _pieces(source, errors):
@@ -46,7 +46,7 @@ def with_lost(
 
 
 def with_others(items: tuple[Item, ...], others: Sequence[Item]) -> tuple[Item, ...]:
-    """The items of a text, with those that are certain when it is read in another way."""
+    """The items of a text, with those that are certain in another parse of it."""
     listed = list(rows(items))
     known = {(row.item.name, row.item.line) for row in listed}
     added = list(_unknown(others, known, ()))
@@ -69,9 +69,9 @@ _HERE = re.compile(rb"(?<!<)<<-?[ \t]*[\\'\"]?(\w{1,80})")
 
 
 def with_headed(items: tuple[Item, ...], source: bytes, heads: re.Pattern[bytes]) -> tuple[Item, ...]:
-    """The items of a text, with the functions that lines of it begin as `heads` says.
+    """The items of a text, with the functions whose first lines match `heads`.
 
-    A shell knows more than its grammar, which then loses the whole function around what it does not know.
+    Shells have more syntax than the grammar, which loses the whole function around what it does not know.
     """
     lines = source.split(b"\n")
     known = {(row.item.name, row.item.line) for row in rows(items)}
@@ -101,7 +101,7 @@ def _indent(line: bytes) -> bytes:
 
 
 def _last_row(lines: Sequence[bytes], row: int, closes: Mapping[bytes, Sequence[int]]) -> int | None:
-    """Where the body that a line begins ends, by its indentation; None where none does."""
+    """The last row of the body that a line begins, by its indentation; None if there is no body."""
     head = lines[row].rstrip()
     if head.endswith(b"}"):
         return row
@@ -121,7 +121,7 @@ def _headed(name: str, lines: Sequence[bytes], row: int, last: int) -> Item:
 
 
 def _with_functions(items: Sequence[Item], added: Sequence[Item]) -> tuple[Item, ...]:
-    """All of them, without the variables that are local to what was added."""
+    """All items, without the variables that are local to the added functions."""
     starts = [item.start for item in added]
     ends = list(accumulate((item.end for item in added), max))
 
@@ -134,11 +134,11 @@ def _with_functions(items: Sequence[Item], added: Sequence[Item]) -> tuple[Item,
 
 
 def _pieces(source: bytes, errors: Sequence[tuple[int, int]]) -> Iterator[Range]:
-    """The pieces that have errors, in a text of several."""
+    """The pieces of a text that have errors, unless it is all one piece."""
     from tree_sitter import Range
 
     firsts, start, row, left = [first for first, _ in errors], 0, 0, OUTLINE_PIECES
-    # How far those reach that begin before one: there are some of many lines.
+    # The last line of all errors before each one: some errors span many lines.
     reached = list(accumulate((last for _, last in errors), max, initial=0))
     for close in _CLOSED.finditer(source):
         end = close.end()

@@ -1,4 +1,4 @@
-"""Signatures as outlines show them."""
+"""Cut and shorten signatures for outlines."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from readroom.limits.outline import OUTLINE_SIGNATURE_CHARS
 from readroom.outline.syntax import pattern
 
 _OPENING = " {:=;,\\"
-"""What a signature may end with before a body."""
+"""Characters before a body that are stripped from the end of a signature."""
 
 
 _NAMES_IN_BRACKETS = re.compile(r"[(\[](?:[^()\[\]]|[(\[][^()\[\]]*+[)\]])*+[)\]]")
-"""What several names of one definition stand in, one in each line: `(a, b) = pair`."""
+"""Brackets around several names of one definition, which may be one per line: `(a, b) = pair`."""
 
 
 def cut_off(text: str, cut: str) -> str:
-    """What of a definition stands before a pattern, behind all names in brackets that it begins with."""
+    """The part of a definition before a pattern, which is searched after names in brackets at its start."""
     names = _NAMES_IN_BRACKETS.match(text)
     found = pattern(cut).search(text, names.end() if names else 0)
     return text if found is None else text[: found.start()]
 
 
 def shortened(text: str) -> str:
-    """A signature on one line, without what opens a body, as long as outlines show it."""
+    """A signature on one line, without what opens a body, cut to the length that outlines show."""
     line = " ".join(text.split())
     if "\n" in text:
         line = line.replace("( ", "(").replace(", )", ")").replace(" )", ")").replace("{ ; }", "{ … }")

@@ -1,14 +1,13 @@
-"""A search pattern, and the matching lines of a text.
+"""Compile search patterns, and find the matching lines of a text.
 
-RE2 searches the whole text at once and is told never to match a line feed, so a
-match stays in its line whatever the pattern says; the same is done by rg, which
-takes line feeds out of sets.  Text comes as `held` gives it: with LF where lines
-end, so that patterns that span lines find the same however lines end.
+RE2 searches the whole text at once and is told never to match a line feed, so a match stays in its line
+whatever the pattern says; rg does the same by removing line feeds from sets.  Text comes from `held`: with LF
+as line terminator, so that patterns that span lines find the same with any line terminators.
 
-Patterns are regular expressions as rg (Rust's regex crate) reads them.  For RE2, in this process, they
-are written so that they mean the same; what cannot be rewritten is left to rg.  Both take time linear in
-the text, and neither knows lookaround or backreferences.  `DIFFERENCES` lists what a store without files,
-which has RE2 only, does otherwise.  On local files it makes no difference: rg decides there.
+Patterns are regular expressions in the syntax of rg (Rust's regex crate).  For RE2, in this process, they are
+translated to mean the same; those that cannot be translated are left to rg.  Both engines take time linear in
+the text, and neither supports lookaround or backreferences.  `DIFFERENCES` lists what differs in a store
+without files, which has only RE2.  Local files are not affected: rg decides there.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         r"$ in a pattern that names \r and spans lines": r"\r[^x]$ may find the \r of a \r\n",
     }
 )
-"""Syntax, and what a store without files does about it, for the reference."""
+"""Syntax, and how a store without files treats it, for the reference."""
 
-# Rust: Alphabetic, Mark, Decimal_Number, Connector_Punctuation, Join_Control. RE2 knows categories
-# only; the ranges are the circled and squared letters, alphabetic by another property.
+# Rust: Alphabetic, Mark, Decimal_Number, Connector_Punctuation, Join_Control. RE2 knows only categories;
+# the ranges are the circled and squared letters, which are alphabetic by another property.
 _WORD_SET = (
     r"\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{200c}\x{200d}"
     r"\x{24b6}-\x{24e9}\x{1f130}-\x{1f149}\x{1f150}-\x{1f169}\x{1f170}-\x{1f189}"
@@ -52,7 +51,7 @@ _SETS = {"d": r"\p{Nd}", "w": _WORD_SET, "s": _SPACE}
 
 _PLAIN_ESCAPES = frozenset("nrtfva")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;=?@[\\]^_`{|}~ ")
-"""What both engines take literally behind a backslash; `<` and `>` mean ends of words to rg."""
+"""Characters that both engines take literally after a backslash; `<` and `>` are word boundaries for rg."""
 
 _COUNT = re.compile(r"\{[0-9]+(?:,[0-9]*)?\}")
 _GROUP = re.compile(r"\(\?(?:P?<[A-Za-z_][A-Za-z0-9_]*>|(?:[isU]*(?:-[isU]+)?)[:)])")
@@ -63,10 +62,10 @@ _SET_OPERATORS = ("&&", "--", "~~")
 
 
 class Untranslatable(ValueError):
-    """Something that RE2 does not have or reads otherwise, or that is wrong in both."""
+    """Syntax that RE2 does not have or reads differently, or that is an error in both engines."""
 
     def __init__(self, what: str, at: int) -> None:
-        """`at` is the 0-based character where it stands."""
+        """`at` is its 0-based position in characters."""
         super().__init__(f"{what} at character {at}")
         self.what = what
         self.at = at
@@ -75,8 +74,7 @@ class Untranslatable(ValueError):
 class Translation(Struct, frozen=True):
     """A pattern for RE2.
 
-    `ascii_borders` says that it asks for word borders, which RE2 sees around
-    ASCII letters only.
+    `ascii_borders` says that it has word boundaries, which RE2 finds only around ASCII letters.
     """
 
     text: str
@@ -84,12 +82,12 @@ class Translation(Struct, frozen=True):
 
 
 def translate(pattern: str, *, ignore_case: bool, multiline: bool, keeps_cr: bool = False) -> Translation:
-    """The pattern for RE2, to be compiled with `(?m)`, that means what `pattern` means to rg.
+    """The pattern for RE2, to be compiled with `(?m)`, that means the same as `pattern` in rg.
 
     `keeps_cr` says that lines of the text keep the CR of their CR LF.
 
     Raises:
-        Untranslatable: There is none, or the pattern is not valid.
+        Untranslatable: The pattern has no equivalent, or is not valid.
     """
     return _Translator(pattern, ignore_case, multiline, keeps_cr).whole()
 
@@ -132,7 +130,7 @@ class _Translator:
                     raise Untranslatable("unopened group", self._at)
                 self._open.pop()
             case "$" if self._keeps_cr:
-                # It belongs to the line end.
+                # The CR belongs to the line terminator.
                 char = r"(?:\r?$)"
             case "." if self._keeps_cr and not self._dot_all:
                 char = r"[^\r\n]"
@@ -211,7 +209,7 @@ class _Translator:
         return f"[^{members}]"
 
     def _set(self) -> str:
-        """A bracketed set, without sets inside it."""
+        """A bracketed set, without nested sets."""
         start = self._at
         self._at += 1
         written = ["["]
@@ -241,12 +239,12 @@ class _Translator:
 
 
 _CHECK_EVERY = 1024
-"""Matches between two looks at the clock."""
+"""Matches between two checks of the clock."""
 
 _LINE_END = re.compile(r"[\r\n]")
 _WORD = re.compile(r"\w+")
 _PLAIN = re.compile(r"[\w :=,;/@%!\"'<>]+", re.ASCII)
-"""A regular expression that means the text it is."""
+"""A regular expression that matches only its own text."""
 
 _NOWHERE = (-1, -1)
 _ESCAPE = re.compile(r"\\(?:[pPxuU]\{[^}]*\}|[pP].|.)", re.DOTALL)
@@ -255,10 +253,10 @@ _CR_CODE = re.compile(r"\\(?:x0d|u000d|U0000000d|[xuU]\{0*d\})", re.IGNORECASE)
 
 
 class Hit(Struct, frozen=True):
-    """A matching line: its number from 1, where it starts, and the first match in it.
+    """A matching line: its number from 1, its start, and the first match in it.
 
-    `start` is a byte offset in the text, `column` and `length` are bytes of the
-    line; `column` is None when it is not known where in the line the match is.
+    `start` is a byte offset in the text, `column` and `length` are in bytes of the line; `column` is None if
+    the position of the match in the line is unknown.
     """
 
     number: int
@@ -269,12 +267,12 @@ class Hit(Struct, frozen=True):
 
 @final
 class Pattern:
-    """A pattern, compiled for RE2 if that means the same as rg does.
+    """A pattern, compiled for RE2 if RE2 can give it the meaning it has for rg.
 
     Attributes:
-        problem: Why it cannot be compiled here, as what RE2 does; None when it can.
-        problem_at: The 0-based character where the problem stands, if that is known.
-        keeps_cr: Whether it is searched in texts that keep the CR of their line ends: it asks for one.
+        problem: Why it cannot be compiled here, as a predicate of RE2 ("does not have ..."); None if it can.
+        problem_at: The 0-based position of the problem in characters, if known.
+        keeps_cr: Whether searched texts keep the CR of their line terminators, because it asks for one.
     """
 
     def __init__(
@@ -308,11 +306,11 @@ class Pattern:
             self.problem = f"refuses it ({error})"
 
     def decides(self, text: bytes) -> bool:
-        """Whether it finds in this text exactly what rg finds."""
+        """Whether it finds exactly what rg finds in this text."""
         if self.problem is not None or (self._borders and not text.isascii()):
             return False
-        # What is left of CR stands inside lines, or the pattern asks for it: rg knows that no line ends
-        # between CR and LF.
+        # A remaining CR is inside a line, or the pattern asks for it: rg knows that no line ends between
+        # CR and LF.
         return b"\r" not in text
 
     def hits(self, text: bytes, check: Callable[[], None]) -> Iterator[Hit]:
@@ -320,12 +318,12 @@ class Pattern:
         return self._across(text, check) if self._multiline else self._by_line(text, check)
 
     def first_in(self, piece: bytes) -> tuple[int, int] | None:
-        """Where a piece of one line matches first, from and to."""
+        """The span of the first match in a piece of one line."""
         match = None if self._regex is None else self._regex.search(piece)
         return None if match is None else match.span()
 
     def spans_in(self, piece: bytes) -> list[tuple[int, int]]:
-        """Where it matches in a piece of one line, without what matches nothing."""
+        """The spans of all matches in a piece of one line, without empty ones."""
         spans = [] if self._regex is None else [match.span() for match in self._regex.finditer(piece)]
         return [(first, last) for first, last in spans if first < last]
 
@@ -340,7 +338,7 @@ class Pattern:
                 return
             start = text.rfind(b"\n", at, begin) + 1 or at
             if start >= size:
-                return  # behind the last line feed there is no line
+                return  # there is no line after the last line feed
             number += stringzilla.count(text, "\n", counted, start)
             counted = start
             yield Hit(number, start, begin - start, end - begin)
@@ -350,7 +348,7 @@ class Pattern:
             at = feed + 1
 
     def _next(self, text: bytes, at: int) -> tuple[int, int]:
-        """Where it matches next, from and to."""
+        """The span of the next match."""
         if self._plain:
             begin = stringzilla.find(text, self._plain, at)
             return begin, begin + len(self._plain)
@@ -382,7 +380,7 @@ class Pattern:
 
 
 class _Refused(ValueError):
-    """RE2 does not take a pattern: it is not valid, or it is too large."""
+    """RE2 does not accept a pattern: it is not valid, or it is too large."""
 
 
 def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -> Any:
@@ -405,27 +403,27 @@ def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -
 
 
 def held(data: bytes, *, keep_cr: bool) -> bytes:
-    """A whole UTF-8 file as text to search: without its mark, lines ended by LF alone unless `keep_cr`."""
+    """A whole UTF-8 file as text to search: without a BOM, and with LF line terminators unless `keep_cr`."""
     data = data.removeprefix(codecs.BOM_UTF8)
-    # One character is found thirty times as fast as two.
+    # Finding one character is thirty times as fast as finding two.
     if not keep_cr and b"\r" in data:
         data = data.replace(b"\r\n", b"\n")
     return data
 
 
 def asks_for_cr(pattern: str, *, fixed: bool) -> bool:
-    """Whether a pattern names the carriage return, as a program would that looks for line ends."""
+    """Whether a pattern names the carriage return, like that of a program that looks for line ends."""
     if fixed:
         return "\r" in pattern
     return any(token in ("\r", r"\r") or _CR_CODE.fullmatch(token) for token in _ESCAPED.findall(pattern))
 
 
 def is_binary(text: bytes) -> bool:
-    """Whether a text, as `held` gives it, counts as binary: it holds a NUL where a read minds it, too."""
+    """Whether a text from `held` counts as binary: it has a NUL in the part that a read also checks."""
     return text.find(b"\0", 0, NUL_BYTES) >= 0
 
 
 def words(pattern: str, *, fixed: bool) -> tuple[str, ...]:
-    """The different words that a pattern spells out, in order."""
+    """The distinct words that a pattern spells out, in order."""
     plain = pattern if fixed else _ESCAPE.sub(" ", pattern)
     return tuple(dict.fromkeys(_WORD.findall(plain)))

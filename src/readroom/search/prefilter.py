@@ -4,8 +4,8 @@ rg reads bytes as UTF-8. The final search is of text: decoded from other encodin
 like LF. So rg gets a pattern that finds at least all files in which the text matches; it finds some more,
 which are searched without a result.
 
-    é       or the bytes that it is in any encoding that is detected
-    .       or a byte above 7F and what may follow it in one character
+    é       or its bytes in any detectable encoding
+    .       or a byte above 7F and the bytes that may follow it in one character
     \n      or CR LF
 
 A pattern that can only match ASCII within a line is unchanged.
@@ -34,10 +34,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""The parts of a pattern that `re2_syntax.translate` takes; others are not brought here."""
+"""The parts of a pattern that `pattern.translate` accepts; no others get here."""
 
 _FOREIGN = r"(?-u:(?:[\x80-\xff][0-\xff]?){1,2})"
-"""One character of an encoding that is not UTF-8: one byte, or two to four of which every first is above 7F
+"""One character in an encoding other than UTF-8: one byte, or two to four, of which every first is above 7F
 and every second above 2F."""
 
 _FEED = r"(?:\r?\n)"
@@ -48,36 +48,36 @@ _BROKEN = (
     r"|[\xc2-\xdf][\x80-\xbf]{2}|[\xe0-\xef][\x80-\xbf]{3}|[\xf0-\xf4][\x80-\xbf]{4}"
     r"|\xe0[\x80-\x9f]|\xed[\xa0-\xbf]|\xf0[\x80-\x8f]|\xf4[\x90-\xbf])"
 )
-"""What no UTF-8 holds. Twice as slow as looking for words."""
+"""Byte sequences that are not valid UTF-8. Twice as slow as a search for words."""
 
 _ASCII_BRACKET = re.compile(r"\[(?!\^)(?:[^\\[]|\[:\w+:\]|\\[^pPwdsWDSxuU])*\]", re.ASCII | re.DOTALL)
 _WITHOUT_FEED = re.compile(r"\[[\w. -]*\]", re.ASCII)
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
 _KELVIN = "\u03a9\u2126\xc5\u212b"
-"""Characters of East Asian encodings that are other letters without regard to case."""
+"""Characters of East Asian encodings that equal other letters when case is ignored."""
 
 _SWITCHED = re.compile(rb"\x1b\$B([^\x1b]+)\x1b\(B", re.DOTALL)
-"""Kanji and kana as ISO-2022-JP has them between its two switches."""
+"""Kanji and kana in ISO-2022-JP, between its two escape sequences."""
 
 _CODECS = (*sorted(CANDIDATES), "utf-16-le", "utf-16-be")
 
 
 def anywhere(*, multiline: bool) -> tuple[str, ...]:
-    """Patterns beside a pattern that is not understood: all files whose text is not what their bytes say."""
+    """Patterns to add to one that cannot be translated: they find all files whose text is not their bytes."""
     return (_BROKEN, r"\r\n") if multiline else (_BROKEN,)
 
 
 def superset(
     pattern: str, *, fixed: bool, ignore_case: bool, multiline: bool, foreign: bool = True
 ) -> str | None:
-    """A pattern for rg that matches wherever the text does; None when `pattern` is one.
+    """A pattern for rg that matches at least wherever the text does; None if `pattern` itself does.
 
     Args:
-        pattern: One that `re2_syntax.translate` takes, or with `fixed` any text.
-        fixed: It is taken literally.
-        ignore_case: Case does not matter.
-        multiline: Matches may span lines, which CR LF may end.
+        pattern: A pattern that `pattern.translate` accepts, or any text with `fixed`.
+        fixed: Take the pattern literally.
+        ignore_case: Ignore case.
+        multiline: Matches may span lines, which may end with CR LF.
         foreign: Files may have encodings other than UTF-8.
     """
     any_case = ignore_case or (not fixed and re.search(r"\(\?[A-Za-z]*i", pattern) is not None)
@@ -87,7 +87,7 @@ def superset(
 
 
 class _Writer:
-    """Writes one pattern. `differs` says whether it says something else than it was told."""
+    """Writes one pattern. `differs` says whether the result differs from the input."""
 
     def __init__(self, *, any_case: bool, multiline: bool, foreign: bool) -> None:
         self._any_case = any_case
@@ -108,7 +108,7 @@ class _Writer:
             match kind:
                 case "char" | "escape" | "code":
                     char = _meant(kind, token)
-                    # A repetition means the last character alone.
+                    # A repetition applies to the last character alone.
                     if at + 1 < len(tokens) and tokens[at + 1][0] == "count":
                         self._flush()
                     self._char(char, token)
@@ -144,7 +144,7 @@ class _Writer:
         return "".join(self._out)
 
     def _one_of(self, token: str) -> str:
-        """Something that matches one character out of several."""
+        """Widen a token that matches one of several characters."""
         others = []
         if self._multiline and _may_hold_feed(token):
             others.append(r"\r\n")
@@ -156,10 +156,10 @@ class _Writer:
         return f"(?:{'|'.join([token, *others])})"
 
     def _border(self, token: str, before: tuple[str, str] | None, after: list[tuple[str, str]]) -> None:
-        """A border of a word; rg does not take letters of other encodings for letters.
+        """Widen a word boundary, because rg does not see letters of other encodings as letters.
 
-        Behind a letter of ASCII either meaning of a border will do.  In front of one
-        the last byte of a character may look like a letter.  Elsewhere nothing is asked.
+        After an ASCII letter, either kind of boundary matches.  Before one, the last byte of a foreign
+        character may look like a letter.  Elsewhere the boundary is dropped.
         """
         self._flush()
         self.differs = True
@@ -182,7 +182,7 @@ _NAMED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a"}
 
 
 def _meant(kind: str, token: str) -> str:
-    """The character that a part of a pattern stands for."""
+    """The character that a token of a pattern stands for."""
     if kind == "code":
         return chr(int(token[2:].strip("{}"), 16))
     if kind == "escape":
@@ -196,14 +196,14 @@ def escaped(text: str) -> str:
 
 
 def _in_any_encoding(text: str, *, any_case: bool) -> str:
-    """Some characters that are not ASCII, as they stand in files of any encoding that is detected."""
+    """A pattern for non-ASCII characters in files of any detectable encoding."""
     if any_case:
         return "".join(_forms(list(_cases(char))) for char in text)
     return _forms([text])
 
 
 def _forms(texts: list[str]) -> str:
-    """One of some texts of equal meaning."""
+    """A pattern for any of several equivalent texts."""
     forms = {form: None for text in texts for form in (escaped(text), *_byte_forms(text))}
     if any("\ufffd" in text for text in texts):
         forms[_FOREIGN] = None
@@ -216,7 +216,7 @@ def _byte_forms(text: str) -> Iterator[str]:
             data = text.encode(codec)
         except UnicodeEncodeError:
             continue
-        # If the text has a NUL, the start of the file is checked (`text.encodings.WIDE`).
+        # Files with a NUL in these bytes are found by their beginning (`text.encodings.WIDE`).
         if 0 not in data:
             yield "(?-u:" + "".join(f"\\x{byte:02x}" for byte in data) + ")"
 
@@ -227,7 +227,7 @@ def _byte_forms(text: str) -> Iterator[str]:
 
 
 def _cases(char: str) -> set[str]:
-    """All characters of the encodings that are detected which are `char` without regard to case."""
+    """All characters of detectable encodings that equal `char` when case is ignored."""
     folded = char.casefold()
     return {same for same in {*_repertoire(), char, char.lower(), char.upper()} if same.casefold() == folded}
 

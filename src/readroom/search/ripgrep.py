@@ -34,8 +34,8 @@ _UNREADABLE = re.compile(
     rb"rg: (.*?)(?:: IO error for operation on \1)?: [^:\n]*\(os error (?!(?:2|20)\))\d+\)$",
     re.DOTALL | re.MULTILINE,
 )
-"""No permission, a path that is too long, an error of the disk; of folders rg may say the name twice. Files
-that vanish while rg looks (2, or 20 with their folder) are nobody's loss."""
+"""No permission, a path that is too long, a disk error; for folders rg may repeat the name. Files that vanish
+during the search (errors 2, or 20 with their folder) are ignored."""
 
 _OWN_TYPE = "readroom"
 
@@ -59,7 +59,7 @@ def program() -> str:
 
 @functools.cache
 def comes_with_us() -> bool:
-    """Whether `program` is the one of the package that readroom depends on, of which the log is known."""
+    """Whether `program` is from the package that readroom depends on, whose log format is known."""
     folder = sysconfig.get_path("scripts")
     if program() != os.path.join(folder, "rg"):
         return False
@@ -78,7 +78,7 @@ def version_of(path: str) -> int:
 
 
 def pattern_flags(request: GrepRequest, patterns: Sequence[str] = ()) -> list[str]:
-    """What is searched for, and how a text is taken apart; `patterns` are looked for instead if given."""
+    """Flags for the pattern and for how it is matched; `patterns`, if given, replace that of the request."""
     fixed = request.fixed and not patterns
     return [
         "--no-config",
@@ -86,10 +86,10 @@ def pattern_flags(request: GrepRequest, patterns: Sequence[str] = ()) -> list[st
         "--no-heading",
         "--line-number",
         "--engine=default",
-        # A pattern may ask for more than a machine has: `(\w{100}){100}`.
+        # A pattern may need more memory than a machine has: `(\w{100}){100}`.
         f"--regex-size-limit={GREP_PROGRAM_BYTES}",
         f"--dfa-size-limit={GREP_PROGRAM_BYTES}",
-        # One CR before a line feed belongs to the line end.
+        # One CR before a line feed belongs to the line terminator.
         "--crlf",
         "--no-pre",
         "--no-search-zip",
@@ -102,9 +102,9 @@ def pattern_flags(request: GrepRequest, patterns: Sequence[str] = ()) -> list[st
 
 
 def late_flags() -> list[str]:
-    """What finds files that are searched behind the others, by their beginning.
+    """Flags that find, by their beginning, files that are searched after the others.
 
-    They may be UTF-16 or UTF-32 without a mark, ISO-2022-JP, compressed, or exports of journald.
+    They may be UTF-16 or UTF-32 without a byte order mark, ISO-2022-JP, compressed, or exports of journald.
     """
     begins = [WIDE, MAGIC, SWITCHES, rb"\A" + JOURNAL]
     return [
@@ -124,23 +124,22 @@ LATE_LITERALS = (
     r"(?-u:\x1f\x8b\x08|\x28\xb5\x2f\xfd|\x2a\x4d\x18)",
     r"(?-u:1AY&SY|\x17\x72\x45\x38\x50\x90|\x1b\$[@B])",
 )
-"""What stands in every file that `late_flags` finds and that need not hold a NUL: to look for it beside
-anything else costs a few hundredths. Compressed files by their first bytes, ISO-2022-JP by a switch."""
+"""Bytes in every file that `late_flags` finds and that need not contain a NUL; searching for them too costs a
+few hundredths. Compressed files have their first bytes, ISO-2022-JP an escape sequence."""
 
 
 def tree_flags(
     request: GrepRequest, names: Sequence[str], without: Sequence[str], *, parents: bool, repository: bool
 ) -> list[str]:
-    """Which files below the current folder are searched: at least those that are asked for.
+    """Flags for which files below the current folder are searched: at least those that are asked for.
 
-    No glob that takes files is passed on as one: rg would search what ignore files
-    hide wherever it matches.
+    No glob that selects files is passed as `--glob`: rg would search matching files even if they are ignored.
 
     Args:
-        request: What is asked for.
-        names: Globs for the last parts of paths; none mean any.
-        without: Globs for paths that are left out.
-        parents: Whether ignore files of the folders above count.
+        request: The search.
+        names: Globs for the last parts of paths; without any, all names are searched.
+        without: Globs for paths that are excluded.
+        parents: Whether ignore files of the folders above apply.
         repository: Whether the folder or one above it is a git repository.
     """
     return [
@@ -163,7 +162,7 @@ def literal_glob(path: str) -> str:
     return "/" + re.sub(r"([\\*?\[\]{}!])", r"\\\1", path)
 
 
-# --- what it says -------------------------------------------------------------------------------
+# --- its output ---------------------------------------------------------------------------------
 
 
 def type_table(listing: str) -> dict[str, list[str]]:
@@ -177,7 +176,7 @@ def type_table(listing: str) -> dict[str, list[str]]:
 
 
 def unknown_type(request: GrepRequest, table: Mapping[str, Sequence[str]]) -> BadPattern:
-    """The refusal of a type that is not in the table."""
+    """The error for a type that is not in the table."""
     wanted = (request.type or "")[:_TYPE_CHARS]
     near = _near_types(wanted.lower().lstrip("*."), table)
     names = f"Near names: {', '.join(near)}. Or use" if near else "Use"
@@ -187,18 +186,18 @@ def unknown_type(request: GrepRequest, table: Mapping[str, Sequence[str]]) -> Ba
 
 
 _TYPE_CHARS = 60
-"""Shown of a type; the longest has 16."""
+"""Characters of a type that its error shows; the longest known type has 16."""
 
 _TYPE_SCORE = 70
-"""Least likeness, of 100: "pyton" has 91, unrelated names of four letters up to 60."""
+"""The lowest similarity of a suggestion, of 100: "pyton" has 91, unrelated names of four letters up to 60."""
 
 _KNOWN_AS = {"javascript": "js", "golang": "go", "bash": "sh", "shell": "sh", "c#": "csharp", "c++": "cpp"}
 _KNOWN_AS |= {"text": "txt", "plaintext": "txt"}
-"""Names of languages that rg knows by a shorter one."""
+"""Names of languages for which rg has a shorter one."""
 
 
 def _near_types(wanted: str, table: Mapping[str, Sequence[str]]) -> list[str]:
-    """Types that may have been meant, best first: by another name, by the ends of file names, by spelling."""
+    """Types that may have been meant, best first: by alias, by file suffix, by similar spelling."""
     from rapidfuzz import fuzz, process
 
     known = [_KNOWN_AS[wanted]] if _KNOWN_AS.get(wanted) in table else []
@@ -209,18 +208,18 @@ def _near_types(wanted: str, table: Mapping[str, Sequence[str]]) -> list[str]:
 
 def unreadable(messages: bytes) -> list[str]:
     """Paths that could not be searched, from rg's messages."""
-    # A name may hold line feeds, and behind one of its log that does stands the rest of that line.
+    # A name may contain line feeds, so a message may span lines; each begins with "rg: ".
     some = map(_UNREADABLE.match, re.split(rb"\n(?=rg: )", messages))
     return [os.fsdecode(match[1]) for match in some if match]
 
 
 def asks_for_nul(messages: bytes) -> bool:
-    """Whether rg refuses a pattern because part of it matches a NUL, which it looks for on request only."""
+    """Whether rg refuses a pattern because part of it matches a NUL, which it finds only on request."""
     return b"it is impossible to match" in messages
 
 
 def refusal(messages: bytes, request: GrepRequest) -> ReadroomError | None:
-    """The error that rg's messages stand for; None when they are about files."""
+    """The error that rg's messages report; None if they are about files."""
     text = messages.decode("utf-8", "replace")
     if "regex parse error" in text:
         return _parse_error(text, request)
@@ -260,7 +259,7 @@ def _parse_error(text: str, request: GrepRequest) -> BadPattern:
     at = _position(text, request.pattern)
     if (len(request.pattern) - len(request.pattern.rstrip("\\"))) % 2:
         detail, at = "it ends with a backslash, and nothing is behind it", len(request.pattern) - 1
-    # Literal text that holds a line end is only looked for across lines.
+    # Literal text with a line end can only be found across lines.
     spans = request.multiline or any(end in request.pattern for end in "\r\n")
     return BadPattern(
         "pattern",
@@ -292,13 +291,13 @@ def _position(text: str, pattern: str) -> int | None:
         indent = number.end() if number else len(above) - len(above.lstrip(" "))
         first = before == 0
         at = before + caret - indent - (len(_WRAP) if first else 0)
-        # rg puts a group around the pattern; what is wrong with that group is wrong at no place of ours.
+        # rg puts a group around the pattern; an error in that group has no position in the pattern itself.
         return at if 0 <= at < len(pattern) else _unbalanced(pattern)
     return None
 
 
 def _unbalanced(pattern: str) -> int | None:
-    """The first parenthesis that closes nothing, or else the last that is never closed."""
+    """The first parenthesis that closes nothing, otherwise the last that is never closed."""
     opened: list[int] = []
     escaped = in_set = False
     for at, char in enumerate(pattern):
@@ -320,14 +319,14 @@ def _unbalanced(pattern: str) -> int | None:
 
 
 # -----------------------------------------------------------------------------
-# Names of files on their way to rg and back: globs that mean one of them, and records that hold one.
+# File names in arguments and output of rg: globs that match one name, and records that contain one.
 # -----------------------------------------------------------------------------
 
 
 def ranges_before(path: str) -> Iterator[str]:
-    """Globs for most of what comes before a path, few of them however many names there are.
+    """Globs for most of what comes before a path: a few, however many names there are.
 
-    A name comes before another that has the same beginning and then a larger character.
+    They match names with the same beginning as the path and then a smaller character.
     """
     above = ""
     for part in path.split("/"):
@@ -340,7 +339,7 @@ def ranges_before(path: str) -> Iterator[str]:
 
 
 def _before(char: str) -> str:
-    """The character before it, or a smaller one, that may end a set of a glob."""
+    """The preceding character, or a smaller one that can end a range in a glob."""
     before = chr(ord(char) - 1)
     return {"-": ",", "[": "Z", "\\": "Z", "]": "Z"}.get(before, before)
 
@@ -349,15 +348,15 @@ UNSPELLED = re.compile(r"[\ud800-\udfff]")
 
 
 def glob_of(path: str) -> str:
-    """A glob for a path; where it cannot be spelled, for those that differ from it only there."""
+    """A glob for a path; bytes that are not UTF-8 cannot be spelled, so it matches any byte there."""
     if path[-1].isspace():
         return f"{literal_glob(path[:-1])}[{path[-1]}]"
-    # Each stands for one byte, and so does the mark for any.
+    # Each surrogate stands for one byte, and so does the question mark.
     return UNSPELLED.sub("?", literal_glob(path))
 
 
 def can_be_glob(path: str) -> bool:
-    """Whether rg takes it in a glob as it is: it drops blanks at the end, and knows only UTF-8."""
+    """Whether a glob can spell a path exactly: rg strips blanks at the end of globs, and requires UTF-8."""
     try:
         path.encode()
     except UnicodeEncodeError:
@@ -373,7 +372,7 @@ class Records:
         self._left = b""
 
     def add(self, data: bytes) -> Iterator[str]:
-        """The names in a piece, and in what was left of those before."""
+        """The names in a piece, together with the rest of those before."""
         data = self._left + data
         at = 0
         while True:
@@ -381,27 +380,27 @@ class Records:
             end = data.find(b"\n", name_end)
             if name_end < 0 or end < 0:
                 break
-            # A name may hold line feeds, and begins with "./" in any case.
+            # A name may contain line feeds, and always begins with "./".
             yield os.fsdecode(data[at + 2 : name_end])
             at = end + 1
         self._left = data[at:]
 
 
 # -----------------------------------------------------------------------------
-# Which files rg takes for binary, by what it says of them in its log.
+# Files that rg treats as binary, from its debug log.
 #
-# A pass over a tree ends with a file at its first NUL, finds nothing in it, and tells
-# nobody but its log.  UTF-16 and UTF-32 without a mark are among these files, so that whoever
-# reads the log need not look at how all others begin; and texts with a NUL far behind their
-# beginning, such as logs of a machine that lost its power.
+# rg stops searching a file at its first NUL, finds nothing in it, and reports that only in its log.
+# Among these files are UTF-16 and UTF-32 without a byte order mark, so that with the log there is no
+# need to check the beginnings of all files; and texts with a NUL far after their beginning, such as
+# logs of a machine that lost power.
 #
-# The log is made for people: a name can hold what looks like an end of a line, and one that
-# is not UTF-8 is not in it as it is.  Wherever that could be, `sure` is false and nothing is
-# concluded.  No other rg than the one that comes with this package is read like this.
+# The log is made for people: a name can contain what looks like an end of a line, and a name that is
+# not UTF-8 is changed in it.  Whenever that is possible, `sure` is false and the log is not used.
+# Only the log of the rg that comes with this package is read.
 #
-# Where only some names are searched, the log has a line for every file that is met, each
-# written in thirty pieces: nine times the work of the search.  Then there is none, and a
-# second pass looks for a NUL in the few files that were asked for.
+# If only some names are searched, the log has a line for every file that rg sees, each written in
+# thirty pieces: nine times the work of the search.  Then there is no log, and a second pass searches
+# the few files that were asked for for a NUL.
 # -----------------------------------------------------------------------------
 
 _LOG = b"rg: DEBUG|"
@@ -416,12 +415,12 @@ _LOSSY = "\ufffd".encode()
 
 @final
 class Reports:
-    """Of one pass, or of several of which each sees all that the ones before it saw.
+    """The binary files of one pass, or of several that each cover all files of those before.
 
     Attributes:
-        logged: Whether it is the log that says so; or else somebody looks, and notes it here.
+        logged: Whether they come from the log; otherwise the caller adds them.
         binary: Names of binary files, relative to the searched folder, in no order.
-        texts: Those of them that are texts for us: they begin without a NUL.
+        texts: Those of them that readroom treats as text: they begin without a NUL.
         sure: Whether these are all of them.
     """
 
@@ -433,12 +432,12 @@ class Reports:
         self._left = b""
 
     def flags(self) -> Sequence[str]:
-        """What makes rg tell, for a pass that begins."""
+        """The flags that enable the log, for a new pass."""
         self._left = b""
         return ["--debug"] if self.logged and self.sure else []
 
     def add(self, data: bytes) -> bytes:
-        """Take some of the messages; those that are no log."""
+        """Read a piece of the messages; returns those that are not from the log."""
         *lines, self._left = (self._left + data).split(b"\n")
         others = [line for line in lines if not self._is_log(line)]
         return b"".join(line + b"\n" for line in others)
