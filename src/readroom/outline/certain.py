@@ -23,26 +23,26 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _CLOSES = re.compile(r"[})\]]|(?:end|fi|done|esac)\b")
-"""How the last line of a definition begins where something closes it."""
+"""The beginning of a last line that closes a definition."""
 
 _END = re.compile(r"[})\]]+[;,\s]*(?:\w+\s*;?|while\b.*|//.*|/\*.*|--.*|#.*|[.()\[\]].*)?\Z|[a-z]+\b")
-"""What such a line may hold beside that."""
+"""Everything that such a line may contain."""
 
 _ASIDE = re.compile(r"#|//|/?\*|--|[A-Za-z_]\w*\s*:(?!:)")
-"""How lines begin that stand further left than what they are in: directives, comments, labels."""
+"""Beginnings of lines that may be indented less than the block they are in: directives, comments, labels."""
 
 _COMMENT = re.compile(r"\s*(?://.*|/\*[^*]*\*/)\Z")
 _SIGNATURE = re.compile(r"[\w:<>,*&\s]+\(|[)\w]")
-"""How a line may go on with a signature that began at the same distance from the left."""
+"""The beginning of a line that continues a signature at the same indentation."""
 
 _UNBRACED = frozenset({"python", "ruby", "lua"})
-"""Languages in which a brace opens no body."""
+"""Languages in which braces do not open bodies."""
 
 _MOST_LINE = 1_000
-"""Characters of a line that are looked at, half of them at its end: each line is for every item in it."""
+"""Characters of a line that are read, half of them at its end: each line is read for every item in it."""
 
 _MOST_DECLARED = 8
-"""Lines of a declaration that ends with a semicolon, as of a function whose type has a line of its own."""
+"""The most lines of a declaration that ends with a semicolon; a function may have its type on its own line."""
 
 _BODY = "compound_statement"
 
@@ -50,9 +50,9 @@ _TAB = 8
 
 
 class Damage(Struct, frozen=True):
-    """What a parser did not understand or found missing, by lines and in their order.
+    """Errors of a parser and tokens that it found missing, as ranges of lines, in order.
 
-    `wide` are those of the `errors` behind which more of the text may have been taken for what it is not.
+    `wide` are those of the `errors` around which more of the text may have been misread.
     """
 
     errors: Sequence[tuple[int, int]] = ()
@@ -60,18 +60,18 @@ class Damage(Struct, frozen=True):
 
 
 _NARROW_BYTES = 300
-"""What was skipped within as much was skipped alone: to parse it once more would skip it again."""
+"""An error of at most this size did not swallow anything else: parsing it again would skip the same bytes."""
 
 
 _SWALLOWED_ROWS = 10
-"""What has more rows and holds no definitions may have swallowed some where there are errors around it: a
-string that began at the wrong quote goes on to the next one."""
+"""A node with more rows that cannot contain definitions may have swallowed some, if there are errors around
+it: a string that begins at the wrong quote extends to the next one."""
 
 
 def damage_of(root: Node, deadline: Deadline, larger: Container[int] = ()) -> Damage:
-    """What a parser did not understand, without what it did understand within that.
+    """The errors of a parser, without the parts of them that it did understand.
 
-    `larger` are the kinds of nodes that may hold definitions.
+    `larger` are the kinds of nodes that may contain definitions.
     """
     spans, wide, waiting = set[tuple[int, int]](), set[tuple[int, int]](), [root] if root.has_error else []
     while waiting:
@@ -97,9 +97,9 @@ def _rows(node: Node) -> int:
 
 
 def bare_bodies(root: Node) -> list[tuple[int, int]]:
-    """The lines of C functions that the grammar took apart without an error: declarations, and a body alone.
+    """The lines of C functions that the grammar split without an error into declarations and a bare body.
 
-    So it reads parameters that are declared behind the parentheses, as before the standard.
+    It does so if parameters are declared after the parentheses, as in C before the standard.
     """
     if root.type != "translation_unit":
         return []
@@ -118,7 +118,7 @@ def _head_of(body: Node) -> int | None:
 def with_ends(
     items: Sequence[Item], text: str, language: str, errors: Sequence[tuple[int, int]], deadline: Deadline
 ) -> tuple[Item, ...]:
-    """The items of a text with errors in these lines, those marked whose end is not certain.
+    """The items of a text with errors in these lines, each with its end, and whether that is certain.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
@@ -135,7 +135,7 @@ def _ends_of(line: str) -> str:
 
 @final
 class _Judge:
-    """Of one text. `certain_starts` are the lines and indents of definitions whose end is certain."""
+    """Judges the ends in one text. `certain_starts`: lines and indents of definitions with certain ends."""
 
     def __init__(
         self, text: str, errors: Sequence[tuple[int, int]], deadline: Deadline, *, braces: bool
@@ -148,13 +148,13 @@ class _Judge:
         self._deadline = deadline
         self._braces = braces
         self._firsts = [first for first, _ in errors]
-        # Each line is asked for several times; they are counted from 1.
+        # Each line is used several times; lines are numbered from 1.
         self._texts = ["", *(line.strip() for line in self.lines), ""]
         self._indents = [0, *map(_indent, self.lines)]
         self._nexts = self._next_lines()
 
     def marked(self, item: Item) -> Item:
-        """The item and its members, each with whether its end is certain."""
+        """The item and its members, each marked as certain or not."""
         self._deadline.check()
         if item.minor and not item.members and self._is_one_line(item.line):
             item = replace(item, end=item.line)
@@ -167,7 +167,7 @@ class _Judge:
         return replace(item, members=members, certain=certain)
 
     def ended(self, item: Item, starts: Sequence[tuple[int, int]], last: int) -> Item:
-        """The item with its end, at most `last`, put where it may be where it is not certain."""
+        """The item, with its likely end, at most in line `last`, if the end is not certain."""
         if item.certain and not item.members:
             return item
         self._deadline.check()
@@ -195,30 +195,30 @@ class _Judge:
             return False
         if not self._ends_behind(item, item.end):
             return False
-        # Where both witnesses agree, the end is not in doubt because of an error far inside.
+        # If both sources agree, an error far inside does not make the end uncertain.
         return item.line == item.end or self._by_indent(item) == item.end or self._is_declared(item)
 
     def _is_declared(self, item: Item) -> bool:
-        """Whether it is a declaration on some lines of its own, which an error does not touch."""
+        """Whether it is a declaration on lines of its own, without errors in them."""
         if not self._braces or item.end - item.line > _MOST_DECLARED or self._touches(item.line, item.end):
             return False
         *before, last = self._texts[item.line : item.end + 1]
         return last.endswith(";") and not any("{" in text or text.endswith(";") for text in before)
 
     def _is_one_line(self, line: int) -> bool:
-        """Whether something is declared in a line, and no more in the lines behind it."""
+        """Whether a declaration ends in this line."""
         text = self._texts[line]
         text = _COMMENT.sub("", text) if "/" in text else text
         return self._braces and text.endswith(";") and "{" not in text
 
     def _touches(self, first: int, last: int) -> bool:
-        """Whether an error lies in these lines."""
+        """Whether an error touches these lines."""
         at = bisect_left(self._firsts, first)
         before = at > 0 and any(end >= first for _, end in self._errors[max(0, at - 8) : at])
         return before or (at < len(self._firsts) and self._firsts[at] <= last)
 
     def _by_indent(self, item: Item) -> int | None:
-        """The line in which the item ends by what its lines begin with; None where that says nothing."""
+        """The last line of the item by indentation; None if that does not show it."""
         own, last, opened = self._indents[item.line], item.line, self._opens(item)
         closes = _CLOSES.match(self._text(item.end))
         closed = opened is not None or (closes is not None and (self._braces or closes[0].isalpha()))
@@ -229,7 +229,7 @@ class _Judge:
                 if closed or number <= item.end or not _ASIDE.match(text):
                     last = number
             elif not self._braces and text[0] in ")]}":
-                last = number  # of a signature or a value; there, words close what braces do elsewhere
+                last = number  # of a signature or a value; in these languages, words close bodies
             elif _CLOSES.match(text):
                 ends = indent == own and _END.match(text) is not None
                 return last if not closed else number if ends else None
@@ -239,7 +239,7 @@ class _Judge:
         return None if closed else last
 
     def _opens(self, item: Item) -> int | None:
-        """The line at whose end a brace opens the body; None where none does."""
+        """The line whose last character is the brace that opens the body; None if there is none."""
         own = self._indents[item.line]
         for number in range(item.line, len(self.lines) + 1) if self._braces else ():
             text = self._texts[number]
@@ -253,19 +253,19 @@ class _Judge:
         return None
 
     def _ends_behind(self, item: Item, end: int) -> bool:
-        """Whether what follows stands no further in than the item."""
+        """Whether the next line after `end` is not indented more than the item."""
         behind = self._next_line(end)
         return behind > len(self.lines) or self._indents[behind] <= self._indents[item.line]
 
     def _before_next(self, item: Item, starts: Sequence[tuple[int, int]]) -> int:
-        """The line before the next certain definition that stands no further in; the last one without any."""
+        """The line before the next certain definition with no more indentation; the last line without any."""
         own = self._indents[item.line]
         at = bisect_left(starts, (item.line + 1, 0))
         behind = (start for start, indent in starts[at:] if indent <= own)
         return next(behind, len(self.lines) + 1) - 1
 
     def _next_line(self, number: int) -> int:
-        """The first line behind one that holds something; behind the last without any."""
+        """The first line after a given one that is not blank; the number after the last if there is none."""
         return self._nexts[number] if number < len(self._nexts) else len(self.lines) + 1
 
     def _next_lines(self) -> list[int]:
@@ -283,7 +283,7 @@ class _Judge:
 
 
 def _indent(line: str) -> int:
-    """How far a line stands from the left."""
+    """The width of the indentation of a line."""
     if "\t" in line:
         line = line.expandtabs(_TAB)
     return len(line) - len(line.lstrip())

@@ -1,8 +1,8 @@
-"""A text without what no outline is interested in: bodies of functions that define nothing.
+"""Cut bodies of functions that define nothing out of a text before it is parsed.
 
-They are most of a file, and to parse them takes most of the time.  A body is cut where two
-witnesses agree on its end: the indentation of the line that closes it, and the brackets in
-it, which are even.  Where what is left does not parse, the text is parsed whole.
+They are most of a file, and parsing them takes most of the time.  A body is cut if two sources agree on its
+end: the indentation of the line that closes it, and the brackets in it, which must be balanced.  If the rest
+does not parse, the whole text is parsed.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ from readroom.deadline import Deadline
 from readroom.outline.syntax import Bodies, Grammar
 
 _Part: TypeAlias = "tuple[int, int, bytes]"
-"""From here to there, and what is put in its place."""
+"""The start and end of a part, and its replacement."""
 
 _LEAST_SHARE = 10
-"""A part so small of a text is not worth a second form of it."""
+"""If all cuts together are a smaller share of the text (one of so many), they are not worth a second form."""
 
 _LOOKED = 4
-"""Times the bytes of a text that are looked through in all, for bodies in bodies."""
+"""The most bytes that are searched, as a multiple of the text's size, because bodies contain bodies."""
 
 _LEAST_BODY = 16
-"""Bytes of a body that are worth the look."""
+"""The smallest body in bytes that is worth cutting."""
 
 _MOST_HEAD = 400
-"""Bytes of the line that begins a body: others are no line that somebody wrote."""
+"""The most bytes of a line that begins a body: longer lines are not written by people."""
 
 _PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"), (b"/*", b"*/"))
 
 
 class CutText(Struct, frozen=True):
-    """What is left of a text, and the numbers of its lines in the whole of it."""
+    """A text with cuts, and the numbers that its lines have in the whole text."""
 
     source: bytes
     lines: Sequence[int]
 
 
 def whole(source: bytes) -> CutText:
-    """The text as it is."""
+    """The text without cuts."""
     return CutText(source, range(1, source.count(b"\n") + 2))
 
 
 def without_bodies(source: bytes, grammar: Grammar, deadline: Deadline) -> CutText | None:
-    """What is left of a text without the bodies that define nothing; None where that is nearly all of it.
+    """A text without the bodies that define nothing; None if they are too small a share of it.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
@@ -65,7 +65,7 @@ def without_bodies(source: bytes, grammar: Grammar, deadline: Deadline) -> CutTe
 
 
 def _cut(source: bytes, parts: Sequence[_Part]) -> CutText:
-    """A text with a line in place of each of these parts, which counts as the last line of the part."""
+    """A text with each part replaced by a line, which gets the number of the part's last line."""
     kept, lines, behind, line = list[bytes](), [1], 0, 1
     for start, end, put in parts:
         kept += (source[behind:start], put)
@@ -79,14 +79,14 @@ def _cut(source: bytes, parts: Sequence[_Part]) -> CutText:
 
 
 def _is_even(source: bytes, start: int, end: int, quotes: Sequence[bytes]) -> bool:
-    """Whether brackets, comments and quotes that begin in a part of a text end there, by their counts."""
+    """Whether brackets, comments and quotes in a part of a text are balanced, by their counts."""
     return not any(source.count(quote, start, end) % 2 for quote in quotes) and all(
         source.count(one, start, end) == source.count(other, start, end) for one, other in _PAIRS
     )
 
 
 def _is_plain(source: bytes, start: int, end: int, bodies: Bodies) -> bool:
-    """Whether a body is worth to be cut, ends where it seems to, and holds nothing like a definition."""
+    """Whether a body is worth cutting, ends where it seems to, and contains nothing like a definition."""
     return (
         end - start >= _LEAST_BODY
         and not any(source.find(word, start, end) >= 0 for word in bodies.words)
@@ -96,7 +96,7 @@ def _is_plain(source: bytes, start: int, end: int, bodies: Bodies) -> bool:
 
 
 def _braced(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Part]:
-    """Bodies between a brace that ends a line and one that begins a line, as far in as the first of these."""
+    """Bodies between a brace at the end of a line and a line that begins with one, equally indented."""
     opening = b"{\r\n" if b"{\r\n" in source else b"{\n"
     left = _LOOKED * len(source)
     at = source.find(opening)
@@ -118,7 +118,7 @@ _MOST_NESTED = 20
 
 
 def _is_closed(body: bytes) -> bool:
-    """Whether each brace in a body closes one in it: some ends of bodies stand too far in."""
+    """Whether the braces in a body are balanced: the ends of some bodies are indented too much."""
     braces = body.translate(None, _NO_BRACE)
     for _ in range(_MOST_NESTED):
         if not braces:
@@ -128,7 +128,7 @@ def _is_closed(body: bytes) -> bool:
 
 
 def _begins(source: bytes, begin: int, at: int, bodies: Bodies) -> bool:
-    """Whether a line up to its brace, or the one before a brace alone, begins a body."""
+    """Whether a line up to its brace begins a body, or the line before a brace that is alone on its line."""
     if begin and not source[begin:at].strip():
         at = begin - 1 - (source[begin - 2 : begin - 1] == b"\r")
         begin = source.rfind(b"\n", max(0, at - _MOST_HEAD), at) + 1
@@ -139,7 +139,7 @@ _BLANKS = re.compile(rb"[ \t]*+")
 
 
 def _closing(source: bytes, begin: int) -> bytes:
-    """How a line begins that closes what a line has opened."""
+    """The beginning of the line that closes a body, with the indentation of the line that opens it."""
     found = _BLANKS.match(source, begin)
     return b"\n" + (b"" if found is None else found[0]) + b"}"
 
@@ -148,7 +148,7 @@ _FIRST = re.compile(rb"(?:[ \t\f]*\r?\n)*+([ \t]+)")
 
 
 def _indented(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Part]:
-    """Bodies of lines that stand further in than those that begin them."""
+    """Bodies of lines that are indented more than the line that begins them."""
     left = _LOOKED * len(source)
     at = 0
     while left > 0 and (head := bodies.head.search(source, at)) is not None:
@@ -167,12 +167,12 @@ def _indented(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Pa
 
 @cache
 def _further_in(indent: bytes) -> re.Pattern[bytes]:
-    """Lines that stand further in, and empty ones."""
+    """A pattern for lines that are indented more, and blank lines."""
     return re.compile(rb"(?:[ \t\f]*\r?\n|" + indent + rb"[ \t][^\n]*\n)*+")
 
 
 def _last_code(source: bytes, start: int, end: int) -> int:
-    """Where the last of some lines ends that holds more than a comment; `start` where none does."""
+    """The end of the last line that is more than a comment; `start` if there is none."""
     while end > start:
         begin = source.rfind(b"\n", start, end - 1) + 1 or start
         line = source[begin:end].strip()

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
 Named: TypeAlias = "tuple[tuple[str, ...], str] | None"
-"""The names of what owns a definition, and its own; None where the node defines nothing."""
+"""The names of a definition's owners, and its own; None if the node defines nothing."""
 
 Namer: TypeAlias = "Callable[[bytes, Node], Named | Sequence[Named]]"
-"""From a text and a node to what it names; several where one node declares several."""
+"""Returns the name that a node of a text defines, or several names if it declares several."""
 
 _MOST_NAME = 1000
-"""Bytes of a text that is looked through for a name."""
+"""The most bytes of a node that are read for a name."""
 
 _MOST_BLANK = 400
-"""Bytes behind a definition that its node may take in."""
+"""The most bytes of blanks after a definition that its node may include."""
 
 _TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _SPACE = re.compile(r"\s+")
@@ -39,17 +39,16 @@ _SPACE = re.compile(r"\s+")
 class NodeRule(Struct, frozen=True):
     """What a kind of node defines.
 
-    `name` is the field that holds the name, or a function that finds it.  `body`
-    are fields or kinds of children, of which the first that is there ends the
-    signature, or a function that finds it; with `members` it is looked into.
-    `needs_body`: without one it only mentions the name.  `cut` is a regular
-    expression that ends the signature, too; of "{" the body may hold more of the
-    signature.  `heads` are kinds of children before it that hold members, too.  An
-    empty `kind` is the word that declares it.  What is `minor` is
-    folded where it would flood an outline, and left out in bodies of functions.  What is
-    `aside` are nodes in the one called `maker` that define something of the class that it is in.  What
-    `joins` is one definition with what precedes it under the same name, as the equations of a function.
-    Where `told` matches the text of a node it is the signature, and its group the name.
+    `name` is the field with the name, or a function that finds it.  `body` are fields or kinds of children,
+    of which the first that exists ends the signature, or a function that finds it; with `members` its
+    members are listed.  `needs_body`: without a body the node only mentions the name.  `cut` is a regular
+    expression that also ends the signature; if it is "{", the body may contain more of the signature.
+    `heads` are kinds of children before the body that also contain members.  An empty `kind` stands for the
+    keyword of the declaration.  `minor` definitions are folded if they would flood an outline, and omitted
+    in bodies of functions.  `aside` finds nodes, in the definition named `maker`, that define members of the
+    class around it.  A definition that `joins` is one with a preceding one of the same name, like the
+    equations of a function.  If `told` matches the text of a node, the match is the signature, and its group
+    the name.
     """
 
     kind: str
@@ -67,16 +66,16 @@ class NodeRule(Struct, frozen=True):
 
 
 Chooser: TypeAlias = "Callable[[Node], NodeRule | None]"
-"""For kinds of nodes that define one thing or another, by what is in them."""
+"""Selects the rule for a node whose kind alone does not say what it defines."""
 
 
 class Bodies(Struct, frozen=True):
-    """Which bodies of functions need not be parsed, since nothing in them is listed.
+    """Which bodies of functions need not be parsed, because nothing in them is listed.
 
-    `head` matches a line up to the brace that begins one, or, where bodies are `indented`, all of what
-    begins one from the line feed before it, with its indentation as a group.  A body is parsed all the same
-    where one of the `words` is in it or `inner`, or else that of the grammar, matches, or where there is
-    an odd number of some of the `quotes` of texts of several lines.  A statement is `put` in its place.
+    `head` matches a line up to the brace that begins a body, or, if bodies are `indented`, the whole head of
+    a body from the line feed before it, with its indentation as a group.  A body is parsed nevertheless if it
+    contains one of the `words`, if `inner` (by default that of the grammar) matches, or if it has an odd
+    number of any of the `quotes` of multi-line strings.  The statement `put` replaces a body.
     """
 
     head: re.Pattern[bytes]
@@ -90,21 +89,18 @@ class Bodies(Struct, frozen=True):
 class Grammar(Struct, frozen=True):
     """One language: where its grammar is, and what its kinds of nodes mean.
 
-    `wraps` hold one definition and count as part of it; `through` hold some and
-    are looked into; those of them that are `scopes` hold the locals of a function.
-    `comments` stand above what they describe; `attached` belong to the next
-    definition where `attached_if`, if there is one, matches; `not_signature` precede a
-    signature within its node, also inside `modifiers`.
-    Bodies of functions are looked through for `inner_nodes` where `inner` matches; where
-    one of the `inner_words` stands in each of them, or its name where `inner_names` says,
-    by these.  Those that are `inner_named` count with a name only.  What is `embedded`
-    holds text of the language that its grammar left alone, parsed on its own where
-    `inner` matches.  What is `plain` holds no definition unless `plain_unless` is in it.
-    `bodies` are those that need not be parsed.
-    `heads` is how lines begin functions, for a text that does not parse everywhere.
-    `prepare` blanks what the grammar stumbles over, byte for byte, `simplify` what else
-    it may for the lines in which that did not do; `other` is the language to try where this
-    one does not fit and `other_if` matches.
+    `wraps` contain one definition and count as part of it; `through` contain definitions and are searched;
+    those of them that are `scopes` contain the locals of a function.  `comments` are above what they
+    describe; `attached` belong to the next definition, if `attached_if` matches or is None; `not_signature`
+    precede a signature within its node, also inside `modifiers`.
+    Bodies of functions are searched for `inner_nodes` if `inner` matches.  If each of these contains one of
+    the `inner_words`, or has its name at a place from `inner_names`, they are found by those.  Nodes that are
+    `inner_named` count only with a name.  `embedded` nodes contain text of the language that the grammar did
+    not parse; it is parsed separately if `inner` matches.  `plain` nodes contain no definition unless
+    `plain_unless` matches in them.  `bodies` need not be parsed.
+    `heads` matches lines that begin functions, for a text with syntax errors.
+    `prepare` blanks what the grammar cannot parse, byte for byte; `simplify` blanks more, for the lines that
+    still have errors; `other` is the language to try if this one has errors and `other_if` matches.
     """
 
     module: str
@@ -141,11 +137,11 @@ _LOCK = threading.Lock()
 
 
 class MissingGrammar(Exception):
-    """A grammar that is in an extra, and not installed."""
+    """A grammar that belongs to an extra and is not installed."""
 
 
 def load(grammar: Grammar) -> Language:
-    """The compiled grammar, imported when first used. Raises MissingGrammar where it is not installed."""
+    """The compiled grammar, imported on first use. Raises MissingGrammar if it is not installed."""
     key = (grammar.module, grammar.function)
     with _LOCK:
         found = _LANGUAGES.get(key)
@@ -163,7 +159,7 @@ def load(grammar: Grammar) -> Language:
 
 
 class Action(Struct, frozen=True):
-    """What a walk does with one kind of node: what `Grammar` says of it, all at once."""
+    """What a walk does with one kind of node, collected from `Grammar`."""
 
     rule: NodeRule | None
     choose: Chooser | None
@@ -177,20 +173,20 @@ class Action(Struct, frozen=True):
 
     @property
     def is_larger(self) -> bool:
-        """Whether such a node may hold definitions, or is one that may: no field, no variable."""
+        """Whether such a node may contain definitions, unlike a field or a variable."""
         return self.rule is None or not self.rule.minor
 
     @property
     def defines(self) -> bool:
-        """Whether such a node may define something itself."""
+        """Whether such a node may be a definition itself."""
         return self.rule is not None or self.choose is not None
 
 
 class Plan(Struct, frozen=True):
-    """A grammar by the numbers that its language has for names: those of nodes are far quicker to ask for.
+    """A grammar by the numeric ids of its kinds and fields, which are much faster to read than names.
 
-    `actions` are by the kinds of nodes; any other defines and holds nothing.  `fields` are by
-    their names, and `kinds`: one name may be that of several.  `larger` are those that may hold others.
+    `actions` are by kind; all other kinds define and contain nothing.  `fields` and `kinds` are by name, and
+    a name may stand for several kinds.  `larger` are the kinds with `Action.is_larger`.
     """
 
     actions: Mapping[int, Action]
@@ -202,7 +198,7 @@ class Plan(Struct, frozen=True):
     _numbers: dict[tuple[str, ...], tuple[tuple[int, ...], frozenset[int]]]
 
     def numbers(self, names: tuple[str, ...]) -> tuple[tuple[int, ...], frozenset[int]]:
-        """Those of the fields, and of the kinds of nodes, that have one of these names."""
+        """The ids of the fields, and of the kinds of nodes, with one of these names."""
         found = self._numbers.get(names)
         if found is None:
             fields = tuple(self.fields[name] for name in names if name in self.fields)
@@ -216,7 +212,7 @@ def _of_kinds(kinds: Mapping[str, frozenset[int]], names: Iterable[str]) -> froz
 
 _BROKEN = "ERROR"
 _BROKEN_ID = 0xFFFF
-"""Of a node that the parser made of what it did not understand, in every language."""
+"""The kind of nodes for text that the parser did not understand, in every language."""
 
 
 def _action(grammar: Grammar, kind: str) -> Action | None:
@@ -232,7 +228,7 @@ def _action(grammar: Grammar, kind: str) -> Action | None:
 
 
 def plan_of(grammar: Grammar) -> Plan:
-    """The plan of a grammar that is loaded."""
+    """The plan of a loaded grammar."""
     key = (grammar.module, grammar.function)
     with _LOCK:
         found = _PLANS.get(key)
@@ -259,7 +255,7 @@ def plan_of(grammar: Grammar) -> Plan:
 
 
 def inner_query(grammar: Grammar) -> Query:
-    """The query for what may be defined in bodies of functions, with what stands around and above it."""
+    """The query for definitions in bodies of functions, and for comments and attributes above them."""
     key = (grammar.module, grammar.function)
     with _LOCK:
         found = _QUERIES.get(key)
@@ -275,22 +271,22 @@ def inner_query(grammar: Grammar) -> Query:
 
 @cache
 def pattern(cut: str) -> re.Pattern[str]:
-    """What ends a signature; each rule has one of a few."""
+    """The compiled `cut` of a rule; rules share a few."""
     return re.compile(cut)
 
 
 # -----------------------------------------------------------------------------
-# What tables are written with.
+# Helpers for writing tables.
 # -----------------------------------------------------------------------------
 
 
 def words(names: str) -> frozenset[str]:
-    """A set, from its words."""
+    """A set of the words in a string."""
     return frozenset(names.split())
 
 
 def table(rules: Mapping[str, NodeRule | Chooser]) -> Mapping[str, NodeRule | Chooser]:
-    """Rules that nobody can change."""
+    """A read-only mapping of rules."""
     return MappingProxyType(dict(rules))
 
 
@@ -308,17 +304,17 @@ ENUM_MEMBER = NodeRule("enum member", body=(), minor=True)
 
 
 def text_of(source: bytes, node: Node | None) -> str:
-    """The beginning of its text on one line; empty without a node."""
+    """The beginning of a node's text, on one line; empty without a node."""
     if node is None:
         return ""
-    # Not `node.text`, which collects the text anew when a function has fed it to the parser.
+    # Not `node.text`, which collects the text again if a function fed it to the parser.
     start = node.start_byte
     text = source[start : min(node.end_byte, start + _MOST_NAME)].decode("utf-8", "replace")
     return text if text.isidentifier() else _SPACE.sub(" ", text).strip()
 
 
 def last_row(source: bytes, node: Node) -> int:
-    """The row in which a node ends: some end behind their line feed, or where the next thing begins."""
+    """The last row of a node without trailing blanks: some nodes end after their line feed, or even later."""
     end = node.end_byte
     if not source[end - 1 : end].isspace():
         return node.end_point[0]
@@ -332,19 +328,19 @@ def field_text(source: bytes, node: Node, name: str) -> str:
 
 
 def named_by(source: bytes, node: Node, field: str) -> Named:
-    """What the text of a field names."""
+    """The text of a field as a name."""
     name = field_text(source, node, field).strip("'\"")
     return ((), name) if name else None
 
 
 def itself(source: bytes, node: Node) -> Named:
-    """What the text of the node names."""
+    """The text of the node as a name."""
     name = text_of(source, node).strip("'\"")
     return ((), name) if name else None
 
 
 def names_in(field: str) -> Namer:
-    """A namer of what all fields of that name do."""
+    """A namer for all fields with this name."""
 
     def named(source: bytes, node: Node) -> Sequence[Named]:
         return [((), text_of(source, one)) for one in node.children_by_field_name(field) if one.is_named]
@@ -353,7 +349,7 @@ def names_in(field: str) -> Namer:
 
 
 def names_of(kinds: str) -> Namer:
-    """A namer of what the children of those kinds do."""
+    """A namer for all children of these kinds."""
     wanted = words(kinds)
 
     def named(source: bytes, node: Node) -> Sequence[Named]:
@@ -363,7 +359,7 @@ def names_of(kinds: str) -> Namer:
 
 
 def first_of(kinds: str) -> Namer:
-    """A namer by the first child of those kinds."""
+    """A namer for the first child of these kinds."""
     wanted = words(kinds)
 
     def named(source: bytes, node: Node) -> Named:
@@ -374,7 +370,7 @@ def first_of(kinds: str) -> Namer:
 
 
 def split_name(name: str, separator: str = ".") -> Named:
-    """A name with what owns it before a separator."""
+    """Split a name into its owners and itself."""
     parts = [part.strip() for part in name.split(separator)]
     return (tuple(filter(None, parts[:-1])), parts[-1]) if parts[-1] else None
 
@@ -388,7 +384,7 @@ def without_arguments(name: str) -> str:
 
 
 def child_of(node: Node | None, kinds: frozenset[str]) -> Node | None:
-    """The first child of one of those kinds."""
+    """The first child of one of these kinds."""
     if node is None:
         return None
     return next((one for one in node.named_children if one.type in kinds), None)

@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Range, Tree
 
 Reparse: TypeAlias = "Callable[[Range], Tree | None]"
-"""Parses a part of the text on its own; None where it cannot."""
+"""Parses a part of the text separately; returns None if it cannot."""
 
 _SIGNATURE_BYTES = 4 * 2 * OUTLINE_SIGNATURE_CHARS
-"""Of a text that are looked at: it may have characters of four bytes, and as many blanks again."""
+"""Bytes that are read for a signature: characters may have four bytes, and as many blanks may be dropped."""
 
 _COMMENTED = re.compile(rb"#|//|/\*|--|\{-")
-"""How comments begin: where none of these is before a body, none has to be cut off."""
+"""Beginnings of comments: without any before a body, no comment has to be cut off."""
 
 _MOST_HEAD = 1000
-"""Bytes before a body in its line: all of a long line would be looked through for each body."""
+"""The most bytes before a body in its line that are searched: all of a long line would be, for each body."""
 
 _GIVEN_TYPES = frozenset({"function", "method"})
 _UNOPENED = re.compile(r"[^()]*+\)")
 
 _MOST_WORDS = 200
-"""Words of definitions in one body that are looked up one by one: each search begins at the body."""
+"""The most words of definitions in one body that are looked up one by one: each search starts at the body."""
 
 _MOST_AROUND = 5
-"""Nodes around such a word within its definition: `=>` stands in a function, that in what it is handed to."""
+"""The most nodes between such a word and its definition: `=>` is in a function, which may be an argument."""
 
 
 def _all(source: bytes, word: bytes) -> Iterator[int]:
-    """Where a word stands in a text."""
+    """The offsets of a word in a text."""
     at = source.find(word)
     while at >= 0:
         yield at
@@ -57,7 +57,7 @@ def _all(source: bytes, word: bytes) -> Iterator[int]:
 
 
 def _joined(first: Item, second: Item) -> Item:
-    """One definition of two pieces."""
+    """One definition from two parts."""
     return replace(first, end=second.end, members=(*first.members, *second.members))
 
 
@@ -70,7 +70,7 @@ def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
 
 @final
 class Walk:
-    """One walk. `too_deep` says whether something was too deeply nested to be looked into."""
+    """One walk. `too_deep` says whether something was nested too deeply to be visited."""
 
     def __init__(self, text: CutText, grammar: Grammar, deadline: Deadline, reparse: Reparse) -> None:
         self._source = text.source
@@ -80,11 +80,11 @@ class Walk:
         self._deadline = deadline
         self._reparse = reparse
         self._captured: list[tuple[int, int, int, Node]] | None = None
-        """What is defined in the outermost body that is looked through, by where it begins and ends."""
+        """Candidates for definitions in the outermost searched body, sorted by start and end."""
         self.too_deep = False
 
     def items(self, root: Node) -> tuple[Item, ...]:
-        """What the tree defines, in its order."""
+        """The definitions in the tree, in order."""
         return tuple(self._scan(root.named_children, -1, 0, None))
 
     def _scan(
@@ -99,10 +99,10 @@ class Walk:
         local: bool = False,
         flat: bool = False,
     ) -> list[Item]:
-        """The items among `nodes`, the last thing before which ends in `row_before`.
+        """The items among `nodes`; what precedes them ends in `row_before`.
 
-        `outer` is what wraps them and is part of the first, `lead` what stands above it.
-        What is `local` to a function has no fields and variables; with `flat` only wrappers are looked into.
+        `outer` is their wrapper, a part of the first item, and `lead` the comments and attributes above it.
+        With `local`, in a function, fields and variables are omitted; with `flat` only wrappers are entered.
         """
         if depth > OUTLINE_DEPTH:
             self.too_deep = True
@@ -143,13 +143,13 @@ class Walk:
                 elif not flat and (action.is_through or action.is_embedded):
                     found += self._through(node, action, depth, parent, local=local)
                 previous = node
-            # What precedes the definition within its wrapper is no reason to forget the comment above both.
+            # A node before the definition within its wrapper must not drop the comment above both.
             if lead is not None and (outer is None or found):
                 lead = None
         return found
 
     def _is_attached(self, node: Node) -> bool:
-        """Whether something that may belong to the next definition does."""
+        """Whether a node that may belong to the next definition does."""
         wanted = self._grammar.attached_if
         return wanted is None or wanted.match(self._source, node.start_byte) is not None
 
@@ -163,7 +163,7 @@ class Walk:
         depth: int,
         parent: str | None,
     ) -> None:
-        """Put what a node defines behind what was found before, with what it defines aside."""
+        """Add the items of a node to those found before, together with those from its `aside` nodes."""
         if rule.joins and found and items[0].name == found[-1].name:
             found[-1] = _joined(found[-1], items[0])
             return
@@ -185,18 +185,18 @@ class Walk:
         if self._is_plain(node, action):
             return ()
         inside = node.named_children
-        # Most statements hold one thing, which is looked at before all is made ready for it.
+        # Most statements contain one node, which is checked before a scan is set up for it.
         if not inside or (len(inside) == 1 and inside[0].kind_id not in self._plan.actions):
             return ()
         return self._scan(inside, node.start_point.row, depth + 1, parent, local=local or action.is_scope)
 
     def _is_plain(self, node: Node, action: Action) -> bool:
-        """Whether a node that may hold definitions surely holds none."""
+        """Whether a node that may contain definitions surely contains none."""
         unless = action.plain_unless
         return unless is not None and unless.search(self._source, node.start_byte, node.end_byte) is None
 
     def _is_single(self, wrapper: Node) -> bool:
-        """Whether it holds one definition, whose signature it begins."""
+        """Whether it contains a single definition, whose signature it begins."""
         inside, actions = 0, self._plan.actions
         for child in wrapper.children[:3]:
             action = actions.get(child.kind_id)
@@ -205,7 +205,7 @@ class Walk:
         return inside < 2
 
     def _told(self, node: Node, rule: NodeRule, outer: Node | None, lead: Lead | None) -> list[Item]:
-        """What a node defines whose text tells all of it; nothing where not, or something is around."""
+        """The item of a node whose text matches `rule.told`; nothing if it does not, or if it is wrapped."""
         start = node.start_byte
         end = min(node.end_byte, start + _SIGNATURE_BYTES)
         told = rule.told.match(self._source, start, end) if rule.told is not None and outer is None else None
@@ -228,7 +228,7 @@ class Walk:
         lead: Lead | None,
         local: bool,
     ) -> list[Item]:
-        """What a node defines: one thing, or several of one form."""
+        """The items of a node: one, or several that share a declaration."""
         body = self._body(node, rule) if rule.body else None
         if body is None and rule.needs_body:
             return []
@@ -290,7 +290,7 @@ class Walk:
         return [one for one in several if one is not None and one[1]]  # type: ignore[misc]  # told by `several`
 
     def _in_head(self, node: Node, rule: NodeRule, depth: int, kind: str) -> list[Item]:
-        """What a type declares before its body, as the parameters of its constructor."""
+        """The members that a type declares before its body, like the parameters of its constructor."""
         found: list[Item] = []
         for head in node.named_children:
             if head.type in rule.heads:
@@ -298,7 +298,7 @@ class Walk:
         return found
 
     def _within(self, body: Node, depth: int) -> tuple[Item, ...]:
-        """What is defined in the body of a function."""
+        """The definitions in the body of a function."""
         grammar = self._grammar
         start, end = body.start_byte, body.end_byte
         if not self._may_hold(start, end):
@@ -335,7 +335,7 @@ class Walk:
         return tuple(replace(item, minor=True) for item in found)
 
     def _may_hold(self, start: int, end: int) -> bool:
-        """Whether something in these bytes reads like a definition."""
+        """Whether something in these bytes looks like a definition."""
         grammar = self._grammar
         if grammar.inner is not None:
             line = max(0, start - _MOST_HEAD, self._source.rfind(b"\n", max(0, start - _MOST_HEAD), start))
@@ -348,17 +348,17 @@ class Walk:
 
     @cached_property
     def _places(self) -> list[tuple[int, int]]:
-        """Where the text has a word of definitions, with its size, or a name that may be one by itself."""
+        """The offsets and sizes of `inner_words` in the text, and those of `inner_names`, with size 0."""
         grammar, source = self._grammar, self._source
         words = [(at, len(word.rstrip())) for word in grammar.inner_words for at in _all(source, word)]
         names = () if grammar.inner_names is None else grammar.inner_names(source)
         return sorted([*words, *((at, 0) for at in names)])
 
     def _worded(self, body: Node) -> list[Node] | None:
-        """What may be defined in a body, with what stands above it; None where that is too much.
+        """Candidates for definitions in a body, with comments and attributes above; None if too many.
 
-        By the words that stand in every definition: to look them up costs a fraction of a query,
-        which visits every node, as long as they are few.
+        They are found by the words that every definition contains: as long as these are few, looking them up
+        costs a fraction of a query, which visits every node.
         """
         places = self._places
         first, last = bisect_left(places, (body.start_byte,)), bisect_left(places, (body.end_byte,))
@@ -373,10 +373,10 @@ class Walk:
         return list(nodes.values())
 
     def _around(self, body: Node, at: int, size: int) -> Node | None:
-        """The outermost node that a word, or a name of no size, may be the definition of, within a body."""
+        """The outermost node in a body that a word, or a name (with size 0), may define."""
         token = body.descendant_for_byte_range(at, at + size)
         if token is None or (size and token.is_named):
-            return None  # of a text or a comment, or part of a longer word
+            return None  # in a string or a comment, or part of a longer word
         kinds, node = self._grammar.inner_nodes, token.parent
         for _ in range(_MOST_AROUND):
             if node is None or node.id == body.id:
@@ -394,7 +394,7 @@ class Walk:
         return node
 
     def _above(self, node: Node, body: Node) -> list[Node]:
-        """The comments and attributes right before a definition, or before what wraps it."""
+        """The comments and attributes directly before a definition, or before its wrapper."""
         grammar = self._grammar
         found: list[Node] = []
         outer = node.parent
@@ -407,7 +407,7 @@ class Walk:
         return found
 
     def _embedded(self, node: Node, depth: int, parent: str | None) -> list[Item]:
-        """What is defined in text that the grammar left alone, such as what a macro is given."""
+        """The definitions in text that the grammar did not parse, such as the argument of a macro."""
         from tree_sitter import Range
 
         inside, inner = node.named_children[-1] if node.named_children else None, self._grammar.inner
@@ -432,7 +432,7 @@ class Walk:
         return next((one for one in node.named_children if one.kind_id in kinds), None) if kinds else None
 
     def _begin(self, node: Node) -> Node:
-        """Where the signature starts, behind decorators and annotations."""
+        """Where the signature starts, after decorators and annotations."""
         plan = self._plan
         if not plan.not_signature:
             return node
@@ -462,20 +462,20 @@ class Walk:
         if not rule.cut:
             return shortened(text)
         kept = shortened(cut_off(text, rule.cut))
-        # The name may stand behind what was cut: typedef struct { ... } name, or many words.
+        # The name may be after the cut: typedef struct { ... } name, or many words.
         is_told = name in kept or (len(kept) >= OUTLINE_SIGNATURE_CHARS and not name.isidentifier())
         if is_told or self._source.find(name.encode(), start, end) < 0:
             return kept
         return f"{kept} {name}"
 
     def _head(self, start: int) -> str:
-        """What was blanked before a type that is given to a macro, as in `EXPORT(int) f(void)`."""
+        """The blanked text before a type that is the argument of a macro, as in `EXPORT(int) f(void)`."""
         line = max(start - _MOST_HEAD, self._source.rfind(b"\n", 0, start) + 1)
         head = self._source[line:start].decode("utf-8", "ignore").lstrip()
         return head if head.rstrip().endswith("(") else ""
 
     def _comments_before(self, body: Node) -> list[Node]:
-        """Comments before the first thing in a body stand outside it in some grammars."""
+        """Comments directly before a body, since some grammars put its first comments there."""
         found: list[Node] = []
         previous = body.prev_sibling
         while previous is not None and previous.type in self._grammar.comments:
