@@ -42,7 +42,7 @@ _MOST_LINE = 1_000
 """Characters of a line that are read, half of them at its end: each line is read for every item in it."""
 
 _MOST_DECLARED = 8
-"""The most lines of a declaration that ends with a semicolon; a function may have its type on its own line."""
+"""The most lines of a declaration that ends with a semicolon; a function's type may be on its own line."""
 
 _BODY = "compound_statement"
 

@@ -1,7 +1,7 @@
-"""Programming languages, each in a file: what of its syntax defines something.
+"""Programming languages, one per file: which nodes of their syntax trees define something.
 
 Knows: the kinds of nodes of each grammar, and which of them an outline shows.
-Does not know: how a tree is walked.
+Does not know: how trees are walked.
 May be touched: freely; a language is a file here, a row below, and a fixture.
 """
 
@@ -43,11 +43,11 @@ GRAMMARS: Mapping[str, str] = MappingProxyType(
         "svelte": "components:GRAMMAR",
     }
 )
-"""By the names of `languages`: the module here that has it, and its name there."""
+"""By language, as in `languages`: the module in this package, and the name in it."""
 
 
 def grammar_of(language: str) -> Grammar:
-    """What is known of a language of `GRAMMARS`; imported when it is first asked for."""
+    """The grammar of a language in `GRAMMARS`, imported on first use."""
     module, _, name = GRAMMARS[language].partition(":")
     found: Grammar = getattr(import_module(f"{__name__}.{module}"), name)
     return found

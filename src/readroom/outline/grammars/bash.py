@@ -1,4 +1,4 @@
-"""Shells: functions, and what the script itself assigns."""
+"""Shells: functions, and variables that the script assigns outside functions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from readroom.outline.syntax import FUNCTION, Grammar, NodeRule, table, words
 
 _DISOWNED = re.compile(rb"(?<!&)&([!|])(?=[ \t]*(?:\r?\n|;|\)|\}))")
-"""Behind a job that zsh starts and forgets."""
+"""The sign after a job that zsh starts and disowns (`&!` or `&|`)."""
 
 
 def _without_zsh(source: bytes) -> bytes:
-    """The text with blanks for what only zsh knows, and the grammar does not."""
+    """The text with blanks for syntax of zsh that the grammar does not support."""
     return _DISOWNED.sub(b"& ", source) if b"&!" in source or b"&|" in source else source
 
 
@@ -20,7 +20,7 @@ _HEADS = re.compile(
     rb"[ \t]*(?:function[ \t]+" + _NAME + rb"[ \t]*(?:\([ \t]*\))?|" + _NAME + rb"[ \t]*\([ \t]*\))"
     rb"[ \t]*(?:\{|$)"
 )
-"""How a function begins a line."""
+"""The beginning of a line that begins a function."""
 
 
 GRAMMAR = Grammar(

@@ -1,4 +1,4 @@
-"""C and C++: names hide in declarators, the preprocessor holds everything, and macros stand anywhere."""
+"""C and C++: types, functions and variables; names are in declarators, macros and conditions anywhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _MOST_DECLARATORS = 32
-"""Pointers, arrays and parentheses around a declared name; nobody writes more, machines do."""
+"""The most pointers, arrays and parentheses around a declared name; only generated code has more."""
 
 # -----------------------------------------------------------------------------
 # Names in declarators.
@@ -34,11 +34,11 @@ _MOST_DECLARATORS = 32
 
 
 _LEAVES = words("identifier field_identifier type_identifier operator_cast")
-"""What declares nothing further inside: a name, or a conversion, which is one."""
+"""Declarators without another one inside: a name, or a conversion operator, which is a name."""
 
 
 def _inside(found: Node, kind: str) -> Node | None:
-    """What a declarator of a kind declares by itself: the next one inside."""
+    """The next declarator inside one of this kind."""
     inner = found.child_by_field_name("declarator")
     if inner is None and kind in ("parenthesized_declarator", "reference_declarator"):
         return found.named_children[-1] if found.named_children else None
@@ -47,7 +47,7 @@ def _inside(found: Node, kind: str) -> Node | None:
 
 
 def _given_name(inner: Node | None) -> Node | None:
-    """The name in `int API(name)(int a)`: no function gives another, so what is given to a macro is meant."""
+    """The name in `int API(name)(int a)`: functions cannot return functions, so `API` is a macro."""
     given = None if inner is None else inner.child_by_field_name("parameters")
     if given is None or given.named_child_count != 1:
         return inner
@@ -85,11 +85,11 @@ def _function(source: bytes, node: Node) -> Named:
 
 
 _VARIABLES = words("parenthesized_declarator identifier field_identifier type_identifier")
-"""What declares no function, whatever it is given."""
+"""Declarators that never declare a function."""
 
 
 def _is_prototype(found: Node | None) -> bool:
-    """Whether it declares a function; a declared pointer to one is a variable."""
+    """Whether a declarator declares a function; a pointer to a function is a variable."""
     for _ in range(_MOST_DECLARATORS):
         kind = "" if found is None else found.type
         if found is None or kind in _VARIABLES:
@@ -104,7 +104,7 @@ def _is_prototype(found: Node | None) -> bool:
 
 
 def _declared(source: bytes, node: Node) -> Sequence[Named]:
-    """Every name of a declaration."""
+    """All names that a declaration declares."""
     found: list[Named] = []
     for one in node.children_by_field_name("declarator"):
         name = text_of(source, _name_in(one))
@@ -116,7 +116,7 @@ def _declared(source: bytes, node: Node) -> Sequence[Named]:
 
 
 def _aliases(source: bytes, node: Node) -> Sequence[Named]:
-    """The names that a typedef gives, and the one that its type has of its own."""
+    """The names that a typedef declares, and the name of its type itself."""
     found = _declared(source, node)
     inner = node.child_by_field_name("type")
     own = field_text(source, inner, "name") if inner is not None and _type_body(node) is not None else ""
@@ -126,7 +126,7 @@ def _aliases(source: bytes, node: Node) -> Sequence[Named]:
 
 
 def _type_body(node: Node) -> Node | None:
-    """The body of the type that a declaration defines on its way."""
+    """The body of the type that a declaration also defines."""
     inner = node.child_by_field_name("type")
     return None if inner is None else inner.child_by_field_name("body")
 

@@ -1,4 +1,4 @@
-"""Vue and Svelte: what their scripts define, at its places in the file, read as TypeScript."""
+"""Vue and Svelte: definitions in their scripts, parsed as TypeScript at their positions in the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DARK = re.compile(rb"[^\r\n]")
 
 
 def _scripts(source: bytes) -> bytes:
-    """The text with blanks for all that is no script."""
+    """The text with blanks for everything that is not a script."""
     text = bytearray(_DARK.sub(b" ", source))
     for script in _SCRIPT.finditer(source):
         text[script.start(1) : script.end(1)] = script[1]

@@ -1,4 +1,4 @@
-"""Dart: signatures and bodies stand beside each other, in classes within what says which sort they are."""
+"""Dart: types, functions and variables; signatures and bodies are siblings, and wrapped in classes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _IDENTIFIER = words("identifier")
 
 
 def _body(node: Node) -> Node | None:
-    """What follows a signature; of a constructor without a body, what it hands on to others."""
+    """The body after a signature; for a constructor without one, its initializers or redirection."""
     behind = node.next_named_sibling
     if behind is not None and behind.type == "function_body":
         return behind
@@ -41,7 +41,7 @@ def _body(node: Node) -> Node | None:
 
 
 def _name(source: bytes, node: Node) -> Named:
-    """Of a signature, or of what holds one: a named constructor by its own name."""
+    """The name of a signature, or of a node that contains one; for a named constructor, its own name."""
     signature = node if node.type in _SIGNATURES else child_of(node, _SIGNATURES)
     if signature is None:
         return None
@@ -63,13 +63,13 @@ def _class(source: bytes, node: Node) -> Named:
 
 
 def _extension(source: bytes, node: Node) -> Named:
-    """One without a name by the type that it extends."""
+    """The name of an extension, or the type that it extends."""
     named = node.child_by_field_name("name") or node.child_by_field_name("class")
     return None if named is None else ((), text_of(source, named))
 
 
 def _alias(source: bytes, node: Node) -> Named:
-    """The name stands first where `=` follows it, else behind what the function returns."""
+    """The name of a type alias: first if there is an `=`, otherwise after the return type."""
     names = [one for one in node.named_children if one.type == "type_identifier"]
     if not names:
         return None
@@ -90,7 +90,7 @@ _VARIABLES = NodeRule("variable", _variables, (), cut=r"\s*=(?!=)|;", minor=True
 
 
 def _of_class(node: Node) -> NodeRule | None:
-    """What stands in a class: a method, a constructor, or fields."""
+    """The rule for a member of a class: a method, a constructor, or fields."""
     signature = child_of(node, _SIGNATURES)
     if signature is None:
         return _VARIABLES if child_of(node, _LISTS) is not None else None
@@ -98,7 +98,7 @@ def _of_class(node: Node) -> NodeRule | None:
 
 
 def _of_body(source: bytes, node: Node) -> Named:
-    """A function in a function."""
+    """The name of a function in a function."""
     inside = child_of(node, words("lambda_expression"))
     return None if inside is None else _name(source, inside)
 

@@ -37,7 +37,7 @@ def _module(source: bytes, node: Node) -> Named:
 def _function(source: bytes, node: Node) -> Named:
     head = _argument(node)
     while head is not None and head.type == "binary_operator":
-        head = head.child_by_field_name("left")  # a guard stands to the right
+        head = head.child_by_field_name("left")  # the right side is a guard
     if head is None:
         return None
     name = field_text(source, head, "target") if head.type == "call" else text_of(source, head)
@@ -58,7 +58,7 @@ def _call(node: Node) -> NodeRule | None:
 GRAMMAR = Grammar(
     "tree_sitter_elixir",
     table({"call": _call}),
-    # Functions are also defined where something holds, or once for each of several values.
+    # Functions are also defined in conditions and loops.
     through=words("call do_block"),
     attached=words("unary_operator"),
     attached_if=re.compile(rb"@(?:doc|spec|impl|since|deprecated|typedoc|tag)\b"),

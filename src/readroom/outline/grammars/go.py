@@ -1,4 +1,4 @@
-"""Go: functions, methods by their receiver, types with their fields and methods, constants, variables."""
+"""Go: functions, methods by receiver, types with their fields and methods, constants, variables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _method(source: bytes, node: Node) -> Named:
 
 
 def _fields(source: bytes, node: Node) -> Sequence[Named]:
-    """The names of a field; an embedded one is called as its type."""
+    """The names of a field; an embedded field has the name of its type."""
     names = node.children_by_field_name("name")
     if names:
         return [((), text_of(source, one)) for one in names]

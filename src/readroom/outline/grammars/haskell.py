@@ -1,4 +1,4 @@
-"""Haskell: functions with their signatures and all their equations, types with what makes them, classes."""
+"""Haskell: functions with their signatures and all equations, types with their constructors, classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BINDINGS = words("binding_list")
 
 
 def _bound(source: bytes, node: Node) -> Sequence[Named]:
-    """What a signature or an equation is about; an operator stands between its operands in the latter."""
+    """The names of a signature or an equation; in an equation, an operator may be between its operands."""
     several = [one for one in node.named_children[:1] if one.type in _BINDINGS]
     if several:
         return [((), text_of(source, one).strip(_QUOTES)) for one in several[0].named_children]
@@ -27,14 +27,14 @@ def _bound(source: bytes, node: Node) -> Sequence[Named]:
 
 
 def _made(source: bytes, node: Node) -> Named:
-    """The name of a constructor, which may be a record, stand before its fields or between two."""
+    """The name of a constructor, which may be a record, and may be before its fields or between two."""
     inner = node.child_by_field_name("constructor") or node
     name = field_text(source, inner, "name") or field_text(source, inner, "operator")
     return (), name.strip(_QUOTES) or text_of(source, inner).split(" ")[0]
 
 
 def _instance(source: bytes, node: Node) -> Named:
-    """With the type that it is of, as in `HasArea Shape`."""
+    """The name of an instance, with its type, as in `HasArea Shape`."""
     name, of = field_text(source, node, "name"), field_text(source, node, "patterns")
     return ((), f"{name} {of}".strip()) if name else None
 

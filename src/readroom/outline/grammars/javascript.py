@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: functions and classes by the names they are given, objects and their members."""
+"""JavaScript and TypeScript: functions and classes by the names they are assigned to, objects and members."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _CASTS = words("as_expression satisfies_expression parenthesized_expression type
 _OBJECT = words("object")
 _CALLS = words("call_expression new_expression")
 _TELLING = _FUNCTIONS | _CLASSES | _OBJECT | _CALLS
-"""Values that make what they are given to more than a variable."""
+"""Values that make the name they are assigned to more than a variable."""
 
 _MOST_CASTS = 8
 
 # -----------------------------------------------------------------------------
-# What a name is given.
+# Values that are assigned to names.
 # -----------------------------------------------------------------------------
 
 
 def _value(node: Node) -> Node | None:
-    """What is assigned, without casts and parentheses around it."""
+    """The assigned value, without casts and parentheses around it."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     for _ in range(_MOST_CASTS):
         kind = "" if value is None else value.type
@@ -61,7 +61,7 @@ def _value(node: Node) -> Node | None:
 
 
 def _given(node: Node, kinds: frozenset[str]) -> Node | None:
-    """The value, where it is of those kinds; also one that is handed to a call at once."""
+    """The value, if it is of one of these kinds; also if it is an argument of a call, or called at once."""
     return _given_by(_value(node), kinds)
 
 
@@ -82,12 +82,12 @@ def _given_by(value: Node | None, kinds: frozenset[str]) -> Node | None:
 
 
 def _called(value: Node) -> Node | None:
-    """What a call calls, or makes an object of, as in `new function () {}`."""
+    """The callee of a call, or of `new`, as in `new function () {}`."""
     return value.child_by_field_name("constructor" if value.type == "new_expression" else "function")
 
 
 def _is_called(node: Node) -> bool:
-    """Whether the value is what a function returns that is called at once: its body is a module then."""
+    """Whether the value is the result of a function that is called at once: its body is then a module."""
     value = _value(node)
     called = None if value is None or value.type not in _CALLS else _called(value)
     return (
@@ -136,18 +136,18 @@ def _assigned(source: bytes, node: Node) -> Named:
 
 
 def _assigned_data(source: bytes, node: Node) -> Named:
-    """Data that a module exports has no name: what is in it has one."""
+    """The assigned name; None for data that a module exports as a whole, whose members have names."""
     name = _assigned(source, node)
     return None if name == _EXPORTS else name
 
 
 def _assigned_value(source: bytes, node: Node) -> Named:
-    """Only what is assigned to a member is a property; a plain name is assigned again."""
+    """The name of an assigned member, which is a property; None for a plain name, which is a reassignment."""
     return _assigned_data(source, node) if "." in field_text(source, node, "left") else None
 
 
 def _with_own(namer: Callable[[bytes, Node], Named]) -> Namer:
-    """Also by the name that a function or class has of its own, as in `x = function name() {}`."""
+    """A namer that adds the own name of a function or class, as in `x = function name() {}`."""
 
     def named(source: bytes, node: Node) -> Sequence[Named]:
         name, value = namer(source, node), _given(node, _FUNCTIONS | _CLASSES)
@@ -182,7 +182,7 @@ def _pair(source: bytes, node: Node) -> Named:
 
 
 class _Rules(Struct, frozen=True):
-    """The rule for each sort of value."""
+    """The rule for each kind of value."""
 
     function: NodeRule
     type: NodeRule
@@ -234,7 +234,7 @@ _CALLED = words("parenthesized_expression unary_expression")
 
 
 def _exported(node: Node) -> NodeRule | None:
-    """What a module exports without a name of its own."""
+    """The rule for a default export without a name."""
     parent = node.parent
     if parent is None or parent.type != "export_statement" or node.child_by_field_name("name") is not None:
         return None
@@ -242,7 +242,7 @@ def _exported(node: Node) -> NodeRule | None:
 
 
 def _named_function(node: Node) -> NodeRule | None:
-    """A function that has a name where it is used; one that is called at once is a module without a name."""
+    """The rule for a function expression with a name; one that is called at once is an unnamed module."""
     if node.child_by_field_name("name") is None:
         return _exported(node)
     parent = node.parent
@@ -272,16 +272,16 @@ _METHOD = re.compile(
     rb"\n[ \t]*+(?=[\w$*])(?:(?:async|get|set|static)[ \t]++|\*[ \t]*+)*"
     rb"(?!(?:if|for|while|switch|catch|with|function)\b)([\w$]++)[ \t]*+\([^;{}()]{0,200}+\)[ \t]*+\{"
 )
-"""The name of what is called by no word: a method of an object. It begins a line."""
+"""The name of a definition without a keyword: a method of an object. It begins a line."""
 
 
 def _methods(source: bytes) -> Iterator[int]:
-    """Where such names are."""
+    """The offsets of such names."""
     return (found.start(1) for found in _METHOD.finditer(source))
 
 
 _AT_ONCE = rb"(?![^\n]*(?:(?<![\w$])\([ \t]*(?:async[ \t]*)?(?:function\b|\()|\bnew[ \t]+function\b))"
-"""What is called at once is a module: what it declares is listed."""
+"""Excludes functions that are called at once: they are modules, and their declarations are listed."""
 
 _NO_METHOD = (
     rb"(?!(?:if|for|while|switch|catch|with|return|do|else|case|default|class|interface|enum|namespace|module|"
@@ -340,8 +340,8 @@ _IMPORTED = re.compile(rb"\bimport\(\s*(?:\"[^\"\n]*\"|'[^'\n]*')\s*\)")
 def _without_imported(source: bytes) -> bytes:
     """The text with a name in place of each `import("...")`.
 
-    The grammar does not expect it among the arguments of a type that a class extends, as in what a
-    compiler declares of JavaScript, and loses the class.
+    The grammar does not expect it among the type arguments of a base class, as in declarations that a
+    compiler generates from JavaScript, and loses the class.
     """
     return _IMPORTED.sub(lambda found: b"i" * len(found[0]), source) if b"import(" in source else source
 
@@ -350,7 +350,7 @@ _ACCESS = words("accessibility_modifier readonly override_modifier")
 
 
 def _own_parameters(node: Node) -> Sequence[Node]:
-    """The parameters of a constructor that are properties of the instance, too."""
+    """The parameters of a constructor that are also properties of the instance."""
     parameters = node.child_by_field_name("parameters")
     if parameters is None:
         return ()

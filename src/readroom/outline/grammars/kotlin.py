@@ -1,4 +1,4 @@
-"""Kotlin: types with their functions, properties and entries; extensions by what they extend."""
+"""Kotlin: types with their functions, properties and entries; extensions by the type they extend."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DELEGATION = ("delegation_specifiers", "delegation_specifier", "explicit_delega
 
 
 def _class_body(node: Node) -> Node | None:
-    """The body of a class; of `class A : B by c {` the grammar makes it what `c` is handed."""
+    """The body of a class; in `class A : B by c {` the grammar parses it as an argument of `c`."""
     body = child_of(node, frozenset(_BODIES))
     found: Node | None = node if body is None else None
     for kind in (*_DELEGATION, "annotated_lambda", "lambda_literal"):
@@ -40,7 +40,7 @@ def _class_body(node: Node) -> Node | None:
 
 
 def _function(source: bytes, node: Node) -> Named:
-    """An extension function belongs to the type before its name."""
+    """The name of a function; the owner of an extension function is the type before its name."""
     name = node.child_by_field_name("name")
     if name is None:
         return None
@@ -69,7 +69,7 @@ _VALUES = words("object_literal call_expression lambda_literal")
 
 
 def _property_value(node: Node) -> Node | None:
-    """What may define more: an object, or what is handed to a call."""
+    """The value of a property, if it may contain definitions: an object, a call or a lambda."""
     last = node.named_children[-1] if node.named_children else None
     return last if last is not None and last.type in _VALUES else None
 
@@ -78,7 +78,7 @@ _VALUE = re.compile(r"\b(?:val|var)\b")
 
 
 def _parameter(source: bytes, node: Node) -> Named:
-    """A parameter of a constructor that is a property, too."""
+    """The name of a parameter of a constructor that is also a property."""
     name = child_of(node, words("identifier simple_identifier"))
     if name is None or not _VALUE.search(
         source[node.start_byte : name.start_byte].decode("utf-8", "replace")
@@ -107,7 +107,7 @@ _ACTUAL = re.compile(rb"(?<=\w)[ \t]+(?:actual|expect)(?=[ \t]+constructor\b)")
 
 
 def _without_actual(source: bytes) -> bytes:
-    """The text with blanks for a mark of constructors that the grammar does not know behind another one."""
+    """The text with blanks for `actual` or `expect` after a modifier of constructors, unknown to the grammar."""
     return _ACTUAL.sub(lambda found: b" " * len(found[0]), source) if b" constructor" in source else source
 
 

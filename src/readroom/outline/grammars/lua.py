@@ -1,4 +1,4 @@
-"""Lua: functions under the names they are given, in tables, too; values of tables and of the chunk."""
+"""Lua: functions by the names they are assigned to, also in tables; values of tables and of the chunk."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _value(node: Node) -> Node | None:
 
 
 def _function(node: Node) -> Node | None:
-    """The function that an assignment, a field of a table or a declaration holds."""
+    """The function in an assignment, a field of a table or a declaration."""
     if node.type == "function_declaration":
         return node
     value = _value(node)
@@ -37,7 +37,7 @@ def _function(node: Node) -> Node | None:
 
 
 def _body(node: Node) -> Node | None:
-    """A body may be empty and is not a node then; what ends the signature is behind the parameters."""
+    """The body of a function; if it is empty it is not a node, and the token after the parameters is used."""
     function = _function(node)
     if function is None:
         return None
@@ -67,7 +67,7 @@ def _field(source: bytes, node: Node) -> Named:
 
 
 def _handed(node: Node) -> Node | None:
-    """What a call is given whose value a name gets, where functions are in a table of it."""
+    """The arguments of a call that is assigned, if functions are in a table among them."""
     value = _value(node)
     given = value.child_by_field_name("arguments") if value is not None and value.type == _CALL else None
     tables = [] if given is None else [one for one in given.named_children if one.type == _TABLES]

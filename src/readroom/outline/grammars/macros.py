@@ -1,10 +1,9 @@
-"""C and C++ behind macros: what a grammar stumbles over is blanked, byte for byte, so that places stay.
+"""Blank macros in C and C++ that a grammar cannot parse, byte for byte, so that positions stay the same.
 
-A macro can stand anywhere and mean anything; these are the places where people put them.
-All patterns are bounded: the text may be made to stall them.
-Those for what begins a line begin with the line feed before it, and those for what stands behind
-one of some words are tried where such a word stands: to look for bytes takes a tenth of what a
-class of them takes.
+A macro can be anywhere and mean anything; these are the places where people put them.  All patterns are
+bounded, because a text may be crafted to stall them.  Patterns for the beginning of a line start with the
+line feed before it, and patterns after certain words are tried only at those words: searching for literal
+bytes takes a tenth of the time of a character class.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 _GIVEN = rb"(?:[ \t]*\([^(){};\n]{0,200}(?:\([^(){};\n]{0,200}\)[^(){};\n]{0,200}){0,4}\))?"
-"""What a macro is given, parentheses in it, too."""
+"""The arguments of a macro, which may contain parentheses."""
 
 _TYPE_WORDS = (b"class", b"struct", b"union", b"enum")
 
 _FINAL = rb"(?:final|[A-Z_]{1,40}FINAL)\b"
-"""What stands behind the name of a type, or a macro for it."""
+"""`final` after the name of a type, or a macro for it."""
 
 _EXPORTED = re.compile(
     rb"\b(?:class|struct|union|enum(?:[ \t]+class)?|namespace)[ \t]+"
@@ -29,17 +28,17 @@ _EXPORTED = re.compile(
     + rb"[ \t\r\n]{1,80}){1,3})"
     rb"(?=(?!" + _FINAL + rb")[A-Za-z_][\w:]*(?:<[^;{}]{0,300}>)?[ \t]*(?:" + _FINAL + rb"\s{0,80})?[:{\r\n])"
 )
-"""Between the word and the name of a type, as in `class EXPORT Name : public Base {`."""
+"""A macro between the keyword and the name of a type, as in `class EXPORT Name : public Base {`."""
 
 _OF_CLASS = re.compile(
     rb"\n[ \t]*class[ \t]+((?!final\b)[A-Za-z_]\w{0,80}[ \t]+)"
     rb"(?=(?!final\b)(?![A-Z_][A-Z0-9_]{3,80}\s{0,80}[:{])[A-Za-z_]\w{0,80}[ \t]*(?:final\b[ \t]*)?"
     rb"(?::[^:]|\r?\n?[ \t]*\{))"
 )
-"""The same in whatever letters: nothing else stands there, as in `class Exported Name : public Base {`."""
+"""The same in mixed case, since nothing else can be there, as in `class Exported Name : public Base {`."""
 
 _PARAMETERS = re.compile(rb"(\()\((?=[^;{}]{0,400}?(\)\))[ \t]*[;\n])")
-"""Hiding parameters from old compilers, as in `int f P((char *));`."""
+"""A macro that hides parameters from old compilers, as in `int f P((char *));`."""
 
 _WORD_BYTES = (string.ascii_letters + string.digits + "_").encode()
 
@@ -50,10 +49,10 @@ _ALONE = re.compile(
     rb"[A-Z][A-Z0-9]+_\w+(?=\())" + _GIVEN + rb")"
     rb"[ \t]*(?=\r?\n|//|/\*)(?!\s{0,80}\*)",
 )
-"""A line that is a macro and nothing else, as `Q_OBJECT` or `NAMESPACE_BEGIN(x)`."""
+"""A line with nothing but a macro, such as `Q_OBJECT` or `NAMESPACE_BEGIN(x)`."""
 
 _MARKED = rb"[a-z]\w{0,40}_(?:inline|unused|noreturn)"
-"""What projects write in small letters for what compilers call in their own ways."""
+"""Lower-case macros of projects for attributes whose spelling depends on the compiler."""
 
 _LEADING = re.compile(
     rb"\n[ \t]*+(?=[A-Z_eistv])(?:(?:extern|static|inline|virtual|explicit)[ \t]+){0,4}"
@@ -63,19 +62,19 @@ _LEADING = re.compile(
     rb"(?=[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}(?:[A-Za-z_][\w:<>,]*[ \t*&\r\n]{1,80}){0,5}"
     rb"(?:[A-Za-z_~][\w:]*(?:<[^;{}()\n]{0,80}>)?|operator[ \t]*[^\w\s(){};]{1,3})[ \t]*\()",
 )
-"""Before the type of a function, as in `EXPORT int f(void);`."""
+"""Macros before the type of a function, as in `EXPORT int f(void);`."""
 
 _BUILT = re.compile(
     rb"\n[ \t]++(?:(?:inline|explicit)[ \t]+)?([A-Z][A-Z0-9_]{3,}[ \t]+)"
     rb"(?=~?[A-Za-z_]\w*[ \t]*\([^(){};]{0,300}(?:\([^(){};]{0,100}\)[^(){};]{0,100}){0,4}\)\s{0,40}"
     rb"(?:noexcept\s{0,40})?:(?!:)|~[A-Za-z_]\w*[ \t]*\()"
 )
-"""Before a constructor with initial values, or a destructor, as in `INLINE name() : first(0) {}`."""
+"""A macro before a constructor with initializers, or a destructor, as in `INLINE name() : first(0) {}`."""
 
 _STATED = re.compile(
     rb"\n([A-Z][A-Z0-9_]{3,}[ \t]*\((?:[^(){};#\"]{1,400}+|\"(?:[^\"\\\n]|\\.){0,400}+\"){0,20}+\)[ \t]*;)"
 )
-"""A statement at the margin, as in `DEFINE_FLAG(bool, name, false, "what for");`: types are no arguments."""
+"""A call at the margin, as in `DEFINE_FLAG(bool, name, false, "what for");`: a type cannot be an argument."""
 
 _TRAILING = re.compile(
     rb"\)\s{0,40}+(?:(?:const|noexcept|override)[ \t]*+)?"
@@ -84,12 +83,12 @@ _TRAILING = re.compile(
     + rb"+\s{0,80}+){1,4}+)"
     rb"(?=[;{]|override\b|final\b|const\b|noexcept\b|=[ \t]*(?:0|default|delete)[ \t]*;)"
 )
-"""Behind the parameters, as in `void f(void) NORETURN;`."""
+"""Macros after the parameters, as in `void f(void) NORETURN;`."""
 
 _CALLING = re.compile(
     rb"\(\s{0,20}([A-Z_][A-Z0-9_]{3,}|__[a-z]+)[ \t]*(?=\*[ \t]*\w{0,80}[ \t]*\)\s{0,20}\()"
 )
-"""Before the star of a pointer to a function, as in `typedef int (WINAPI *call)(void);`."""
+"""A macro before the star of a function pointer, as in `typedef int (WINAPI *call)(void);`."""
 
 _BETWEEN = re.compile(
     rb"\n[ \t]*+(?=[A-Za-z_])"
@@ -98,7 +97,7 @@ _BETWEEN = re.compile(
     rb"(?!typedef|static|extern|inline|const|unsigned|signed|struct|enum|union|return|else|case|goto)"
     rb"(?=[A-Z_0-9]{0,80}[a-z])[A-Za-z_]\w*+[ \t*]++([A-Z][A-Z0-9_]{4,})\s{1,80}(?=[A-Za-z_]\w*[ \t]*\()",
 )
-"""Between the type and the name of a function, as in `static int FASTCALL f(void)`."""
+"""A macro between the type and the name of a function, as in `static int FASTCALL f(void)`."""
 
 _WRAPPED = re.compile(
     rb"\n[ \t]*+(?=[A-Zes])(?:(?:extern|static)[ \t]+)?"
@@ -107,22 +106,22 @@ _WRAPPED = re.compile(
     rb"\s{1,80}(?=[A-Z0-9_]{0,80}[a-z])(?!(?:if|for|while|switch|return)\b)[A-Za-z_]\w*[ \t]*"
     rb"\([^(){};]{0,400}(?:\([^(){};]{0,100}\)[^(){};]{0,200}){0,4}\)\s{0,40}[;{])",
 )
-"""Around the type of a function, as in `extern EXPORT(int) f(void);`."""
+"""A macro around the type of a function, as in `extern EXPORT(int) f(void);`."""
 
 _LISTED = re.compile(rb"\n[ \t]++([A-Z][A-Z0-9_]{2,}+[ \t]*\([ \t]*)[A-Za-z_]\w*([^(){};]{0,200}\))[ \t]*,")
-"""Around the name of a member of an enumeration, as in `OPTION(NAME, LONG, 1),`."""
+"""A macro around the name of an enumerator, as in `OPTION(NAME, LONG, 1),`."""
 
 _BASED = re.compile(rb"\benum[ \t]*(:[ \t]*[\w:]+(?:[ \t]+\w+){0,3}[ \t]*)\{")
-"""The type of an enumeration without a name, which is no macro, but unknown to the grammar."""
+"""The underlying type of an unnamed enumeration, which is not a macro, but unknown to the grammar."""
 
 _BEHIND = re.compile(
     rb"\b(?:class|struct|union|enum|namespace)[ \t]+(?:[A-Z_][A-Z0-9_]*[ \t]+)?[A-Za-z_][\w:]*[ \t]+"
     rb"([A-Z_][A-Z0-9_]{4,}" + _GIVEN + rb")\s{0,80}(?=:(?!:)|\{)"
 )
-"""Behind the name of a type, as in `class Name FINAL {`."""
+"""A macro after the name of a type, as in `class Name FINAL {`."""
 
 _PACKED = re.compile(rb"(?<=[*&])(\.\.\.)[ \t]*\w")
-"""So are dots behind a star, as in `void f(Args*... given)`."""
+"""Dots after a star, which are also unknown to the grammar, as in `void f(Args*... given)`."""
 
 _CXX = (
     rb"\n[ \t]*#[ \t]*if(?:def)?[ \t]+(?:defined)?[ \t(]*__cplusplus[^\n]*\n"
@@ -130,35 +129,35 @@ _CXX = (
 )
 _LINKED = re.compile(_CXX + rb'(extern[ \t]+"C"[ \t]*\{)')
 _UNLINKED = re.compile(_CXX + rb"(\})")
-"""What makes C of the declarations between both, for compilers of C++."""
+"""The beginning and end of C linkage for C++ compilers."""
 
 _VALUED = re.compile(
     rb"\n[ \t]*+[A-Za-z_]\w*+[ \t]++([A-Z][A-Z0-9_]{3,}+[ \t]*\([^(){};\n]{0,200}\))[ \t]*(?=[=,])"
 )
-"""Behind the name of a member of an enumeration, as in `OLD DEPRECATED(1.2, "") = 6,`."""
+"""A macro after the name of an enumerator, as in `OLD DEPRECATED(1.2, "") = 6,`."""
 
 _POINTED = re.compile(rb"\(\s{0,20}([A-Z_][A-Z0-9_]*)[ \t]+(?=[A-Za-z_]\w*\s{0,20}\)\s{0,20}\()")
-"""The star as well, as in `typedef int (APIENTRYP call)(void);`."""
+"""A macro that includes the star, as in `typedef int (APIENTRYP call)(void);`."""
 
 _STARRED = re.compile(rb"\)[ \t]*\*{1,3}[ \t]*[A-Za-z_,()]")
 _TYPE = re.compile(rb"(?:\A|[\s(,])[A-Z][A-Z0-9_]{2,80}(\([ \t]*[A-Za-z_]\w{0,80}[ \t]*\))\Z")
 _MOST_TYPE = 200
-"""What is given to a macro that is a type, as in `MUST_CHECK LIST_OF(NAME) *f(void)`."""
+"""The most bytes before a star that may be a macro for a type, as in `MUST_CHECK LIST_OF(NAME) *f(void)`."""
 
 _SECTION = re.compile(rb"\b(?:public|protected|private)[ \t]+(Q_SLOTS|slots)(?=[ \t]*:)")
 _SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
-"""What a framework adds to the words that say who may call."""
+"""Words that Qt adds to access specifiers."""
 
 _INSTANCE = re.compile(rb"\n(extern[ \t]+template)\b")
-"""Before what another file makes of a template."""
+"""The keywords of an explicit instantiation declaration."""
 
 _ATTRIBUTED = re.compile(
     rb"(__attribute__[ \t]*\(\([^();\n]{0,80}(?:\([^();\n]{0,80}\)[^();\n]{0,80}){0,8}\)\))(?=[ \t]*[;,])"
 )
-"""Behind what is declared, as in `typedef float pair __attribute__((vector_size(8)));`."""
+"""An attribute after a declarator, as in `typedef float pair __attribute__((vector_size(8)));`."""
 
 _RESTRICTED = re.compile(rb"\*[ \t]*([A-Z_][A-Z0-9_]{3,})[ \t]+(?=[A-Za-z_])")
-"""Behind a star, as in `char * RESTRICT name`."""
+"""A macro after a star, as in `char * RESTRICT name`."""
 
 _SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
     *((_LEADING, b""), (_BETWEEN, b""), (_TRAILING, b")"), (_RESTRICTED, b"*")),
@@ -166,7 +165,7 @@ _SIMPLE: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
     *((_SECTION, b"slots"), (_SECTION, b"Q_SLOTS")),
     *((_POINTED, b")"), (_CALLING, b"*"), (_WRAPPED, b"("), (_VALUED, b"enum"), (_LISTED, b"enum")),
 )
-"""Those whose groups are all that is blanked, each with what stands in every text that has it."""
+"""Patterns whose groups are blanked, each with bytes that every matching text contains."""
 
 _WORDED: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     (_EXPORTED, (*_TYPE_WORDS, b"namespace")),
@@ -178,43 +177,43 @@ _WORDED: tuple[tuple[re.Pattern[bytes], tuple[bytes, ...]], ...] = (
     (_INSTANCE, (b"\nextern template",)),
     (_SIGNALS, (b"Q_SIGNALS", b"signals")),
 )
-"""Likewise, with the words that these begin with."""
+"""Patterns whose groups are blanked, each with the words that its matches begin with."""
 
 _WORD = re.compile(
     rb"\n#[ \t]*define[ \t]++([a-z_]\w*+)[ \t]*+(?:static|extern|inline|__inline\w*+)?[ \t]*+\r?$",
     re.MULTILINE,
 )
-"""A word that the file itself gives to functions, as `local` for `static`; what marks a class is another."""
+"""A word that the file defines for functions, such as `local` for `static`; `_OF_CLASS` finds others."""
 
 _MOST_WORDS = 4
 
 _SPLIT = re.compile(rb"\n[ \t]*#[ \t]*(if[^\n]*)\n")
 _BEGUN = re.compile(rb"[ \t]*[\w*][^\n]*[\w),=|&+(]\Z")
-"""A condition of the preprocessor amid a declaration, as where old and new compilers get other parameters."""
+"""A line before a condition inside a declaration, as where old and new compilers get different parameters."""
 
 _HEADS = re.compile(
     rb"\n(#[ \t]*if[^\n]*)\n(?:namespace|class|struct)[^\n;{]{0,200}\n"
     rb"(#[ \t]*else[^\n]*\n[^#]{0,400}#[ \t]*endif[^\n]*)\n(?=\w+[^\n]{0,200}\{)",
 )
-"""A type or namespace whose name follows a condition that chooses what it is."""
+"""A type or namespace whose name follows a condition that selects its head."""
 
 _ASIDE = re.compile(rb"[ \t]*(?:#|//|/?\*)")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|else|elif|endif)[^\n]*\n?", re.MULTILINE)
 _MOST_BEFORE = 1000
 _MOST_SPLIT = 4096
-"""Bytes of such a condition with its branches."""
+"""The most bytes of such a condition with its branches."""
 
 _BODY = re.compile(rb"\s{0,80}\{")
 
 _OPEN = re.compile(rb"[,{(=|+&<\\-]\s*\Z|\)\s*\Z")
-"""How a line ends that goes on in the next one."""
+"""The end of a line that continues in the next one."""
 
 _DARK = re.compile(rb"[^\r\n]")
 _VALUES = re.compile(rb"\benum\b|=")
 
 
 def without_macros(source: bytes) -> bytes:
-    """The text with blanks for what is no C or C++ without its preprocessor."""
+    """The text with blanks for macros that are not valid C or C++ before preprocessing."""
     source = _without_given(b"\n" + source)
     text, words = bytearray(source), dict[bytes, bytes]()
     for found in _placed(source):
@@ -254,7 +253,7 @@ def without_macros(source: bytes) -> bytes:
 
 
 def _without_given(source: bytes) -> bytes:
-    """The text with blanks for what macros are given that are types."""
+    """The text with blanks for the arguments of macros that stand for types."""
     text: bytearray | None = None
     for found in _STARRED.finditer(source):
         begin, end = max(0, found.start() - _MOST_TYPE), found.start() + 1
@@ -266,7 +265,7 @@ def _without_given(source: bytes) -> bytes:
 
 
 def _placed(source: bytes) -> Iterator[re.Match[bytes]]:
-    """What matches the patterns whose groups are blanked."""
+    """All matches of the patterns whose groups are blanked."""
     for pattern, needed in _SIMPLE:
         if needed in source:
             yield from pattern.finditer(source)
@@ -281,14 +280,14 @@ def _placed(source: bytes) -> Iterator[re.Match[bytes]]:
 
 
 _NEAR = 2
-"""Lines between a condition and an error that it may be the reason of."""
+"""The most lines between a condition and an error that it may cause."""
 
 
 def first_branches(source: bytes, errors: Sequence[tuple[int, int]]) -> bytes:
-    """The text with its first branch of each condition of the preprocessor, which is blanked itself.
+    """The text with only the first branch of each preprocessor condition, and without the conditions.
 
-    Branches that open more than they close, or close more, are none of the grammar's.  Where none of
-    the `errors`, by their lines, is near a condition the text stays as it is.
+    The grammar cannot parse branches that are not balanced.  If none of the `errors`, which are ranges of
+    lines, is near a condition, the text is unchanged.
     """
     if not _any_near(source, errors):
         return source
@@ -330,11 +329,11 @@ def _blank(text: bytearray, first: int, last: int) -> None:
 
 
 def _is_value(source: bytes, start: int) -> bool:
-    """Whether a name that has its line alone is the last of an enumeration, or of arguments."""
+    """Whether a name that is alone on its line is a value: an enumerator, or an argument."""
     before = source[max(0, start - _MOST_BEFORE) : start].rstrip()
     line = before[before.rfind(b"\n") + 1 :].partition(b"//")[0].partition(b"/*")[0].rstrip()
     if line.endswith(b"\\"):
-        return True  # of a macro that goes on
+        return True  # inside a macro definition
     if (
         line.startswith(b"#")
         or _ALONE.match(b"\n" + line + b"\n")
@@ -346,7 +345,7 @@ def _is_value(source: bytes, start: int) -> bool:
 
 
 def _join(text: bytearray) -> None:
-    """Leave one branch of what splits a declaration: of old and new compilers the new one, else the first."""
+    """Keep one branch of a condition inside a declaration: the one for new compilers, otherwise the first."""
     for found in list(_SPLIT.finditer(text)):
         before = text[max(0, found.start() - _MOST_BEFORE) : found.start()].rstrip()
         line = before[before.rfind(b"\n") + 1 :]

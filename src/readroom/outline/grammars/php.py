@@ -1,4 +1,4 @@
-"""PHP: types with their methods, properties and constants, functions, what is defined by name."""
+"""PHP: types with their methods, properties and constants, functions, variables, and `define` constants."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _property(source: bytes, node: Node) -> Named:
 
 
 def _defined(source: bytes, node: Node) -> Named:
-    """The constant of `define("NAME", value)`."""
+    """The name of the constant in `define("NAME", value)`."""
     if field_text(source, node, "function").lower() != "define":
         return None
     arguments = node.child_by_field_name("arguments")

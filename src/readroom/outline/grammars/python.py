@@ -1,4 +1,4 @@
-"""Python: classes, functions, attributes of classes and of their instances, variables of modules."""
+"""Python: classes, functions, attributes of classes and instances, variables of modules."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _THROUGH = words(
 
 
 def _of_instance(source: bytes, target: Node) -> str:
-    """The name of an attribute that is assigned to the instance; empty for any other target."""
+    """The name of an attribute if the target is an attribute of `self`; empty for other targets."""
     text = text_of(source, target) if target.type == "attribute" else ""
     name = text.removeprefix(_SELF)
     return name if text.startswith(_SELF) and name.isidentifier() else ""
 
 
 def _attributes(node: Node) -> Sequence[Node]:
-    """The assignments in what makes an instance."""
+    """The assignments in `__init__`."""
     body = node.child_by_field_name("body")
     if body is None:
         return ()
@@ -48,7 +48,7 @@ def _attributes(node: Node) -> Sequence[Node]:
 
 
 def _assigned(source: bytes, node: Node) -> Sequence[Named]:
-    """The names that an assignment binds, those of `a = b = 1` and `a, b = pair`, too."""
+    """The names that an assignment binds, including those of `a = b = 1` and `a, b = pair`."""
     found: list[Named] = []
     at: Node | None = node
     while at is not None and at.type == "assignment":
@@ -66,16 +66,16 @@ _QUOTES = (b'"' * 3, b"'" * 3)
 
 
 def _without_long_comments(source: bytes) -> bytes:
-    """The text with blanks for comments of more lines than belong to a definition, but the last of them.
+    """The text with blanks for long comments, except for the last lines, as many as belong to a definition.
 
-    The scanner of the grammar looks through all comments that follow, anew for each of them.
+    For each comment, the scanner of the grammar reads all comments that follow.
     """
     if source.count(b"#") <= OUTLINE_COMMENT_LINES:
         return source
     text: bytearray | None = None
     for run in _COMMENTS.finditer(source):
         lines = run[0].count(b"\n")
-        # What closes a text may stand in what only looks like a comment.
+        # A line of a string may look like a comment and contain the closing quotes.
         if lines <= OUTLINE_COMMENT_LINES or any(mark in run[0] for mark in _QUOTES):
             continue
         text = text or bytearray(source)

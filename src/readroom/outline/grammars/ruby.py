@@ -43,7 +43,7 @@ def _alias(source: bytes, node: Node) -> Named:
 
 
 def _block(node: Node) -> Node | None:
-    """The block of `Name = Struct.new(:x) do ... end`, which is the body of a class."""
+    """The body of the block in `Name = Struct.new(:x) do ... end`, which is the body of a class."""
     right = node.child_by_field_name("right")
     block = None if right is None or right.type != "call" else right.child_by_field_name("block")
     return None if block is None else block.child_by_field_name("body")

@@ -1,4 +1,4 @@
-"""Rust: items with their fields, variants and constants, also those handed to macros."""
+"""Rust: items with their fields, variants and constants, also those in arguments of macros."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REFERENCE = re.compile(r"(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)+")
 
 
 def _impl(source: bytes, node: Node) -> Named:
-    """The type that it is for; of an array or a slice, which has no name, its text."""
+    """The type of an `impl`; for an array or a slice, which has no name, its text."""
     text = _REFERENCE.sub("", field_text(source, node, "type"), count=1)
     name = without_arguments(text).rpartition("::")[2].strip() or text
     return ((), name) if name else None
@@ -39,7 +39,7 @@ _MODULE_FILE = NodeRule("module", minor=True)
 
 
 def _module(node: Node) -> NodeRule:
-    """One that has its text here is a definition; another one says that there is a file."""
+    """The rule for a module: with a body it is a definition, without one it refers to a file."""
     return _MODULE_FILE if node.child_by_field_name("body") is None else _MODULE
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _pattern(source: bytes, node: Node) -> Sequence[Named]:
-    """The names that a value binds: one, several, or none for a pattern that takes something apart."""
+    """The names that a value binds: one, several, or none for a pattern that destructures."""
     found: list[Named] = []
     for one in node.children_by_field_name("pattern"):
         names = one.named_children if one.type in ("identifiers", "tuple_pattern") else [one]

@@ -38,7 +38,7 @@ def _first_word(source: bytes, node: Node) -> Named:
 
 
 def _properties(source: bytes, node: Node) -> Sequence[Named]:
-    """The names that a declaration binds; of a pattern such as `(a, b)` none."""
+    """The names that a declaration binds; none for a pattern such as `(a, b)`."""
     names = [text_of(source, one) for one in node.children_by_field_name("name")]
     plain = [name.partition(":")[0].strip() for name in names]
     return [((), name) for name in plain if re.fullmatch(r"`?\w+`?", name)]

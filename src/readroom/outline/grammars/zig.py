@@ -1,4 +1,4 @@
-"""Zig: functions, tests, and the types and values that constants hold."""
+"""Zig: functions, tests, and the types and values of constants."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ GRAMMAR = Grammar(
             "container_field": NodeRule("field", first_of("identifier"), (), minor=True),
         }
     ),
-    # A type that depends on others is what a function returns.
+    # A generic type is the return value of a function.
     inner=re.compile(rb"\bfn[ \t]+\w"),
     inner_nodes=words("function_declaration"),
 )
