@@ -40,8 +40,8 @@ class NodeRule(Struct, frozen=True):
     """What a kind of node defines.
 
     `name` is the field with the name, or a function that finds it.  `body` are fields or kinds of children,
-    of which the first that exists ends the signature, or a function that finds it; with `members` its
-    members are listed.  `needs_body`: without a body the node only mentions the name.  `cut` is a regular
+    or a function that finds the body: the first one found ends the signature, and with `members` its members
+    are listed.  `needs_body`: without a body the node only mentions the name.  `cut` is a regular
     expression that also ends the signature; if it is "{", the body may contain more of the signature.
     `heads` are kinds of children before the body that also contain members.  An empty `kind` stands for the
     keyword of the declaration.  `minor` definitions are folded if they would flood an outline, and omitted

@@ -37,8 +37,8 @@ _TOKEN = re.compile(
 """The parts of a pattern that `pattern.translate` accepts; no others get here."""
 
 _FOREIGN = r"(?-u:(?:[\x80-\xff][0-\xff]?){1,2})"
-"""One character in an encoding other than UTF-8: one byte, or two to four, of which every first is above 7F
-and every second above 2F."""
+"""One character in an encoding other than UTF-8: one byte above 7F, or two to four bytes, alternately above
+7F and above 2F."""
 
 _FEED = r"(?:\r?\n)"
 

@@ -249,7 +249,7 @@ class Page:
         return new - old + named + self._request.options.entry_bytes
 
     def _takes(self, cost: int, relative: str) -> bool:
-        """Reserve space for so many bytes, and for a cursor that names the file; False if there is none."""
+        """Reserve space for so many bytes, and for a cursor that names the file; False if it does not fit."""
         if self.shown and self.shown >= self._limit:
             self.full = "limit"
             return False

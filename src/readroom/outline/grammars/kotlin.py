@@ -107,7 +107,7 @@ _ACTUAL = re.compile(rb"(?<=\w)[ \t]+(?:actual|expect)(?=[ \t]+constructor\b)")
 
 
 def _without_actual(source: bytes) -> bytes:
-    """The text with blanks for `actual` or `expect` after a modifier of constructors, unknown to the grammar."""
+    """Blank `actual` or `expect` after another modifier of a constructor, which the grammar does not know."""
     return _ACTUAL.sub(lambda found: b" " * len(found[0]), source) if b" constructor" in source else source
 
 
