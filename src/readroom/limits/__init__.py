@@ -113,8 +113,8 @@ CONFIG_FILE_BYTES = 64 * 1024
 """Largest configuration file that is read."""
 
 RULE_CACHE_NAMES = 4_096
-"""Folders, and as many files, whose verdict is cached: 1 MB, and 16 MB if each has the longest possible name.
-When full, all are forgotten, which costs microseconds a name."""
+"""Folders, and as many opened files, whose verdict is kept: 1 MB, and 16 MB if each has the longest possible
+name. When full, all are forgotten, which costs microseconds a name."""
 
 IGNORE_SLOW_PATTERNS = 500
 """Patterns such as `*x*` or `[ab]c` in the ignore files of a folder and those above it: each is tried on

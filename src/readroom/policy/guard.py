@@ -405,7 +405,7 @@ class VisibleNames:
 
 
 def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath | None = None) -> None:
-    rule = rules.decide(path, folder=folder).rule
+    rule = rules.decide(path, folder=folder, opened=not folder).rule
     if rule is not None:
         # The requested name, not the real one: a link must not reveal names that are denied.
         raise Denied(requested or path, rule.pattern, rule.source, rule.reason)

@@ -303,15 +303,17 @@ def serve_http(
         metrics=metrics,
         refusals=refusals,
     )
+    threshold = gc.get_threshold()
     try:
         # Each of several processes accepts one connection at a time, so that all get some.
         config = _config(gate, SERVE_ACCEPT if served.workers == 1 else 1)
         # Imported objects stay: scanning them for garbage again and again costs requests 1/40 of their time.
         gc.freeze()
-        gc.set_threshold(SERVE_GARBAGE)
+        gc.set_threshold(SERVE_GARBAGE, *threshold[1:])
         # Not uvicorn's `run`: it may choose another event loop, and the code below needs asyncio's.
         asyncio.run(_Web(config, gate, calls, on_ready, lifeline, shared).serve([bound]))
     finally:
+        gc.set_threshold(*threshold)  # a program that serves for a while has its own
         calls.close()
         pages.close()
         refusals.close()

@@ -188,10 +188,15 @@ class Rules:
         """Patterns of denied names that may be skipped without asking; not all denied names."""
         return [pattern for layer in self.denials for pattern in layer.irrevocable()]
 
-    def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
-        """Whether a name is allowed; `folder` says what it is. The root always is."""
+    def decide(self, path: WorkPath, *, folder: bool, opened: bool = False) -> Verdict:
+        """Whether a name is allowed; `folder` says what it is. The root always is.
+
+        The verdict on a folder is kept, and that on an `opened` file, which is often opened again.
+        """
         if path == ROOT:
             return ALLOWED
+        if not (folder or opened):
+            return self._decided(path, folder)
         known = self._folders if folder else self._files
         verdict = known.get(path)
         if verdict is None:
