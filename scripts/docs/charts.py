@@ -17,7 +17,7 @@ RUNS = ROOT / "benchmarks" / "runs"
 DRAWN = ROOT / "docs" / "charts"
 
 READING, GIANT, INTEGRITY = "2026-11-23-reading-side", "2026-11-21-giant-logs", "2026-11-21-integrity"
-FIND, SERVING, INSTALL = "2026-11-23-find", "2026-11-23-serving", "2026-11-22-install"
+FIND, SERVING, INSTALL = "2026-11-23-find", "2026-11-25-serving", "2026-11-22-install"
 OUTLINING = "2026-11-25-outlining"
 
 
