@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
@@ -150,6 +150,15 @@ def test_tokens_set_aside_by_a_dead_worker_are_free_again(tmp_path: Path, root: 
         assert held == (0,)
 
 
+@pytest.fixture
+def _hears_hangup() -> Iterator[None]:
+    """Servers started meanwhile end with their terminal, also where these tests were started by `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("_hears_hangup")
 @pytest.mark.parametrize(
     ("count", "number"), [(1, signal.SIGHUP), (2, signal.SIGHUP), (2, signal.SIGTERM)], ids=str
 )
