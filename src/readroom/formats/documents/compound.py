@@ -183,6 +183,14 @@ class Compound:
         return sum(_filled(self.optional(name, OLE_PROPERTY_BYTES), keys) for name, keys in _PEOPLES.items())
 
 
+def unencrypted(file: BinaryIO) -> Compound:
+    """The opened compound file. Raises Unreadable, and Encrypted where an office program has encrypted it."""
+    actual = kind(file)
+    if actual is Ole.ENCRYPTED:
+        raise refusal(actual)
+    return Compound(file)
+
+
 def _filled(data: bytes, keys: frozenset[int]) -> int:
     """How many of these properties a stream of them has; the library reads all, and trusts their counts."""
     try:

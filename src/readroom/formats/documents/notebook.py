@@ -72,12 +72,7 @@ class Notebook:
         return Part(number, _title(cell), _lines(cell.get("source", cell.get("input"))))
 
 
-def open_document(file: BinaryIO) -> Document:
-    """Open a notebook. Raises Unreadable."""
-    return open_notebook(file)
-
-
-def open_notebook(file: BinaryIO) -> Notebook:
+def open_document(file: BinaryIO) -> Notebook:
     """Open a notebook. Raises Unreadable."""
     data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
@@ -252,4 +247,4 @@ class NotebookText:
 
 def open_source(file: BinaryIO) -> Document:
     """Open a notebook as text alone. Raises Unreadable."""
-    return NotebookText(open_notebook(file))
+    return NotebookText(open_document(file))

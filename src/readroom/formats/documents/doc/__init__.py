@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from readroom.formats.documents import Document, sections
 from readroom.formats.documents import compound as compounds
-from readroom.formats.documents.compound import Compound, Ole
+from readroom.formats.documents.compound import Ole
 from readroom.formats.documents.doc import formats as doc_formats
 from readroom.formats.documents.doc import pieces as doc_pieces
 from readroom.formats.documents.doc.formats import DELETED, HIDDEN, SPECIAL, Formats, FormField, Properties
@@ -45,10 +45,7 @@ _CHARACTERS = {"\x0b": "\n", "\x1e": "\u2011", "\x1f": "", "\x0e": "\n", "\xad":
 
 def open_document(file: BinaryIO) -> Document:
     """The document in `file`. Raises Unreadable."""
-    kind = compounds.kind(file)
-    if kind is Ole.ENCRYPTED:
-        raise compounds.refusal(kind)
-    compound = Compound(file)
+    compound = compounds.unencrypted(file)
     if not compound.has(DOCUMENT):
         return compounds.opened(file, Ole.WORD)
     document = compound.read(DOCUMENT)

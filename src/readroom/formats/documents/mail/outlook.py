@@ -250,12 +250,9 @@ def letter_in(data: bytes) -> Letter:
 
 
 def _message(file: BinaryIO) -> Letter:
-    kind = compound.kind(file)
-    if kind is Ole.ENCRYPTED:
-        raise compound.refusal(kind)
-    streams = Compound(file)
+    streams = compound.unencrypted(file)
     if not streams.has(_PROPERTIES):
-        raise compound.refusal(kind, Ole.MAIL)
+        raise compound.refusal(compound.kind(file), Ole.MAIL)
     return letter(_StoredItem(streams, "", 32))
 
 

@@ -60,10 +60,7 @@ _BREAKS = str.maketrans({"\x0b": "\n", "\x1e": "\u2011", "\x1f": None, "\x0d": "
 
 def open_document(file: BinaryIO) -> Document:
     """The presentation in `file`. Raises Unreadable."""
-    kind = compounds.kind(file)
-    if kind is Ole.ENCRYPTED:
-        raise compounds.refusal(kind)
-    compound = Compound(file)
+    compound = compounds.unencrypted(file)
     if not compound.has(STREAM):
         return compounds.opened(file, Ole.SLIDES)
     user = compound.optional("Current User")
