@@ -49,11 +49,11 @@ _INSTALL = (
 
 
 class Private(Struct, frozen=True):
-    """Private places of the session: HOME, temporary files of a command, and shutters for hidden names."""
+    """Private places of the session: HOME, temporary files of a command, and masks for hidden names."""
 
     home: str
     temporary: str
-    shutters: bubblewrap.Shutters
+    masks: bubblewrap.Masks
 
 
 class Start(Struct, frozen=True):
@@ -178,7 +178,7 @@ class Sandbox:
         options = bubblewrap.arguments(
             root,
             reach,
-            private.shutters,
+            private.masks,
             change=self._change,
             network=policy.network,
             binds=binds,

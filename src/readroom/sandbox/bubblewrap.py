@@ -42,7 +42,7 @@ _PROBE_S = 10
 _NAMESPACES = ("--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL")
 
 
-class Shutters(Struct, frozen=True):
+class Masks(Struct, frozen=True):
     """An empty file and an empty folder without permissions, mounted over hidden names.
 
     `devices` is a folder with devices to mount over those of the system; empty if those may stay.
@@ -103,7 +103,7 @@ def _link(path: str) -> str | None:
 def arguments(
     root: str,
     reach: SandboxView,
-    shutters: Shutters,
+    masks: Masks,
     *,
     change: bool,
     network: bool,
@@ -115,7 +115,7 @@ def arguments(
     Args:
         root: The workspace, an absolute path.
         reach: Which of its entries are hidden or fixed.
-        shutters: What is mounted over hidden entries.
+        masks: What is mounted over hidden entries.
         change: Whether the workspace can be changed at all.
         network: Whether the network is shared.
         binds: Other places: source, target, and whether they can be changed.
@@ -126,11 +126,11 @@ def arguments(
     """
     options = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
     options += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]
-    options += _devices(shutters.devices)
+    options += _devices(masks.devices)
     for source, target, writable in binds:
         options += ["--bind-try" if writable else "--ro-bind-try", source, target]
     options += ["--bind" if change else "--ro-bind", root, root]
-    hidden = _workspace(root, reach, shutters, change=change)
+    hidden = _workspace(root, reach, masks, change=change)
     if len(hidden) > 3 * RUN_HIDDEN_NAMES:
         raise NotConfined(
             "bwrap",
@@ -169,7 +169,7 @@ def _devices(folder: str) -> Iterator[str]:
         yield from ("--dev-bind", os.path.join(folder, name), f"/dev/{name}")
 
 
-def _workspace(root: str, reach: SandboxView, shutters: Shutters, *, change: bool) -> list[str]:
+def _workspace(root: str, reach: SandboxView, masks: Masks, *, change: bool) -> list[str]:
     options: list[str] = []
     bind = "--bind" if change else "--ro-bind"
     for path, split in reach.walk():
@@ -180,15 +180,15 @@ def _workspace(root: str, reach: SandboxView, shutters: Shutters, *, change: boo
         if path != ROOT:
             options += [bind, place, place]
         for child in split.children:
-            options += _laid(_at(root, join(path, child.name)), child, shutters)
+            options += _laid(_at(root, join(path, child.name)), child, masks)
         if len(options) > 3 * RUN_HIDDEN_NAMES:
             break
     return options
 
 
-def _laid(place: str, child: Child, shutters: Shutters) -> list[str]:
+def _laid(place: str, child: Child, masks: Masks) -> list[str]:
     if child.access is Access.HIDDEN:
-        return ["--ro-bind", shutters.folder if child.folder else shutters.file, place]
+        return ["--ro-bind", masks.folder if child.folder else masks.file, place]
     return ["--ro-bind", place, place] if child.access is Access.FIXED else []
 
 

@@ -103,11 +103,11 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
     tools.refresh()
     commands.refresh()
     try:
-        walked = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S))
+        walked = _Walk(tools, commands, fixed, deadline.within(RUN_LOOK_S))
         access = walked.folder(ROOT)
         if walked.linked:
             # A denied file may have another name somewhere, which does not look denied.
-            walked = _Look(tools, commands, fixed, deadline.within(RUN_LOOK_S), frozenset(walked.linked))
+            walked = _Walk(tools, commands, fixed, deadline.within(RUN_LOOK_S), frozenset(walked.linked))
             access = walked.folder(ROOT)
     except TimedOut:
         raise NotConfined(
@@ -121,7 +121,7 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
 
 
 @final
-class _Look:
+class _Walk:
     """One walk. `linked` collects denied files with several names, by device and inode."""
 
     def __init__(

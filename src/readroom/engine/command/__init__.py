@@ -40,7 +40,7 @@ from readroom.policy.guard import Guard
 from readroom.policy.rules import Rules
 from readroom.quoting import first_of
 from readroom.sandbox import Private, Sandbox, Start
-from readroom.sandbox.bubblewrap import Shutters, make_devices
+from readroom.sandbox.bubblewrap import Masks, make_devices
 from readroom.stores.base import Shelf, Store
 from readroom.stores.mount import OutputsMount
 from readroom.stores.outputs import Kept, OutputKeeper, Outputs, OwnOutputs
@@ -187,11 +187,11 @@ class _Run:
 
     def _private(self) -> Private:
         private = self._runner.outputs.private()
-        private.inside("shutters")
-        file, folder = private.file("shutters/file", 0o000), private.inside("shutters/folder", 0o000)
+        private.inside("masks")
+        file, folder = private.file("masks/file", 0o000), private.inside("masks/folder", 0o000)
         devices = private.inside("devices")
-        shutters = Shutters(file, folder, devices if make_devices(devices) else "")
-        return Private(private.inside("home"), private.temporary(), shutters)
+        masks = Masks(file, folder, devices if make_devices(devices) else "")
+        return Private(private.inside("home"), private.temporary(), masks)
 
 
 # --- the result ----------------------------------------------------------------------------------
