@@ -120,9 +120,8 @@ def test_an_environment_that_was_moved_is_made_anew(clone: Path) -> None:
 
 
 STEPS = [
-    "bin/make",
     *("scripts/frameworks", "scripts/site", "scripts/package", "scripts/install-matrix"),
-    *(".ci/versions", ".ci/account"),
+    *(".ci/newcomer", ".ci/as-user", ".ci/versions", ".ci/account"),
 ]
 
 SAYS_THAT_IT_RUNS = """#!/usr/bin/env bash
@@ -137,7 +136,7 @@ def test_continuous_integration_takes_every_step_and_fails_with_each(
     tmp_path: Path, failing: str | None
 ) -> None:
     """`.ci/run` itself, among programs that only say that they run; what ran beside the tests is shown."""
-    for name in ("bin/apt-get", *STEPS):
+    for name in ("bin/apt-get", "bin/make", *STEPS):
         program = tmp_path / name
         program.parent.mkdir(exist_ok=True)
         program.write_text(SAYS_THAT_IT_RUNS, encoding="utf-8")
