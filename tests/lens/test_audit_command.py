@@ -72,7 +72,8 @@ def test_what_the_summary_leaves_out_is_counted() -> None:
 @pytest.mark.halved
 @pytest.mark.parametrize(("kinds", "code"), [("secrets", 6), ("hidden,instructions", 0), ("any", 6)])
 def test_the_exit_code_says_whether_what_was_named_was_found(codex: Path, kinds: str, code: int) -> None:
-    assert _run(str(codex), "--fail-on", kinds, "--limit", "0").returncode == code
+    records = [str(path) for path in codex.rglob("rollout-*.jsonl")]
+    assert _run(*records, "--fail-on", kinds, "--limit", "0").returncode == code
 
 
 @pytest.mark.halved

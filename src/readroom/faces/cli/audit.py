@@ -21,8 +21,16 @@ from readroom.faces.cli.options import json_option, subcommand
 from readroom.lens import records
 from readroom.lens.audit import Engine, Options, Progress, cluster_at, one_by_one, processes, side_by_side
 from readroom.lens.findings import secrets
-from readroom.lens.normal_form import FINDINGS, FORM, JsonLines, Parquet, Sink, SkippedPart
-from readroom.lens.report import Totals, html
+from readroom.lens.normal_form import (
+    FINDINGS,
+    FORM,
+    JsonLines,
+    Parquet,
+    Sink,
+    SkippedPart,
+    counted,
+)
+from readroom.lens.report import Totals, html, plain
 from readroom.lens.report import terminal as words
 from readroom.lens.sessions import Audited
 from readroom.quoting import joined
@@ -108,7 +116,23 @@ def _ended(totals: Totals, wanted: list[str]) -> ExitCode:
     if hit:
         output.complain(f"Found what --fail-on names: {', '.join(hit)}")
         return ExitCode.FOUND
+    if wanted and (unread := _unread(totals)):
+        output.complain(unread)
+        return ExitCode.UNCHECKED
     return ExitCode.OK if totals.sessions else ExitCode.NOTHING_FOUND
+
+
+def _unread(totals: Totals) -> str:
+    """Why a check does not pass over these records; empty where all of them were read."""
+    parts = [*totals.skipped[:1], *totals.passed_over[:1]]
+    if not parts:
+        return ""
+    count = totals.skipped_parts + totals.no_records
+    first = f"{plain(parts[0].record)}, {plain(parts[0].where)}: {plain(parts[0].why)}"
+    return (
+        f"--fail-on does not pass, because {counted(count, 'part')} could not be read: {first}. "
+        "Repair these records, or name only records that can be read."
+    )
 
 
 def _kinds(fail_on: str | None) -> list[str]:
@@ -245,7 +269,8 @@ audit = subcommand(
     click.Option(
         ["--fail-on"],
         metavar="KINDS",
-        help=f"End with code {ExitCode.FOUND} when one is found: {_KIND_LIST}, or any.",
+        help=f"End with code {ExitCode.FOUND} when one is found, and with {ExitCode.UNCHECKED} when a part "
+        f"was not read: {_KIND_LIST}, or any.",
     ),
     click.Option(
         ["--limit"],

@@ -16,6 +16,7 @@ class ExitCode(IntEnum):
     NOT_FOUND = 4
     FAILED = 5
     FOUND = 6
+    UNCHECKED = 7
 
 
 MEANING: Mapping[ExitCode, str] = {
@@ -26,6 +27,7 @@ MEANING: Mapping[ExitCode, str] = {
     ExitCode.NOT_FOUND: "no such file or folder",
     ExitCode.FAILED: "anything else: binary, unreadable, out of time, a defect",
     ExitCode.FOUND: "audit found what --fail-on names",
+    ExitCode.UNCHECKED: "not all could be checked: records, or a ledger row that was noted and removed",
 }
 """For --help and the documentation."""
 

@@ -12,8 +12,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISDIR, S_ISREG
 
+from readroom.errors import BadValue
 from readroom.lens.records import (
     claude_code,
     codex,
@@ -53,12 +54,13 @@ def records(paths: Iterable[Path]) -> Iterator[Path]:
         for record in _below(path) if path.is_dir() else [path]:
             count += 1
             if count > RECORDS_FOUND:
-                return
+                raise BadValue("PATHS", str(path), f"holds more than {RECORDS_FOUND:,} files", "Name fewer.")
             yield record
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
+    unread: list[Path] = []
+    for place, folders, files in os.walk(folder, onerror=lambda error: unread.append(Path(error.filename))):
         folders[:] = sorted(name for name in folders if name not in _NEVER)
         if os.path.basename(place) == "storage" and {"session", "message", "part"} <= {*folders}:
             folders[:] = ["session"]  # of older opencode: the other two belong to these
@@ -68,6 +70,7 @@ def _below(folder: Path) -> Iterator[Path]:
             path = Path(place, name)
             if path.suffix in _SUFFIXES and not name.endswith(".meta.json") and not path.is_symlink():
                 yield path
+    yield from unread
 
 
 def names_of(folder: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -135,6 +138,10 @@ DATABASES: tuple[tuple[set[str], Callable[[Path, Bounds], Iterator[Event]]], ...
 """Chosen by the tables of a database."""
 
 
+EMPTY = "empty"
+"""Why a file without content is not the record of a client: nothing of it is unread."""
+
+
 class Unknown(Exception):
     """The file is not the record of a known client."""
 
@@ -147,7 +154,10 @@ def read(path: Path, bounds: Bounds = BOUNDS) -> Iterator[Event]:
         NotReadable: It is a record, but cannot be read at all.
         OSError: It cannot be opened.
     """
-    if not S_ISREG(path.stat().st_mode):
+    mode = path.stat().st_mode
+    if S_ISDIR(mode):
+        raise NotReadable("the folder cannot be listed")
+    if not S_ISREG(mode):
         raise Unknown("not a file")
     return with_short_names(_events(path, bounds))
 
@@ -161,8 +171,8 @@ def _events(path: Path, bounds: Bounds) -> Iterator[Event]:
         from readroom.lens.records import inspect_logs
 
         return inspect_logs.read(path, bounds)
-    if not head.strip():
-        raise Unknown("empty")
+    if not head.strip() and path.stat().st_size <= len(head):
+        raise Unknown(EMPTY)
     events = _as_lines(path, bounds) or _as_document(path, bounds)
     if events is None:
         raise Unknown("not a record of a client that is known")

@@ -27,6 +27,7 @@ from readroom.lens.normal_form import (
     SkippedPart,
     counted,
 )
+from readroom.lens.records import EMPTY
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import FILES_LISTED, FINDINGS_LISTED, SESSIONS_LISTED
 
@@ -128,6 +129,7 @@ class Totals:
         self.skipped: list[SkippedPart] = []
         self.skipped_parts = 0
         self.no_records = 0
+        self.passed_over: list[SkippedPart] = []
         self._dearest: dict[FindingKind, list[tuple[int, int, Finding]]] = {}
         self._sessions: list[tuple[int, int, Session]] = []
         self._order = 0
@@ -136,6 +138,8 @@ class Totals:
         """Add a session, or a part that was not read."""
         if isinstance(part, SkippedPart) and part.where == NO_RECORD:
             self.no_records += 1
+            if part.why != EMPTY and len(self.passed_over) < FINDINGS_LISTED:
+                self.passed_over.append(part)
             return
         if isinstance(part, SkippedPart):
             self.skipped_parts += part.count
