@@ -10,9 +10,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from readroom.ledger.ledger import Head, Ledger
-from readroom.ledger.rows import COLUMNS
+from readroom.ledger.rows import COLUMNS, START, Event, row
+from readroom.ledger.sums import forget
 from readroom.ledger.verify import verify
 from tests.depth import depth
 
@@ -132,3 +134,97 @@ def test_pruning_keeps_the_chain_and_is_recorded(whole: Ledger) -> None:
     assert whole.prune(1_785_000_000_000_000, event(tool="ledger_prune")) == 0
     whole.append(event())
     assert verify(whole).problems == ()
+
+
+# -----------------------------------------------------------------------------
+# Someone who can write the database builds a new chain; a head was noted before.
+# -----------------------------------------------------------------------------
+
+FORGED = "f" * 64
+
+
+def _rebuilt(folder: Path, start: Head, events: list[Event], head: Head | None = None) -> None:
+    """Replace everything: a checkpoint, these events after it, and sums to match."""
+    found = book(folder)
+    found.close()
+    made, previous = [], start.hash
+    for number, one in enumerate(events, start.number + 1):
+        made.append(row(number, previous, one))
+        previous = made[-1].hash
+    last = head or Head(start.number + len(made), previous)
+    with closing(sqlite3.connect(folder / "ledger.sqlite3")) as connection, connection:
+        connection.execute("DELETE FROM calls")
+        connection.execute("DELETE FROM checkpoints")
+        if start.number:
+            connection.execute("INSERT INTO checkpoints VALUES (?, ?, 0, ?)", (*_values(start), start.number))
+        marks = ", ".join("?" * len(COLUMNS))
+        sql = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({marks})"
+        connection.executemany(sql, [one.values() for one in made])
+        connection.execute("UPDATE head SET number = ?, hash = ?", _values(last))
+        forget(lambda sql, values=(): connection.execute(sql, values).fetchall(), start.number)  # type: ignore[arg-type]
+
+
+def _values(head: Head) -> tuple[int, str]:
+    return head.number, head.hash
+
+
+def _pruning(up_to: int, hash_: str, **fields: object) -> Event:
+    arguments = f'{{"up_to":{up_to},"hash":"{hash_}","removed":{up_to}}}'
+    return event(contract="", face="", tool="ledger_prune", path=None, arguments=arguments, **fields)
+
+
+@pytest.mark.parametrize("beyond", [0, 1, 9, 2**40])
+@pytest.mark.parametrize("when", [1_780_000_000_000_000, 0, -(2**60), 2**62])
+def test_a_forged_pruning_of_the_noted_row_is_not_vouched_for(
+    whole: Ledger, tmp_path: Path, beyond: int, when: int
+) -> None:
+    noted = whole.head()
+    whole.close()
+    start = Head(noted.number + beyond, noted.hash if not beyond else FORGED)
+    _rebuilt(tmp_path, start, [_pruning(start.number, start.hash, time_us=when), event(), event()])
+    verdict = verify(book(tmp_path), noted)
+    assert verdict.problems == ()
+    assert f"row {noted.number} was noted and cannot be compared" in verdict.uncompared
+    assert f"as row {start.number + 1} says" in verdict.uncompared
+    assert verify(book(tmp_path)).uncompared == ""
+
+
+def test_forgeries_against_a_noted_head_are_found(whole: Ledger, tmp_path: Path) -> None:
+    noted = whole.head()
+    whole.close()
+    many = [event() for _ in range(ROWS + 4)]
+    # The pruning names another row or hash, is a call of a tool of that name, or is absent.
+    for told in (
+        _pruning(3, FORGED),
+        _pruning(2, "e" * 64),
+        replace(_pruning(2, FORGED), contract="native", outcome="bad_value"),
+        event(),
+    ):
+        _rebuilt(tmp_path, Head(2, FORGED), [told, *many])
+        assert any("no row says so" in one for one in verify(book(tmp_path), noted).problems)
+    # A start of its own without any pruning.
+    _rebuilt(tmp_path, Head(0, START), many)
+    with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as connection, connection:
+        connection.execute("INSERT INTO checkpoints VALUES (0, ?, 0, 0)", (FORGED,))
+    assert verify(book(tmp_path), noted).problems
+    # A head that ends before the noted row, or says more than there is.
+    _rebuilt(tmp_path, Head(0, START), many[:3])
+    assert any(
+        "was noted" in one or "the one whose hash" in one for one in verify(book(tmp_path), noted).problems
+    )
+    _rebuilt(tmp_path, Head(0, START), many, Head(99, FORGED))
+    assert verify(book(tmp_path), noted).problems
+
+
+def test_a_true_pruning_beyond_the_noted_row_is_named_and_a_newer_head_compares(
+    whole: Ledger, tmp_path: Path
+) -> None:
+    noted = whole.head()
+    whole.append(event(time_us=1_790_000_000_000_000))
+    whole.prune(1_785_000_000_000_000, _pruning(0, ""))
+    whole.append(event(time_us=1_791_000_000_000_000))
+    whole.prune(1_790_500_000_000_000, event(contract="", tool="ledger_prune", time_us=1_792_000_000_000_000))
+    verdict = verify(whole, noted)
+    assert verdict.problems == ()
+    assert "cannot be compared" in verdict.uncompared
+    assert verify(whole, whole.head()).uncompared == ""

@@ -10,13 +10,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from itertools import islice
 
+import msgspec
 from msgspec import Struct
 
 from readroom.ledger import sums
 from readroom.ledger.ledger import Head, Ledger
-from readroom.ledger.rows import Event
+from readroom.ledger.rows import START, Event, Row
 from readroom.limits.session import LEDGER_PROBLEMS
 
 
@@ -28,12 +30,14 @@ class Verdict(Struct, frozen=True):
         start: The last pruned row.
         head: The last row, according to the ledger.
         problems: Sentences, each naming its row; empty if the chain verifies.
+        uncompared: Why the noted head could not be compared; empty if it was, or none was given.
     """
 
     rows: int
     start: Head
     head: Head
     problems: tuple[str, ...]
+    uncompared: str = ""
 
 
 def verify(book: Ledger, noted: Head | None = None) -> Verdict:
@@ -58,7 +62,7 @@ def verify(book: Ledger, noted: Head | None = None) -> Verdict:
             break
     if not problems:
         problems += islice(book.look(lambda execute: list(sums.differences(execute))), LEDGER_PROBLEMS)
-    return Verdict(checker.rows, start, head, tuple(problems))
+    return Verdict(checker.rows, start, head, tuple(problems), checker.uncompared())
 
 
 class _Checker:
@@ -68,14 +72,27 @@ class _Checker:
         self._start = start
         self._head = head
         self._noted = noted
+        self._pruning: Row | None = None
         self.rows = 0
+
+    def uncompared(self) -> str:
+        """Why the noted head cannot be compared: its row was removed, truly or by a forged pruning."""
+        if self._noted is None or self._noted.number > self._start.number:
+            return ""
+        named = "" if self._pruning is None else f", as row {self._pruning.number} says{_when(self._pruning)}"
+        return (
+            f"row {self._noted.number} was noted and cannot be compared, because the rows up to "
+            f"{self._start.number} were removed{named}. Compare a head that was noted after that."
+        )
 
     def problems(self, book: Ledger) -> Iterator[str]:
         number, previous = self._start.number, self._start.hash
+        # A removed row says nothing, and is told by `uncompared`.
         seen_noted = self._noted is None or self._noted.number <= self._start.number
         if self._noted is not None and self._noted.number == self._start.number:
             seen_noted = self._noted.hash == self._start.hash
-        confirmed = self._start.number == 0
+        if number == 0 and previous != START:
+            yield "the chain does not start as every chain does"
         for row in book.rows():
             if row.number > self._head.number:
                 if row.number > book.head().number:
@@ -91,8 +108,8 @@ class _Checker:
                 yield f"row {row.number} does not follow row {number}: one of them was replaced"
             if not row.is_whole:
                 yield f"row {row.number} was changed"
-            if row.event.tool == PRUNE and f'"hash":"{self._start.hash}"' in row.event.arguments:
-                confirmed = True
+            if _removed(row) == self._start:
+                self._pruning = row
             if self._noted is not None and row.number == self._noted.number:
                 seen_noted = row.hash == self._noted.hash
             number, previous = row.number, row.hash
@@ -100,7 +117,7 @@ class _Checker:
             yield f"{_rows(number + 1, self._head.number)} missing at the end"
         elif previous != self._head.hash:
             yield f"row {number} is not the one that was written last"
-        if not confirmed:
+        if self._start.number != 0 and self._pruning is None:
             yield f"rows up to {self._start.number} were removed, and no row says so"
         if not seen_noted and self._noted is not None:
             yield f"row {self._noted.number} is not the one whose hash was noted: the chain was rebuilt"
@@ -108,6 +125,29 @@ class _Checker:
 
 PRUNE = "ledger_prune"
 """The tool of the row that records the removal of older ones."""
+
+
+def _when(row: Row) -> str:
+    try:
+        return f" of {datetime.fromtimestamp(row.event.time_us / 1_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):  # whoever forges a ledger may write any number
+        return ""
+
+
+class _Removal(Struct, frozen=True):
+    up_to: int
+    hash: str
+
+
+def _removed(row: Row) -> Head | None:
+    """The last row that a pruning removed, as its own row says; None for other rows."""
+    if row.event.tool != PRUNE or row.event.outcome != "ok" or row.event.contract:
+        return None
+    try:
+        removal = msgspec.json.decode(row.event.arguments, type=_Removal)
+    except msgspec.MsgspecError:
+        return None
+    return Head(removal.up_to, removal.hash)
 
 
 def _rows(first: int, last: int) -> str:

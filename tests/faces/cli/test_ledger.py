@@ -162,3 +162,17 @@ def test_without_a_ledger_nothing_is_made(
     assert code == ExitCode.FAILED
     assert "there is no such file" in out
     assert not (tmp_path / "state").exists()
+
+
+def test_a_noted_row_that_was_removed_ends_with_a_code_of_its_own(
+    capfdbinary: pytest.CaptureFixture[bytes], file: str
+) -> None:
+    head = run(capfdbinary, "verify", "--file", file)[1].strip().rsplit("Head: ")[1]
+    assert run(capfdbinary, "prune", "--older-than", "0", "--file", file)[0] == ExitCode.OK
+    code, out = run(capfdbinary, "verify", "--file", file, "--noted", head)
+    assert code == ExitCode.UNCHECKED
+    assert "not against the noted head" in out
+    assert "cannot be compared, because the rows up to 5 were removed, as row 6 says" in out
+    assert json.loads(run(capfdbinary, "verify", "--file", file, "--noted", head, "--json")[1])["uncompared"]
+    newer = out.split("Head: ")[1].split()[0]
+    assert run(capfdbinary, "verify", "--file", file, "--noted", newer)[0] == ExitCode.OK

@@ -119,9 +119,13 @@ def of_verdict(verdict: Verdict, name: str) -> str:
         problems = "\n".join(f"  {problem}" for problem in verdict.problems)
         return f"{name} does not verify:\n{problems}"
     since = f" after row {verdict.start.number:,}" if verdict.start.number else ""
+    if verdict.uncompared:
+        since += ", but not against the noted head"
     lines = [f"{name} verifies: {verdict.rows:,} rows{since}, each as it was written."]
     if verdict.head.number:
         lines.append(f"Head: {verdict.head.number}:{verdict.head.hash}")
+    if verdict.uncompared:
+        lines.append(f"{verdict.uncompared[0].upper()}{verdict.uncompared[1:]}")
     return "\n".join(lines)
 
 
@@ -247,7 +251,9 @@ def _verified(book: Ledger, noted: str | None, as_json: bool) -> ExitCode:
         terminal.write_json(verdict)
     else:
         terminal.write((of_verdict(verdict, book.name) + "\n").encode())
-    return ExitCode.FAILED if verdict.problems else ExitCode.OK
+    if verdict.problems:
+        return ExitCode.FAILED
+    return ExitCode.UNCHECKED if verdict.uncompared else ExitCode.OK
 
 
 def _replayed(
