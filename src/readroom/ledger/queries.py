@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -183,10 +184,21 @@ def write_csv(rows: Iterable[Row], out: TextIO) -> int:
 
 def harmless(value: object) -> object:
     """The value as a cell that spreadsheets do not take for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
+    return f"'{value}" if isinstance(value, str) and _begins_formula(value) else value
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = frozenset("=+-@\N{MINUS SIGN}")
+_SPACING = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf"})
+
+
+def _begins_formula(text: str) -> bool:
+    # Some spreadsheets pass over blanks and unseen characters, and take letters of full width for plain ones.
+    for letter in text:
+        if letter in "\t\r\n":
+            return True
+        if unicodedata.category(letter) not in _SPACING:
+            return unicodedata.normalize("NFKC", letter)[:1] in _FORMULA
+    return False
 
 
 def write_parquet(rows: Iterable[Row], path: str) -> int:

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import sqlite3
+import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,35 @@ def test_a_noted_row_that_was_removed_ends_with_a_code_of_its_own(
     assert json.loads(run(capfdbinary, "verify", "--file", file, "--noted", head, "--json")[1])["uncompared"]
     newer = out.split("Head: ")[1].split()[0]
     assert run(capfdbinary, "verify", "--file", file, "--noted", newer)[0] == ExitCode.OK
+
+
+LEADS = [
+    *"=+-@\t\r\n",
+    *(
+        chr(at)
+        for at in range(0x80, sys.maxunicode)
+        if unicodedata.normalize("NFKC", chr(at))[:1] in tuple("=+-@")
+    ),
+]
+"""Every character that some spreadsheet reads as the start of a formula."""
+
+
+def test_no_cell_of_an_export_begins_a_formula(
+    capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path
+) -> None:
+    found = book(tmp_path)
+    begun = [before + lead for lead in LEADS for before in ("", " ", "\u3000", "\ufeff", "\x0b")]
+    names = [f"{begin}1+1" for begin in begun]
+    found.append_all([event(agent=name, path=name) for name in names])
+    plain = ["a=1", "src/a-b.py", "é", "'=1", "(none)", "1"]
+    found.append_all([event(agent=name) for name in plain])
+    found.close()
+    out = tmp_path / "out.csv"
+    file = str(tmp_path / "ledger.sqlite3")
+    assert run(capfdbinary, "export", "--file", file, "--format", "csv", "--output", str(out))[0] == 0
+    with out.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["agent"], row["path"]) for row in rows[: len(names)]] == [
+        (f"'{one}", f"'{one}") for one in names
+    ]
+    assert [row["agent"] for row in rows[len(names) :]] == plain
