@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -173,13 +173,25 @@ def write_csv(rows: Iterable[Row], out: TextIO) -> int:
 
     Text that a spreadsheet would take for a formula gets a leading apostrophe.
     """
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    out.write(csv_line(COLUMNS) + "\n")
     count = 0
     for row in rows:
-        writer.writerow([harmless(value) for value in row.values()])
+        out.write(csv_line(row.values()) + "\n")
         count += 1
     return count
+
+
+def csv_line(values: Iterable[object]) -> str:
+    """Cells as a line of CSV, which no spreadsheet divides elsewhere or takes for formulas."""
+    return ",".join(_cell("" if value is None else str(harmless(value))) for value in values)
+
+
+_DIVIDES = re.compile(r'[",;\t\r\n]')
+"""Spreadsheets of some languages divide at semicolons."""
+
+
+def _cell(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if _DIVIDES.search(text) else text
 
 
 def harmless(value: object) -> object:

@@ -429,3 +429,79 @@ def test_names_that_others_gave_name_nothing_that_policy_denies(tmp_path: Path, 
         assert get(running, sent, whole).status == 200
         assert get(running, sent, narrow).status == 404
         assert b"salaries" not in get(running, sent, narrow).body
+
+
+_NAMES = (
+    ("Top Secret/", "Top Secret/ghost plan.txt"),
+    ("/priv/a,b*", "priv/a,bghost.txt"),
+    ("*x;y*", "src/x;yghost.txt"),
+    ("it's*", "it's ghost (final).txt"),
+    ('quo"ted/', 'quo"ted/ghost|1.txt'),
+    ("[[]ghost[]] & co/", "[ghost] & co/plan=1.txt"),
+    ("*ghost name of many words in it*", "a/ghost name of many words in it and more.txt"),
+    ("gizli ğ/", "gizli ğ/ghost.txt"),
+)
+"""Patterns of policy, and a name that each denies."""
+
+
+def _said_in(name: str) -> Iterator[tuple[str, object]]:
+    """A tool and arguments that hold a name, in the ways of shells, globs, lists and JSON."""
+    escaped = re.sub(r"([^\w/.])", r"\\\1", name)
+    coded = "".join(f"\\x{byte:02x}" for byte in name.encode("latin-1", "ignore"))
+    single, double = name.replace("'", "'\\''"), re.sub(r'([\\"$`])', r"\\\1", name)
+    yield from (
+        ("read_file", {"path": name}),
+        ("read_file", {"path": f"./{name}"}),
+        ("list_directory", {"path": ".", "glob": [f"**/{name}", "*.py"]}),
+        ("write_file", {"path": "a", "edits": [{"file": name}, {"old_text": "x", "destination": name}]}),
+        ("run_command", {"command": f"cat '{single}'"}),
+        ("run_command", {"command": f'cd src && head -5 "{double}" | tail -1; echo done'}),
+        ("run_command", {"command": f"cat {escaped} > out.txt"}),
+        ("run_command", {"command": f"cat ./{escaped}"}),
+        ("run_command", {"command": f"cp '{single}' b", "cwd": "src"}),
+        ("send", {"body": json.dumps({"files": [name]})}),
+        ("send", {"body": json.dumps(json.dumps([name]))}),
+        ("send", {name: 1}),
+    )
+    if name.isascii():
+        yield "run_command", {"command": f"cat $'{coded}'"}
+
+
+def test_names_with_any_letters_are_hidden_however_they_are_written(tmp_path: Path, root: Path) -> None:
+    state = tmp_path / "state"
+    state.joinpath("readroom").mkdir(parents=True, mode=0o700)
+    policy = tmp_path / "narrow.toml"
+    policy.write_text(
+        f"[policy]\ndeny = {json.dumps([pattern for pattern, _ in _NAMES])}\n", encoding="utf-8"
+    )
+    shown = ['cat "src/a.py"', "echo 'top of the morning, all; done'", "grep -n 'a b' src/a.py | head -3"]
+    with closing(ledger_of(state)) as book:
+        for _, name in _NAMES:
+            for at, (tool, value) in enumerate(_said_in(name)):
+                session = name if at == 1 else f"s{at}"
+                named = {"agent": f"reader of {name}"} if at == 2 else {}
+                book.append(
+                    event(
+                        workspace=str(root), tool=tool, path=None, session=session, shown="[]",
+                        arguments=json.dumps(value, ensure_ascii=False), **named,
+                    )
+                )  # fmt: skip
+        for one in shown:
+            arguments = json.dumps({"command": one})
+            book.append(
+                event(workspace=str(root), tool="run_command", path=None, shown="[]", arguments=arguments)
+            )
+    coded = b"".join(b"\\\\x%02x" % byte for byte in b"ghost")
+    with agent(state, "--require-token", "--", str(root)) as running:
+        narrow = signed_in(running, running.make_token("bob", "--policy", str(policy)))
+        seen = b""
+        for path in crawled(running, narrow):
+            answer = get(running, path, narrow)
+            assert answer.status == 200, path
+            at = answer.body.find(b"ghost")
+            assert at < 0, (path, answer.body[max(0, at - 100) : at + 60])
+            assert coded not in answer.body, path
+            assert "ghost" not in path
+            seen += answer.body
+        assert b"top of the morning" in seen
+        assert b"hidden by policy" in seen

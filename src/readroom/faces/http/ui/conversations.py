@@ -10,7 +10,7 @@ from msgspec import Struct
 from readroom.errors import NoSuchView
 from readroom.faces.http.ui.findings import findings_beside
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, lasted, moment, number, stamp
-from readroom.faces.http.ui.view import HIDDEN, View
+from readroom.faces.http.ui.view import View
 from readroom.ledger.queries import shown_twice
 from readroom.ledger.rows import Row
 from readroom.limits.lens import UI_ROWS, UI_SESSION_ROWS
@@ -209,20 +209,10 @@ def arguments(view: View, text: str) -> str:
 
 def _visible(view: View, value: object) -> object:
     if isinstance(value, Mapping):
-        return {_seen(view, str(name)): _visible(view, inner) for name, inner in value.items()}
+        return {view.sight.text(str(name)): _visible(view, inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_visible(view, inner) for inner in value]
-    return _seen(view, value) if isinstance(value, str) else value
-
-
-def _seen(view: View, text: str) -> str:
-    whole = view.sight.text(text)
-    return HIDDEN if whole == text and _is_denied_name(view, text) else whole
-
-
-def _is_denied_name(view: View, text: str) -> bool:
-    """Whether a text with blanks is a denied name, which its words would not show."""
-    return " " in text and len(text) < 4096 and view.sight.denies(text)
+    return view.sight.text(value) if isinstance(value, str) else value
 
 
 def call(view: View) -> Page:

@@ -6,8 +6,6 @@ from a table, or from points that a table beside it has in words.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -17,7 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Struct, field
 
-from readroom.ledger.queries import harmless
+from readroom.ledger.queries import csv_line
 from readroom.lens.report import plain
 
 if TYPE_CHECKING:  # only the dashboard needs it, when it has a visitor
@@ -142,12 +140,11 @@ def address(base: str, page: str, **wanted: object) -> str:
 
 def as_csv(table: Table) -> bytes:
     """The table for a spreadsheet; values that it would take for formulas get a leading apostrophe."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([harmless(plain(head)) for head in table.heads])
-    for row in table.rows:
-        writer.writerow([harmless(plain(cell.text) if cell.raw is None else cell.raw) for cell in row])
-    return out.getvalue().encode("utf-8", "backslashreplace")
+    lines = [csv_line(map(plain, table.heads))]
+    lines += [
+        csv_line(plain(cell.text) if cell.raw is None else cell.raw for cell in row) for row in table.rows
+    ]
+    return "".join(f"{line}\r\n" for line in lines).encode("utf-8", "backslashreplace")
 
 
 @cache

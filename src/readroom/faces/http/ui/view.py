@@ -8,17 +8,16 @@ text that may contain one, passes through here before it reaches a page, a chart
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Final, final
-from urllib.parse import unquote
 
 from msgspec import Struct, field
 
 from readroom.errors import BadValue, ReadroomError
 from readroom.faces.calls import Access
+from readroom.faces.http.ui.naming import is_long, names_in, spellings
 from readroom.faces.http.ui.page import Cell, Filter, Option, address
 from readroom.faces.http.ui.queries import By, Questions, Slice
 from readroom.ledger.sums import DAY_US, HOUR_US
@@ -29,23 +28,8 @@ from readroom.paths import ROOT, WorkPath
 
 HIDDEN: Final = "(hidden by policy)"
 
-_WORD = re.compile(r"""[^\s"'`=,;|&<>(){}\[\]]+""")
-_PARTS = re.compile(r"[:@!?*#]+")
-_SLASHES = re.compile(r"[/\\]+")
-_ENCODED_TIMES = 2
-_MOST_WORDS = 500
-"""Texts with more words are not shown: each word is checked against the policy."""
-
-
-def _spellings(name: str) -> Iterator[str]:
-    """A name as written, and as meant in paths of Windows or in URLs."""
-    yield name
-    plain = name
-    for _ in range(_ENCODED_TIMES):
-        plain = unquote(plain)
-    plain = _SLASHES.sub("/", plain)
-    if plain != name:
-        yield plain
+_TEXTS_KEPT: Final = 2_000
+"""Texts whose verdict is kept for a page."""
 
 
 @final
@@ -61,6 +45,7 @@ class Sight:
         """Whether the visitor could also read files."""
         self.listings: Final = granted is None or "list_directory" in granted
         self._known: dict[str, WorkPath | None] = {}
+        self._told: dict[str, str] = {}
 
     def path(self, value: str | None) -> WorkPath | None:
         """The name as spelled in the workspace; None if it is hidden from this visitor."""
@@ -71,18 +56,15 @@ class Sight:
         return self._known[value]
 
     def text(self, value: str) -> str:
-        """The text, unless one of its words names a path that policy denies."""
-        words = _WORD.findall(value)
-        if len(words) > _MOST_WORDS or any(map(self._names_denied, words)):
-            return HIDDEN
-        return value
-
-    def _names_denied(self, word: str) -> bool:
-        # `cat .env`, `user@host:.env`, `**/.env*`, `/srv/x/.env` and `lib.zip!/.env` all name it.
-        spellings = set(_spellings(word))
-        pieces = {piece.strip("/") for spelling in spellings for piece in _PARTS.split(spelling)}
-        pieces |= {piece.rpartition("/")[2] for piece in pieces}
-        return any(piece and self.denies(piece) for piece in spellings | pieces)
+        """The text, unless it names a path that policy denies."""
+        if not value:
+            return value
+        if value not in self._told:
+            hidden = is_long(value) or any(name and self.denies(name) for name in set(names_in(value)))
+            if len(self._told) >= _TEXTS_KEPT:
+                self._told.clear()
+            self._told[value] = HIDDEN if hidden else value
+        return self._told[value]
 
     def denies(self, word: str) -> bool:
         """Whether a text as a whole names a path that policy denies."""
@@ -97,7 +79,7 @@ class Sight:
             path = self._guard.parse(value)
         except ReadroomError:
             return None
-        if any(self.denies(spelling) for spelling in _spellings(value) if spelling != value):
+        if any(self.denies(spelling) for spelling in spellings(value) if spelling != value):
             return None
         outer = path.partition("!")[0].rstrip("/")
         seen = self._lets(path) and (outer in ("", path) or self._lets(WorkPath(outer)))
