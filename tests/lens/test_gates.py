@@ -52,7 +52,8 @@ def _overwritten(data: bytes) -> bytes:
 
 
 TEXTS = (_one_comma_more, _cut, _overwritten)
-TEXT_SESSIONS = [one for one in SESSIONS if "opencode" not in one[:8] and "inspect" not in one]
+TEXT_SESSIONS = [one for one in SESSIONS if not one.startswith(("opencode/", "inspect/"))]
+"""Sessions whose records are texts, at least one of them."""
 
 
 @pytest.mark.parametrize("damage", TEXTS)
@@ -61,8 +62,6 @@ def test_a_text_record_that_is_damaged_at_a_secret_does_not_pass(
     session: str, damage: Callable[[bytes], bytes], tmp_path: Path, cli: Cli
 ) -> None:
     found = [one for one in unpacked(session, tmp_path) if one.suffix in (".jsonl", ".json", ".traj")]
-    if not found:
-        pytest.skip("a database")
     path = max(found, key=lambda one: one.stat().st_size)
     assert cli.bare("audit", str(path), *GATE).code == ExitCode.OK
     path.write_bytes(damage(path.read_bytes()))
