@@ -7,6 +7,7 @@ need a gigabyte for two cells in opposite corners.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta
@@ -26,6 +27,10 @@ from readroom.formats.kinds import BIFF
 from readroom.limits.documents import OLD_WORKBOOK_BYTES
 
 _VISIBLE = 0
+_COUNTED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
+"""Of a pattern that counts hours, also past a day: `[h]:mm`."""
+
+_UNTOLD = "Whether rows are hidden, what is merged and what comments say is not read: that is damaged."
 _CELLS_ALONE = (
     "Something in it is damaged: its cells are shown, and not whether rows are hidden, what is merged and "
     "what comments say."
@@ -36,18 +41,26 @@ _CELLS_ALONE = (
 class OldSheets:
     """The sheets of an opened workbook; the one that was read last is held."""
 
-    def __init__(self, book: Any) -> None:
+    def __init__(self, book: Any, data: bytes) -> None:
         self._book = book
+        self._data = data
         self._held: int | None = None
         self.names: Sequence[str] = book.sheet_names()
 
     def part(self, number: int, area: Area) -> Part:
         """The sheet with this number, or an area of it. Raises Unreadable."""
-        with _translated():
-            sheet = self._sheet(number - 1)
-            rows = self._rows(sheet, area)
+        try:
+            with _translated():
+                sheet = self._sheet(number - 1)
+                rows = self._rows(sheet, area)
+        except Unreadable:
+            return CellsAlone(self._data).named(self.names[number - 1], number, area)
+        notes: list[str] = []
+        comments: Comments = {}
+        with _noted(notes):
             comments = _comments(sheet)
-            notes = [*self._notes(number, sheet, area)]
+        with _noted(notes):
+            notes += self._notes(number, sheet, area)
         table = cells.table(rows, area, notes, comments)
         return cells.part(number, self.names[number - 1], table, area)
 
@@ -80,16 +93,21 @@ class OldSheets:
 
     def _date(self, cell: Any) -> Value:
         number = float(cell.value)
-        style = self._book.format_map.get(self._book.xf_list[cell.xf_index].format_key)
-        if style is not None and "[" in style.format_str and "]" in style.format_str.partition("[")[2][:3]:
-            return timedelta(days=number)  # [h]:mm counts hours
         try:
+            if _COUNTED.search(self._format(cell.xf_index)):
+                return timedelta(days=number)
             moment: datetime = xlrd.xldate.xldate_as_datetime(number, self._book.datemode)
         except (xlrd.xldate.XLDateError, OverflowError, ValueError):
             return number
         if 0 <= number < 1:
             return moment.time()
         return moment.date() if moment.time() == time(0) else moment
+
+    def _format(self, style: int) -> str:
+        """The pattern of a style; empty for the dates of East Asia, which are numbers alone in a file."""
+        styles = self._book.xf_list
+        pattern = self._book.format_map.get(styles[style].format_key) if style < len(styles) else None
+        return (pattern and pattern.format_str) or ""
 
     def _notes(self, number: int, sheet: Any, area: Area) -> Iterator[str]:
         if sheet.visibility != _VISIBLE:
@@ -131,10 +149,14 @@ class CellsAlone:
 
     def part(self, number: int, area: Area) -> Part:
         """The sheet with this number, or an area of it. Raises Unreadable."""
+        return self.named(self.names[number - 1], number, area)
+
+    def named(self, name: str, number: int, area: Area) -> Part:
+        """The same by its name: charts among the sheets are not counted by all. Raises Unreadable."""
         with translated():
-            rows = self._book.get_sheet_by_index(number - 1).to_python(skip_empty_area=False)
+            rows = self._book.get_sheet_by_name(name).to_python(skip_empty_area=False)
         table = cells.table(rows, area, [_CELLS_ALONE], {})
-        return cells.part(number, self.names[number - 1], table, area)
+        return cells.part(number, name, table, area)
 
 
 def open_workbook(file: BinaryIO) -> OldSheets | CellsAlone:
@@ -158,7 +180,8 @@ def open_workbook(file: BinaryIO) -> OldSheets | CellsAlone:
                     ragged_rows=True,
                     formatting_info=True,
                     ignore_workbook_corruption=True,
-                )
+                ),
+                data,
             )
     except Encrypted:
         raise
@@ -175,6 +198,16 @@ def _comments(sheet: Any) -> Comments:
         (row + 1, column + 1): cells.comment([(note.author or "", note.text or "")])
         for (row, column), note in sheet.cell_note_map.items()
     }
+
+
+@contextmanager
+def _noted(notes: list[str]) -> Iterator[None]:
+    """What is beside the cells never costs them: its failure is a note."""
+    try:
+        with _translated():
+            yield
+    except Unreadable:
+        notes[:] = [*(note for note in notes if note != _UNTOLD), _UNTOLD]
 
 
 @contextmanager
