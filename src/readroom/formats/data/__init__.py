@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, time
 from functools import cached_property
 from itertools import accumulate
@@ -191,7 +191,7 @@ def _window(table: DataTable, number: int, area: Area, notes_before: Sequence[st
         # The count in the file may be wrong, and a next step to missing rows would never end.
         notes.append(f"It says to have {_count(total, 'row')}: from row {end + 1:,} on none can be read.")
         total = end
-    notes += _cut_notes(number, [columns[at].name for at in picked], written, chars)
+    notes += _cut_notes(number, picked, columns, written, chars)
     return Part(
         number,
         table.title,
@@ -221,13 +221,18 @@ def _column_notes(number: int, area: Area, picked: Sequence[int], columns: Seque
 
 
 def _cut_notes(
-    number: int, names: Sequence[str], rows: Sequence[Sequence[tuple[str, bool]]], chars: int
+    number: int,
+    picked: Sequence[int],
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[tuple[str, bool]]],
+    chars: int,
 ) -> list[str]:
     """How many cells are cut, and how one column is read whole."""
     cut = [at for row in rows for at, (_, is_cut) in enumerate(row) if is_cut]
     if not cut:
         return []
-    how = f' pages="{number}!{spelled(names[cut[0]])}" shows one column whole.' if len(names) > 1 else ""
+    pick = _pick_of(picked[cut[0]], columns)
+    how = f' pages="{number}!{pick}" shows one column whole.' if len(picked) > 1 else ""
     return [
         f"{_count(len(cut), 'cell')} {'is' if len(cut) == 1 else 'are'} cut at {chars:,} characters.{how}"
     ]
@@ -251,8 +256,8 @@ def picked_columns(wanted: str, columns: Sequence[Column]) -> Sequence[int]:
     """
     if not wanted.strip():
         return range(min(len(columns), TABLE_COLUMNS))
-    names = {column.name.casefold(): at for at, column in reversed(list(enumerate(columns)))}
-    names |= {column.name: at for at, column in reversed(list(enumerate(columns)))}
+    names = _places(column.name.casefold() for column in columns)
+    names |= _places(column.name for column in columns)
     positions: list[int] = []
     for item in filter(None, map(str.strip, parted(wanted, ","))):
         positions += _picked(item, names, len(columns))
@@ -263,11 +268,19 @@ def picked_columns(wanted: str, columns: Sequence[Column]) -> Sequence[int]:
     return list(dict.fromkeys(positions))
 
 
-def _picked(item: str, names: dict[str, int], total: int) -> Sequence[int]:
+def _places(names: Iterable[str]) -> dict[str, list[int]]:
+    """The columns of each name: a join has several of one."""
+    places: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        places.setdefault(name, []).append(at)
+    return places
+
+
+def _picked(item: str, names: dict[str, list[int]], total: int) -> Sequence[int]:
     plain = item[1:-1].replace("''", "'") if len(item) > 1 and item[0] == item[-1] == "'" else item
-    at = names.get(plain, names.get(plain.casefold()))
-    if at is not None:
-        return [at]
+    places = names.get(plain, names.get(plain.casefold()))
+    if places is not None:
+        return places
     first, dash, last = item.partition("-")
     if first.strip().isdecimal() and (not dash or not last.strip() or last.strip().isdecimal()):
         start = int(first)
@@ -279,6 +292,13 @@ def _picked(item: str, names: dict[str, int], total: int) -> Sequence[int]:
         f"it has no column {item[:80]!r}",
         f"Use names of columns, or numbers from 1 to {total}. The first are: {', '.join(first_names)}.",
     )
+
+
+def _pick_of(at: int, columns: Sequence[Column]) -> str:
+    """How a column is picked alone: by its name, or by its number where others have that name."""
+    name = columns[at].name
+    alone = sum(column.name == name for column in columns) == 1
+    return spelled(name) if alone else str(at + 1)
 
 
 def spelled(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -125,13 +126,30 @@ class _Parquet(Struct, frozen=True, dict=True):
                 groups.append(number)
             if not groups or count <= 0:
                 return Rows(())
-            schema = opened.schema_arrow
-            names = [schema.field(at).name for at in columns]
-            batches = opened.iter_batches(
-                batch_size=_BATCH_ROWS, row_groups=groups, columns=names, use_threads=False
+            ordered = sorted(columns)
+            stored = [at for column in ordered for at in self._stored[column]]
+            batches = opened.reader.iter_batches(
+                _BATCH_ROWS, row_groups=groups, column_indices=stored, use_threads=False
             )
-            order = [names.index(name) for name in names]
+            order = [ordered.index(at) for at in columns]
             return Rows(list(_window(batches, skip, count, order)))
+
+    @cached_property
+    def _stored(self) -> Sequence[range]:
+        """The stored columns of each column: several of a record, by number since names may be the same."""
+        counts = [_leaves(field.type) for field in self._opened.schema_arrow]
+        if sum(counts) != self._opened.metadata.num_columns:
+            raise Unreadable("its columns are not those of its schema", _ANOTHER)
+        return [range(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
+
+
+def _leaves(kind: Any) -> int:
+    """How many columns of values a type is stored in."""
+    if isinstance(kind, pyarrow.BaseExtensionType):
+        return _leaves(kind.storage_type)
+    if pyarrow.types.is_nested(kind) and not pyarrow.types.is_dictionary(kind):
+        return sum(_leaves(kind.field(at).type) for at in range(kind.num_fields))
+    return 1
 
 
 class _Arrow(Struct, frozen=True, dict=True):
@@ -244,7 +262,34 @@ def _values(column: Any) -> Sequence[object]:
     return values
 
 
+class _Name(str):
+    """The name of a field, of which a record may have several that are the same."""
+
+    __slots__ = ()
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+def _inside(value: Any) -> object:
+    """A record or a list with its values one by one, so that one of them costs no other."""
+    if isinstance(value, pyarrow.MapScalar):
+        return [[_one(pair[0]), _one(pair[1])] for pair in value.values]
+    if isinstance(value, pyarrow.StructScalar):
+        return {_Name(value.type.field(at).name): _one(value[at]) for at in range(value.type.num_fields)}
+    return [_one(item) for item in value.values]
+
+
+_NESTED = ("StructScalar", "ListScalar", "LargeListScalar", "FixedSizeListScalar", "ListViewScalar",
+           "LargeListViewScalar", "MapScalar")  # fmt: skip
+
+
 def _one(value: Any) -> object:
+    if not value.is_valid:
+        return None
+    if type(value).__name__ in _NESTED:
+        return _inside(value)
+    if isinstance(value, pyarrow.ExtensionScalar | pyarrow.UnionScalar):
+        return _one(value.value)
     try:
         return value.as_py()
     except UnicodeDecodeError:

@@ -346,13 +346,16 @@ class _SqliteTable(Struct, frozen=True, dict=True):
             # The length of bytes is known without them, which may be more than SQLite may build.
             # Of no bytes `substr` makes NULL.
             f"WHEN 'blob' THEN CASE WHEN length({name}) NOT BETWEEN 1 AND {SQLITE_VALUE_BYTES} THEN x'' "
-            f"ELSE substr({name}, 1, {BLOB_BYTES}) END ELSE {name} END, "
+            f"ELSE substr({name}, 1, {BLOB_BYTES}) END ELSE {name} END AS {name}, "
             f"CASE typeof({name}) "
             f"WHEN 'text' THEN CASE WHEN instr({name}, char(0)) THEN {_bytes(name)} ELSE length({name}) END "
-            f"WHEN 'blob' THEN length({name}) END"
-            for name in (_name_of(self.columns[at].name) for at in columns)
+            f"WHEN 'blob' THEN length({name}) END AS {name}"
+            for name in (f"c{at}" for at in columns)
         )
-        asked = f"SELECT {chosen} FROM {_name_of(self.title)} LIMIT ? OFFSET ?"
+        # By their places: SQLite takes a name that it does not find for a text, and shows that.
+        places = ", ".join(f"c{at}" for at in range(len(self.columns)))
+        whole = f"WITH w({places}) AS (SELECT * FROM {_name_of(self.title)})"
+        asked = f"{whole} SELECT {chosen} FROM w LIMIT ? OFFSET ?"
         for _ in range(_TURNS):
             rows, error = self._answered(asked, count + 1, first - 1)
             if rows or getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_CORRUPT:
