@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
 
@@ -267,7 +267,7 @@ class _Listing:
             reason=reason,
             omitted=() if reason is None else (self._omission(after, reason, following),),
             next=following,
-            warnings=_warnings(walk.closed),
+            warnings=tuple(_warnings(walk.closed)),
         )
 
     def _after_entry(self, last: ListEntry, after: int) -> ListRequest:
@@ -281,7 +281,12 @@ class _Listing:
         return Omission("entries", after + 1, max(self._total, after + 1), reason, request=way)
 
 
-def _warnings(closed: Sequence[str]) -> tuple[Warn, ...]:
-    if not closed:
-        return ()
-    return (Warn("no_permission", f"cannot be opened: {first_of(closed, _NAMED_CLOSED)}"),)
+def _warnings(closed: Mapping[str, ReadroomError]) -> Iterator[Warn]:
+    shut = [path for path, error in closed.items() if isinstance(error, (NoPermission, BadPath))]
+    if shut:
+        yield Warn("no_permission", f"cannot be opened: {first_of(shut, _NAMED_CLOSED)}")
+    broken = [path for path in closed if path not in shut]
+    if broken:
+        problem = closed[broken[0]].facts.get("problem")
+        why = f" ({problem})" if problem and len(broken) == 1 else ""
+        yield Warn("unreadable", f"cannot be read: {first_of(broken, _NAMED_CLOSED)}{why}")

@@ -19,7 +19,17 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from readroom.deadline import Deadline
-from readroom.errors import BadPath, NoPermission, NotAFolder, NotFound, RefusedError, StoreFailed, TimedOut
+from readroom.errors import (
+    BadPath,
+    Cancelled,
+    NoPermission,
+    NotAFolder,
+    NotFound,
+    ReadroomError,
+    RefusedError,
+    StoreFailed,
+    TimedOut,
+)
 from readroom.paths import WorkPath, join
 from readroom.policy.guard import Guard
 from readroom.policy.ignore_files import IgnoreTree
@@ -114,7 +124,7 @@ class Walk:
     Attributes:
         denied: Names that policy denies.
         ignored: Names that ignore files hide.
-        closed: Folders, relative, that cannot be opened.
+        closed: Folders, relative, that cannot be opened or read to their end, and why.
         finished: Whether everything was seen; false when the deadline passed.
     """
 
@@ -144,7 +154,7 @@ class Walk:
         self._seen = 0
         self.denied = 0
         self.ignored = 0
-        self.closed: list[str] = []
+        self.closed: dict[str, ReadroomError] = {}
         self.finished = False
 
     def below(self, top: Folder, asked_path: WorkPath) -> Generator[Run]:
@@ -182,8 +192,8 @@ class Walk:
         below = join(asked_path, path)
         try:
             folder = self._guard.open_folder(below)
-        except (NoPermission, StoreFailed, BadPath):
-            self.closed.append(path)
+        except (NoPermission, StoreFailed, BadPath) as error:
+            self.closed[path] = error
             return None
         except (NotFound, NotAFolder, RefusedError):
             # Gone or replaced since its name was read; its replacement was not asked for.
@@ -200,7 +210,7 @@ class Walk:
 
     def _level(self, folder: Folder, asked_path: WorkPath, prefix: str, further: bool) -> _Level:
         self._deadline.check()
-        names, kinds = self._shown(folder, asked_path)
+        names, kinds = self._shown(folder, asked_path, prefix)
         self._seen += len(names)
         self._deadline.report(self._seen, None, "entries")
         further = further and EntryKind.FOLDER in kinds.values()
@@ -213,15 +223,25 @@ class Walk:
         )
         return _Level(Run(folder, prefix, names, kinds), stops)
 
-    def _shown(self, folder: Folder, asked_path: WorkPath) -> tuple[list[str], dict[str, EntryKind]]:
+    def _shown(
+        self, folder: Folder, asked_path: WorkPath, prefix: str
+    ) -> tuple[list[str], dict[str, EntryKind]]:
         """The names that may be shown, and the kinds of those that are not files."""
         names: list[str] = []
         kinds: dict[str, EntryKind] = {}
-        for some in folder.names(CHECK_EVERY):
-            self._deadline.check()
-            out = self._out(folder.real, asked_path, some)
-            names += [name for name in some.names if name not in out] if out else some.names
-            kinds |= some.kinds
+        try:
+            for some in folder.names(CHECK_EVERY):
+                self._deadline.check()
+                out = self._out(folder.real, asked_path, some)
+                names += [name for name in some.names if name not in out] if out else some.names
+                kinds |= some.kinds
+        except (Cancelled, TimedOut):
+            raise
+        except ReadroomError as error:
+            # A dead mount opens and cannot be read; only where it was asked for is that the answer.
+            if not prefix:
+                raise
+            self.closed[prefix.removesuffix("/")] = error
         return names, kinds
 
     def _out(self, real: WorkPath, asked_path: WorkPath, some: Names) -> set[str]:

@@ -133,7 +133,15 @@ class Survey:
 
     def _folder(self, above: str, folder: Folder, guard: Guard) -> None:
         """Look at all files in a folder and below it; `above` is its path."""
-        visible = guard.visible(folder)
+        try:
+            visible = guard.visible(folder)
+        except (Cancelled, TimedOut):
+            raise
+        except ReadroomError as error:
+            if not above:
+                raise
+            self._note(folder.real, error)
+            return
         names = [name for name, kind in visible.kinds.items() if kind is EntryKind.FILE]
         files = set(self._scope.taken(above, names, visible.marks))
         prefix = f"{above}/" if above else ""

@@ -318,7 +318,13 @@ class Walked:
         yield from self._below("", self._top, least)
 
     def _below(self, prefix: str, folder: Folder, least: bytes) -> Iterator[str]:
-        kinds = {entry.name: entry.kind for entry in folder.entries()}
+        try:
+            kinds = {entry.name: entry.kind for entry in folder.entries()}
+        except ReadroomError:
+            if not prefix:
+                raise
+            self.unreadable.append(prefix.removesuffix("/"))
+            return
         for name in sorted(kinds, key=os.fsencode):
             path = prefix + name
             key = path_key(path)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
@@ -148,13 +148,18 @@ class LocalFolder(Closeable):
         """The same in batches of up to `most`, at twice the speed."""
         try:
             with os.scandir(self._fd) as scanned:
-                while entries := list(islice(scanned, most)):
-                    kinds = {
-                        entry.name: _entry_kind(entry)
-                        for entry in entries
-                        if not entry.is_file(follow_symlinks=False)
-                    }
-                    yield Names([entry.name for entry in entries], kinds)
+                failed: OSError | None = None
+                while failed is None:
+                    entries: list[os.DirEntry[str]] = []
+                    try:
+                        entries.extend(islice(scanned, most))
+                    except OSError as error:
+                        failed = error  # what was read before it counts
+                    if not entries:
+                        break
+                    yield Names([entry.name for entry in entries], _kinds(entries))
+                if failed is not None:
+                    raise failed
         except OSError as error:
             raise translated(error, self.real) from None
 
@@ -353,12 +358,25 @@ def _version(status: os.stat_result) -> Version:
     return Version(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
+def _kinds(entries: Sequence[os.DirEntry[str]]) -> dict[str, EntryKind]:
+    """The kinds of those that are not regular files."""
+    try:
+        others = [entry for entry in entries if not entry.is_file(follow_symlinks=False)]
+    except OSError:
+        others = [entry for entry in entries if _entry_kind(entry) is not EntryKind.FILE]
+    return {entry.name: _entry_kind(entry) for entry in others}
+
+
 def _entry_kind(entry: os.DirEntry[str]) -> EntryKind:
-    if entry.is_symlink():
-        return EntryKind.LINK
-    if entry.is_file(follow_symlinks=False):
-        return EntryKind.FILE
-    return EntryKind.FOLDER if entry.is_dir(follow_symlinks=False) else EntryKind.OTHER
+    try:
+        if entry.is_symlink():
+            return EntryKind.LINK
+        if entry.is_file(follow_symlinks=False):
+            return EntryKind.FILE
+        return EntryKind.FOLDER if entry.is_dir(follow_symlinks=False) else EntryKind.OTHER
+    except OSError:
+        # Some file systems give no kinds with names, and a broken one no stat either: it costs no other name.
+        return EntryKind.OTHER
 
 
 # -----------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def translated(error: OSError, path: WorkPath) -> ReadroomError:
     if isinstance(error, ReadroomError):
         return error  # several errors of readroom are OSErrors too, for Python callers
     match error.errno:
-        case errno.ENOENT | errno.ENOTDIR | errno.ESTALE:
+        case errno.ENOENT | errno.ENOTDIR:
             return NotFound(path)
         case errno.EACCES | errno.EPERM:
             return NoPermission(path)
