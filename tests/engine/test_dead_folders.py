@@ -40,16 +40,17 @@ READ(readdir64, struct dirent64)
 
 EIO, ENOTCONN, ESTALE = 5, 107, 116
 
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or shutil.which("cc") is None, reason="needs a C compiler and Linux"
+)
+
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The library that breaks folders."""
-    compiler = shutil.which("cc")
-    if sys.platform != "linux" or compiler is None:
-        pytest.skip("needs a C compiler and Linux")
     made = tmp_path_factory.mktemp("dead") / "dead.so"
     (source := made.with_suffix(".c")).write_text(_READDIR, encoding="utf-8")
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", made, source, "-ldl"], check=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", made, source, "-ldl"], check=True)
     return made
 
 
