@@ -21,6 +21,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from readroom.engine.cursors import ListPlace, path_key, read_cursor, write_cursor
+from readroom.engine.globs import globs_in, reading_of
 from readroom.engine.services import Job, Services
 from readroom.engine.walk import CHECK_EVERY, Run, Walk, behind, in_order
 from readroom.errors import (
@@ -33,6 +34,7 @@ from readroom.errors import (
     StoreFailed,
     TimedOut,
 )
+from readroom.limits import LIST_MAX_DEPTH
 from readroom.paths import WorkPath, join
 from readroom.policy.ignore_files import IgnoreTree
 from readroom.quoting import first_of, quote
@@ -91,7 +93,8 @@ class _Listing:
     """The listing of one call.
 
     `total` counts entries that match the call, `before` those of them that come
-    before this page.
+    before this page, `shut` has folders below the depth of the call in which a glob
+    was not looked for.  A glob with folders in it sets the depth that it needs.
     """
 
     def __init__(self, services: Services, job: Job[ListRequest]) -> None:
@@ -99,7 +102,10 @@ class _Listing:
         self._guard = services.guard
         self._limits = limits
         self._request = request
-        self._globs = Globs(request.glob)
+        self._globs = Globs(globs_in(services.guard, request.path, request.glob))
+        levels = self._globs.levels
+        self._depth = LIST_MAX_DEPTH if levels is None else max(request.depth, levels)
+        self._shut: list[str] = []
         self._after = read_cursor(request)
         self._deadline = job.deadline
         limit = request.limit or limits.list_limit
@@ -113,9 +119,9 @@ class _Listing:
         walk = Walk(
             self._guard,
             self._deadline,
-            depth=self._request.depth,
+            depth=self._depth,
             ignores=None if "ignored" in self._request.include else IgnoreTree(self._guard, top.real),
-            enters=self._globs.enters,
+            enters=lambda folder: self._globs.enters(folder) and self._globs.may_hold(folder),
         )
         with closing(walk.below(top, WorkPath(self._request.path))) as runs:
             if self._request.sort == "name":
@@ -153,6 +159,9 @@ class _Listing:
         if self._globs.takes_all:
             return run.names
         takes, kinds, folder = self._globs.takes, run.kinds, EntryKind.FOLDER
+        if self._globs.any_depth and run.prefix.count("/") + 1 == self._depth:
+            below = [run.prefix + name for name in run.names if kinds.get(name) is folder]
+            self._shut += filter(self._globs.enters, below)
         return [name for name in run.names if takes(run.prefix + name, folder=kinds.get(name) is folder)]
 
     def _placed_in(self, run: Run, names: Sequence[str]) -> tuple[int, Iterable[str]]:
@@ -265,10 +274,24 @@ class _Listing:
             ignored=walk.ignored,
             denied=walk.denied,
             reason=reason,
-            omitted=() if reason is None else (self._omission(after, reason, following),),
+            omitted=self._deeper() if reason is None else (self._omission(after, reason, following),),
             next=following,
-            warnings=tuple(_warnings(walk.closed)),
+            warnings=(*_warnings(walk.closed), *(self._readings() if reason is None else ())),
         )
+
+    def _deeper(self) -> tuple[Omission, ...]:
+        """The folders in which the globs were not looked for, with the call that does."""
+        if not self._shut:
+            return ()
+        request = replace(self._request, depth=LIST_MAX_DEPTH, cursor=None)
+        return (Omission("folders", 1, len(self._shut), "depth", request=request),)
+
+    def _readings(self) -> Iterator[Warn]:
+        if self._shut:
+            names = first_of(sorted(self._shut, key=path_key), _NAMED_CLOSED)
+            yield Warn("not_looked_into", names)
+        if not self._total:
+            yield from reading_of(self._globs.texts, self._request.path)
 
     def _after_entry(self, last: ListEntry, after: int) -> ListRequest:
         if self._request.skip is not None:

@@ -14,6 +14,7 @@ from typing import final
 from msgspec import Struct
 
 from readroom.engine.cursors import path_key
+from readroom.engine.globs import globs_in
 from readroom.paths import ROOT, WorkPath, join
 from readroom.policy.guard import Guard
 from readroom.policy.ignore_files import IgnoreTree
@@ -54,8 +55,9 @@ class Scope:
             type_globs: What the type stands for; None without a type.
         """
         self._top = top
-        self._globs = Globs(request.glob)
-        self._whole_folders = Globs([glob for glob in request.glob if glob.endswith("/")])
+        globs = globs_in(guard, request.path, request.glob)
+        self._globs = Globs(globs)
+        self._whole_folders = Globs([glob for glob in globs if glob.endswith("/")])
         self._type = None if type_globs is None else Globs(type_globs)
         self._type_names = type_globs
         self._hidden = "hidden" in request.include

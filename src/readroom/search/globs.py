@@ -24,6 +24,8 @@ _DEEPEST = 8
 _SHOWN_CHARS = 200
 """Characters of a glob that can match nothing in its error; it may be a document sent by mistake."""
 
+_MAGIC = frozenset("*?[\\")
+
 _RANGE = re.compile(r"(\\?.)-(\\?.)", re.DOTALL)
 """Two characters of a set and the range between them, either one escaped by a backslash."""
 
@@ -38,6 +40,7 @@ class Globs:
         """Raises BadPattern if one of the globs can match nothing."""
         parsed = [pattern for number, glob in enumerate(globs, 1) for pattern in _patterns(glob, number)]
         self._list = PatternList(parsed)
+        self._positive = [pattern for pattern in parsed if not pattern.negated]
         self._takes_rest = all(pattern.negated for pattern in parsed)
         self.takes_all = not parsed
         self.texts = tuple(pattern.text for pattern in parsed)
@@ -56,6 +59,36 @@ class Globs:
         """Whether anything below a folder may be selected."""
         pattern = self._list.deciding(byte_text(path), folder=True)
         return pattern is None or not pattern.negated
+
+    @property
+    def any_depth(self) -> bool:
+        """Whether a glob selects some names in whatever folder they are."""
+        return any(pattern.last_part_only and pattern.glob != "*" for pattern in self._positive)
+
+    @property
+    def levels(self) -> int | None:
+        """How many levels of folders the globs name at most; 0 for names only, None for any number."""
+        named = [each.glob for each in self._positive if not each.last_part_only or each.glob == "**"]
+        return (
+            None if any("**" in glob for glob in named) else max((g.count("/") + 1 for g in named), default=0)
+        )
+
+    def may_hold(self, folder: str) -> bool:
+        """Whether a path below a folder may be selected, as far as the literal beginnings of globs tell."""
+        parts = byte_text(folder).split("/")
+        return not self._positive or any(
+            pattern.last_part_only or _agrees(pattern.glob.split("/")[:-1], parts)
+            for pattern in self._positive
+        )
+
+
+def _agrees(named: Sequence[str], parts: Sequence[str]) -> bool:
+    for wanted, part in zip(named, parts, strict=False):
+        if _MAGIC & set(wanted):
+            return True
+        if wanted != part:
+            return False
+    return True
 
 
 def _patterns(glob: str, number: int) -> Iterator[IgnorePattern]:

@@ -404,7 +404,8 @@ def _list_text(result: ListResult, cap: Cap) -> str:
         parts.append("Time limit: not everything below was seen.")
     parts += warning_parts(result.warnings)
     if result.next is None and result.omitted:
-        parts.append(Aside("Instead", result.omitted[0].request))
+        item = result.omitted[0]
+        parts.append(Aside("To look there too" if item.reason == "depth" else "Instead", item.request))
     sentences = ending(parts, result.next)
     body = body_within("\n".join(rows), cap)
     return f"{body}\n{closing(sentences or ['end of list'], cap.size - byte_size(body) - 1)}"

@@ -1,0 +1,115 @@
+"""How the globs of a call are meant in a workspace: paths and names that are written as globs.
+
+Globs are relative to the folder of the call.  Callers also write an absolute path below the root, a path
+that begins with the folder of the call, `\\` between folders, and names that hold brackets or braces.
+Where the workspace has what such a glob names, that is what it means; otherwise it stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from readroom.errors import ReadroomError
+from readroom.paths import ROOT, WorkPath, join
+from readroom.policy.guard import Guard
+from readroom.quoting import quote
+from readroom.values import Warn
+
+_BRACKETS = re.compile(r"[\[{]")
+_SPECIAL = re.compile(r"([\\*?\[\]{}!#])")
+_WILD = frozenset("*?")
+_MAGIC = frozenset("*?[{\\")
+
+
+def globs_in(guard: Guard, folder: str, globs: Sequence[str]) -> tuple[str, ...]:
+    """The globs of a call for a folder, in the form in which they are matched."""
+    return tuple(_meant(guard, WorkPath(folder), glob) if _is_doubtful(glob) else glob for glob in globs)
+
+
+def reading_of(globs: Sequence[str], folder: str) -> Iterator[Warn]:
+    """How globs that matched nothing were read, where another reading is likely; as of `globs_in`."""
+    for glob in globs:
+        plain = glob.removeprefix("!")
+        if re.search(r"(?<!\\)\[", plain):
+            yield Warn("glob_reading", f"{quote(glob)}: brackets are sets of characters; \\[ is a bracket")
+        elif plain.startswith("/"):
+            yield Warn("glob_reading", f"{quote(glob)} was read below {quote(folder)}")
+        elif "\\" in plain and "/" not in plain:
+            yield Warn(
+                "glob_reading",
+                f"{quote(glob)}: a backslash only makes a character plain",
+            )
+
+
+def _is_doubtful(glob: str) -> bool:
+    return "/" in glob or "\\" in glob or _BRACKETS.search(glob) is not None
+
+
+def _meant(guard: Guard, folder: WorkPath, glob: str) -> str:
+    sign, text = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
+    text = _with_slashes(guard, folder, text)
+    while text.startswith("./"):
+        text = text[1:] if text[2:3] not in ("/", ".") else text[2:]
+    text = _relative(guard, folder, text)
+    return sign + _with_plain_names(guard, folder, text)
+
+
+def _with_slashes(guard: Guard, folder: WorkPath, text: str) -> str:
+    """The glob with slashes for backslashes that stand between folders, not before special characters."""
+    first, backslash, _ = text.partition("\\")
+    if not backslash or "/" in text:
+        return text
+    separates = first in (".", "**") or (not _MAGIC & set(first) and _exists(guard, folder, first))
+    return text.replace("\\", "/") if separates else text
+
+
+def _relative(guard: Guard, folder: WorkPath, text: str) -> str:
+    """The glob relative to the folder, where it is an absolute path or begins with the folder."""
+    parts = text.split("/")
+    if (folder == ROOT and parts[0]) or len(parts) < 2 or _exists(guard, folder, parts[0] or parts[1]):
+        return text
+    for magic in (_WILD, _MAGIC):
+        at = next((at for at, part in enumerate(parts) if magic & set(part)), len(parts) - 1)
+        literal, rest = "/".join(parts[:at]), "/".join(parts[at:])
+        try:
+            meant = guard.parse(quote(literal)) if literal else None
+        except ReadroomError:
+            continue
+        if meant is not None and (not _MAGIC & set(literal) or _exists(guard, ROOT, meant)):
+            return _below(meant, folder, rest) or text
+    return text
+
+
+def _below(meant: WorkPath, folder: WorkPath, rest: str) -> str | None:
+    """The glob `rest` of a folder as one of another folder; None if it cannot match there."""
+    if meant == folder:
+        return f"/{rest}"
+    if folder == ROOT or meant.startswith(f"{folder}/"):
+        return f"/{meant.removeprefix(f'{folder}/')}/{rest}"
+    above = meant == ROOT or folder.startswith(f"{meant}/")
+    return rest if above and rest.startswith("**") else None
+
+
+def _with_plain_names(guard: Guard, folder: WorkPath, text: str) -> str:
+    """The glob with brackets and braces as they are, in names that there are: `app/[id]/page.tsx`."""
+    if not _BRACKETS.search(text):
+        return text
+    parts, at = text.split("/"), folder
+    for number, part in enumerate(parts):
+        if not part:
+            continue
+        if _WILD & set(part):
+            break
+        if _BRACKETS.search(part) and _exists(guard, at, part):
+            parts[number] = _SPECIAL.sub(r"\\\1", part)
+        at = join(at, part)
+    return "/".join(parts)
+
+
+def _exists(guard: Guard, folder: WorkPath, name: str) -> bool:
+    try:
+        guard.stat(join(folder, name))
+    except ReadroomError:
+        return False
+    return True
