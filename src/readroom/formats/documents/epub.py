@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from typing import BinaryIO
 from urllib.parse import unquote
 
@@ -31,15 +32,30 @@ from readroom.formats.documents import (
 )
 from readroom.formats.documents.archives import ANOTHER_COPY, Archive
 from readroom.formats.documents.elements import Element, local
+from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import CONTENTS_HEADINGS, SPINE_ITEMS
+from readroom.text import encodings
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
-PAGES = frozenset(("application/xhtml+xml", "text/html", "application/x-dtbook+xml", ""))
+_PAGES = frozenset(
+    ("application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document", "")
+)
+_ANY_XML = frozenset(("text/xml", "application/xml"))
+_PAGE_NAMES = (".xhtml", ".html", ".htm", ".xht")
+_SVG_WORDS = frozenset(("text", "title", "desc"))
 NO_TEXT = "It is not a page of text."
 
 _DOCTYPE = re.compile(rb"<!DOCTYPE[^\[>]{0,500}>")
 """One without entities of its own, as many books have it."""
+
+_SVG = re.compile(
+    r"\ufeff?\s*(?:<\?[^>]*>\s*|<!--.*?-->\s*|<!DOCTYPE[^>]*>\s*)*<(?:\w+:)?svg[\s>]", re.DOTALL
+)
+"""A page that is a drawing."""
+
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+"""Text of XHTML, which is a comment in HTML."""
 
 _DUBLIN_CORE = "{http://purl.org/dc/elements/1.1/}"
 _KNOWN = frozenset(("title", "creator", "language", "identifier", "date"))
@@ -49,11 +65,26 @@ MAX_LEVEL = 9
 
 
 class _Item(Struct, frozen=True):
-    """A file of a book: its member, media type and purpose."""
+    """A file of a book: its member, media type and purpose.
+
+    Media types are wrong in many books: what is in the reading order is a page if its bytes are text.
+    """
 
     member: str
     media: str
     properties: str
+
+    @property
+    def is_ncx(self) -> bool:
+        """Whether it is the table of contents of an older book."""
+        return self.media == "application/x-dtbncx+xml" or self.member.lower().endswith(".ncx")
+
+    @property
+    def is_page(self) -> bool:
+        """Whether it is declared as a page of text."""
+        if self.is_ncx:
+            return False
+        return self.media in _PAGES or (self.media in _ANY_XML and self.member.lower().endswith(_PAGE_NAMES))
 
 
 class Book(Struct, frozen=True):
@@ -72,11 +103,33 @@ class Book(Struct, frozen=True):
         item = self.items[sections.checked(number, len(self.items), self.unit, area) - 1]
         about = list(self.about) if number == 1 else []
         beside = self.beside if number == 1 else Counter[str]()
-        if item.media not in PAGES:
+        data = self.archive.read(item.member)
+        if not _is_text(data):
             return Part(number, self.titles[number - 1], about, notes=[NO_TEXT, *beside_note(beside)])
-        page, blocks = html.read(html.decoded(self.archive.read(item.member)))
+        text = html.decoded(data)
+        if _SVG.match(text) and (words := _svg_words(data)):
+            return Part(number, self.titles[number - 1], [*about, *words], notes=beside_note(beside))
+        page, blocks = html.read(_CDATA.sub(lambda match: escape(match[1]), text))
         lines = [*about, *html.lines_of(blocks)]
         return Part(number, self.titles[number - 1], lines, notes=html.notes(page.dropped + beside))
+
+
+def _is_text(data: bytes) -> bool:
+    head = data[:HEAD_BYTES]
+    return (
+        encodings.by_bom(data) is not None
+        or encodings.detect(head, complete=len(data) == len(head)) is not None
+    )
+
+
+def _svg_words(data: bytes) -> list[str]:
+    """The words of a page that is a drawing; none if it is broken."""
+    try:
+        root = xml.parse(_DOCTYPE.sub(b"", data, count=1), "page")
+    except Unreadable:
+        return []
+    texts = (" ".join("".join(at.itertext()).split()) for at in root.iter() if local(at) in _SVG_WORDS)
+    return [words for words in texts if words]
 
 
 def open_document(file: BinaryIO) -> Book:
@@ -113,12 +166,15 @@ def _root(archive: Archive, name: str) -> Element:
 
 def _manifest(package: Element, name: str) -> Mapping[str, _Item]:
     return {
-        at.get("id", ""): _Item(
-            _member(name, at.get("href", "")), at.get("media-type", "").lower(), at.get("properties", "")
-        )
+        at.get("id", ""): _Item(_member(name, at.get("href", "")), _media(at), at.get("properties", ""))
         for at in package.iter()
         if local(at) == "item"
     }
+
+
+def _media(item: Element) -> str:
+    """The media type of an item, without what else is declared, such as a charset."""
+    return str(item.get("media-type", "")).partition(";")[0].strip().lower()
 
 
 def _member(base: str, link: str) -> str:
@@ -143,7 +199,7 @@ def _beside(package: Element, manifest: Mapping[str, _Item], items: Sequence[_It
     for item in manifest.values():
         if item.member in read:
             continue
-        if item.media in PAGES and "nav" not in item.properties.split():
+        if item.is_page and "nav" not in item.properties.split():
             counts["page outside of the reading order"] += 1
         elif item.media.startswith(("audio/", "video/")) or item.media == "application/smil+xml":
             counts["film or sound"] += 1
@@ -169,7 +225,7 @@ def _contents(archive: Archive, manifest: Mapping[str, _Item], items: Sequence[_
     for number, item in enumerate(items, 1):
         places.setdefault(item.member, number)
     nav = next((item for item in manifest.values() if "nav" in item.properties.split()), None)
-    ncx = next((item for item in manifest.values() if item.media == "application/x-dtbncx+xml"), None)
+    ncx = next((item for item in manifest.values() if item.is_ncx), None)
     headings: list[Heading] = []
     for table, reader in ((nav, _nav), (ncx, _ncx)):
         if table is None or headings:

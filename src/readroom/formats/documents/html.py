@@ -181,8 +181,11 @@ class HtmlPage:
             self._formula = None
 
     def comment(self, text: str) -> None:
-        """A comment, which a page does not show."""
-        self.dropped["comment"] += 1
+        """A comment, which a page does not show; the parser takes declarations and instructions for some."""
+        if not text.startswith("?"):
+            self.dropped["comment"] += 1
+        elif not text.startswith(("?xml ", "?xml\n", "?xml\t")):
+            self.dropped["processing instruction"] += 1
 
     def close(self) -> Sequence[HtmlBlock]:
         """The blocks of the page."""
