@@ -110,7 +110,7 @@ def test_sheets_are_parts_by_name_and_hidden_ones_say_so() -> None:
     assert (opened.unit, list(opened.titles)) == (Unit.SHEET, ["First", "Tom & Jerry", "Secret", "Chart"])
     assert [list(opened.part(number).lines) for number in (1, 2, 3, 4)] == [[], ["2"], [], []]
     assert list(opened.part(3).notes) == ["This sheet is hidden."]
-    assert list(opened.part(4).notes) == ["It is a chart or a dialog and has no cells."]
+    assert list(opened.part(4).notes) == ["It is a chart and has no cells."]
 
 
 def test_formulas_show_their_stored_value_and_those_without_are_counted() -> None:

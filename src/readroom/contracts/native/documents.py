@@ -18,6 +18,7 @@ from readroom.contracts.native.render import (
     short,
     warning_parts,
 )
+from readroom.formats.documents import plural
 from readroom.text.select import byte_size
 from readroom.values import Cap, Omission, ReadRequest, ReadResult, Reply
 from readroom.values.files import PartView, ShownDocument
@@ -85,16 +86,17 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
     outputs = [item for item in result.omitted if item.reason == "output"]
     cuts = [item for item in result.omitted if item.what == "columns"]
     for item in headings:
-        parts.append(Aside(f"{_count(item)} more headings", item.request))
-    lines = "rows" if unit == "table" else "lines of output"
+        parts.append(Aside(_counted(item, "more heading"), item.request))
+    line = "row" if unit == "table" else "line of output"
     parts += [
-        Aside(f"{unit.capitalize()} {item.part}: {_count(item)} {lines} not shown", item.request)
+        Aside(f"{unit.capitalize()} {item.part}: {_counted(item, line)} not shown", item.request)
         for item in outputs[:LISTED_CUTS]
     ]
     if len(outputs) > LISTED_CUTS:
         left = len(outputs) - LISTED_CUTS
-        noun = "tables" if unit == "table" else "outputs"
-        parts.append(f"{left} more {noun} were shortened; their calls are in the facts of this reply.")
+        noun = "table" if unit == "table" else "output"
+        shortened = f"{noun} was" if left == 1 else f"{noun}s were"
+        parts.append(f"{left} more {shortened} shortened; their calls are in the facts of this reply.")
     rests = result.document is not None and any(part.numbers for part in result.document.parts)
     if cuts and not rests and result.next is not None and result.next.column > 1:
         parts.append(_cut_lines(result, cuts, unit))
@@ -121,9 +123,9 @@ def _stopped(result: ReadResult, unit: str) -> list[str]:
     uncounted = {part.number for part in views if not part.total_known}
     sentences = []
     for item in lines:
-        count = "More" if item.part in uncounted else str(_count(item))
+        count = "More lines" if item.part in uncounted else _counted(item, "line")
         of = "the schema" if item.part == SCHEMA else f"{unit} {item.part}"
-        sentences.append(f"{count} lines of {of} not shown ({item.reason}).")
+        sentences.append(f"{count} of {of} not shown ({item.reason}).")
     for item in parts:
         which = str(item.first) if item.first == item.last else f"s {item.first}-{item.last}"
         sentences.append(
@@ -132,8 +134,9 @@ def _stopped(result: ReadResult, unit: str) -> list[str]:
     return sentences
 
 
-def _count(item: Omission) -> int:
-    return item.last - item.first + 1
+def _counted(item: Omission, noun: str) -> str:
+    count = item.last - item.first + 1
+    return f"{count} {noun if count == 1 else plural(noun)}"
 
 
 # -----------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from readroom.contracts.native.calls import Aside
 from readroom.errors import BadValue
 from readroom.errors.usage import negative_limit
+from readroom.formats.documents import plural
 from readroom.limits.outline import SYMBOL_CHARS
 from readroom.quoting import quote, shortened
 from readroom.values import GrepLine, ReadRequest, ReadResult
@@ -97,13 +98,7 @@ def row_line(row: Row) -> str:
 
 def counted(folded: Sequence[tuple[str, int]]) -> str:
     """Counts of kinds, in words."""
-    return ", ".join(f"{count:,} {kind if count == 1 else _plural(kind)}" for kind, count in folded)
-
-
-def _plural(kind: str) -> str:
-    if kind.endswith("y") and kind[-2] not in "aeiou":
-        return f"{kind[:-1]}ies"
-    return f"{kind}es" if kind.endswith(("s", "x")) else f"{kind}s"
+    return ", ".join(f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in folded)
 
 
 def row_bytes(row: Row) -> int:

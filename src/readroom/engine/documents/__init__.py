@@ -125,7 +125,7 @@ class _Shown:
         self._titles = opened.titles
         self._total = opened.total
         self._unit = opened.unit
-        self._source = Parts(self._reading, self._request, self._headings())
+        self._source = Parts(self._reading, self._request, self._headings(least=1))
         picks = self._picks()
         contents = self._contents()
         self._several = len(picks) > 1 or any(len(pick) > 1 for pick in picks)
@@ -176,7 +176,7 @@ class _Shown:
         """What is shown of the table of contents, and how many headings are not; on a first read only."""
         if self._request.pages is not None or self._request.offset is not None or self._request.column > 1:
             return (), 0
-        headings = self._headings()
+        headings = self._headings(least=2)
         room = self._room // DOCUMENT_CONTENTS_SHARE
         listed = []
         for heading in headings[:DOCUMENT_SHOWN_HEADINGS]:
@@ -196,12 +196,13 @@ class _Shown:
             )
         return listed, left
 
-    def _headings(self) -> Sequence[tuple[int, str, int]]:
+    def _headings(self, least: int) -> Sequence[tuple[int, str, int]]:
+        """The table of contents; without one the titles of at least so many parts."""
         contents = self._reading.opened.contents
         if contents:
             return contents
         titles = enumerate(self._titles, 1)
-        return [(1, title, number) for number, title in titles if title] if self._total > 1 else []
+        return [(1, title, number) for number, title in titles if title] if self._total >= least else []
 
     # --- one part after the other ---------------------------------------------------------------
 

@@ -164,7 +164,7 @@ class Parts:
 
 def _contents_part(headings: Sequence[tuple[int, str, int]], unit: Unit) -> Part:
     lines = [f"{'  ' * (level - 1)}{title} ({unit} {part})" for level, title, part in headings]
-    return Part(CONTENTS, "", lines)
+    return Part(CONTENTS, "", lines, notes=[] if lines else ["It has no table of contents."])
 
 
 def _image(picture: Picture, path: str) -> Image:

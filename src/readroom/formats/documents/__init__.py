@@ -210,6 +210,8 @@ FLAT: Mapping[str, str] = {"pdf": "pdf", "docx": "docx", "ipynb": "ipynb-source"
 """Kinds of documents that can be read as one text, and the opener that is used for that."""
 
 
+_WITH_IES = re.compile(r"(?<=[^aeiou])y\Z")
+_WITH_ES = ("s", "x", "z", "ch", "sh")
 _WITH_MORE = re.compile(r"(.*?)( )((?:of|in|to|by|that|with|without|outside) .*)")
 
 
@@ -224,6 +226,6 @@ def plural(kind: str) -> str:
     parted = _WITH_MORE.match(kind)
     noun, space, rest = parted.groups() if parted else (kind, "", "")
     plurals = (
-        f"{name[:-1]}ies" if name.endswith(("ty", "py")) else f"{name}s" for name in noun.split(" or ")
+        _WITH_IES.sub("ie", name) + ("es" if name.endswith(_WITH_ES) else "s") for name in noun.split(" or ")
     )
     return " or ".join(plurals) + space + rest

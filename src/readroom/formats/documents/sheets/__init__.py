@@ -43,7 +43,6 @@ from readroom.formats.documents.sheets.xlsx import Cut, Row, cut, only, referred
 from readroom.limits.documents import SHEET_BYTES
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-NO_CELLS = "It is a chart or a dialog and has no cells."
 
 
 class Workbook(Struct, frozen=True):
@@ -80,14 +79,16 @@ def open_document(file: BinaryIO) -> Document:
 
 
 def _sheets(package: Package) -> Sequence[ListedSheet]:
-    related = package.relations(package.main)
+    related = cut_out.relations(package)
     return [
         cut_out.listed(
+            package,
+            number,
             sheet.get("name", ""),
             related.get(sheet.get(f"{R}id", "")),
             hidden=sheet.get("state", "visible") != "visible",
         )
-        for sheet in package.root(package.main).iter(f"{MAIN}sheet")
+        for number, sheet in enumerate(package.root(package.main).iter(f"{MAIN}sheet"), 1)
     ]
 
 
@@ -104,10 +105,9 @@ class _SheetReader(Struct, frozen=True):
 
     def part(self, number: int, area: Area) -> Part:
         sheet = self.sheets[number - 1]
-        notes = [cells.HIDDEN] if sheet.hidden else []
+        notes = sheet.notes
         if not sheet.member:
-            beside = beside_note(xlsx_beside.of_workbook(self.package)) if number == 1 else []
-            return Part(number, sheet.name, (), total_rows=0, notes=[*notes, NO_CELLS, *beside])
+            return Part(number, sheet.name, (), total_rows=0, notes=[*notes, *self._of_workbook(number)])
         cut_ = self._cut(number, area)
         end = min(cut_.end, self._totals[number])
         rows = cells.aligned(*self._values(cut_.rows), area.first_row, end)
@@ -134,11 +134,19 @@ class _SheetReader(Struct, frozen=True):
             last = max((row for row, _ in comments), default=0)
             self._totals[number], self._merged[number] = max(part.total, last), part.merged
             self._comments[number] = comments
-            counts = xlsx_beside.counts(self.package, member, part.tail)
-            counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
             hidden = cells.hidden_notes(0, xlsx_beside.hidden_columns(part.head))
-            self._beside[number] = [*notes, *hidden, *beside_note(counts)]
+            self._beside[number] = [*notes, *hidden, *self._of_workbook(number, member, part.tail)]
         return part
+
+    def _of_workbook(self, number: int, member: str = "", tail: bytes = b"") -> list[str]:
+        """The note on what is not shown of a sheet, at the first one also of its workbook."""
+        counts: Counter[str] = Counter()
+        try:
+            counts += xlsx_beside.counts(self.package, member, tail) if member else Counter()
+            counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
+        except Unreadable as error:
+            return [*beside_note(counts), f"What else it has beside its cells is not told: {error.problem}."]
+        return beside_note(counts)
 
     def _said(self, member: str) -> tuple[Comments, list[str]]:
         """The comments of a sheet; its cells are there also when they are broken."""
@@ -176,11 +184,11 @@ class _SheetReader(Struct, frozen=True):
             "workbook": _WORKBOOK % (b"1" if self._from_1904() else b"0"),
             "worksheets/sheet1": b"<worksheet><sheetData>" + text + b"</sheetData></worksheet>",
         }
-        if (styles := next(iter(package.related(package.main, "styles")), None)) is not None:
+        if (styles := cut_out.part_of(package, "styles")) is not None:
             members["styles"] = package.archive.read(styles)
             xml.check_start(members["styles"], styles)
         needed = referred(text)
-        strings = next(iter(package.related(package.main, "sharedStrings")), None)
+        strings = cut_out.part_of(package, "sharedStrings")
         if needed:
             if strings is not None:
                 archives.check_size(package.archive, strings, SHEET_BYTES)

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from readroom.formats.documents import Encrypted, Unreadable
 from readroom.formats.documents.archives import ANOTHER_COPY
-from readroom.formats.documents.ooxml import Relation
-from readroom.formats.documents.sheets.cells import Value
+from readroom.formats.documents.ooxml import Package, Relation
+from readroom.formats.documents.sheets.cells import HIDDEN, Value
 
 _RELATION = (
     '<Relationship Id="{}" Target="{}" '
@@ -25,17 +25,66 @@ _RELATIONS = (
 
 
 class ListedSheet(Struct, frozen=True):
-    """A sheet as the workbook lists it; `member` is empty for charts and missing sheets."""
+    """A sheet as the workbook lists it; where `member` is empty, `note` says why, and else what is odd."""
 
     name: str
     member: str
     hidden: bool
+    note: str = ""
+
+    @property
+    def notes(self) -> list[str]:
+        """What is to be said before its cells."""
+        return [HIDDEN] * self.hidden + [self.note] * bool(self.note)
 
 
-def listed(name: str, relation: Relation | None, *, hidden: bool) -> ListedSheet:
-    """A sheet by what the workbook refers to."""
-    known = relation is not None and relation.kind == "worksheet" and not relation.external
-    return ListedSheet(name, relation.target if relation is not None and known else "", hidden)
+_WITH_CELLS = ("worksheet", "xlMacrosheet", "xlIntlMacrosheet")
+_WITHOUT = {
+    "chartsheet": "It is a chart and has no cells.",
+    "dialogsheet": "It is a dialog and has no cells.",
+}
+
+
+def relations(package: Package) -> Mapping[str, Relation]:
+    """What the workbook refers to; nothing if that part is broken."""
+    try:
+        return package.relations(package.main)
+    except Unreadable:
+        return {}
+
+
+def _beside(package: Package, name: str) -> str:
+    """The member that programs call so, in the folder of the workbook."""
+    folder, ending = package.main.rpartition("/")[0], package.main.rpartition(".")[2]
+    return f"{folder}/{name}.{ending}".lstrip("/")
+
+
+def part_of(package: Package, kind: str) -> str | None:
+    """The part of the workbook of this kind; by its usual name where the workbook refers to none."""
+    known = [at.target for at in relations(package).values() if at.kind == kind and not at.external]
+    usual = _beside(package, kind)
+    return next((member for member in (*known, usual) if member in package.archive.members), None)
+
+
+def listed(
+    package: Package, number: int, name: str, relation: Relation | None, *, hidden: bool
+) -> ListedSheet:
+    """A sheet by what the workbook refers to; by its usual name where it says nothing."""
+    if relation is None:
+        usual = _beside(package, f"worksheets/sheet{number}")
+        if usual in package.archive.members:
+            return ListedSheet(
+                name, usual, hidden, f"The file does not say which part it is; shown is {usual}."
+            )
+        return ListedSheet(name, "", hidden, "Its part is missing in the file.")
+    if relation.external:
+        return ListedSheet(name, "", hidden, "It is in another file.")
+    if relation.kind in _WITH_CELLS:
+        return ListedSheet(name, relation.target, hidden)
+    kind = "".join(letter for letter in relation.kind[:40] if letter.isalnum())
+    return ListedSheet(
+        name, "", hidden, _WITHOUT.get(relation.kind, f"It is a part of the kind {kind}, which has no cells.")
+    )
 
 
 def values(members: Mapping[str, bytes], ending: str) -> tuple[list[list[Value]], tuple[int, int] | None]:

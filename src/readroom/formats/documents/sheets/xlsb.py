@@ -61,11 +61,9 @@ class BinarySheets(Struct, frozen=True):
     def part(self, number: int, area: Area) -> Part:
         """The sheet with this number, or an area of it. Raises Unreadable."""
         sheet = self.sheets[number - 1]
-        notes = [sheet_cells.HIDDEN] if sheet.hidden else []
+        notes = sheet.notes
         if not sheet.member:
-            return Part(
-                number, sheet.name, (), total_rows=0, notes=[*notes, "It is a chart and has no cells."]
-            )
+            return Part(number, sheet.name, (), total_rows=0, notes=notes)
         archives.check_size(self.package.archive, sheet.member, SHEET_BYTES)
         part = _cut(self.package.archive.pieces(sheet.member), area)
         end = min(part.end, part.total) if part.end else part.total
@@ -112,21 +110,22 @@ class BinarySheets(Struct, frozen=True):
             ),
         }  # fmt: skip
         for kind in ("styles", "sharedStrings"):
-            for member in package.related(package.main, kind):
+            if (member := cut_out.part_of(package, kind)) is not None:
                 members[kind] = package.archive.read(member)
         return cut_out.values(members, "bin")
 
 
 def open_workbook(package: Package) -> BinarySheets:
     """The workbook in `package`. Raises Unreadable."""
-    related = package.relations(package.main)
-    sheets = []
+    related = cut_out.relations(package)
+    sheets: list[ListedSheet] = []
     for kind, data in records(package.archive.pieces(package.main)):
         if kind == SHEET and len(data) >= 12:
             state = struct.unpack_from("<I", data)[0]
             key, at = _string(data, 8)
             name, _ = _string(data, at)
-            sheets.append(cut_out.listed(name, related.get(key), hidden=state != 0))
+            at = len(sheets) + 1
+            sheets.append(cut_out.listed(package, at, name, related.get(key), hidden=state != 0))
     if not sheets:
         raise Unreadable("its list of sheets is damaged", ANOTHER_COPY)
     return BinarySheets(package, tuple(sheets))
