@@ -30,6 +30,7 @@ LAYERS = {
     "readroom.protocol": 0,
     # 1 pure
     "readroom.paths": 1,
+    "readroom.git": 1,
     "readroom.text": 1,
     "readroom.formats": 1,
     "readroom.outline": 1,

@@ -56,6 +56,12 @@ RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
 RECORD_DIRECTORY_BYTES = 4 * 1024 * 1024
 """A zip whose directory is larger is not read: 40,000 samples, each of which takes a kilobyte in memory."""
 
+GIT_ANSWER_S = 60
+"""git answers from a pack of gigabytes within seconds. It waits forever for a pipe in place of a file."""
+
+GIT_ALTERNATES_BYTES = 64 * 1024
+"""Files in which git names other places have one line or a few."""
+
 PENDING_CALLS = 10_000
 """Calls whose result is awaited; beyond it the oldest count as never answered."""
 

@@ -7,20 +7,15 @@ all of it in memory, and run the programs of filters.
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 import msgspec
 
+from readroom import git
 from readroom.errors import BadValue, StoreFailed
-from readroom.limits.lens import RECORD_CHUNK_BYTES
-
-_GIT = ("git", "-c", "protocol.allow=never")
-"""Otherwise git would fetch what a partial clone lacks, from wherever its configuration says."""
 
 _LINK = b"120000"
 _SUBMODULE = b"160000"
@@ -46,7 +41,8 @@ def folder_at(root: Path, commit: str | None) -> Iterator[Folder]:
     """The folder as it is, or a temporary one with what its git repository has at `commit`.
 
     Raises:
-        BadValue: git does not know the commit.
+        BadValue: git does not know the commit, or the repository takes objects from elsewhere.
+        MissingProgram: There is no git.
         StoreFailed: git lacks some of its objects.
     """
     if commit is None:
@@ -74,13 +70,13 @@ class _Commit(msgspec.Struct):
 
 def _committed(root: Path, commit: str, below: str = "") -> _Commit | None:
     """What git has at a commit; None if it does not know the commit."""
-    command = [*_GIT, "-C", str(root), "ls-tree", "-r", "-z", commit]
-    done = subprocess.run(command, capture_output=True, check=False)
-    if done.returncode:
+    git.require_own_objects(root)
+    listed = git.run(root, "ls-tree", "-r", "-z", commit)
+    if listed is None:
         return None
     own: list[_Entry] = []
     content = _Commit([(root, own)], [])
-    for line in done.stdout.split(b"\0")[:-1]:
+    for line in listed.split(b"\0")[:-1]:
         head, _, name = line.partition(b"\t")
         mode, _, digest = head.split(b" ")
         path = os.fsdecode(name)
@@ -103,34 +99,26 @@ def _committed(root: Path, commit: str, below: str = "") -> _Commit | None:
 
 
 def _write(root: Path, entries: list[_Entry], folder: Path) -> None:
-    command = [*_GIT, "-C", str(root), "cat-file", "--batch"]
-    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    if not entries:
+        return
+    with git.Objects(root) as objects:
         for entry in entries:
-            process.stdin.write(entry.object + b"\n")
-            process.stdin.flush()
-            _write_one(process.stdout, entry, folder)
+            size = objects.ask(entry.object)
+            if size is None:
+                raise StoreFailed(str(folder), f"git has no content of {entry.path!r} at that commit")
+            _write_one(objects.read(size), entry, folder)
 
 
-def _write_one(objects: IO[bytes], entry: _Entry, folder: Path) -> None:
-    head = objects.readline().split()
-    if len(head) != 3:
-        raise StoreFailed(str(folder), f"git has no content of {entry.path!r} at that commit")
-    left = int(head[2])
+def _write_one(content: Iterator[bytes], entry: _Entry, folder: Path) -> None:
     inside = not os.path.isabs(entry.path) and ".." not in entry.path.split("/")
     place = folder / entry.path if inside else Path(os.devnull)
     if inside:
         place.parent.mkdir(parents=True, exist_ok=True)
     if entry.mode == _LINK:
-        target = objects.read(left)
+        target = b"".join(content)
         # It may lead anywhere: the guard follows no link out of the folder.
         with suppress(OSError, ValueError):
             os.symlink(os.fsdecode(target), place)
     else:
         with open(place, "wb") as stream:
-            while left and (chunk := objects.read(min(left, RECORD_CHUNK_BYTES))):
-                stream.write(chunk)
-                left -= len(chunk)
-    objects.read(1)  # the line end behind each object
+            stream.writelines(content)
