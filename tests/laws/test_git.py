@@ -25,9 +25,6 @@ from msgspec import Struct
 from tests.lens.making import called, numbered, record, returned, said
 from tests.test_layers import MODULES
 
-if shutil.which("git") is None:
-    pytest.skip("git is not installed", allow_module_level=True)
-
 PROGRAMS = (
     "core.fsmonitor",
     "core.pager",
