@@ -123,6 +123,51 @@ READS = (
     ),
     shell("the name spaces of another process", "nsenter -t {server} -m -p cat {outside}/secret.txt; nsenter -t 1 -a cat {outside}/secret.txt", real=False),
     shell("the disk itself", "mknod open/disk b 254 0; mknod open/disk b 8 0; grep -a -m1 -o {canary} open/disk; grep -a -m1 -o {canary} /dev/mem", real=False),
+    python(
+        "shared memory of a process outside",
+        "libc.shmat.restype = ctypes.c_void_p; at = libc.shmat({memory}, 0, 0)\n"
+        "print(ctypes.string_at(at, 10)) if at and at < 1 << 63 else None",
+    ),
+    python("messages of a process outside", "b = ctypes.create_string_buffer(40); libc.msgrcv({messages}, b, 10, 0, 0x800); print(b.raw)"),
+    python("semaphores of a process outside", "libc.semctl({semaphore}, 0, 12, 0) == 77 and print(WIN)"),
+    python("a queue of a process outside", "libc.mq_open(b'/{queue}', 0x800, 0, None) >= 0 and print(WIN)"),
+    python("a queue of a process outside removed", "libc.mq_unlink(b'/{queue}') == 0 and print(WIN)"),
+    python(
+        "names in folders that are watched",
+        "fd = libc.inotify_init1(0o4000); os.symlink('../private', 'open/way')\n"
+        "for name in ('private', 'private/known.txt', '.env', '{outside}', '/proc/self/cwd/private', 'src/link', 'src/out', 'open/way'):\n"
+        " libc.inotify_add_watch(fd, name.encode(), 0xFFF) >= 0 and os.stat(name).st_ino in {inodes} and print(WIN)",
+    ),
+    python(
+        "names in folders that are watched by the newer kind",
+        "fd = libc.fanotify_init(0x200, 0)\n"
+        "for name in ('private', '.env', '{outside}'):\n"
+        " libc.fanotify_mark(fd, 1, ctypes.c_uint64(2), -100, name.encode()) == 0 and os.stat(name).st_ino in {inodes} and print(WIN)",
+    ),
+    python(
+        "attributes of denied files",
+        "for name in ('.env', 'private/known.txt', '{outside}/secret.txt'):\n"
+        " if not os.path.exists(name) or os.stat(name).st_ino not in {inodes}: continue\n"
+        " for call in (libc.listxattr, libc.llistxattr): call(name.encode(), None, 0) >= 0 and print(WIN)\n"
+        " for call in (libc.getxattr, libc.lgetxattr): call(name.encode(), b'user.none', None, 0) >= 0 or ctypes.get_errno() == 61 and print(WIN)\n"
+        " fd = os.open(name, os.O_PATH); libc.listxattr(b'/proc/self/fd/%d' % fd, None, 0) >= 0 and print(WIN)",
+    ),
+    python(
+        "attributes and flags of denied files by newer calls",
+        "n = b'{outside}/secret.txt'; a = (ctypes.c_uint64 * 8)()\n"
+        "libc.syscall(465, -100, n, 0, None, 0) >= 0 and print(WIN)\n"
+        "libc.syscall(468, -100, n, a, 24, 0) >= 0 and print(WIN)",
+        real=False,  # there since Linux 6.13 and 6.17
+    ),
+    shell("messages of the kernel", "dmesg | grep -q . && " + ECHO, real=False),
+    python("the memory of another process by another call", "a = (ctypes.c_uint64 * 2)(); libc.syscall(312 if os.uname().machine == 'x86_64' else 272, os.getpid(), {victim}, 1, 0, 0) >= 0 and print(WIN)"),
+    python(
+        "pages of another process moved",
+        "x86 = os.uname().machine == 'x86_64'; m = (ctypes.c_ulong * 1)(1)\n"
+        "libc.syscall(256 if x86 else 238, {victim}, 64, m, m) >= 0 and print(WIN)",
+        real=False,  # kernels without NUMA do not have it
+    ),
+    python("where another process is", "print(WIN if os.readlink('/proc/{victim}/cwd') and os.readlink('/proc/{victim}/exe') else '')"),
     shell("outputs and homes of other sessions", "cat /tmp/readroom-run-*/outputs/* /tmp/readroom-run-*/home/*; ls /tmp/readroom-*", real=False),
 )  # fmt: skip
 
@@ -204,6 +249,21 @@ PROCESSES = (
     python("a signal by descriptor", "libc.syscall(424, libc.syscall(434, {victim}, 0), 0, 0, 0) or print(WIN)"),
     python("limits of a process outside", "resource.prlimit({victim}, resource.RLIMIT_NOFILE, (9, 9)); print(WIN)"),
     python("the order of a process outside", "os.setpriority(os.PRIO_PROCESS, {victim}, 19); print(WIN)"),
+    python("the order of another group", "os.setpriority(os.PRIO_PGRP, os.getpgid({victim}), 19); print(WIN)"),
+    python("the processors of a process outside", "os.sched_setaffinity({victim}, os.sched_getaffinity({victim})); print(WIN)"),
+    python("the scheduler of a process outside", "os.sched_setscheduler({victim}, os.SCHED_BATCH, os.sched_param(0)); print(WIN)"),
+    python("the scheduling parameters of a process outside", "os.sched_setparam({victim}, os.sched_param(0)); print(WIN)"),
+    python(
+        "the scheduling attributes of a process outside",
+        "import struct; b = struct.pack('=IIQiIQQQ', 48, 3, 0, 0, 0, 0, 0, 0)\n"
+        "libc.syscall(314 if os.uname().machine == 'x86_64' else 274, {victim}, b, 0) == 0 and print(WIN)",
+    ),
+    python(
+        "scheduling by numbers with more than a number",
+        "libc.syscall(203 if os.uname().machine == 'x86_64' else 122, ctypes.c_long({victim} | 0x5A << 40), 8, (ctypes.c_long * 1)(1)) == 0 and print(WIN)",
+    ),
+    python("the processors of readroom", "os.sched_setaffinity({server}, {{0}}); print(WIN)"),
+    python("turns at the disk of a process outside", "libc.syscall(251 if os.uname().machine == 'x86_64' else 30, 1, {victim}, 3 << 13) == 0 and print(WIN)"),
     python("the abstract socket of a process outside", "socket.socket(socket.AF_UNIX).connect(chr(0) + '{abstract}')"),
     python("the socket of a process outside", "socket.socket(socket.AF_UNIX).connect('{socket}')"),
     python("a port of this machine", "socket.create_connection(('127.0.0.1', {port}), 5)"),

@@ -239,6 +239,12 @@ def state(cell: Cell) -> Seen:
     return found
 
 
+def hidden(cell: Cell) -> list[int]:
+    """The inodes of what no command may learn about: something of another inode only has the name."""
+    tops = [cell.base / name for name in ("root/.env", "root/private", "outside")]
+    return [path.stat().st_ino for top in tops for path in (top, *top.rglob("*"))]
+
+
 def leaked(cell: Cell) -> list[str]:
     """Files that commands have made, or that were there for all, with something secret in them."""
     kept = ("root/private", "root/config/secret.txt")

@@ -32,6 +32,10 @@ from readroom.workspace import Workspace
 NOBODY = 65534
 
 _PR_SET_DUMPABLE = 4
+_SET_VALUE = 16
+
+_SECRET = os.environ.get("SECRET", "").encode()
+"""It is in the environment of this process, and in what it shares with other programs of its user."""
 
 
 def main() -> None:
@@ -53,7 +57,7 @@ def _serve() -> bool:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 1)
     terminal, typed = _terminal()
     reached: list[str] = []
-    doors = _listeners(sys.argv[2], reached)
+    doors = {**_listeners(sys.argv[2], reached), **_shared()}
     for path in sys.argv[3:]:
         os.open(path, os.O_RDWR)
     with subprocess.Popen(["/bin/sleep", "1000"], stdin=subprocess.DEVNULL) as victim:
@@ -66,6 +70,7 @@ def _serve() -> bool:
             print(json.dumps({"replies": answer, **state}))
             sys.stdout.flush()
         victim.kill()
+    _unshare(doors)
     return bool(line)
 
 
@@ -80,6 +85,28 @@ def _terminal() -> tuple[int, int]:
 def _typed(terminal: int, typed: int) -> bool:
     """Whether anything was shown on it or put into its input."""
     return bool(select.select([terminal, typed], [], [], 0)[0])
+
+
+def _shared() -> dict[str, object]:
+    """Memory, messages, a semaphore and a queue that other programs of the user could reach."""
+    libc = ctypes.CDLL(None)
+    libc.shmat.restype = ctypes.c_void_p
+    memory, messages, semaphore = libc.shmget(0, 4096, 0o600), libc.msgget(0, 0o600), libc.semget(0, 1, 0o600)
+    ctypes.memmove(libc.shmat(memory, 0, 0), _SECRET, len(_SECRET))
+    libc.msgsnd(messages, (1).to_bytes(8, sys.byteorder) + _SECRET, len(_SECRET), 0)
+    libc.semctl(semaphore, 0, _SET_VALUE, 77)
+    queue = f"readroom-{os.getpid()}"
+    libc.mq_open(f"/{queue}".encode(), os.O_CREAT | os.O_RDWR, 0o600, None)
+    return {"memory": memory, "messages": messages, "semaphore": semaphore, "queue": queue}
+
+
+def _unshare(shared: dict[str, object]) -> None:
+    """Remove them; nothing else does."""
+    libc = ctypes.CDLL(None)
+    libc.shmctl(shared["memory"], 0, None)
+    libc.msgctl(shared["messages"], 0, None)
+    libc.semctl(shared["semaphore"], 0, 0)
+    libc.mq_unlink(f"/{shared['queue']}".encode())
 
 
 def _listeners(path: str, reached: list[str]) -> dict[str, object]:

@@ -28,6 +28,7 @@ from tests.sandbox.cells import (
     Cell,
     Warder,
     cell,
+    hidden,
     in_each_confinement,
     leaked,
     raised,
@@ -95,6 +96,7 @@ def escapes(prison: Prison, attack: Attack, confinement: str) -> list[str]:
         "base": found.base,
         "root": found.root,
         "canary": "can[a]ry7f3a",
+        "inodes": hidden(found),
         **warder.here,
     }
     commands = [command.format(**names) for command in attack.commands]
@@ -150,6 +152,51 @@ def test_modes_that_raise_nobody_can_be_set(prison: Prison, confinement: Confine
     shown = [line.partition("\t")[2] for line in reply["text"].split("\n")[1:-1]]
     assert shown == ["1755", "700", "755", "1640", "751", "755"]
     assert raised(found) == []
+
+
+_OWN = """\
+import ctypes, os, resource, struct, subprocess, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+child = subprocess.Popen(["sleep", "100"])
+for own in (0, os.getpid(), threading.get_native_id(), child.pid):
+    os.sched_setaffinity(own, os.sched_getaffinity(own))
+    os.sched_setscheduler(own, os.SCHED_BATCH, os.sched_param(0))
+    resource.prlimit(own, resource.RLIMIT_NOFILE, (64, 64))
+    os.setpriority(os.PRIO_PROCESS, own, 19)
+assert os.getpriority(os.PRIO_PROCESS, child.pid) == 19
+child.kill()
+def narrowed(): os.sched_setaffinity(threading.get_native_id(), {min(os.sched_getaffinity(0))})
+second = threading.Thread(target=narrowed)
+second.start(); second.join()
+fd = libc.inotify_init1(0)
+held = b"/proc/self/fd/%d" % os.open("open", os.O_PATH)
+names = [b"open", b"src", os.environb[b"HOME"], os.environb[b"TMPDIR"], b"/usr/bin", held]
+watches = [libc.inotify_add_watch(fd, name, 0x100) for name in names]
+assert len(set(watches)) == 5 and watches[0] == watches[-1] > 0, watches
+assert libc.inotify_add_watch(fd, b"open/nothing", 0x100) < 0 and ctypes.get_errno() == 2
+assert libc.inotify_add_watch(77, b"open", 0x100) < 0 and ctypes.get_errno() == 9
+open("open/watched", "w").close()
+assert struct.unpack_from("iI", os.read(fd, 999))[0] == watches[0]
+assert libc.inotify_rm_watch(fd, watches[0]) == 0
+"""
+
+
+@_NO_PYTHON
+@in_each_confinement
+def test_a_command_schedules_and_watches_what_is_its_own(prison: Prison, confinement: Confinement) -> None:
+    """What programs do to their threads and children, and in folders that they may list."""
+    found, warder = prison
+    (found.root / "open" / "own.py").write_text(_OWN, encoding="utf-8")
+    commands = [
+        "python3 open/own.py",
+        "sleep 9 & renice 19 -p $! && taskset -p -c 0 $! && nice -n 3 ionice -c 3 true && kill $!",
+        "cd open && mkdir copy && cp -a b.txt copy && ls -lR .",
+        "sleep 0.3 & tail -n 1 -f --pid=$! open/b.txt",
+    ]
+    replies = warder.run(found.root, commands, {"confinement": confinement})["replies"]
+    for reply in replies:
+        assert reply["text"].startswith("exit 0 "), reply["text"]
+        assert "stderr" not in reply["text"]
 
 
 def _tries() -> list[ParameterSet]:

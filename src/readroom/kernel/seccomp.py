@@ -3,11 +3,15 @@
 A Unix socket, in a file or in the abstract namespace, connects to the program that listens on it: the user's
 bus and systemd, docker, an SSH agent, all of which could run or sign something outside the sandbox.  So a
 command may open network sockets, if it has network access, and no others; connected pairs of sockets stay
-allowed.  io_uring would bypass the filter, and key rings belong to the user.
+allowed.  io_uring would bypass the filter, and key rings belong to the user.  Counters, tracing programs and
+messages of the kernel tell about the whole machine, where its settings allow it.
 
-Landlock has no access right for modes, owners, times, attributes and flags of files, or for limits of other
-processes.  Programs that install, unpack or build often change the first three: the kernel passes these
-calls to the supervisor, which makes the change where the command may write.  The others are refused.
+Landlock has no access right for modes, owners, times, attributes and flags of files, for watching them, or
+for limits and scheduling of other processes.  The kernel passes to the supervisor what programs often need:
+changes of the first three are made where the command may write, watches are added where it may list, and the
+command's own processes may be limited and scheduled.  The others are refused.  Shared memory, semaphores and
+message queues of System V and POSIX belong to all programs of the user, and Landlock does not know them;
+mounts are listed by calls that open nothing.
 
 The filter is classic BPF, assembled here instruction by instruction.
 """
@@ -38,6 +42,7 @@ _IO_URING_SETUP = 425
 """The same on all machines, like all recent calls."""
 
 _OPENAT2, _FCHMODAT2, _SETXATTRAT, _REMOVEXATTRAT, _FILE_SETATTR = 437, 452, 463, 466, 469
+_STATMOUNT, _LISTMOUNT, _GETXATTRAT, _LISTXATTRAT, _FILE_GETATTR = 457, 458, 464, 465, 468
 
 _RAISING = 0o6000
 """The set-user-id and set-group-id bits of a mode. The sticky bit is harmless."""
@@ -49,8 +54,11 @@ _SET_FLAGS = (0x40086602, 0x401C5820)
 """ioctl requests that set a file's flags: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR."""
 
 Change: TypeAlias = tuple[str, str, int]
-"""What a call changes (mode, owner, or times in a unit), how its first arguments name the file (path, link,
-fd, or "at": a folder and a path), and which argument holds flags; -1 for none."""
+"""What a call changes (mode, owner, times in a unit, or a watch), how its arguments name the file (path,
+link, fd, or "at": a folder and a path), and which argument holds flags; -1 for none.
+
+For calls about a task the third is the argument that holds its number.
+"""
 
 _NETWORK_FAMILIES = (2, 10, 16)
 """AF_INET, AF_INET6, and AF_NETLINK, which lists addresses."""
@@ -59,9 +67,17 @@ _NETWORK_FAMILIES = (2, 10, 16)
 class _Machine(Struct, frozen=True):
     """Numbers of system calls.
 
-    `others` maps calls that take the id of another process to the index of that argument; `making` maps calls
-    that create a file to the indices of its mode and of the flags that decide whether the mode counts, -1 if
-    it always does.  mkdir is not among them: it ignores both bits, and programs that copy folders pass them.
+    `machine_wide` are calls about the whole machine; `shared` those that reach what all programs of the user
+    share and Landlock does not see.  `attributes_read` name a file by its path: those that take a descriptor
+    need one of a file that could be opened.
+
+    `tasks` maps calls that can change another process to the index of its number, and to the value of the
+    first argument with which that is the number of a process: with others it is a group or a user; -1 if the
+    call has no such argument.
+
+    `making` maps calls that create a file to the indices of its mode and of the flags that decide whether the
+    mode counts, -1 if it always does.  mkdir is not among them: it ignores both bits, and programs that copy
+    folders pass them.
     """
 
     architecture: int
@@ -69,9 +85,12 @@ class _Machine(Struct, frozen=True):
     ioctl: int
     seccomp: int
     keys: tuple[int, ...]
+    machine_wide: tuple[int, ...]
+    shared: tuple[int, ...]
     attributes_set: tuple[int, ...]
     attributes_removed: tuple[int, ...]
-    others: Mapping[int, int]
+    attributes_read: tuple[int, ...]
+    tasks: Mapping[int, tuple[int, int]]
     making: Mapping[int, tuple[int, int]]
     changes: Mapping[int, Change]
 
@@ -93,9 +112,21 @@ def _generic(architecture: int) -> _Machine:
         ioctl=29,
         seccomp=277,
         keys=(217, 218, 219),
+        machine_wide=(116, 241, 280),  # syslog, perf_event_open, bpf
+        # msg*, sem*, shm*, mq_open, mq_unlink, fanotify_init
+        shared=(*range(186, 198), 180, 181, 262, _STATMOUNT, _LISTMOUNT),
         attributes_set=(5, 6, 7, _SETXATTRAT),
         attributes_removed=(14, 15, 16, _REMOVEXATTRAT),
-        others={261: 0, 140: 1, 30: 1},  # prlimit64, setpriority, ioprio_set
+        attributes_read=(8, 9, 11, 12, _GETXATTRAT, _LISTXATTRAT, _FILE_GETATTR),
+        tasks={
+            261: (0, -1),  # prlimit64
+            140: (1, 0),  # setpriority
+            30: (1, 1),  # ioprio_set
+            118: (0, -1),  # sched_setparam
+            119: (0, -1),  # sched_setscheduler
+            122: (0, -1),  # sched_setaffinity
+            274: (0, -1),  # sched_setattr
+        },
         making={56: (3, 2), 33: (2, -1)},  # openat, mknodat
         changes={
             52: ("mode", "fd", -1),
@@ -103,6 +134,7 @@ def _generic(architecture: int) -> _Machine:
             54: ("owner", "at", 4),
             55: ("owner", "fd", -1),
             88: ("nanoseconds", "at", 3),
+            27: ("watch", "path", 2),
             _FCHMODAT2: ("mode", "at", 3),
         },
     )
@@ -114,9 +146,20 @@ _X86_64 = _Machine(
     ioctl=16,
     seccomp=317,
     keys=(248, 249, 250),
+    machine_wide=(103, 298, 321),
+    shared=(29, 30, 31, 67, 64, 65, 66, 220, 68, 69, 70, 71, 240, 241, 300, _STATMOUNT, _LISTMOUNT),
     attributes_set=(188, 189, 190, _SETXATTRAT),
     attributes_removed=(197, 198, 199, _REMOVEXATTRAT),
-    others={302: 0, 141: 1, 251: 1},
+    attributes_read=(191, 192, 194, 195, _GETXATTRAT, _LISTXATTRAT, _FILE_GETATTR),
+    tasks={
+        302: (0, -1),
+        141: (1, 0),
+        251: (1, 1),
+        142: (0, -1),
+        144: (0, -1),
+        203: (0, -1),
+        314: (0, -1),
+    },
     making={
         257: (3, 2),  # openat
         2: (2, 1),  # open
@@ -136,6 +179,7 @@ _X86_64 = _Machine(
         261: ("microseconds", "at", -1),
         268: ("mode", "at", -1),
         280: ("nanoseconds", "at", 3),
+        254: ("watch", "path", 2),
         _FCHMODAT2: ("mode", "at", 3),
     },
 )
@@ -149,7 +193,9 @@ def known_machine() -> bool:
 
 def changes() -> Mapping[int, Change]:
     """By number, the calls that `landlock_filter` passes to the supervisor."""
-    return _MACHINES[os.uname().machine].changes
+    machine = _MACHINES[os.uname().machine]
+    tasks: dict[int, Change] = {number: ("task", "", at) for number, (at, _) in machine.tasks.items()}
+    return {**machine.changes, **tasks}
 
 
 def call_number() -> int:
@@ -161,10 +207,11 @@ def landlock_filter(*, network: bool) -> bytes:
     """The filter that complements Landlock; without network access it allows no sockets at all."""
     machine = _MACHINES[os.uname().machine]
     instructions = _for_commands(machine)
-    instructions += _answered((*machine.attributes_removed, _FILE_SETATTR), _ERRNO | errno.EOPNOTSUPP)
+    refused = (*machine.attributes_removed, *machine.attributes_read, _FILE_SETATTR)
+    instructions += _answered(refused, _ERRNO | errno.EOPNOTSUPP)
+    instructions += _answered(machine.shared, _ERRNO | errno.ENOSYS)
     instructions += _answered(machine.changes, _ASK)
-    for number, argument in machine.others.items():
-        instructions += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
+    instructions += _own_tasks(machine, _ASK)
     instructions += _unless(machine.ioctl, 1, _SET_FLAGS, _ERRNO | errno.EOPNOTSUPP, _ALLOW)
     return _program([*instructions, *_sockets(machine, _NETWORK_FAMILIES if network else ())])
 
@@ -179,10 +226,10 @@ def reading_filter() -> bytes:
     """The filter that complements Landlock for a process that only reads what it was given."""
     machine = _MACHINES[os.uname().machine]
     instructions = _common(machine)
-    refused = (*machine.attributes_set, *machine.attributes_removed, _FILE_SETATTR, *machine.changes)
+    attributes = (*machine.attributes_set, *machine.attributes_removed, *machine.attributes_read)
+    refused = (*attributes, _FILE_SETATTR, *machine.shared, *machine.changes)
     instructions += _answered(refused, _ERRNO | errno.EPERM)
-    for number, argument in machine.others.items():
-        instructions += _unless(number, argument, (0,), _ALLOW, _ERRNO | errno.EPERM)
+    instructions += _own_tasks(machine, _ERRNO | errno.EPERM)
     return _program([*instructions, *_sockets(machine, ())])
 
 
@@ -199,7 +246,8 @@ def _common(machine: _Machine) -> list[_Instruction]:
         (_AT_LEAST, 0, 1, _X32),
         (_RETURN, 0, 0, refused),
     ]
-    return [*instructions, *_answered((*machine.keys, _IO_URING_SETUP), _ERRNO | errno.ENOSYS)]
+    missing = (*machine.keys, *machine.machine_wide, _IO_URING_SETUP)
+    return [*instructions, *_answered(missing, _ERRNO | errno.ENOSYS)]
 
 
 def _for_commands(machine: _Machine) -> list[_Instruction]:
@@ -228,6 +276,21 @@ def _unraised(number: int, mode: int, flags: int) -> list[_Instruction]:
     if flags >= 0:
         body = [(_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * flags), (_ANY_BIT, 0, 3, _CREATING), *body]
     return [(_EQUAL, 0, len(body), number), *body]
+
+
+def _own_tasks(machine: _Machine, other: int) -> Iterator[_Instruction]:
+    """Instructions that allow a thread to limit and schedule itself, and give one answer for other tasks."""
+    for number, (task, process) in machine.tasks.items():
+        body: list[_Instruction] = [
+            (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * task),
+            (_EQUAL, 0, 1, 0),
+            (_RETURN, 0, 0, _ALLOW),
+            (_RETURN, 0, 0, other),
+        ]
+        if process >= 0:
+            whole = [(_LOAD, 0, 0, _FIRST_ARGUMENT), (_EQUAL, 1, 0, process)]
+            body = [*whole, (_RETURN, 0, 0, _ERRNO | errno.EPERM), *body]
+        yield from ((_EQUAL, 0, len(body), number), *body)
 
 
 def _unless(number: int, argument: int, values: Sequence[int], then: int, other: int) -> list[_Instruction]:

@@ -68,7 +68,8 @@ class Start(Struct, frozen=True):
         temporary: TMPDIR inside the sandbox.
         limited: Folders in which nothing can be created or removed, though policy would allow it.
         changes: Calls that the filter passes to the supervisor (`seccomp.changes`).
-        places: Absolute paths where these calls are allowed.
+        places: Absolute paths where these calls may change files.
+        watched: Absolute paths where files may be watched, and whether all below them may be.
     """
 
     confinement: Confinement
@@ -80,6 +81,7 @@ class Start(Struct, frozen=True):
     limited: tuple[WorkPath, ...] = ()
     changes: Mapping[int, seccomp.Change] = field(default_factory=dict)
     places: tuple[str, ...] = ()
+    watched: tuple[tuple[str, bool], ...] = ()
 
     def close(self) -> None:
         """Call it once."""
@@ -193,8 +195,7 @@ class Sandbox:
         self._require_beside_system(root)
         rules = landlock.ruleset(network=policy.network)
         try:
-            patterns = [path for place in SYSTEM_PATTERNS for path in glob.glob(place.path)]
-            for path in (*(place.path for place in SYSTEM), *patterns, *policy.read):
+            for path in (*_system(), *policy.read):
                 _allow(rules, path, READ | EXECUTE)
             for path in SYSTEM_FACTS:
                 _allow(rules, path, READ)
@@ -214,6 +215,7 @@ class Sandbox:
             limited=tuple(reach.limited) if self._change else (),
             changes=seccomp.changes(),
             places=tuple(self._places_to_change(root, reach, private)),
+            watched=tuple(self._places_to_watch(root, reach, private)),
         )
 
     def _places_to_change(self, root: str, reach: SandboxView, private: Private) -> Iterator[str]:
@@ -223,6 +225,15 @@ class Sandbox:
         if self._change:
             real = os.path.realpath(root)
             yield from (real if path == ROOT else os.path.join(real, path) for path in reach.wholes())
+
+    def _places_to_watch(self, root: str, reach: SandboxView, private: Private) -> Iterator[tuple[str, bool]]:
+        """Where files can be watched: wherever they can be read, and folders that can be listed."""
+        policy = self._policy
+        for path in (*_system(), *policy.read, *policy.write, private.home, private.temporary):
+            yield os.path.realpath(path), True
+        real = os.path.realpath(root)
+        for inside, below in reach.listed():
+            yield real if inside == ROOT else os.path.join(real, inside), below
 
     def _require_apart(self, root: str, private: Private) -> None:
         """Require that places the operator opens do not also open the workspace or other sessions."""
@@ -247,6 +258,13 @@ class Sandbox:
                     f"the workspace lies in {place.path}, all of which commands can read with Landlock",
                     "Ask the user to install bubblewrap, or to serve a copy in another folder.",
                 )
+
+
+def _system() -> Iterator[str]:
+    """The system's places that commands can read."""
+    yield from (place.path for place in SYSTEM)
+    for place in SYSTEM_PATTERNS:
+        yield from glob.glob(place.path)
 
 
 def _allow(rules: int, path: str, rights: Right) -> None:

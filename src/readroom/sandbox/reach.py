@@ -79,6 +79,17 @@ class SandboxView(Struct, frozen=True):
         for folder, split in self.walk():
             yield from (join(folder, child.name) for child in split.children if child.access is Access.WHOLE)
 
+    def listed(self) -> Iterator[tuple[WorkPath, bool]]:
+        """The files and folders whose names a command may learn, and whether that holds for all below."""
+        if not self.splits:
+            yield ROOT, True
+        for folder, split in self.walk():
+            if not split.hides_folders:
+                yield folder, False
+            for child in split.children:
+                if child.access in (Access.WHOLE, Access.FIXED):
+                    yield join(folder, child.name), True
+
     @property
     def limited(self) -> list[WorkPath]:
         """Split folders, in which Landlock cannot allow making or removing names."""

@@ -189,6 +189,7 @@ class Command(Closeable):
             "unprivileged": start.confinement == "landlock",
             "calls": dict(start.changes),
             "places": list(start.places),
+            "watched": list(start.watched),
             "seccomp": seccomp.call_number() if start.changes else 0,
             "most": most,
             "grace_s": RUN_GRACE_S,

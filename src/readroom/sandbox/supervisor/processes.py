@@ -42,6 +42,14 @@ def below(most: int | None = None) -> list[int]:
     return living
 
 
+def holds(task: int) -> bool:
+    """Whether a process or thread is below this process."""
+    own, above = os.getpid(), parent(task)
+    while above is not None and above != own:
+        above = parent(above) if above > 0 else None
+    return above == own
+
+
 def tasks() -> int:
     """The number of processes and threads in the whole system; fast, however many there are."""
     try:

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         unprivileged: bool
         calls: dict[int, Sequence[str | int]]
         places: list[str]
+        watched: list[tuple[str, bool]]
         seccomp: int
         most: int
         grace_s: float
@@ -128,7 +129,8 @@ def main() -> int:
         return 0
     requests = None
     if order["calls"]:
-        requests = attributes.AttributeRequests(_received(ours), order["calls"], order["places"])
+        listener = _received(ours)
+        requests = attributes.AttributeRequests(listener, order["calls"], order["places"], order["watched"])
     ending = _watched(pid, order, requests)
     _say(report, {**ending, "begun": _begun(order["begun"], ending)})
     return 0
