@@ -15,6 +15,7 @@ from msgspec import Struct
 from readroom.formats.magic import MAGIC, RIFFS, ZIPS, Family, MediaType
 from readroom.quoting import quote
 from readroom.text.encodings import Encoding
+from readroom.text.encodings.detect import NUL_BYTES
 from readroom.values import Kind
 
 
@@ -175,7 +176,7 @@ def sniff(head: bytes, encoding: Encoding | None = None) -> MediaType | None:
 
     `encoding` is what was detected: where there is one, magic bytes that are
     letters prove nothing (a text may start with the word GIF89a), save PDF's,
-    whose first pages are often letters too.
+    whose first pages are often letters too, and those of a file that has NULs.
     """
     if encoding is not None and encoding.bom:
         return None
@@ -184,7 +185,7 @@ def sniff(head: bytes, encoding: Encoding | None = None) -> MediaType | None:
         candidates = (*_BY_FIRST_BYTE.get(head[:1], ()), *_INSIDE)
         media = next((kind for at, magic, kind in candidates if head.startswith(magic, at)), None)
     if media is not None and media.weak and encoding is not None and media.name != "application/pdf":
-        return None
+        return media if encoding.unit == 1 and b"\0" in head[:NUL_BYTES] else None
     return media
 
 

@@ -25,6 +25,7 @@ class Candidate(Struct, frozen=True):
         stat: Its stat.
         kind: An image, a document, a kind of text, or binary.
         plain: The kind if documents are not read: a kind of text, or binary; an image remains one.
+        nul: Whether it is a text with a NUL near its beginning, which some contracts take for binary.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Candidate(Struct, frozen=True):
     stat: Stat
     kind: Kind
     plain: Kind
+    nul: bool = False
 
 
 Accept: TypeAlias = Callable[[Candidate], Kind]

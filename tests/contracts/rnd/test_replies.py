@@ -205,7 +205,7 @@ def test_a_command_file_takes_no_denial_of_the_workspace_back() -> None:
 
 
 @pytest.mark.clause("rnd.content.binary")
-@pytest.mark.parametrize("data", [b"a\0b", b"\x89PNG\r\n\x1a\n" + bytes(40), b"PK\x03\x04" + bytes(60)])
+@pytest.mark.parametrize("data", [bytes(99), b"\x89PNG\r\n\x1a\n" + bytes(40), b"PK\x03\x04" + bytes(60)])
 def test_a_binary_file_is_refused_whatever_its_name(data: bytes) -> None:
     with room({"a.json": data}) as workspace:
         found = read(workspace, "a.json")

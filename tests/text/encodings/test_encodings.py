@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readroom.formats import kinds
 from readroom.text.encodings import (
     BROKEN_UNIT,
     LOWEST_TRAIL,
@@ -29,6 +30,8 @@ from readroom.text.encodings import (
     visible,
     with_bom,
 )
+from readroom.text.encodings.detect import is_mostly_text
+from readroom.values import Kind
 from tests.text.encodings.languages import LEGACY, SOURCE, TEXTS
 
 WIDE = ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
@@ -146,8 +149,8 @@ class TestDetect:
         [
             b"\0",
             b"a\0",
-            b"hello\0",
-            b"ls\0-l\0/home\0",
+            b"a\0b\0\0c\0",
+            b"\5\0\0\0hello\0" * 9,
             b"\0\0\0\0",
             bytes(range(256)),
             b"\1\2\3\4",
@@ -165,8 +168,28 @@ class TestDetect:
             assert found(codecs.BOM_UTF32_LE + noise.randbytes(size)) is None
 
     def test_a_nul_behind_8192_bytes_leaves_text(self) -> None:
-        assert found(b"x" * 8192 + b"\0") == "utf-8"
-        assert found(b"x" * 8191 + b"\0") is None
+        assert found(b"x" * 8192 + bytes(9000)) == "utf-8"
+        assert found(b"x" * 5000 + bytes(9000)) is None
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"hello\0",
+            b"a\0b",
+            b"ls\0-l\0/home\0",
+            b"const k = a + '\0' + b;\n",
+            "naïve\0café\n".encode(),
+            b"1\n2\n3\n\0FAILED tests/test_a.py\n",
+            b"log line\n" * 99 + bytes(64) + b"log line\n" * 9,
+        ],
+    )
+    def test_a_few_nuls_leave_text(self, data: bytes) -> None:
+        assert found(data) == "utf-8"
+        assert is_mostly_text(data)
+
+    def test_magic_bytes_of_letters_count_in_a_file_with_nuls(self) -> None:
+        tar = b"a.txt" + bytes(252) + b"ustar\0" + bytes(249) + b"text\n" * 4000
+        assert kinds.classify("a", tar, detect(tar, complete=True)) is Kind.BINARY
 
     @given(st.binary(max_size=300), st.booleans())
     def test_never_fails_and_what_it_finds_decodes(self, data: bytes, complete: bool) -> None:

@@ -290,6 +290,8 @@ def options_of(path: str) -> ReadOptions:
 
 
 def _by(endings: Sequence[tuple[str, str]], candidate: Candidate) -> Kind:
+    if candidate.nul:
+        return Kind.BINARY
     return kind_among(endings, candidate.real, candidate.plain)
 
 

@@ -16,6 +16,7 @@ from readroom.session.expansions import ExpandedSource
 from readroom.stores.base import Source
 from readroom.text import encodings
 from readroom.text.encodings import Encoding
+from readroom.text.encodings.detect import NUL_BYTES, is_journal
 from readroom.values import Kind, ReadRequest, Request
 from readroom.values.files import OUTLINES
 from readroom.values.steps import Accept, Candidate
@@ -174,7 +175,9 @@ def classify(
         if document is not None and not document.is_text:
             kind = Kind.BINARY
         whole = kind if document is None else Kind.DOCUMENT
-        kind = accept(Candidate(request.path, source.real, source.stat, whole, kind))
+        one_byte = encoding is not None and encoding.unit == 1 and not is_journal(sample)
+        nul = one_byte and b"\0" in sample[:NUL_BYTES]
+        kind = accept(Candidate(request.path, source.real, source.stat, whole, kind, nul))
         if kind is Kind.DOCUMENT and document is not None:
             return AsDocument(document)
     if kind is Kind.IMAGE and not packed:

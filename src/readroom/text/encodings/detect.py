@@ -1,9 +1,9 @@
 """Detect the encoding of bytes without a byte order mark, or that they are not text.
 
-From certain to likely: UTF-16 or UTF-32, proved by the positions of NULs or by the resulting letters; git's
-rule that a NUL near the beginning makes a file binary; UTF-8, even with a few invalid bytes, which are then
-reported instead of turning the whole file into other letters; the legacy encoding that gives the most likely
-text (`legacy`).
+From certain to likely: UTF-8, even with a few NULs or invalid bytes, which are then reported instead of
+turning the whole file into other letters; UTF-16 or UTF-32, proved by the positions of NULs or by the
+resulting letters; the legacy encoding that gives the most likely text (`legacy`), in which a NUL near the
+beginning makes a file binary.
 """
 
 from __future__ import annotations
@@ -19,13 +19,18 @@ import stringzilla
 from readroom.limits import GUESSES
 
 NUL_BYTES = 8192
-"""A NUL among so many first bytes makes a file binary, as the everruns contract says; git looks at 8,000."""
+"""The beginning whose NULs and controls are counted: that of the everruns contract; git looks at 8,000."""
 
 CONTROLS = bytes([*range(7), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F])
 """Bytes that text does not use: C0 without the bell, backspace, tab, line, page and escape of logs."""
 
 CONTROL_SHARE = 0.10
 """Share of control characters above which even valid UTF-8 is binary."""
+
+NUL_SHARE = 0.34
+"""Share of NULs above which a text is binary in which they stand alone and are the only controls: a third are
+in "a\\0b" and in lists whose entries a NUL ends, a half in UTF-16. Of 145,000 files with a NUL on a machine,
+1,300 of them texts by all other signs, no binary one without magic bytes is within these shares."""
 
 LEGACY_CONTROL_SHARE = 0.02
 """The same for bytes that are not UTF-8: a tenth of random bytes are controls, none of legacy text."""
@@ -122,18 +127,33 @@ tree repeat it."""
 
 
 def _guess(head: bytes, start: bytes, *, complete: bool) -> str | None:
-    controls = len(start) - len(start.translate(None, CONTROLS))
+    if is_mostly_text(head, complete=complete):
+        return "utf-8"
+    controls = _controls(start)
     if controls and (name := _wide(head)):
         return name
-    if (b"\0" in start and not is_journal(head)) or controls > CONTROL_SHARE * len(start):
-        return None
-    if _is_utf8(head, complete=complete):
-        return "utf-8"
-    if controls > LEGACY_CONTROL_SHARE * len(start):
+    if (b"\0" in start and not is_journal(head)) or controls > LEGACY_CONTROL_SHARE * len(start):
         return None
     from readroom.text.encodings.legacy import most_likely
 
     return most_likely(head if complete else _whole_lines(head))
+
+
+def is_mostly_text(head: bytes, *, complete: bool = True) -> bool:
+    """Whether bytes are a text in UTF-8, though it may hold some NULs, other controls and invalid bytes.
+
+    `complete` says that `head` is all there is; otherwise a character cut at its end is expected. Magic bytes
+    are not looked at: an archive of texts begins like one (`formats.kinds.sniff`).
+    """
+    start = head[:NUL_BYTES]
+    nuls = start.count(0)
+    alone = nuls and b"\0\0" not in start and _controls(start) == nuls
+    most = NUL_SHARE if alone else CONTROL_SHARE
+    return _controls(start) <= most * len(start) and _is_utf8(head, complete=complete)
+
+
+def _controls(start: bytes) -> int:
+    return len(start) - len(start.translate(None, CONTROLS))
 
 
 def is_journal(head: bytes) -> bool:
