@@ -98,6 +98,12 @@ _BRACKETS = r"[()\[\]]"
 _PAIRS = {")": "(", "]": "["}
 
 
+KEY_BYTES = 512
+"""A key of several names has to fit into 2,704 bytes, the most that an index of PostgreSQL takes."""
+
+_DIGEST_BYTES = 67
+
+
 class Misquoted(ValueError):
     """Text in quotes that is not a quoted name; the message is a clause about it."""
 
@@ -115,6 +121,20 @@ def as_value(name: str) -> str:
     odd = name.startswith(('"', " ")) or name.endswith(" ")
     plain = bool(_EVERYDAY.fullmatch(name)) or (_is_visible(name) and not odd)
     return name if plain else in_quotes(name)
+
+
+def as_key(name: str, most: int = KEY_BYTES) -> str:
+    """A name as a key in a database: as a value, and never longer than an index takes.
+
+    What is cut off counts, by its hash: two long names are two keys.
+    """
+    key = as_value(name)
+    if len(key.encode()) <= most:
+        return key
+    import hashlib
+
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{key.encode()[: most - _DIGEST_BYTES].decode(errors='ignore')}...{digest}"
 
 
 def in_quotes(name: str) -> str:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from readroom.database import Execute
 from readroom.database.sqlite import SqliteBackend
-from readroom.errors import LedgerFailed, ReadroomError
+from readroom.errors import BadRequest, LedgerFailed, ReadroomError
 from readroom.ledger.ledger import Ledger
 from readroom.ledger.rows import FIELDS, Event, digest
 from readroom.ledger.verify import verify
@@ -48,12 +48,12 @@ class Held:
         self.writing = threading.Event()
         self.writes = 0
 
-    def run(self, work: Callable[[Execute], object], *, write: bool) -> object:
+    def run(self, work: Callable[[Execute], object], *, write: bool, long: bool = False) -> object:
         if write:
             self.writing.set()
             assert self.may_write.wait(60)
             self.writes += 1
-        return self._backend.run(work, write=write)
+        return self._backend.run(work, write=write, long=long)
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_all_of_a_group_hear_of_its_failure_and_nothing_of_it_is_written(tmp_pat
 def test_an_event_that_cannot_be_written_takes_no_others_along(tmp_path: Path) -> None:
     """A number beyond what a database holds would be a defect of ours."""
     ledger = book(tmp_path)
-    with pytest.raises(OverflowError):
+    with pytest.raises(BadRequest, match="cannot hold"):
         ledger.append_all([event(path="first"), event(tokens=2**70), event(path="last")])
     assert [row.event.path for row in ledger.rows()] == ["first", "last"]
     assert verify(ledger).problems == ()

@@ -190,8 +190,8 @@ class LateBackend:
         self.name, self.failure = self._inner.name, self._inner.failure
         self.migrate, self.close = self._inner.migrate, self._inner.close
 
-    def run(self, work: Callable[[Execute], Any], *, write: bool) -> Any:
-        return self._inner.run(lambda execute: work(Shifted(execute, self._us)), write=write)
+    def run(self, work: Callable[[Execute], Any], *, write: bool, long: bool = False) -> Any:
+        return self._inner.run(lambda execute: work(Shifted(execute, self._us)), write=write, long=long)
 
 
 @pytest.mark.skipif(not Path("/proc/sys/kernel/random/boot_id").exists(), reason="nothing tells starts apart")

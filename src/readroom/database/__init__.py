@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, final
 
-from readroom.errors import DatabaseFailed, StateFailed
+from readroom.errors import BadRequest, DatabaseFailed, StateFailed
 from readroom.limits.session import STATE_REST_S
 
 T = TypeVar("T")
@@ -44,13 +45,19 @@ class Backend(Protocol):
     def failure(self) -> type[DatabaseFailed]:
         """The class of its errors."""
 
-    def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
+    def run(self, work: Callable[[Execute], T], *, write: bool, long: bool = False) -> T:
         """Run `work` in one transaction; with `write` there is no other writer meanwhile.
 
         It may run again after a lost connection, so it must check what is already done.
 
+        Args:
+            work: The statements.
+            write: It may write.
+            long: It goes through whole tables, so that only its waiting has the usual limit.
+
         Raises:
             DatabaseFailed: The database cannot be used; an instance of `failure`.
+            BadRequest: It cannot hold a value; the connection and all others go on.
         """
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
@@ -58,6 +65,43 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Release it."""
+
+
+def not_kept(error: Exception) -> BadRequest:
+    """The error about a value that a database cannot hold: it is of the call, and not of the database."""
+    reason = " ".join(str(error).partition("\n")[0].split())
+    return BadRequest(
+        f"the database cannot hold one of its values ({reason})",
+        "Send text without NUL and halves of surrogate pairs, and numbers of up to 64 bits.",
+    )
+
+
+@final
+class Turn:
+    """The turn at the one connection of a process; waiting for it counts as waiting for the database."""
+
+    def __init__(self, wait_s: float, *, shares: bool) -> None:
+        """With `shares`, threads that waited while another one failed share its failure."""
+        self.wait_s = wait_s
+        self.lock = threading.Lock()
+        self._shares = shares
+        self._failed_at, self._problem = 0.0, ""
+
+    @contextmanager
+    def taken(self, name: str, failure: type[DatabaseFailed]) -> Iterator[float]:
+        """The time, on the monotonic clock, until which its owner may take. Raises `failure`."""
+        began = time.monotonic()
+        if not self.lock.acquire(timeout=self.wait_s):
+            raise failure(name, f"it did not answer within {self.wait_s:g} s")
+        try:
+            if self._shares and self._failed_at > began:
+                raise failure(name, self._problem)
+            yield began + self.wait_s
+        except failure as error:
+            self._failed_at, self._problem = time.monotonic(), str(error.facts["problem"])
+            raise
+        finally:
+            self.lock.release()
 
 
 # -----------------------------------------------------------------------------
@@ -76,26 +120,32 @@ def migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]]) -> 
     Raises:
         DatabaseFailed: They were made by a later version of readroom.
     """
-    backend.run(lambda execute: _migrate(backend, table, versions, execute), write=True)
-
-
-def _migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]], execute: Execute) -> None:
-    execute(f"CREATE TABLE IF NOT EXISTS {table} (version INTEGER NOT NULL)")
-    rows = execute(f"SELECT version FROM {table}")
-    version, present = rows[0][0] if rows else 0, len(versions)
+    present = len(versions)
+    version = backend.run(lambda execute: _version(table, execute), write=True)
     if version > present:
         raise backend.failure(
             backend.name,
             f"it has version {version}, and this readroom knows versions up to {present}",
             "Update readroom.",
         )
+    if version < present:
+        backend.run(lambda execute: _migrate(backend, table, versions, execute), write=True, long=True)
+
+
+def _version(table: str, execute: Execute) -> int:
+    execute(f"CREATE TABLE IF NOT EXISTS {table} (version INTEGER NOT NULL)")
+    rows = execute(f"SELECT version FROM {table}")
     if not rows:
         execute(f"INSERT INTO {table} (version) VALUES (0)")
-    for statements in versions[version:]:
+    return int(rows[0][0]) if rows else 0
+
+
+def _migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]], execute: Execute) -> None:
+    # Another process may have done it, or a part of it, since the version was looked up.
+    for statements in versions[_version(table, execute) :]:
         for statement in backend.migrate(statements):
             execute(statement)
-    if version < present:
-        execute(f"UPDATE {table} SET version = ?", (present,))
+    execute(f"UPDATE {table} SET version = ? WHERE version < ?", (len(versions), len(versions)))
 
 
 # -----------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
-from readroom.database import Execute
+from readroom.database import Execute, Turn, not_kept
 from readroom.errors import DatabaseFailed, LedgerFailed, reason_of
 from readroom.limits.session import LEDGER_LOG_PAGES, LEDGER_SWITCH_S, LEDGER_WAIT_S
 
@@ -30,6 +30,10 @@ _OPENING = threading.Lock()
 """Held from the creation of a file to the closing of that descriptor, so that no thread connects between."""
 
 
+_NOT_KEPT = (sqlite3.DataError, UnicodeEncodeError, OverflowError)
+"""Raised for values that it cannot hold."""
+
+
 class _SqliteStatements:
     """The statements of one transaction."""
 
@@ -37,10 +41,16 @@ class _SqliteStatements:
         self._connection = connection
 
     def __call__(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, values).fetchall()
+        try:
+            return self._connection.execute(sql, values).fetchall()
+        except _NOT_KEPT as error:
+            raise not_kept(error) from None
 
     def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
-        self._connection.executemany(sql, rows)
+        try:
+            self._connection.executemany(sql, rows)
+        except _NOT_KEPT as error:
+            raise not_kept(error) from None
 
     def now_us(self) -> int:
         return time.time_ns() // 1000
@@ -57,6 +67,7 @@ class SqliteBackend:
         full_sync: bool = False,
         make: bool = True,
         wait_s: float = LEDGER_WAIT_S,
+        shares: bool = False,
         failure: type[DatabaseFailed] = LedgerFailed,
     ) -> None:
         """Open the file.
@@ -66,6 +77,7 @@ class SqliteBackend:
             full_sync: Wait for the disk on every call.
             make: Create it, private to this user, if it does not exist.
             wait_s: How long to wait for other writers.
+            shares: Threads that waited while another one failed share its failure.
             failure: The error to raise if it cannot be used.
 
         Raises:
@@ -75,7 +87,7 @@ class SqliteBackend:
         self._wait_s = wait_s
         self.failure = failure
         self._full_sync = full_sync
-        self._lock = threading.Lock()
+        self._turn = Turn(wait_s, shares=shares)
         self._pid = os.getpid()
         with _OPENING:
             self._file = _own_file(path, failure, make=make)
@@ -86,9 +98,9 @@ class SqliteBackend:
         """Its path."""
         return self._path
 
-    def run(self, work: Callable[[Execute], T], *, write: bool) -> T:
-        """Run `work` in one transaction. Raises DatabaseFailed."""
-        with self._lock:
+    def run(self, work: Callable[[Execute], T], *, write: bool, long: bool = False) -> T:
+        """Run `work` in one transaction. Raises DatabaseFailed or BadRequest."""
+        with self._turn.taken(self._path, self.failure):
             self._check()
             try:
                 self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -109,7 +121,7 @@ class SqliteBackend:
 
     def close(self) -> None:
         """Release the file."""
-        with self._lock, contextlib.suppress(sqlite3.Error):
+        with self._turn.lock, contextlib.suppress(sqlite3.Error):
             if self._pid == os.getpid():
                 self._connection.close()
 

@@ -30,7 +30,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.database import Backend, Execute, migrate
-from readroom.errors import Internal, ReadroomError
+from readroom.errors import DatabaseFailed, Internal, ReadroomError
 from readroom.ledger import sums
 from readroom.ledger.rows import COLUMNS, START, Event, Row, from_values, row
 from readroom.limits.session import LEDGER_FOLD_EVERY, LEDGER_GROUP_ROWS, LEDGER_PAGE_ROWS
@@ -167,7 +167,10 @@ class Writer:
             group.append(self._queue.popleft())
         try:
             self._written(group)
-        except ReadroomError as error:
+        except DatabaseFailed as error:
+            # The others have waited as long, and would wait as long again.
+            while self._queue:
+                group.append(self._queue.popleft())
             _failed(group, error)
         except Exception as error:
             if len(group) == 1:
@@ -371,7 +374,7 @@ class Ledger:
 
         `event` records the removal: its `arguments` are completed here.
         """
-        return self._backend.run(lambda execute: _pruned(execute, before_us, event), write=True)
+        return self._backend.run(lambda execute: _pruned(execute, before_us, event), write=True, long=True)
 
     def look(self, work: Callable[[Execute], T]) -> T:
         """The result of `work` in one read-only transaction. Raises LedgerFailed."""

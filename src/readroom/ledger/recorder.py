@@ -23,16 +23,17 @@ from readroom.caller import Caller
 from readroom.contracts.native.calls import arguments as told
 from readroom.errors import ReadroomError
 from readroom.ledger import LedgerPolicy, open_book
-from readroom.ledger.rows import Event, encoded, encoded_spans
+from readroom.ledger.rows import Event, encoded, encoded_spans, shown_path
 from readroom.limits.session import (
     LEDGER_ARGUMENTS,
     LEDGER_DEPTH,
+    LEDGER_NAME_BYTES,
     LEDGER_NAME_CHARS,
     LEDGER_NAMES,
     LEDGER_TEXT_CHARS,
 )
 from readroom.log import log
-from readroom.quoting import as_value
+from readroom.quoting import as_key, as_value
 from readroom.session.conversation import ShownLines
 from readroom.session.receipt import Hold
 from readroom.values import Fact, Request
@@ -173,7 +174,7 @@ class Recorder:
         """`workspace` is its name in the rows, `counter` the counter of tokens. Opens nothing."""
         self.required = policy.required
         self._policy = policy
-        self.workspace = _name(workspace, LEDGER_TEXT_CHARS)
+        self.workspace = as_key(workspace)
         """The workspace's name in the rows."""
         self._counter = counter
         self._book: Ledger | None = None
@@ -283,17 +284,18 @@ grows at its end: writing into the middle of a large one costs a quarter of a ro
 
 
 def _shown(span: ShownLines) -> ShownLines:
-    path = _as_value(span.path)
+    path = _shown_path(span.path)
     return span if path == span.path else replace(span, path=path)
 
 
-def _name(text: str, most: int = LEDGER_NAME_CHARS) -> str:
-    """A text that every database accepts: bounded, without NUL and lone surrogates."""
-    return _as_value(text[:most]) if text else ""
-
-
-_as_value = lru_cache(LEDGER_NAMES)(as_value)
+_shown_path = lru_cache(LEDGER_NAMES)(shown_path)
 """Callers, contracts, tools and files repeat in many rows."""
+
+
+@lru_cache(LEDGER_NAMES)
+def _name(text: str) -> str:
+    """A name that every database accepts in a key: bounded, without NUL and lone surrogates."""
+    return as_key(text[:LEDGER_NAME_CHARS], LEDGER_NAME_BYTES) if text else ""
 
 
 @lru_cache(LEDGER_NAMES)
@@ -303,6 +305,6 @@ def _names(caller: Caller) -> tuple[str, str, str, str]:
 
 def _path(request: Request | None, arguments: object) -> str | None:
     if request is not None:
-        return _name(request.path, LEDGER_TEXT_CHARS)
+        return as_value(request.path[:LEDGER_TEXT_CHARS])
     path = arguments.get("path") if isinstance(arguments, dict) else None
-    return _name(path, LEDGER_TEXT_CHARS) if isinstance(path, str) else None
+    return as_value(path[:LEDGER_TEXT_CHARS]) if isinstance(path, str) else None

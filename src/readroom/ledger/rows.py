@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, fields
 
+from readroom.quoting import as_key
 from readroom.session.conversation import ShownLines
 
 _WITHOUT_LEVEL: Final = 1
@@ -100,6 +101,14 @@ class Row(Struct, frozen=True):
     def values(self) -> tuple[Any, ...]:
         """The values of the table's columns."""
         return (self.number, *astuple(self.event), self.previous, self.hash)
+
+
+def shown_path(path: str) -> str:
+    """A path as the spans of a row name it, and with them the sums, which have it in a key."""
+    return as_key(path, _PATH_BYTES)
+
+
+_PATH_BYTES: Final = 1024
 
 
 def encoded(value: object) -> str:

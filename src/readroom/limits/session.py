@@ -40,6 +40,12 @@ LEDGER_SWITCH_S = 0.01
 LEDGER_RETRY_S = 0.1
 """Pause between attempts to reach a lost database."""
 
+DATABASE_LONG_S = 600.0
+"""Longest change of whole tables: a new index over millions of rows takes minutes."""
+
+DATABASE_KEEPALIVE_S = 10
+"""Interval of signs of life on a connection to a database server; Linux: two hours, then 75 s."""
+
 LEDGER_PAGE_ROWS = 1000
 """Rows read from a ledger at once: half a megabyte."""
 
@@ -73,6 +79,9 @@ LEDGER_DEPTH = 4
 
 LEDGER_NAME_CHARS = 200
 """How much is kept of the name of a client, its conversation or a tool."""
+
+LEDGER_NAME_BYTES = 300
+"""The same in bytes, with escapes: an index of PostgreSQL takes 2,704 of all that is in it."""
 
 LEDGER_NAMES = 256
 """Names cached in the form in which rows have them: most rows have the same ones."""

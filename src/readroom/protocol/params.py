@@ -50,7 +50,7 @@ def _initialize(params: Params) -> str | None:
 def _implementation(name: str, value: object) -> str | None:
     if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("name", "version")):
         return f"'{name}' must be an object with 'name' and 'version'"
-    return None
+    return f"the name in '{name}' has half of a surrogate pair" if halves(value["name"]) else None
 
 
 def _level(params: Params) -> str | None:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from readroom.caller import Caller
 from readroom.errors import MissingProgram
 from readroom.extras import install
-from readroom.quoting import as_value
+from readroom.quoting import as_key
 from readroom.values import (
     FindRequest,
     GrepRequest,
@@ -172,7 +172,7 @@ class BudgetPool:
         from readroom.session.shared.accounts import MemoryAccounts
 
         self._kept: Accounts = accounts or MemoryAccounts()
-        self._workspace = as_value(workspace)
+        self._workspace = as_key(workspace)
 
     def reserve(self, caller: Caller, wanted: int) -> Reservation:
         """Reserve up to `wanted` tokens, fewer if an account has fewer. Raises StateFailed."""
@@ -216,7 +216,7 @@ class BudgetPool:
     def _account(self, scope: str, name: str, limit: int) -> Account:
         from readroom.session.shared.accounts import Account
 
-        return Account(scope, f"{scope}\n{self._workspace}\n{as_value(name)}", limit)
+        return Account(scope, f"{scope}\n{self._workspace}\n{as_key(name)}", limit)
 
 
 # -----------------------------------------------------------------------------

@@ -18,10 +18,11 @@ from msgspec import Struct, field
 from readroom.errors import StateFailed
 from readroom.faces.http.asking import Ask
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
-from readroom.limits.session import CANCEL_LOOK_S, LEDGER_NAME_CHARS
+from readroom.limits.session import CANCEL_LOOK_S
 from readroom.protocol.card import Card
 from readroom.protocol.connection import Agreement, Connection, ToolCall
 from readroom.protocol.messages import Answer
+from readroom.quoting import as_key
 from readroom.session.shared.sessions import Owner, SharedSessions
 
 
@@ -228,7 +229,7 @@ class SharedConversations:
 
     async def cancel(self, session: Session, request: object) -> None:
         """See `Conversations`. Raises StateFailed."""
-        await self._ask(lambda: self._rows.cancel(session.id, f"{request}"[:LEDGER_NAME_CHARS]))
+        await self._ask(lambda: self._rows.cancel(session.id, as_key(f"{request}")))
 
     async def close(self, session: Session) -> None:
         """See `Conversations`. Raises StateFailed."""
@@ -253,7 +254,7 @@ class SharedConversations:
 def _end(session: Session, cancelled: Collection[str] | None = None) -> None:
     """Cancel the calls of a session; with `cancelled`, only those."""
     for call, task in session.tasks.items():
-        if cancelled is None or f"{call.id}" in cancelled:
+        if cancelled is None or as_key(f"{call.id}") in cancelled:
             call.cancelled = True
             task.cancel()
 

@@ -28,6 +28,7 @@ from readroom.protocol import eras
 from readroom.protocol.card import Card
 from readroom.protocol.connection import Connection, Notice, ToolCall
 from readroom.protocol.messages import Answer, Refusal
+from readroom.quoting import as_key
 from readroom.values import Fact
 
 # -----------------------------------------------------------------------------
@@ -59,7 +60,9 @@ def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | Non
     """
     stated = (meta or {}).get(SESSION_META)
     session = stated if isinstance(stated, str) and stated else header or _PROCESS
-    return Caller(agent=(client or "")[:LEDGER_NAME_CHARS], session=session[:LEDGER_NAME_CHARS], face="mcp")
+    if len(session) > LEDGER_NAME_CHARS:  # cut off, two conversations could be one
+        session = as_key(session, LEDGER_NAME_CHARS)
+    return Caller(agent=(client or "")[:LEDGER_NAME_CHARS], session=session, face="mcp")
 
 
 def epoch_of(meta: Mapping[str, Any] | None) -> int | None:

@@ -21,7 +21,7 @@ from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, SERVE_VISIT_S, S
 from readroom.limits.session import SESSION_FILES, SESSIONS
 from readroom.log import log
 from readroom.lru import LruCache
-from readroom.quoting import as_value
+from readroom.quoting import as_key
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
@@ -234,7 +234,7 @@ class SharedConversations:
 
     def __init__(self, database: Database, workspace: str) -> None:
         self._database = database
-        self._workspace = as_value(workspace)
+        self._workspace = as_key(workspace)
         self._written: LruCache[tuple[str, str, str], int] = LruCache(SESSIONS * 16)
 
     def of(self, session_id: str) -> SharedSeen:
@@ -267,14 +267,14 @@ class SharedConversations:
 
     def show(self, session_id: str, path: str, content_hash: str, epoch: int) -> None:
         """Remember that a state of a file was shown in an epoch. Raises StateFailed."""
-        key = (self.row_id(session_id), as_value(path), content_hash)
+        key = (self.row_id(session_id), as_key(path), content_hash)
         if self._written.get(key) != epoch:
             self._database.change(lambda execute: _show(execute, key, epoch))
             self._written.put(key, epoch)
 
     def shown(self, session_id: str, path: str, start: str, epoch: int) -> bool:
         """Whether a state whose hash begins so was shown in an epoch. Raises StateFailed."""
-        key = (self.row_id(session_id), as_value(path), start)
+        key = (self.row_id(session_id), as_key(path), start)
         if self._written.get(key) == epoch:
             return True
         sql = (
@@ -286,7 +286,7 @@ class SharedConversations:
 
     def row_id(self, session_id: str) -> str:
         """The key of a conversation among those of all workspaces."""
-        return f"{self._workspace}\n{as_value(session_id)}"
+        return f"{self._workspace}\n{as_key(session_id)}"
 
 
 @final

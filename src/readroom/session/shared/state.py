@@ -28,7 +28,7 @@ from readroom.limits.session import (
     STATE_SPENT_S,
     STATE_WAIT_S,
 )
-from readroom.quoting import as_value
+from readroom.quoting import as_key
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import SharedAccounts, SharedWindows
 from readroom.session.shared.sessions import SharedConversations, SharedSessions, SharedVisits, SteadyClock
@@ -43,7 +43,7 @@ class SharedOutputs:
 
     def __init__(self, database: Database, workspace: str) -> None:
         self._database = database
-        self._workspace = as_value(workspace)
+        self._workspace = as_key(workspace)
 
     def begin(self, owner: Owner, name: str) -> bool:
         """Reserve a name; False if there is such an output. Raises StateFailed."""
@@ -131,7 +131,7 @@ class SharedOutputs:
             execute("UPDATE state_outputs SET state = 'gone' WHERE owner = ? AND name = ?", (other, old))
 
     def _key(self, owner: Owner) -> str:
-        return "\n".join((self._workspace, *map(as_value, owner)))
+        return "\n".join((self._workspace, *map(as_key, owner)))
 
 
 _LAST = "SELECT COALESCE(MAX(number), 0) FROM state_outputs WHERE server = ?"
@@ -242,13 +242,15 @@ def _opened(policy: StatePolicy) -> Backend:
     if policy.url is not None:
         from readroom.database.postgres import PostgresBackend
 
-        backend: Backend = PostgresBackend(policy.url, wait_s=STATE_WAIT_S, lock=_LOCK, failure=StateFailed)
+        backend: Backend = PostgresBackend(
+            policy.url, wait_s=STATE_WAIT_S, shares=True, lock=_LOCK, failure=StateFailed
+        )
     elif policy.file is None:
         raise StateFailed("file", "there is no home folder", "Set HOME or XDG_STATE_HOME.")
     else:
         from readroom.database.sqlite import SqliteBackend
 
-        backend = SqliteBackend(policy.file, wait_s=STATE_WAIT_S, failure=StateFailed)
+        backend = SqliteBackend(policy.file, wait_s=STATE_WAIT_S, shares=True, failure=StateFailed)
     try:
         migrate(backend, "state_schema", _TABLES)
     except BaseException:

@@ -22,12 +22,11 @@ from readroom.faces.http.ui.folder import crumbs, folder_map
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, moment, number, stamp
 from readroom.faces.http.ui.view import View
 from readroom.ledger.recorder import Entry
-from readroom.ledger.rows import Row
+from readroom.ledger.rows import Row, shown_path
 from readroom.ledger.sums import LOOKED_AT
 from readroom.limits import SERVE_CALL_S
 from readroom.limits.lens import UI_FILE_BYTES, UI_FILE_LINES, UI_ROWS
 from readroom.paths import WorkPath
-from readroom.quoting import as_value
 from readroom.session.conversation import ShownLines, shown_by_read
 from readroom.values import ReadRequest, ReadResult
 
@@ -71,7 +70,7 @@ def file(view: View) -> Page:
     path = view.sight.path(view.text("path"))
     if path is None:
         raise NoSuchView("file")
-    rows = view.questions.showing(view.workspace, as_value(path))
+    rows = view.questions.showing(view.workspace, shown_path(path))
     session = view.text("session")
     looks = [
         Look(row, one)

@@ -12,6 +12,7 @@ from readroom.faces.http.ui.overview import of_files
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, number
 from readroom.faces.http.ui.queries import FileSum
 from readroom.faces.http.ui.view import View
+from readroom.ledger.rows import shown_path
 from readroom.limits.lens import UI_EXPORT_ROWS, UI_MAP_BOXES, UI_MAP_NAMES, UI_MAP_S, UI_ROWS
 from readroom.paths import ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.policy.ignore_files import IgnoreTree
@@ -125,7 +126,7 @@ class _Walk:
                     continue
                 if not self._guard.allows(path, folder=is_folder):
                     continue
-                sums = None if is_folder else self._sums.get(as_value(path))
+                sums = None if is_folder else self._sums.get(shown_path(path))
                 if sums is None and self._ignored.ignored(path, folder=is_folder):
                     continue
                 if is_folder:
