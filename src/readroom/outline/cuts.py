@@ -144,7 +144,7 @@ def _closing(source: bytes, begin: int) -> bytes:
     return b"\n" + (b"" if found is None else found[0]) + b"}"
 
 
-_FIRST = re.compile(rb"(?:[ \t\f]*\r?\n)*+([ \t]+)")
+_FIRST = re.compile(rb"(?:[ \t\f]*+\r?\n)*([ \t]++)(?![ \t\f]*+\r?\n)")
 
 
 def _indented(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Part]:
@@ -168,7 +168,7 @@ def _indented(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Pa
 @cache
 def _further_in(indent: bytes) -> re.Pattern[bytes]:
     """A pattern for lines that are indented more, and blank lines."""
-    return re.compile(rb"(?:[ \t\f]*\r?\n|" + indent + rb"[ \t][^\n]*\n)*+")
+    return re.compile(rb"(?:[ \t\f]*+\r?\n|" + indent + rb"[ \t][^\n]*+\n)*")
 
 
 def _last_code(source: bytes, start: int, end: int) -> int:

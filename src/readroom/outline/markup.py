@@ -133,9 +133,9 @@ def _add_heading(stack: Stack, name: str, line: int, level: int) -> None:
 
 # --- TOML --------------------------------------------------------------------------------------
 
-_TABLE = re.compile(
-    r"""\s*+(\[\[?)\s*+((?:[^\[\]#"'\s]++|"(?:[^"\\]|\\.)*+"|'[^']*+'|\s++(?!\]))++)\s*+\]\]?\s*+(?:#.*)?\Z"""
-)
+_TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*"'
+_NAME = rf"""(?:[^\[\]#"'\s]++|{_TEXT}|'[^']*+')"""
+_TABLE = re.compile(rf"\s*+(\[\[?)\s*+({_NAME}(?:\s*+{_NAME})*)\s*+\]\]?\s*+(?:#.*)?\Z")
 _TOML_KEY = re.compile(r"""([A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_"'-]+)*\s*=\s*(.*)""")
 _TRIPLES = ('"' * 3, "'" * 3)
 
@@ -178,7 +178,7 @@ def toml(text: str, deadline: Deadline) -> list[Item]:
     return stack.items()
 
 
-_STRINGS = re.compile(r""""(?:[^"\\]|\\.)*"|'[^']*'|#.*""")
+_STRINGS = re.compile(rf"""{_TEXT}?|'[^']*'?|#.*""")
 
 
 def _brackets(line: str) -> int:
@@ -189,8 +189,8 @@ def _brackets(line: str) -> int:
 # --- YAML --------------------------------------------------------------------------------------
 
 _YAML_KEY = re.compile(
-    r"""("(?:[^"\\]|\\.)*+"|'[^']*+'|"""
-    r"""(?:[^\s#\-\[\]{}&*!|>'"%@`,?:]|-[^\s#:])(?:[^\s#:]++|\s++(?!:))*+)\s*+:(?=\s|\Z)"""
+    rf"""({_TEXT}|'[^']*+'|"""
+    r"""(?:[^\s#\-\[\]{}&*!|>'"%@`,?:]|-[^\s#:])[^\s#:]*+(?:\s++[^\s#:]++)*)\s*+:(?=\s|\Z)"""
 )
 _BLOCK = re.compile(r"(?:.*[:\s])?[|>][+-]?\d?[+-]?\s*(?:#.*)?\r?\Z")
 
@@ -234,10 +234,13 @@ def yaml(text: str, deadline: Deadline) -> list[Item]:
 
 # --- JSON --------------------------------------------------------------------------------------
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[{}\[\]:,\n]|//[^\n]*|/\*[\s\S]*?\*/')
+_LINE_TEXT = r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*'
+_TOKEN = re.compile(_LINE_TEXT + r'"?|[{}\[\]:,\n]|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z)')
+"""Strings and comments that are not closed are tokens too: otherwise each place in them would be tried."""
+
 _BETWEEN = re.compile(r"\s*:")
 _MOST_PAIR = 400
-_PAIR = re.compile(r'"(?:[^"\\\n]|\\.)*+"\s*:\s*(?:"(?:[^"\\\n]|\\.)*+"|[^\s,{}\[\]"]++)')
+_PAIR = re.compile(rf"""{_LINE_TEXT}"\s*:\s*(?:{_LINE_TEXT}"|[^\s,{{}}\[\]"]++)""")
 """A key with its value, unless that is an object or a list."""
 
 _FOLLOWED = re.compile(r"\s*[,}]\s*[^\s/]")

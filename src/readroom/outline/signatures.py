@@ -11,7 +11,7 @@ _OPENING = " {:=;,\\"
 """Characters before a body that are stripped from the end of a signature."""
 
 
-_NAMES_IN_BRACKETS = re.compile(r"[(\[](?:[^()\[\]]|[(\[][^()\[\]]*+[)\]])*+[)\]]")
+_NAMES_IN_BRACKETS = re.compile(r"[(\[][^()\[\]]*+(?:[(\[][^()\[\]]*+[)\]][^()\[\]]*+)*[)\]]")
 """Brackets around several names of one definition, which may be one per line: `(a, b) = pair`."""
 
 

@@ -82,7 +82,7 @@ class Denied(Listing):
 
 
 _NUMBER = "(?:[0-79]|[1-9][0-9]{1,2})?"
-_COLOURS = re.compile(f"\x1b\\[(?:(?:{_NUMBER};)*+{_NUMBER}m|K)")
+_COLOURS = re.compile(f"\x1b\\[(?:(?:{_NUMBER};)*{_NUMBER}m|K)")
 """Colours in the output of programs; of these numbers only 8 hides text."""
 
 

@@ -72,15 +72,13 @@ _BUILT = re.compile(
 """A macro before a constructor with initializers, or a destructor, as in `INLINE name() : first(0) {}`."""
 
 _STATED = re.compile(
-    rb"\n([A-Z][A-Z0-9_]{3,}[ \t]*\((?:[^(){};#\"]{1,400}+|\"(?:[^\"\\\n]|\\.){0,400}+\"){0,20}+\)[ \t]*;)"
+    rb"\n([A-Z][A-Z0-9_]{3,}[ \t]*\((?:[^(){};#\"]{1,400}+|\"(?:[^\"\\\n]|\\.){0,400}\"){0,20}\)[ \t]*;)"
 )
 """A call at the margin, as in `DEFINE_FLAG(bool, name, false, "what for");`: a type cannot be an argument."""
 
 _TRAILING = re.compile(
     rb"\)\s{0,40}+(?:(?:const|noexcept|override)[ \t]*+)?"
-    rb"((?:(?!NULL\b|__attribute__|__asm)(?:[A-Z_][A-Z0-9_]{3,}+|__[a-z]\w++)"
-    + _GIVEN
-    + rb"+\s{0,80}+){1,4}+)"
+    rb"((?:(?!NULL\b|__attribute__|__asm)(?:[A-Z_][A-Z0-9_]{3,}+|__[a-z]\w++)" + _GIVEN + rb"\s{0,80}+){1,4})"
     rb"(?=[;{]|override\b|final\b|const\b|noexcept\b|=[ \t]*(?:0|default|delete)[ \t]*;)"
 )
 """Macros after the parameters, as in `void f(void) NORETURN;`."""

@@ -61,7 +61,7 @@ def _assigned(source: bytes, node: Node) -> Sequence[Named]:
     return found
 
 
-_COMMENTS = re.compile(rb"(?:\n[ \t]*+#[^\n]*+)++")
+_COMMENTS = re.compile(rb"(?:\n[ \t]*+#[^\n]*+)+")
 _QUOTES = (b'"' * 3, b"'" * 3)
 
 
@@ -92,7 +92,7 @@ _DARK = re.compile(rb"[^\r\n]")
 _BODIES = Bodies(
     re.compile(
         rb"\n( {0,80}+|\t{0,20}+)(?:async[ \t]+)?def[ \t]+(?!__init__\b)\w++(?:\[[^\[\]\n]{0,200}\])?"
-        rb"\([^()]*+(?:\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)[^()]*+)*+\)(?:[ \t]*->[^:\n]{0,200})?:[ \t]*+\r?\n"
+        rb"\([^()]*+(?:\([^()]*+(?:\([^()]*+\)[^()]*+)*\)[^()]*+)*\)(?:[ \t]*->[^:\n]{0,200})?:[ \t]*+\r?\n"
     ),
     indented=True,
     inner=re.compile(rb"\n[ \t]++(?:async[ \t]+)?(?:def|class)[ \t]"),

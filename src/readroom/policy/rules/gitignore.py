@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import compress, count
 from typing import TypeAlias, final
@@ -182,12 +182,22 @@ def _regex(tokens: list[_Token]) -> str:
             runs.append((_DEEP[token], []))
         else:
             runs[-1][1].append(token)
-    pieces = [_run(run) if not deep else f"(?>{deep}?{_run(run)})" for deep, run in runs[:-1]]
+    numbers = count()
+    pieces = [
+        _at_first(numbers, f"{deep}?{_run(run, numbers)}") if deep else _run(run, numbers)
+        for deep, run in runs[:-1]
+    ]
     deep, run = runs[-1]
-    return "".join(pieces) + deep + _run(run)
+    return "".join(pieces) + deep + _run(run, numbers)
 
 
-def _run(tokens: list[_Token]) -> str:
+def _at_first(numbers: Iterator[int], regex: str) -> str:
+    """A part that is only matched at its first place, as an atomic group, which old Pythons get wrong."""
+    name = f"_{next(numbers)}"
+    return f"(?=(?P<{name}>{regex}))(?P={name})"
+
+
+def _run(tokens: list[_Token], numbers: Iterator[int]) -> str:
     pieces: list[list[str]] = [[""]]  # of names, split at the stars in them
     for token in tokens:
         if token is _Wild.STAR:
@@ -196,13 +206,13 @@ def _run(tokens: list[_Token]) -> str:
             pieces.append([""])
         else:
             pieces[-1][-1] += _single(token)
-    return "/".join(map(_name, pieces))
+    return "/".join(_name(parts, numbers) for parts in pieces)
 
 
-def _name(pieces: list[str]) -> str:
+def _name(pieces: list[str], numbers: Iterator[int]) -> str:
     if len(pieces) == 1:
         return pieces[0]
-    middle = "".join(f"(?>[^/]*?{piece})" for piece in pieces[1:-1])
+    middle = "".join(_at_first(numbers, f"[^/]*?{piece}") for piece in pieces[1:-1])
     return f"{pieces[0]}{middle}[^/]*{pieces[-1]}"
 
 
