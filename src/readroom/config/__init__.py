@@ -95,6 +95,7 @@ from readroom.limits import CONFIG_FILE_BYTES
 from readroom.paths import WorkPath, parse
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
+from readroom.policy.ignore_files import require_one_name
 from readroom.policy.rules import VERSION_CONTROL_RULES, Rules, denials
 from readroom.release import CONFIG_FILE
 from readroom.session.budgets import BudgetPolicy
@@ -321,8 +322,11 @@ def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: boo
 def _from_store(store: Store) -> bytes | None:
     try:
         with store.open(NAME) as source:
+            require_one_name(source, NAME)
             return source.read_at(0, CONFIG_FILE_BYTES + 1)
     except NotFound:
         return None
+    except BadConfig:
+        raise
     except ReadroomError as error:
         raise BadConfig(NAME, "", error.message, "Correct the file, or remove it.") from None

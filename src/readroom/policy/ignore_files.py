@@ -27,7 +27,7 @@ from readroom.limits import (
 from readroom.paths import ROOT, WorkPath, ancestors, join, parent
 from readroom.policy.rules import Denials, Rule
 from readroom.policy.rules.gitignore import PatternList, UnusablePattern, byte_text, decode_lines, patterns
-from readroom.stores.base import Store
+from readroom.stores.base import Source, Store
 from readroom.values import Version
 
 MARKS = frozenset({".git", ".gitignore"})
@@ -220,11 +220,19 @@ class IgnoreFile:
                 if source.size > IGNORE_FILE_BYTES:
                     problem = f"it has {source.size:,} bytes, more than {IGNORE_FILE_BYTES:,}"
                     raise BadConfig(self._name, "", problem, _ADVICE)
+                require_one_name(source, self._name)
                 return source.read_at(0, IGNORE_FILE_BYTES)
         except (BadConfig, StoreFailed):
             raise
         except ReadroomError as error:
             raise BadConfig(self._name, "", error.message, _ADVICE) from None
+
+
+def require_one_name(source: Source, name: WorkPath) -> None:
+    """Raise BadConfig for a file of policy that has hard links: a change of one of them changes the policy."""
+    if source.stat.links > 1:
+        problem = f"it has {source.stat.links} names (hard links), and under each of them it can be changed"
+        raise BadConfig(name, "", problem, f"Ask the user to replace it by a copy: `cp {name} x && mv x {name}`.")
 
 
 def _parsed(data: bytes, name: WorkPath) -> Denials:

@@ -117,8 +117,8 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
         walked = _Walk(tools, commands, fixed, deadline.within(RUN_LOOK_S))
         access = walked.folder(ROOT)
         if walked.linked:
-            # A denied file may have another name somewhere, which does not look denied.
-            walked = _Walk(tools, commands, fixed, deadline.within(RUN_LOOK_S), frozenset(walked.linked))
+            # A denied or protected file may have another name somewhere, which does not look like it.
+            walked = _Walk(tools, commands, fixed, deadline.within(RUN_LOOK_S), walked.linked)
             access = walked.folder(ROOT)
     except TimedOut:
         raise NotConfined(
@@ -133,7 +133,8 @@ def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> San
 
 @final
 class _Walk:
-    """One walk. `linked` collects denied files with several names, by device and inode."""
+    """One walk. `linked` collects denied and protected files with several names, by device and inode, each
+    with the access to all its names."""
 
     def __init__(
         self,
@@ -141,16 +142,16 @@ class _Walk:
         commands: Guard,
         fixed: Fixed,
         deadline: Deadline,
-        aliases: frozenset[tuple[int, int]] = frozenset(),
+        aliases: Mapping[tuple[int, int], Access] | None = None,
     ) -> None:
         self._tools = tools
         self._commands = commands
         self._fixed = fixed
         self._deadline = deadline
-        self._aliases = aliases
+        self._aliases = aliases or {}
         self._every_link = commands.hardlinks == "refuse"
         self.splits: dict[WorkPath, Split] = {}
-        self.linked: set[tuple[int, int]] = set()
+        self.linked: dict[tuple[int, int], Access] = {}
 
     def folder(self, path: WorkPath) -> Access:
         """Determine the access to a folder and everything below it."""
@@ -190,51 +191,56 @@ class _Walk:
     def _access(
         self, opened: Folder, path: WorkPath, name: str, kind: EntryKind, shut: bool, fixed: bool
     ) -> Access:
-        if shut:
+        if shut or fixed:
+            access = Access.HIDDEN if shut else Access.FIXED
             if kind is EntryKind.FOLDER:
-                self._note_below(path)
-            elif kind is EntryKind.FILE:
-                self._note(opened, name)
-            return Access.HIDDEN
-        if fixed:
-            return Access.FIXED
+                return self._note_below(path, access)
+            return self._note(opened, name, access) if kind is EntryKind.FILE else access
         if kind is EntryKind.FOLDER:
             return self.folder(path)
-        return Access.HIDDEN if self._is_alias(opened, name, kind) else Access.WHOLE
+        return self._of_alias(opened, name, kind)
 
-    def _is_alias(self, opened: Folder, name: str, kind: EntryKind) -> bool:
+    def _of_alias(self, opened: Folder, name: str, kind: EntryKind) -> Access:
+        """The access to a file that its own name leaves whole."""
         if kind is not EntryKind.FILE or not (self._aliases or self._every_link):
-            return False
+            return Access.WHOLE
         try:
             stat = opened.stat(name)
         except ReadroomError:
-            return True
-        return stat.links > 1 and (self._every_link or (stat.device, stat.inode) in self._aliases)
+            return Access.HIDDEN
+        if stat.links > 1 and self._every_link:
+            return Access.HIDDEN
+        return self._aliases.get((stat.device, stat.inode), Access.WHOLE)
 
-    def _note(self, opened: Folder, name: str) -> None:
+    def _note(self, opened: Folder, name: str, access: Access) -> Access:
+        """Record a file with several names; the strictest access to one of them holds for all."""
         try:
             stat = opened.stat(name)
         except ReadroomError:
-            return
-        if stat.links > 1:
-            self.linked.add((stat.device, stat.inode))
+            return access
+        file = (stat.device, stat.inode)
+        if stat.links > 1 and self.linked.get(file) is not Access.HIDDEN:
+            self.linked[file] = access
+        return Access.HIDDEN if self._aliases.get(file) is Access.HIDDEN else access
 
-    def _note_below(self, path: WorkPath) -> None:
-        """Record the files with several names in a denied folder."""
+    def _note_below(self, path: WorkPath, access: Access) -> Access:
+        """Record the files with several names in a denied or protected folder, which is passed as a whole."""
         self._deadline.check()
+        found = {access}
         try:
             with self._commands.store.open_folder(path) as opened:
                 for some in opened.names(_NAMES):
                     for name in some.names:
                         kind = some.kinds.get(name, EntryKind.FILE)
                         if kind is EntryKind.FILE:
-                            self._note(opened, name)
+                            found.add(self._note(opened, name, access))
                         elif kind is EntryKind.FOLDER:
-                            self._note_below(join(path, name))
+                            found.add(self._note_below(join(path, name), access))
         except (Cancelled, TimedOut):
             raise
         except ReadroomError:
-            return  # this process cannot read it, so its children cannot either
+            return Access.HIDDEN  # it cannot be read here, so a command must not read it either
+        return Access.HIDDEN if Access.HIDDEN in found else access
 
     def _hides(self, path: WorkPath, child: Child) -> bool:
         if child.access is Access.HIDDEN:
