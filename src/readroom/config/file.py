@@ -31,7 +31,7 @@ from readroom.ledger.recorder import KEPT
 from readroom.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, NUMBER_MOST, REPLY_BYTES, Limits
 from readroom.policy.commands import Demand, VersionControl
 from readroom.policy.guard import HardLinkMode
-from readroom.policy.rules.gitignore import UnusablePattern, patterns
+from readroom.policy.rules.gitignore import UnusablePattern, patterns, require_effect
 
 _PLACE = re.compile(r"`\$\.(\w+)(?:\[(\d+)\])?`\Z")
 """The end of a message of msgspec: the key, and in a list the number of the item."""
@@ -255,7 +255,7 @@ class Pattern(Text):
         try:
             if not parsed:
                 raise UnusablePattern(text)
-            parsed[0].compiled()
+            require_effect(parsed[0])
         except UnusablePattern:
             advice = "Patterns have the syntax of .gitignore; a backslash makes a special character plain."
             raise UnusableText(f"{text!r} is not a pattern that can match a name", advice) from None

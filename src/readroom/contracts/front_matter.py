@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from readroom.errors import BadConfig
 from readroom.limits import NUMBER_MOST
 from readroom.limits.contracts import FRONT_MATTER_BYTES, FRONT_MATTER_DEPTH, FRONT_MATTER_NODES
-from readroom.policy.rules.gitignore import UnusablePattern, patterns
+from readroom.policy.rules.gitignore import UnusablePattern, patterns, require_effect
 
 _NAME = "read"
 _FENCE = b"---"
@@ -189,7 +189,7 @@ def _patterns(section: Mapping[str, object], key: str, before: tuple[str, ...], 
         try:
             if not parsed or parsed[0].negated:
                 raise UnusablePattern(text)
-            parsed[0].compiled()
+            require_effect(parsed[0])
         except UnusablePattern:
             raise bad(
                 where, f"{text!r} is not a pattern that can match a name", 'Patterns are like "**/*.py".'

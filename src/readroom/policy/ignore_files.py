@@ -11,6 +11,7 @@ consulted.
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Container, Sequence
 from typing import Protocol, final
 
@@ -26,7 +27,14 @@ from readroom.limits import (
 )
 from readroom.paths import ROOT, WorkPath, ancestors, join, parent
 from readroom.policy.rules import Denials, Rule
-from readroom.policy.rules.gitignore import PatternList, UnusablePattern, byte_text, decode_lines, patterns
+from readroom.policy.rules.gitignore import (
+    PatternList,
+    UnusablePattern,
+    byte_text,
+    decode_lines,
+    patterns,
+    require_effect,
+)
 from readroom.stores.base import Source, Store
 from readroom.values import Version
 
@@ -229,20 +237,22 @@ class IgnoreFile:
 
 
 def require_one_name(source: Source, name: WorkPath) -> None:
-    """Raise BadConfig for a file of policy that has hard links: a change of one of them changes the policy."""
+    """Raise BadConfig for a file of policy with hard links: a change of another name changes the policy."""
     if source.stat.links > 1:
         problem = f"it has {source.stat.links} names (hard links), and under each of them it can be changed"
-        raise BadConfig(name, "", problem, f"Ask the user to replace it by a copy: `cp {name} x && mv x {name}`.")
+        advice = f"Ask the user to replace it by a copy: `cp {name} x && mv x {name}`."
+        raise BadConfig(name, "", problem, advice)
 
 
 def _parsed(data: bytes, name: WorkPath) -> Denials:
     rules: list[Rule] = []
-    parsed = patterns(decode_lines(data))
+    lines = _lines(data, name)
+    parsed = [pattern for pattern in patterns(lines) if pattern.text.strip()]
     if len(parsed) > IGNORE_FILE_LINES:
         raise BadConfig(name, "", f"it has more than {IGNORE_FILE_LINES} patterns", _ADVICE)
     for pattern in parsed:
         try:
-            pattern.compiled()
+            require_effect(pattern)
         except UnusablePattern:
             problem = f"{pattern.text!r} is not a pattern that can match a name"
             raise BadConfig(name, f"line {pattern.number}", problem, _ADVICE) from None
@@ -251,3 +261,35 @@ def _parsed(data: bytes, name: WorkPath) -> Denials:
         # After the others, so that none of them can undo it.
         rules.append(Rule(f"/{name}", name, _ITSELF))
     return Denials(rules)
+
+
+_MARKED = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
+           codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
+"""Encodings by the mark that a file begins with, the longer marks first."""
+
+
+def _lines(data: bytes, name: WorkPath) -> Sequence[str]:
+    """The lines of a file that Windows may have written. git finds no pattern in one in UTF-16."""
+    encoding = next((encoding for mark, encoding in _MARKED.items() if data.startswith(mark)), None)
+    if encoding is not None:
+        try:
+            data = data.decode(encoding).encode()
+        except UnicodeError:
+            raise BadConfig(name, "", f"it begins as {encoding.upper()} and is not", _ADVICE) from None
+    lines = decode_lines(data)
+    for number, line in enumerate(lines, 1):
+        found = next((word for char, word in _NO_LINES.items() if char in line), None)
+        if found is not None:  # in a comment, too: what looks like the next line may be hidden in it
+            advice = f"{_ADVICE} Lines of UTF-8 are right."
+            raise BadConfig(name, f"line {number}", f"it has {found} in it", advice)
+    return lines
+
+
+_NO_LINES = {
+    "\0": "a NUL, as text in UTF-16 without a mark has",
+    "\r": "a carriage return that ends no line",
+    "\x85": "a line end of another kind (U+0085)",
+    "\u2028": "a line end of another kind (U+2028)",
+    "\u2029": "a line end of another kind (U+2029)",
+}
+"""What some programs take for the end of a line, or of the text."""

@@ -302,6 +302,24 @@ class IgnorePattern:
             return False
 
 
+def require_effect(pattern: IgnorePattern) -> None:
+    """Raise UnusablePattern for one that can match no name: a denial must not be without effect unnoticed.
+
+    git takes such lines and matches nothing. A control character could be part of a name, and is there
+    because of an editor, an encoding or a line end that was not meant.
+    """
+    pattern.compiled()
+    parts = pattern.glob.replace("\\", "").split("/")
+    if any(part in ("", ".", "..") for part in parts) or _INVISIBLE.search(pattern.text):
+        raise UnusablePattern(pattern.text)
+
+
+_INVISIBLE = re.compile(
+    r"[\0-\x1f\x7f-\x9f\u2028\u2029]|\A!?/?[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]*/?\Z"
+)
+"""Control characters, line ends, and a pattern of nothing but characters that comparing names leaves out."""
+
+
 @final
 class PatternList:
     """Patterns in order; the last one that matches a name decides about it."""
@@ -400,7 +418,10 @@ def patterns(lines: Iterable[str], *, first: int = 1, fold: bool = False) -> lis
 
 
 def decode_lines(data: bytes) -> Sequence[str]:
-    """The lines of an ignore file as git splits them; bytes that are not UTF-8 are kept as in names."""
+    """The lines of an ignore file as git splits them; bytes that are not UTF-8 are kept as in names.
+
+    So a file in UTF-16 has no usable pattern, as for git.
+    """
     text = data.removeprefix(b"\xef\xbb\xbf")
     return [os.fsdecode(line.removesuffix(b"\r")) for line in text.split(b"\n")]
 
