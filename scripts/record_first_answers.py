@@ -133,7 +133,7 @@ def _begun(way: Way, above: str, wheel: Path, extra: str) -> tuple[Path, dict[st
     variables = {**passed, "HOME": str(home), "PATH": path, "TERM": "dumb", "CI": "1", "NO_COLOR": "1"}
     way.take("python -m venv .venv", [sys.executable, "-m", "venv", str(venv)], folder, variables)
     what = f"{wheel}[{extra}]" if extra else str(wheel)
-    typed = f"pip install 'readroom[{extra}]'" if extra else "pip install readroom"
+    typed = f"pip install './readroom[{extra}]'" if extra else "pip install ./readroom"
     way.take(typed, [f"{venv}/bin/python", "-m", "pip", "install", "-q", what], folder, variables)
     return folder, variables
 

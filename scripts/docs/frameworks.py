@@ -50,7 +50,7 @@ def _row(name: str, one: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         f"[{title}]({page})",
         one["version"],
-        f"`pip install 'readroom[{extra}]'`",
+        f"`pip install './readroom[{extra},documents]'`",
         f"`{code}`",
         same,
         _IMAGES[one["image"]],

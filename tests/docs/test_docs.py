@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from readroom.contracts.native.facts import FACTS
 from readroom.errors import commands
 from readroom.faces.cli.commands import COMMANDS
 from scripts import manpage
-from scripts.docs import blocks, charts, pages
+from scripts.docs import blocks, charts, frameworks, pages
 from scripts.website import gather
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +121,43 @@ def test_every_tool_and_argument_has_an_entry() -> None:
 def test_the_readme_names_every_tool() -> None:
     page = text("README.md")
     assert [t.name for t in NATIVE.offered(commands=True) if f"`{t.name}`" not in page] == []
+
+
+FIRST = ("README.md", "docs/index.md", "docs/how-to/install.md")
+
+_NEEDS_AN_INDEX = re.compile(
+    r"(?:pip install|uv add|uvx|pipx run|uv tool install)(?: --?[a-z]+)* '?readroom\b(?!.* @ )"
+)
+
+
+def test_no_first_step_needs_a_package_that_no_index_has() -> None:
+    """In the lines that a newcomer pastes a clone or an address comes first."""
+    for page in (*FIRST, *(f"docs/how-to/{name}" for _, name, *_ in frameworks.PAGES.values())):
+        steps = [
+            line
+            for block in re.findall(r"```console\n(.*?)```", text(page), re.S)
+            for line in block.split("\n")
+        ]
+        steps += re.findall(r"`((?:uvx|pipx|pip) [^`]+)`", text(page)) if page != FIRST[2] else []
+        assert [step for step in steps if _NEEDS_AN_INDEX.search(step)] == [], page
+    for page in FIRST:
+        assert "on no package index yet" in text(page)
+        assert text(page).index("git clone ADDRESS readroom") < text(page).index("git+ADDRESS")
+
+
+def test_what_the_readme_makes_the_makefile_makes() -> None:
+    """Its first lines are run as they stand by whoever has the clone."""
+    made = re.findall(r"^make (?:-C \S+ )?(\w+)", text("README.md"), re.M)
+    assert {"install", "run", "test"} <= set(made)
+    assert [name for name in made if not re.search(rf"^{name}:", text("Makefile"), re.M)] == []
+
+
+@pytest.mark.parametrize("name", ["pydantic_ai", "openai_agents", "langchain", "deepagents", "smolagents"])
+def test_where_images_and_pdf_are_promised_the_install_line_brings_them(name: str) -> None:
+    _, page, extra, _ = frameworks.PAGES[name]
+    assert f"pip install './readroom[{extra},documents]'" in text(f"docs/how-to/{page}")
+    brought = tomllib.loads(text("pyproject.toml"))["project"]["optional-dependencies"]["documents"]
+    assert {"pillow", "pypdfium2"} <= {re.split(r"[>=<]", one)[0] for one in brought}
 
 
 def test_the_page_of_commands_names_every_key_and_every_error_of_theirs() -> None:

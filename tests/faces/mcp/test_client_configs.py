@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -132,3 +134,36 @@ def test_a_shell_reads_a_word_back(name: bytes) -> None:
         ["bash", "-c", f"printf %s {word}"], stdout=subprocess.PIPE, check=True, env={"LC_ALL": "C"}
     )
     assert done.stdout == name
+
+
+UV, PIPX = "/home/me/.cache/uv/archive-v0/a", "/home/me/.cache/pipx/b"
+CLONE = {"url": "file:///my%20clone", "dir_info": {}}
+GIT = {"url": "https://git.example/x/readroom.git", "vcs_info": {"vcs": "git", "commit_id": "0" * 40}}
+
+
+@pytest.mark.parametrize(
+    ("prefix", "record", "command"),
+    [
+        (UV, GIT, ["uvx", "--from", f"git+{GIT['url']}", "readroom"]),
+        (UV, CLONE, ["uvx", "--from", "/my clone", "readroom"]),
+        (UV, None, ["uvx", "readroom"]),
+        (PIPX, GIT, ["pipx", "run", "--spec", f"git+{GIT['url']}", "readroom"]),
+        (PIPX, None, ["pipx", "run", "readroom"]),
+    ],
+)  # fmt: skip
+def test_a_temporary_environment_is_made_again_from_where_it_came(
+    tmp_path: Path, prefix: str, record: object, command: list[str]
+) -> None:
+    """Otherwise a client starts what an index has under that name."""
+    about = tmp_path / "readroom-9.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: readroom\nVersion: 9\n", encoding="utf-8")
+    if record is not None:
+        (about / "direct_url.json").write_text(json.dumps(record), encoding="utf-8")
+    code = (
+        "import json, sys; from readroom.faces.mcp import client_configs;"
+        f"sys.path.insert(0, {str(tmp_path)!r}); sys.prefix = {prefix!r};"
+        "print(json.dumps(client_configs.program()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == command

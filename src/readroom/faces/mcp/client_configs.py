@@ -177,9 +177,27 @@ def curl_line(base: str, entry: Entry) -> str:
 def program() -> list[str]:
     """The command that starts this readroom again, from anywhere and later."""
     if any(part in sys.prefix for part in _PASSING):
-        return ["uvx", "readroom"] if f"{os.sep}uv{os.sep}" in sys.prefix else ["pipx", "run", "readroom"]
+        source = _source()
+        if f"{os.sep}uv{os.sep}" in sys.prefix:
+            return ["uvx", *(["--from", source] if source else []), "readroom"]
+        return ["pipx", "run", *(["--spec", source] if source else []), "readroom"]
     script = os.path.join(os.path.dirname(sys.executable), "readroom")
     return [script] if os.path.exists(script) else [sys.executable, "-P", "-m", "readroom"]
+
+
+def _source() -> str | None:
+    """The repository, archive or folder that readroom was installed from; None for a package index."""
+    from importlib import metadata  # takes long, and only temporary environments need it
+
+    try:
+        record = json.loads(metadata.distribution("readroom").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+    url = record.get("url")
+    if not isinstance(url, str):
+        return None
+    kind = record.get("vcs_info", {}).get("vcs")
+    return f"{kind}+{url}" if kind else unquote(url.removeprefix("file://"))
 
 
 def shell_word(word: str) -> str:
