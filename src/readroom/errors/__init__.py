@@ -25,7 +25,9 @@ them once; a contract words them for its callers.
     │   ├── TokenInAddress
     │   ├── WrongMethod
     │   ├── BodyTooLarge
-    │   └── WrongMediaType
+    │   ├── WrongMediaType
+    │   ├── UnknownCoding
+    │   └── WrongVersion
     ├── RefusedError               policy says no
     │   ├── Denied
     │   ├── OutsideRoot

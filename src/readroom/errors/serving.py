@@ -77,6 +77,28 @@ class WrongMediaType(UsageError):
         )
 
 
+class UnknownCoding(UsageError):
+    """A body in a transfer coding that this server does not undo."""
+
+    code = "unknown_coding"
+
+    def __init__(self, coding: str) -> None:
+        super().__init__(
+            f"The body has the transfer coding {_brief(coding)!r}",
+            "Send it as it is, with a Content-Length or with Transfer-Encoding: chunked.",
+            facts={"coding": _brief(coding)},
+        )
+
+
+class WrongVersion(UsageError):
+    """A request of another version of HTTP."""
+
+    code = "wrong_version"
+
+    def __init__(self, version: str) -> None:
+        super().__init__(f"The request is HTTP/{version}", "Send HTTP/1.1.", facts={"version": version})
+
+
 class SlowRequest(FailedError):
     """A request whose body did not come in time."""
 

@@ -431,7 +431,7 @@ SERVE_IDLE_S = 5.0
 """How long an idle connection is kept. uvicorn: 5 s; nginx and Apache: 75 s and 5 s."""
 
 SERVE_HEAD_BYTES = 32 * 1024
-"""Size of a request's first line and headers, if they arrive in pieces. Node: 16 KiB; nginx: 32 KiB."""
+"""Size of a request's first line and headers. Node: 16 KiB; nginx: 32 KiB."""
 
 SERVE_CALL_S = 300.0
 """Longest time for one call over HTTP, whatever its tool allows; proxies give up after 60 to 300 s."""

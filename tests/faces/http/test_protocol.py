@@ -156,8 +156,19 @@ def test_an_offer_of_another_protocol_is_passed_over(served: Agent) -> None:
     [
         b"hello\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 100,  # TLS
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        WHOLE.replace(b"HTTP/1.1", b"HTTP/3.7"),
+        *(
+            WHOLE.replace(b" HTTP/1.1", ending)
+            for ending in (b"", b" ", b" HTTP/1.1 ", b" HTTP/1", b"\tHTTP/1.1")
+        ),
+        *(WHOLE.replace(b" HTTP/1.1", ending) for ending in (b"  HTTP/1.1", b" HTTP/01.1", b" http/1.1")),
+        *(
+            WHOLE.replace(b"POST ", begin)
+            for begin in (b"POST  ", b"POST\t", b" POST ", b"\nPOST ", b"PO ST ")
+        ),
+        WHOLE.replace(b"\r\n", b"\n"),
+        WHOLE.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\n"),
+        WHOLE.replace(b"HTTP/1.1\r\n", b"HTTP/1.1\r\r\n"),
+        b"GET /healthz\r\n\r\n",
         WHOLE.replace(b"POST /v1", b"POST http://localhost/v1"),
         WHOLE.replace(b"read_file", b"read_file#x"),
         WHOLE.replace(b"/v1/native/read_file", b"*"),
@@ -167,8 +178,28 @@ def test_an_offer_of_another_protocol_is_passed_over(served: Agent) -> None:
         HEAD + b"Content-Length: 17\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         HEAD + b"Content-Length: +17\r\n\r\n" + BODY,
         HEAD + b"Content-Length : 17\r\n\r\n" + BODY,
-        HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        HEAD + b"Content-Length: 17, 17\r\n\r\n" + BODY,
+        HEAD + b"Content-Length: 0x11\r\n\r\n" + BODY,
+        HEAD + b"Content-Length: \r\n\r\n" + BODY,
+        HEAD + b"Content-Length: 99999999999999999999\r\n\r\n" + BODY,
         HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        HEAD + b"Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n",
+        HEAD.replace(b"HTTP/1.1", b"HTTP/1.0") + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        *(
+            HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunks
+            for chunks in (
+                *(b"0x11\r\n" + BODY + b"\r\n0\r\n\r\n", b"-1\r\n\r\n0\r\n\r\n", b"+11\r\n" + BODY),
+                *(b"11\n" + BODY + b"\n0\n\n", b"11;a\nb\r\n" + BODY + b"\r\n0\r\n\r\n", b"\r\n0\r\n\r\n"),
+                *(b"fffffffffffffffff\r\n", b"11;" + b"x" * 4096 + b"\r\n" + BODY + b"\r\n0\r\n\r\n"),
+                b"11\r\n" + BODY + b"0\r\n\r\n0\r\n\r\n",
+            )
+        ),
+        HEAD + b"X: %s\r\nContent-Length: 17\r\n\r\n%s" % (b"x" * SERVE_HEAD_BYTES, BODY),
+        HEAD + b"X\tY: a\r\nContent-Length: 17\r\n\r\n" + BODY,
+        HEAD + b": a\r\nContent-Length: 17\r\n\r\n" + BODY,
+        HEAD + b"\tX: a\r\nContent-Length: 17\r\n\r\n" + BODY,
         HEAD + b"X: a\r\n folded\r\nContent-Length: 17\r\n\r\n" + BODY,
         HEAD + b"X: a\rb\r\nContent-Length: 17\r\n\r\n" + BODY,
         HEAD + b"X: a\0b\r\nContent-Length: 17\r\n\r\n" + BODY,
@@ -181,6 +212,37 @@ def test_what_is_not_one_request_for_every_reader_is_refused_in_our_words(
     ((status, body),) = sent(served, request_)
     assert (status, code(body)) == (400, "bad_request")
     assert b"hello" not in body
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", (505, "wrong_version")),
+        (WHOLE.replace(b"HTTP/1.1", b"HTTP/3.7"), (505, "wrong_version")),
+        (WHOLE.replace(b"HTTP/1.1", b"HTTP/0.9"), (505, "wrong_version")),
+        (HEAD + b"Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n", (501, "unknown_coding")),
+        (HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", (501, "unknown_coding")),
+        (HEAD + b"Transfer-Encoding:gzip\t,\tchunked\t\r\n\r\n0\r\n\r\n", (501, "unknown_coding")),
+        (HEAD + b"transfer-encoding: Identity\r\n\r\n" + BODY, (501, "unknown_coding")),
+    ],
+)
+def test_what_this_server_does_not_speak_has_its_own_status(
+    served: Agent, request_: bytes, expected: tuple[int, str]
+) -> None:
+    """RFC 9112, 2.3 and 6.1; alone, and behind another request."""
+    ((status, body),) = sent(served, request_)
+    assert (status, code(body)) == expected
+    assert sent(served, WHOLE + request_)[-1][0] == expected[0]
+
+
+@pytest.mark.parametrize("size", [1, 3, 100_000])
+@pytest.mark.parametrize("extension", [b"", b";a=b", b';x="y z"'])
+def test_chunks_are_taken_however_they_are_cut(served: Agent, size: int, extension: bytes) -> None:
+    """RFC 9112, 7.1.1: extensions mean nothing. Another request may follow, and empty lines."""
+    chunks = b"%x%s\r\n%s\r\n0%s\r\n\r\n" % (len(BODY), extension, BODY, extension)
+    request = HEAD + b"Transfer-Encoding: Chunked\r\n\r\n" + chunks + b"\r\n" + LAST_ONE
+    found = sent(served, *(request[at : at + size] for at in range(0, len(request), size)))
+    assert [(status, b"hello" in body) for status, body in found] == [(200, True)] * 2
 
 
 def test_headers_behind_a_body_are_refused(served: Agent) -> None:

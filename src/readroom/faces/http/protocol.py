@@ -1,13 +1,13 @@
 """HTTP/1.1 connections: uvicorn behind a second httptools parser, for malformed and unfinished requests.
 
-uvicorn reads with a parser in C, answers malformed HTTP in plain text, and waits for headers forever. So a
-second parser of the same kind sees every byte first:
+uvicorn reads with a parser in C, answers malformed HTTP in plain text, and waits for headers forever. So
+`Framing`, which is stricter, and a second parser of the same kind see every byte first:
 
-1. What it refuses, or uvicorn would stumble over, is answered here in our format, recorded, and never
+1. What they refuse, or uvicorn would stumble over, is answered here in our format, recorded, and never
    reaches uvicorn.
-2. It knows whether a request has begun, so that the size of its head and the time for it can be bounded;
+2. They know whether a request has begun, so that the size of its head and the time for it can be bounded;
    httptools bounds neither.
-3. What it accepts, uvicorn reads the same way, because the parser is the same.
+3. What they accept, uvicorn reads the same way, because the parser is the same.
 
 Only public interfaces are used: `asyncio.Protocol` towards uvicorn, and the callbacks of httptools here.
 """
@@ -33,16 +33,15 @@ from readroom.errors import BadRequest, Busy, ReadroomError, SlowRequest
 from readroom.faces.calls import ClientScope
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import refused
+from readroom.faces.http.framing import WELL_FORMED, Framing
 from readroom.faces.http.gate import CONNECTION, Gate
-from readroom.limits import SERVE_HEAD_BYTES, SERVE_HEADER_S, SERVE_IDLE_S
+from readroom.limits import SERVE_HEADER_S, SERVE_IDLE_S
 from readroom.limits.session import SERVE_HALF_S, SERVE_JOINED_BYTES, SERVE_UNREAD_S
 
 _OFFER = re.compile(rb"^upgrade:[^\n]*\n", re.IGNORECASE | re.MULTILINE)
 
 _AT_ONCE = struct.pack("ii", 1, 0)
 """The linger option of a socket that is reset, not closed."""
-
-_WELL_FORMED = "Send a request line, headers and a body."
 
 
 @final
@@ -73,11 +72,11 @@ class Protocol(asyncio.Protocol):
         """How much of its answers the client has read, and when it last read some or had none to read."""
         self._waiting: set[ClientScope] = set()
         """The clients of requests that are being answered."""
+        self._framing = Framing()
         self._begun = self._in_head = False
         """Whether a request has begun, and whether its head is incomplete."""
         self._half = False
         """Whether the client has sent EOF while answers are still due."""
-        self._head_bytes = 0
         self._url = b""
         self._served = 0
         self._held = b""
@@ -142,30 +141,27 @@ class Protocol(asyncio.Protocol):
             return
         if not self._held:
             self._whole, self._heads = not self._begun, 0
-        unparsed, heads = self._held + data, self._heads
+        unparsed = self._held + data
         try:
+            self._framing.feed(data)
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as error:
             self._pass_over(unparsed, len(self._held) + error.args[0])
             return
+        except ReadroomError as error:
+            self._refuse(error)
+            return
         except httptools.HttpParserError as error:
             raised = error.__context__  # raised by a callback
             if not isinstance(raised, ReadroomError):
-                raised = BadRequest("it is not HTTP/1.1", _WELL_FORMED)
+                raised = BadRequest("it is not HTTP/1.1", WELL_FORMED)
             self._refuse(raised)
             return
         self._held = b""
         if not self._in_head:
             self._inner.data_received(unparsed)
             return
-        # Of pipelined requests, those before the last head are not part of it.
-        self._head_bytes += len(data) if self._heads == heads else len(data) - _behind_heads(data)
-        if (
-            self._head_bytes > SERVE_HEAD_BYTES
-        ):  # a head that arrives at once is bounded by what asyncio reads at once
-            problem = f"its headers have more than {SERVE_HEAD_BYTES:,} bytes"
-            self._refuse(BadRequest(problem, "Send fewer and shorter ones."))
-        elif self._whole and self._heads == 1:
+        if self._whole and self._heads == 1:
             self._held = unparsed
         else:
             self._inner.data_received(unparsed)
@@ -180,7 +176,8 @@ class Protocol(asyncio.Protocol):
         if not (self._whole and self._heads == 1 and count):
             self._refuse(BadRequest("it offers another protocol behind another request", "Send it alone."))
             return
-        self._parser, self._begun, self._in_head = _parser(self), False, False
+        self._parser, self._framing = _parser(self), Framing()
+        self._begun = self._in_head = False
         self.data_received(plain + unparsed[head:])
 
     def eof_received(self) -> bool:
@@ -223,7 +220,6 @@ class Protocol(asyncio.Protocol):
         """The first byte of a request."""
         self._begun = self._in_head = True
         self._heads += 1
-        self._head_bytes = 0
         self._url = b""
         if self.idle:
             self._since = self._loop.time()
@@ -231,12 +227,6 @@ class Protocol(asyncio.Protocol):
     def on_url(self, url: bytes) -> None:
         """A part of the request target."""
         self._url += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """A complete header; raises BadRequest."""
-        if not self._in_head:
-            # uvicorn would add trailers to the headers, where they could decide who asks.
-            raise BadRequest("it has headers behind its body", "Send them in front of it.")
 
     def on_headers_complete(self) -> None:
         """The end of a head; raises BadRequest for a target that two parsers could read differently."""
@@ -289,15 +279,6 @@ class Protocol(asyncio.Protocol):
             transport.write(b"".join([*head, b"connection: close\r\n\r\n", bytes(response.body)]))
             self._gate.over(Exchange("", self.address, status=status, code=error.code))
         transport.close()
-
-
-def _behind_heads(data: bytes) -> int:
-    """The earliest index where the last, incomplete head may begin."""
-    end = data.rfind(_HEAD_ENDS)
-    return end + len(_HEAD_ENDS) if end >= 0 else 0
-
-
-_HEAD_ENDS = b"\r\n\r\n"
 
 
 def _parser(callbacks: Protocol) -> httptools.HttpRequestParser:

@@ -1,0 +1,151 @@
+"""Where requests begin and end in the bytes of a connection, and whether every reader would agree.
+
+httptools takes some forms that a proxy before us may read differently: a request line without a version or
+with two blanks, a body in a coding that is not undone.  Where one reader sees one request and another sees
+two, the second is smuggled past whoever checks.  So heads are looked at once more, in one strict form, which
+is that of RFC 9112 without what it lets a recipient tolerate.
+
+Knows: the form of heads and of chunks.
+Does not know: what a request means; httptools reads it after this.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Final, final
+
+from readroom.errors import BadRequest, ReadroomError, UnknownCoding, WrongVersion
+from readroom.limits import SERVE_HEAD_BYTES
+
+WELL_FORMED: Final = "Send a request line, headers and a body."
+
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]"
+_TEXT = rb"[\t -~\x80-\xff]"
+_EMPTY_LINES = re.compile(rb"\A(?:\r\n)+")
+_LINE = re.compile(rb"(%s+) ([!-~\x80-\xff]+) HTTP/([0-9]\.[0-9])\r\n" % _TOKEN)
+# A colon ends a name and a line feed a value, so that nothing is tried twice.
+_FIELDS = re.compile(rb"(?:%s+:%s*\r\n)*\r\n" % (_TOKEN, _TEXT))
+_FRAMING = re.compile(
+    rb"^(content-length|transfer-encoding):[ \t]*(.*?)[ \t]*\r$", re.IGNORECASE | re.MULTILINE
+)
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;%s*)?\r\n" % _TEXT)
+
+_HEAD_ENDS = b"\r\n\r\n"
+_MOST_CHUNK_LINE = 256
+"""The longest line before a chunk: a size, and extensions, which mean nothing here."""
+
+
+class _Part(Enum):
+    """What comes next."""
+
+    HEAD = "a head"
+    BODY = "a body of known length, or the rest of a chunk"
+    CHUNK = "the size of a chunk"
+    END = "the end of the last chunk"
+
+
+@final
+class Framing:
+    """The requests of one connection. `feed` takes its bytes however they are cut."""
+
+    def __init__(self) -> None:
+        self._part = _Part.HEAD
+        self._held = b""
+        """The beginning of a head or of a line."""
+        self._left = 0
+        """The bytes of the body, or of a chunk with its line end, that are to come."""
+        self._chunked = False
+
+    def feed(self, data: bytes) -> None:
+        """Look at more bytes. Raises BadRequest, UnknownCoding or WrongVersion."""
+        at = 0
+        while at < len(data):
+            if self._part is _Part.BODY:
+                at = self._skip(data, at)
+            elif self._part is _Part.HEAD:
+                at = self._until(data, at, _HEAD_ENDS, SERVE_HEAD_BYTES)
+            else:
+                at = self._until(data, at, b"\r\n", _MOST_CHUNK_LINE)
+
+    def _skip(self, data: bytes, at: int) -> int:
+        taken = min(self._left, len(data) - at)
+        self._left -= taken
+        if not self._left:
+            self._part = _Part.CHUNK if self._chunked else _Part.HEAD
+        return at + taken
+
+    def _until(self, data: bytes, at: int, end: bytes, most: int) -> int:
+        """Look at what ends so, once it is there; the next place in the data."""
+        held = self._held
+        overlap = held[1 - len(end) :]  # the end may have begun there
+        found = (overlap + data[at:]).find(end) if overlap else data.find(end, at) - at
+        stop = len(data) if found < 0 else at + found - len(overlap) + len(end)
+        whole = held + data[at:stop]
+        if len(whole) > most:
+            what = "headers have" if self._part is _Part.HEAD else "chunks have sizes of"
+            raise BadRequest(f"its {what} more than {most:,} bytes", "Send fewer and shorter ones.")
+        if found < 0:
+            self._held = whole
+        else:
+            self._held = b""
+            self._look(whole)
+        return stop
+
+    def _look(self, whole: bytes) -> None:
+        if self._part is _Part.HEAD:
+            head = _EMPTY_LINES.sub(b"", whole)  # some clients send one after a body
+            if head:
+                self._begin(_length(head))
+        elif self._part is _Part.END:
+            if whole != b"\r\n":
+                # The server would add trailers to the headers, where they could decide who asks.
+                raise BadRequest("it has headers behind its body", "Send them in front of it.")
+            self._part = _Part.HEAD
+        else:
+            match = _CHUNK.fullmatch(whole)
+            if match is None:
+                raise _not_http()
+            size = int(match[1], 16)
+            self._part, self._left = (_Part.BODY, size + 2) if size else (_Part.END, 0)
+
+    def _begin(self, length: int | None) -> None:
+        self._chunked = length is None
+        self._left = length or 0
+        self._part = _Part.CHUNK if self._chunked else _Part.BODY if self._left else _Part.HEAD
+
+
+def _length(head: bytes) -> int | None:
+    """The length of the body that follows a head; None for one in chunks."""
+    line = _LINE.match(head)
+    if line is None or not _FIELDS.fullmatch(head, line.end()):
+        raise _not_http()
+    if line[3] not in (b"1.1", b"1.0"):
+        raise WrongVersion(line[3].decode("ascii"))
+    found = [(match[1].lower(), match[2]) for match in _FRAMING.finditer(head)]
+    if not found:
+        return 0
+    if len(found) > 1:
+        raise BadRequest("it says more than once how long its body is", "Say it once.")
+    name, value = found[0]
+    if name == b"content-length":
+        if not value.isdigit() or len(value) > _MOST_DIGITS:
+            raise _not_http()
+        return int(value)
+    codings = [one.strip(b" \t").lower() for one in value.split(b",")]
+    if codings != [b"chunked"] or line[3] == b"1.0":
+        raise _coding(codings)
+    return None
+
+
+_MOST_DIGITS = 15
+
+
+def _coding(codings: list[bytes]) -> ReadroomError:
+    if b"chunked" in codings[:-1] or codings == [b"chunked"]:
+        return BadRequest("its Transfer-Encoding does not say where its body ends", WELL_FORMED)
+    return UnknownCoding(b", ".join(codings).decode("latin-1"))
+
+
+def _not_http() -> BadRequest:
+    return BadRequest("it is not HTTP/1.1", WELL_FORMED)
