@@ -91,7 +91,7 @@ _QWEN = (
         ),
         (
             "exec_command",
-            {"cmd": "nl a.py"},
+            {"cmd": "nl -ba a.py"},
             _CODEX.format(200, "     1\tx\n     2\ty…99 chars truncated…12\tz\n   113\tz\n"),
             [("a.py", 1, 1), ("a.py", 113, 113)],
             [("a.py", 2, 1)],

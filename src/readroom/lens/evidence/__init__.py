@@ -8,13 +8,15 @@ May be touched: the names in `tools` and the marks in `wrapping`, each with a re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import msgspec
 
-from readroom.lens.evidence import numbering, tools, wrapping
+from readroom.lens.evidence import numbering, shell, tools, wrapping
 from readroom.lens.evidence.numbering import WIDE_CHARS, Run, Stated
+from readroom.lens.evidence.shares import shares
+from readroom.lens.evidence.shell import Piece, Printed
 from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
 from readroom.lens.records.events import Arguments, Called, Returned
@@ -23,15 +25,21 @@ from readroom.limits.lens import BOUNDS, FILES_OF_CALL, Bounds
 __all__ = ["Evidence", "Known", "Run", "evidence"]
 
 
+_TELLING_CHARS = 8
+
+
 class Known(msgspec.Struct):
     """What a session has learned about files so far: how many lines they have, and the text of lines.
 
-    Files and texts are kept as hashes, so that their length does not matter.
+    Files and texts are kept as hashes, so that their length does not matter. `moved`: a shell that lasts from
+    call to call may be in another folder than the session.
     """
 
     root: str = ""
+    moved: bool = False
     totals: dict[int, int] = msgspec.field(default_factory=dict)
     lines: dict[int, dict[int, int]] = msgspec.field(default_factory=dict)
+    stale: set[int] = msgspec.field(default_factory=set)
     remembered: int = 0
     bounds: Bounds = BOUNDS
 
@@ -43,6 +51,17 @@ class Known(msgspec.Struct):
         """Remember how many lines a file has, while there is room."""
         if hash(file) in self.totals or len(self.totals) < self.bounds.files:
             self.totals[hash(file)] = lines
+            self.stale.discard(hash(file))
+
+    def doubt(self, files: Iterable[str] | None) -> None:
+        """These files may have changed, or any: how many lines they have is no longer certain."""
+        self.stale |= self.totals.keys() if files is None else {*map(hash, files)} & self.totals.keys()
+
+    def shown_at(self, file: str, number: int, lines: Sequence[str]) -> bool:
+        """Whether these lines were shown before, from that number on, and say something."""
+        place = self.lines.get(hash(file), {})
+        telling = any(len(line.strip()) >= _TELLING_CHARS for line in lines)
+        return telling and all(place.get(at) == hash(line) for at, line in enumerate(lines, number))
 
     def learn(self, run: Run) -> None:
         """Remember the lines of a run by their hashes, while there is room."""
@@ -94,6 +113,16 @@ class Evidence(msgspec.Struct, frozen=True):
     text: str
     total: int | None = None
     more_files: tuple[str, ...] = ()
+    printed: Printed = Printed()
+
+    @property
+    def sole_file(self) -> str:
+        """The file of which all of the text is, if that is certain."""
+        if self.more_files:
+            return ""
+        if self.kind != "command":
+            return self.file
+        return self.file if self.printed.file else ""
 
 
 def evidence(call: Called, result: Returned, known: Known) -> Evidence:
@@ -105,10 +134,15 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         unwrapped = msgspec.structs.replace(unwrapped, exit_code=result.exit_code)
     body = "\n".join(unwrapped.body)
     failed = error if error is not None else wrapping.says_error(body, unwrapped.exit_code)
-    names = (tools.name_of_file(path, known.root) for path in _paths(kind, arguments, body))
+    printed = _printed(call, known) if kind == "command" else Printed()
+    names = (tools.name_of_file(path, known.root) for path in _paths(kind, arguments, body, printed.pieces))
     file, *more = dict.fromkeys(filter(None, names)) or [""]
-    runs, wide = _lines(kind, arguments, unwrapped, text, file, known, failed)
-    total = _total(kind, result, unwrapped, arguments)
+    runs, wide = _lines(kind, arguments, unwrapped, text, file, known, failed, printed)
+    total = _total(kind, result, unwrapped, printed)
+    if kind in ("edit", "write"):
+        known.doubt([file, *more])
+    elif kind == "command" and printed.changes:
+        known.doubt(None)
     _learn(known, file, total, runs)
     return Evidence(
         kind,
@@ -122,6 +156,7 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         body,
         total,
         tuple(more),
+        printed,
     )
 
 
@@ -139,7 +174,21 @@ def _patch_of(arguments: Arguments) -> str:
     return next((text for text in texts if isinstance(text, str)), "")
 
 
-def _paths(kind: Kind, arguments: Arguments, body: str) -> list[str]:
+def _printed(call: Called, known: Known) -> Printed:
+    """What the command line of a call prints; it may leave the shell of later calls in another folder."""
+    command = tools.command_of(call.arguments)
+    if not command:
+        return Printed()
+    afresh = tools.begins_afresh(call.tool)
+    began = tools.worked_in(call.arguments) or (None if known.moved and not afresh else "")
+    line = shell.printed(command, began)
+    if not afresh:
+        ended = "" if line.folder is None else tools.name_of_file(line.folder or ".", known.root)
+        known.moved = line.folder is None or ended not in (".", "")
+    return line
+
+
+def _paths(kind: Kind, arguments: Arguments, body: str, pieces: Sequence[Piece]) -> list[str]:
     """The file, or for a search the folder, that a call is about; the first where these are several."""
     header = _HEADER.search(body, 0, 20_000)
     if kind in ("read", "edit", "write"):
@@ -151,17 +200,16 @@ def _paths(kind: Kind, arguments: Arguments, body: str) -> list[str]:
     command = tools.command_of(arguments)
     if kind != "command" or not command:
         return []
-    files = [piece.file for piece in tools.pieces(command) if piece.file][-FILES_OF_CALL:]
+    files = [piece.file for piece in pieces if piece.file][-FILES_OF_CALL:]
     # The last command is the one that matters; those before may only lead to it.
     return _patched(command) or files[-1:] + files[:-1] or [tools.script(command)]
 
 
-def _total(kind: Kind, result: Returned, unwrapped: Unwrapped, arguments: Arguments) -> int | None:
+def _total(kind: Kind, result: Returned, unwrapped: Unwrapped, printed: Printed) -> int | None:
     if kind == "read":
         return numbering.total_lines(result.text)
-    pieces = tools.pieces(tools.command_of(arguments)) if kind == "command" and unwrapped.lines else []
-    whole = len(pieces) == 1 and pieces[0].file and pieces[0].first == 1 and pieces[0].count is None
-    return unwrapped.lines if whole and not pieces[0].search else None
+    whole = printed.file and printed.pieces[0].first == 1 and printed.pieces[0].count is None
+    return unwrapped.lines if whole else None
 
 
 def _learn(known: Known, file: str, total: int | None, runs: list[Run]) -> None:
@@ -174,7 +222,14 @@ def _learn(known: Known, file: str, total: int | None, runs: list[Run]) -> None:
 
 
 def _lines(
-    kind: Kind, arguments: Arguments, unwrapped: Unwrapped, text: str, file: str, known: Known, failed: bool
+    kind: Kind,
+    arguments: Arguments,
+    unwrapped: Unwrapped,
+    text: str,
+    file: str,
+    known: Known,
+    failed: bool,
+    printed: Printed,
 ) -> tuple[list[Run], list[tuple[str, int, int]]]:
     runs: list[Run] = []
     if kind == "read" and not failed and not wrapping.is_receipt(text):
@@ -185,7 +240,7 @@ def _lines(
     elif kind in ("edit", "write"):
         runs = _edited(unwrapped, file, known)
     elif kind == "command":
-        runs = _command(tools.command_of(arguments), unwrapped, known)
+        runs = _command(printed, unwrapped, known)
     named = [msgspec.structs.replace(run, file=tools.name_of_file(run.file, known.root)) for run in runs]
     return _parted(_joined(named))
 
@@ -290,31 +345,42 @@ def _edited(unwrapped: Unwrapped, file: str, known: Known) -> list[Run]:
     ]
 
 
-def _command(command: str, unwrapped: Unwrapped, known: Known) -> list[Run]:
-    pieces = tools.pieces(command)
-    if not pieces:
+def _command(printed: Printed, unwrapped: Unwrapped, known: Known) -> list[Run]:
+    if not printed.pieces:
         return []
-    if len(pieces) == 1:
-        return _of_one(pieces[0], unwrapped, known)
-    if len(unwrapped.body) > 1 or unwrapped.head_cut:
+    if printed.alone:
+        return _of_one(printed.pieces[0], unwrapped, known)
+    # What a command says when it fails may stand anywhere between the lines of the others.
+    cut = len(unwrapped.body) > 1 or unwrapped.head_cut or unwrapped.cut or unwrapped.half_end
+    if cut or unwrapped.exit_code or _COMPLAINS.search(unwrapped.body[0]):
         return []
-    return _of_several(pieces, unwrapped.body[0].split("\n"), known)
+    text = unwrapped.body[0].removesuffix("\n")
+    return _of_several(printed.pieces, text.split("\n") if unwrapped.body[0] else [], known)
+
+
+_COMPLAINS = re.compile(
+    r"^(?:\S{0,200}/)?(?:bash|sh|zsh|dash|sed|head|tail|cat|nl|less|more|grep|rg|cd|mkdir|touch|export|ls|git|test"
+    r"|\[|bat|awk|find|wc)(?:\[\d+\])?: "
+    r"|^.{0,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory"
+    r"|(?:command )?not found|File name too long|Input/output error|binary file matches)$",
+    re.MULTILINE,
+)
 
 
 _BLANKS = re.compile(r"^( {0,5}\d{1,6})  ", re.MULTILINE)
 
 
-def _of_one(piece: tools.Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
+def _of_one(piece: Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
     if piece.search:
-        single = piece.file if piece.numbered else ""
-        return list(_matches(unwrapped, "", single)) if piece.numbered or not piece.file else []
-    if not piece.file or (unwrapped.exit_code or 0) != 0:
+        return list(_matches(unwrapped, "", piece.file)) if piece.numbered else []
+    if not piece.file or (unwrapped.exit_code or 0) != 0 or _COMPLAINS.match(unwrapped.body[0]):
         return []
     if piece.numbered:
         # Qwen writes blanks for tabs.
         body = tuple(_BLANKS.sub(r"\1\t", part) for part in unwrapped.body)
         return _numbered(msgspec.structs.replace(unwrapped, body=body), piece.file)
-    first = _first(piece, known)
+    last = unwrapped.body[-1].removesuffix("\n").split("\n")
+    first = _first(piece, last, known)
     if first is None or unwrapped.head_cut:
         return []
     runs = []
@@ -333,31 +399,31 @@ def _of_one(piece: tools.Piece, unwrapped: Unwrapped, known: Known) -> list[Run]
     return runs
 
 
-def _first(piece: tools.Piece, known: Known) -> int | None:
+def _first(piece: Piece, rows: Sequence[str], known: Known) -> int | None:
     if not piece.from_end:
         return piece.first
-    total = known.total(tools.name_of_file(piece.file, known.root))
-    return max(1, total - (piece.count or 0) + 1) if total is not None else None
+    file = tools.name_of_file(piece.file, known.root)
+    total = known.total(file)
+    if total is None or (hash(file) in known.stale and not known.shown_at(file, total, rows[-1:])):
+        return None
+    return max(1, total - (piece.count or 0) + 1)
 
 
-def _of_several(pieces: list[tools.Piece], rows: list[str], known: Known) -> list[Run]:
-    """The lines of several commands in one output, if at most one prints an unknown number of lines."""
-    if rows and rows[-1] == "":
-        rows.pop()
-    unknown = [piece for piece in pieces if piece.count is None]
-    if len(unknown) > 1:
-        return []
-    rest = len(rows) - sum(piece.count or 0 for piece in pieces)
-    if rest < 0 or (rest > 0 and not unknown):
-        return []
-    runs = []
-    at = 0
-    for piece in pieces:
-        count = rest if piece.count is None else piece.count
-        first = _first(piece, known)
-        if piece.file and count and first is not None and not piece.search:
-            runs.append(Run(piece.file, first, tuple(rows[at : at + count])))
-        at += count
+def _of_several(pieces: Sequence[Piece], rows: list[str], known: Known) -> list[Run]:
+    """The lines of several commands in one output, as far as it can be divided in one way only."""
+    runs: list[Run] = []
+    for piece, (begin, end, start) in zip(pieces, shares(pieces, rows), strict=True):
+        if begin >= end or piece.says is not None:
+            continue
+        text = "\n".join(rows[begin:end])
+        if piece.search:
+            runs += numbering.matches(text, "", piece.file)
+        elif piece.file and piece.numbered:
+            runs += numbering.numbered(_BLANKS.sub(r"\1\t", text), piece.file)
+        elif (
+            piece.file and start is not None and (first := _first(piece, rows[begin:end], known)) is not None
+        ):
+            runs.append(Run(piece.file, first + begin - start, tuple(rows[begin:end])))
     return runs
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -138,7 +139,7 @@ def total_lines(text: str) -> int | None:
 
 
 _PATH_MATCH = re.compile(r"^(?P<path>[^\s:][^:\n]{0,1000}):(?P<number>\d{1,9}):(?P<text>.*)$")
-_PATH_CONTEXT = re.compile(r"^(?P<path>[^\s:][^:\n]{0,1000}?)-(?P<number>\d{1,9})-(?P<text>.*)$")
+_AROUND = re.compile(r"-(\d{1,9})-")
 _LINE = re.compile(r"^\s{0,8}(?:L|Line )?(\d{1,9})(?::|-|\t|-\t)(.*)$")
 
 
@@ -148,20 +149,34 @@ def matches(text: str, folder: str, single: str = "") -> Iterator[Run]:
     `single` is the file of a search in one file, whose lines have no path.
     """
     heading = single
-    for row in text.split("\n"):
-        match = _PATH_MATCH.match(row)
+    rows = text.split("\n")
+    matched = [match for match in map(_PATH_MATCH.match, rows) if match and not match["path"].isdigit()]
+    paths = {match["path"] for match in matched}
+    for row in rows:
+        match = None if single and row[:1].isdigit() else _PATH_MATCH.match(row)
         if match and not match["path"].isdigit():
+            if _around(row, paths - {match["path"]}):
+                continue  # a line near a match of one file, or a match in another
             yield Run(match["path"], int(match["number"]), (match["text"],))
             continue
         line = _LINE.match(row)
         if line and heading:
             yield Run(heading, int(line[1]), (_without_lead(row, line),))
             continue
-        context = _PATH_CONTEXT.match(row)
-        if context and heading == "":
-            yield Run(context["path"], int(context["number"]), (context["text"],))
+        around = _around(row, paths) if heading == "" else []
+        if around:
+            yield from around if len(around) == 1 else ()
             continue
         heading = _heading(row, folder) or (heading if row.strip() in ("", "--") or single else "")
+
+
+def _around(row: str, paths: set[str]) -> list[Run]:
+    """A row as a line near a match, `path-N-text`, for each way to read it as one of these files."""
+    numbers = ((number, row[: number.start()]) for number in islice(_AROUND.finditer(row), _NUMBERS_OF_ROW))
+    return [Run(path, int(number[1]), (row[number.end() :],)) for number, path in numbers if path in paths]
+
+
+_NUMBERS_OF_ROW = 20
 
 
 def _without_lead(row: str, line: re.Match[str]) -> str:

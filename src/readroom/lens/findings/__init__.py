@@ -89,10 +89,10 @@ def places(result: Result) -> Iterator[Place]:
         return
     for text in seen.text.split("\n"):
         if len(text) >= WIDE_CHARS:
-            file, line, _ = next(wide, (seen.file, 0, 0))
+            file, line, _ = next(wide, (seen.sole_file, 0, 0))
             yield Place(file, line, text)
         elif not seen.runs:
-            yield Place(seen.file, 0, text)
+            yield Place(seen.sole_file, 0, text)
         elif shown and not any(hash(end) in shown for end in _ends(text)):
             yield Place("", 0, text)
 

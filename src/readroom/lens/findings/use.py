@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from readroom.lens.evidence import tools
 from readroom.lens.findings import Listing, excerpt, finding_about
 from readroom.lens.normal_form import Finding, FindingKind, Lines, counted
 from readroom.lens.sessions import Result
@@ -228,8 +227,7 @@ def _is_whole(result: Result) -> bool:
         return False
     if seen.kind == "read":
         return seen.cut_by != "arguments"
-    pieces = tools.pieces(tools.command_of(result.called.arguments)) if seen.kind == "command" else []
-    return len(pieces) == 1 and pieces[0].count is None and not pieces[0].search
+    return bool(seen.printed.file) and seen.printed.pieces[0].count is None
 
 
 class FailedEdits(Listing):

@@ -79,9 +79,8 @@ def _reads(file: str, runs: tuple[Run, ...]) -> list[NativeCall]:
 
 
 def _of_command(result: Result) -> list[NativeCall]:
-    pieces = tools.pieces(tools.command_of(result.called.arguments))
     # A search may be in another syntax than ours, and output without lines of files was not a read.
-    if not result.seen.runs or any(piece.search for piece in pieces):
+    if not result.seen.runs or any(piece.search for piece in result.seen.printed.pieces):
         return []
     return _reads(result.seen.file, result.seen.runs)
 
