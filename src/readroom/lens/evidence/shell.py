@@ -10,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 
@@ -413,3 +414,66 @@ def _limited(piece: Piece, limit: Piece) -> Piece:
     if limit.from_end and piece.from_end and limit.count is not None and piece.count is not None:
         return msgspec.structs.replace(piece, count=min(limit.count, piece.count))
     return UNKNOWN
+
+
+# -----------------------------------------------------------------------------
+# Whether a command line only shows what files hold, in whatever way, or runs something that may fail.
+# -----------------------------------------------------------------------------
+
+_READERS = frozenset({
+    "cat", "bat", "less", "more", "nl", "sed", "head", "tail", "grep", "egrep", "fgrep", "rg", "ag", "awk",
+    "gawk", "find", "fd", "ls", "tree", "wc", "sort", "uniq", "cut", "tr", "column", "paste", "rev", "tac",
+    "fold", "fmt", "diff", "comm", "cmp", "xxd", "hexdump", "od", "strings", "jq", "yq", "file", "stat",
+    "zcat", "gunzip", "tee", "base64", "cd",
+    "pushd", "popd", "echo", "printf", "pwd", "basename", "dirname", "read",
+    "expr", "seq", "date", "Get-Content", "type",
+})  # fmt: skip
+_GIT_READERS = frozenset({
+    "show", "diff", "log", "blame", "grep", "cat-file", "ls-files", "ls-tree", "status", "branch",
+})  # fmt: skip
+_LEADERS = _KEYWORDS - {"source", ".", "eval", "in"}
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
+_NESTED = 3
+_ENDS_COMMAND = _JOINS | {"|", "|&", "&", "(", ")", ";;"}
+_REDIRECTS = _WRITES | {"<", "<&", "<>", "<<<"}
+
+
+def only_reads(command: str, depth: int = _NESTED) -> bool:
+    """Whether every program of a command line shows what files hold."""
+    words: list[str] = []
+    lines: list[list[str]] = []
+    is_target = False
+    at = 0
+    while at < len(command):
+        token = _TOKEN.match(command, at)
+        if token is None or len(command) > _CHARS:
+            return False
+        at = token.end()
+        if token["mark"] in _ENDS_COMMAND:
+            lines.append(words)
+            words = []
+        elif token["word"] and not is_target:
+            words.append(_word(token[0]).text)
+        is_target = token["mark"] in _REDIRECTS or (is_target and token["blank"] is not None)
+    return all(_reads(line, depth) for line in [*lines, words])
+
+
+def _reads(words: list[str], depth: int) -> bool:
+    if words[:1] == ["for"] or words[:1] == ["case"]:
+        return True
+    while words and (words[0] in _LEADERS or re.match(r"[A-Za-z_]\w*\+?=", words[0])):
+        words = words[1:]
+        while words and words[0].startswith("-"):
+            words = words[1:]
+    if not words:
+        return True
+    name = posixpath.basename(words[0])
+    if name in _SHELLS and len(words) > 2 and words[1] in ("-c", "-lc"):
+        return depth > 0 and only_reads(words[2], depth - 1)
+    if name == "git":
+        plain = (after for before, after in pairwise(words) if before not in ("-C", "-c"))
+        return next((word for word in plain if not word.startswith("-")), "") in _GIT_READERS
+    runs = next(
+        (words[at + 1 : at + 2] for at, word in enumerate(words) if word in ("-exec", "-execdir")), []
+    )
+    return (name in _READERS or name in _SILENT) and all(posixpath.basename(one) in _READERS for one in runs)

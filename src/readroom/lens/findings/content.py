@@ -15,6 +15,8 @@ from pathlib import Path
 
 from readroom.errors import ReadroomError
 from readroom.lens.evidence.numbering import WIDE_CHARS
+from readroom.lens.evidence.shell import only_reads
+from readroom.lens.evidence.tools import command_of
 from readroom.lens.evidence.wrapping import stated_cut, unwrap
 from readroom.lens.findings import Listing, Place, excerpt, finding_about, places
 from readroom.lens.findings.secrets import SecretScanner
@@ -189,7 +191,7 @@ class Cuts(Listing):
             return
         whole = result.whole or (self._kept_text(seen.kept_at) if seen.kept_at else "")
         lost = _lost_lines("\n".join(unwrap(whole).body), seen.text) if whole else []
-        errors = _errors(lost)
+        errors = _errors(result, lost)
         tells_rest = seen.kind == "read" and bool(seen.runs)  # offset and limit show the rest of a file
         tokens, known = estimate("\n".join(lost)), counted(len(lost), "line")
         if not whole or _PERSISTED_IN_PART in whole:
@@ -230,14 +232,22 @@ def _as_stated(result: Result) -> tuple[int, str]:
     return count if unit == "tokens" else round(result.tokens * count / shown), f"{count:,} {unit}"
 
 
-def _errors(lines: list[str]) -> list[str]:
-    """The lines that say what failed, or else those with a word for failure."""
+def _errors(result: Result, lines: list[str]) -> list[str]:
+    """The lines that say what failed, or else those with a word for failure where something did fail.
+
+    Code speaks of errors in every language, so what a file holds is no failure.
+    """
+    seen = result.seen
+    command = command_of(result.called.arguments)
+    if seen.kind not in ("command", "other") or (command and only_reads(command)):
+        return []
     # Seventy rules for each of thousands of lines took half of an audit: one pattern says which may match.
     heads = ((line, line[:WIDE_CHARS]) for line in lines)
     telling = ((line, head) for line, head in heads if holds(head.encode("utf-8", "replace"), _TELLING))
-    weighed = [(line, seen.weight) for line, head in telling if (seen := clue(head))]
+    weighed = [(line, found.weight) for line, head in telling if (found := clue(head))]
     sure = [line for line, weight in weighed if weight >= FAILURE]
-    return sure or [line for line, weight in weighed if weight == WORD]
+    failed = seen.error or bool(seen.exit_code)
+    return sure or [line for line, weight in weighed if failed and weight == WORD]
 
 
 def _lost_lines(whole: str, shown: str) -> list[str]:
