@@ -189,7 +189,7 @@ def old_doc() -> bytes:
     return ole("WordDocument")
 
 
-def workbook(rows: str, strings: str = "", sheet: bytes | None = None) -> bytes:
+def workbook(rows: str, strings: str = "", sheet: bytes | None = None, styles: str = "") -> bytes:
     """A workbook of one sheet with this XML of rows, or with this whole part."""
     main = f"<worksheet xmlns='{SPREADSHEET}'><sheetData>{rows}</sheetData></worksheet>".encode()
     return packages.zipped(
@@ -203,6 +203,7 @@ def workbook(rows: str, strings: str = "", sheet: bytes | None = None) -> bytes:
             ),
             "xl/worksheets/sheet1.xml": main if sheet is None else sheet,
             "xl/sharedStrings.xml": f"<sst>{strings}</sst>",
+            **({"xl/styles.xml": styles} if styles else {}),
         }
     ).getvalue()
 
@@ -454,7 +455,8 @@ FILES: Mapping[str, Callable[[], bytes]] = {
 
 READABLE = frozenset(
     ("circular-styles.docx", "repeating.docx", "lost-parts.docx", "corners.xlsx", "million-rows.xlsx",
-     "repeated.ods", "deep.html", "unclosed.html")
+     "repeated.ods", "deep.html", "unclosed.html", "cells-elsewhere.xlsx", "wide-row.xlsx",
+     "backward-rows.xlsx", "far-string.xlsx", "unclosed.xlsx", "wide.ods", "endless.ods")
 )  # fmt: skip
 """Those that can be read all the same."""
 

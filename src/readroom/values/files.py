@@ -170,6 +170,7 @@ class PartView(Struct, frozen=True):
         notes: Sentences about content that cannot be shown.
         images: The pictures that are shown.
         total_known: Whether `total_lines` is exact; otherwise it is a minimum.
+        rows: Where a line is a run of empty rows of a sheet: the row of each line, and the one after them.
     """
 
     number: int
@@ -183,10 +184,13 @@ class PartView(Struct, frozen=True):
     notes: Sequence[str] = ()
     images: Sequence[Image] = ()
     total_known: bool = True
+    rows: Sequence[int] = ()
 
     @property
     def end(self) -> int:
         """The last shown line, 0 when none is."""
+        if self.rows:
+            return self.rows[-1] - 1
         if self.numbers:
             return self.numbers[-1]
         return self.start + len(self.lines) - 1 if self.lines else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import count
 
 from readroom import quoting
 from readroom.contracts.native import facts as native_facts
@@ -75,7 +76,7 @@ def _numbered(part: PartView, unit: str) -> list[str]:
         rows = [] if part.header is None else [f"1\t{part.header}{cut_mark(part.cuts.get(1))}"]
     return rows + [
         f"{number}\t{line}{cut_mark(part.cuts.get(number))}"
-        for number, line in enumerate(part.lines, part.start)
+        for number, line in zip(part.rows or count(part.start), part.lines, strict=False)
     ]
 
 

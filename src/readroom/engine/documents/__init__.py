@@ -16,7 +16,7 @@ May be touched: `worker` with a security review, the rest freely.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import final
 
 from msgspec.structs import replace
@@ -28,7 +28,7 @@ from readroom.engine.read.window import hidden_in_page, rest_from
 from readroom.engine.services import Job, Services
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
 from readroom.errors.usage import negative_limit, past_column
-from readroom.formats.documents import OTHER_COPY, Area, Encrypted, NoSuchColumn, Unreadable, page_ranges
+from readroom.formats.documents import OTHER_COPY, Encrypted, NoSuchColumn, Unreadable, page_ranges
 from readroom.formats.documents.page_ranges import Pick
 from readroom.formats.kinds import Recognised, default_lines
 from readroom.limits import MAX_WARNINGS, Limits
@@ -240,7 +240,7 @@ class _Shown:
         head = PartView(
             part.number,
             part.title,
-            text.total_lines,
+            text.total,
             text.first,
             header=part.header,
             notes=notes,
@@ -250,7 +250,7 @@ class _Shown:
         frame = Frame(
             self._room - self._measure.part(head, str(self._unit), self._total),
             self._line_chars,
-            self._numbered,
+            self._costs(text),
             lines=self._rows,
         )
         stop = self._stop(content)
@@ -260,12 +260,18 @@ class _Shown:
         whole = page.next_line is None or page.next_line > stop
         if self._parts and (page.reason == "reply_cap" or (not whole and frame.room <= 0)):
             return self._rest(here, "reply_cap")
-        self._take(head, page, frame, content.area)
+        self._take(head, page, frame, content)
         self._left -= len(page.lines)
-        self._note_cuts(page, here)
+        self._note_cuts(page, text, here)
         if stop < text.total_lines and whole:
             self._omit_output(part.number, stop + 1, text.total_lines)
-        return None if whole else self._rest(here, page.reason, page.next_line, text.total_lines)
+        if whole or page.next_line is None:
+            return None
+        return self._rest(here, page.reason, text.row(page.next_line), text.total)
+
+    def _costs(self, text: PartLines) -> Callable[[int], int]:
+        """What the number of a line takes in a reply."""
+        return (lambda number: self._numbered(text.row(number))) if text.rows else self._numbered
 
     def _stop(self, content: PartContent) -> int:
         """The last line to show: of a cell among several, only the beginning of its output."""
@@ -274,13 +280,13 @@ class _Shown:
             return brief
         return text.total_lines
 
-    def _note_cuts(self, page: Page, here: Sequence[Pick]) -> None:
+    def _note_cuts(self, page: Page, text: PartLines, here: Sequence[Pick]) -> None:
         """Remember where the first cut line continues, and how many lines are shown from there on."""
         if self._cut is not None:
             self._since += len(page.lines)
         elif (cut := page.first_cut) is not None:
             line, piece = cut
-            self._cut, self._since = (here, line, piece.last + 1), page.last - line + 1
+            self._cut, self._since = (here, text.row(line), piece.last + 1), page.last - line + 1
 
     def _use_rows(self, count: int) -> None:
         """Count lines of the reply, if their number is limited."""
@@ -291,9 +297,9 @@ class _Shown:
     def _rests_of_part(self, content: PartContent, here: Sequence[Pick]) -> ReadRequest | None:
         """Show the rests of a part's cut lines, as `_shown_part` shows lines."""
         part, text = content.part, content.text
-        head = PartView(part.number, part.title, text.total_lines, text.first)
+        head = PartView(part.number, part.title, text.total, text.first)
         around = self._measure.part(head, str(self._unit), self._total)
-        frame = Frame(self._room - around, self._line_chars, self._numbered)
+        frame = Frame(self._room - around, self._line_chars, self._costs(text))
         stop = self._stop(content)
         last = min(stop, text.last, text.first + self._left - 1)
         page = self._along(text, last, frame)
@@ -301,22 +307,23 @@ class _Shown:
         if page.numbers:
             number = page.numbers[0]
             if self._parts and frame.room < self._line_chars:
-                return self._on(here, number, page.cuts[number].first, text.first)
-            self._take(head, page, frame, content.area)
+                return self._on(here, number, page.cuts[number].first, text)
+            self._take(head, page, frame, content)
         if page.next_line is not None and page.next_column > 1:
-            return self._on(here, page.next_line, page.next_column, text.first)
+            return self._on(here, page.next_line, page.next_column, text)
         self._left -= max(0, last - text.first + 1)
         if self._request.limit == 1 or last == stop or last < text.first:
             return None
-        return self._rest(here, "limit", last + 1, text.total_lines)
+        return self._rest(here, "limit", text.row(last + 1), text.total)
 
-    def _on(self, here: Sequence[Pick], line: int, column: int, first: int) -> ReadRequest:
-        """The request for the rests from a place on; `first` is the part's first shown line."""
+    def _on(self, here: Sequence[Pick], line: int, column: int, text: PartLines) -> ReadRequest:
+        """The request for the rests of a part from a place on."""
+        row, passed = text.row(line), line - text.first
         if self._request.limit == 1:
             alone = self._written([Pick(here[0].first, here[0].first, here[0].area)])
-            return replace(self._request, pages=alone, offset=line, column=column, known_hash=None)
+            return replace(self._request, pages=alone, offset=row, column=column, known_hash=None)
         again = replace(self._request, pages=self._written(here))
-        return rest_from(again, line, column, line + self._left - 1 - (line - first))
+        return rest_from(again, row, column, row + self._left - 1 - passed)
 
     def _along(self, text: PartLines, last: int, frame: Frame) -> Page:
         request, total = self._request, 0
@@ -326,23 +333,26 @@ class _Shown:
             page, total = along(text, text.first, last, column, frame)
         if column is None or column <= total:
             return page
-        raise past_column(request, text.first, total, total_lines=text.total_lines)
+        raise past_column(request, text.first, total, total_lines=text.total)
 
-    def _take(self, head: PartView, page: Page, frame: Frame, area: Area | None) -> None:
+    def _take(self, head: PartView, page: Page, frame: Frame, content: PartContent) -> None:
+        room = frame.room - weight(page, frame)
+        page, rows = content.text.placed(page)
         hidden_there = hidden_in_page(page)
         where = f" in {self._unit} {head.number}"
         self._warnings += [replace(item, detail=item.detail + where) for item in hidden_there]
         lines = [encodings.visible(line) for line in page.lines] if hidden_there else page.lines
-        view = replace(head, start=page.start, lines=lines, numbers=page.numbers, cuts=page.cuts)
+        numbers = () if rows else page.numbers
+        view = replace(head, start=page.start, lines=lines, numbers=numbers, cuts=page.cuts, rows=rows)
         self._parts.append(view)
         self._images += len(head.images)
-        self._room = frame.room - weight(page, frame)
+        self._room = room
         self._use_rows(len(page.lines) + len(head.notes) + _ROWS_OF_HEAD)
         for number, cut in page.cuts.items():
             if cut.last < cut.total:
                 rest = replace(
                     self._request,
-                    pages=self._written([Pick(head.number, head.number, area)]),
+                    pages=self._written([Pick(head.number, head.number, content.area)]),
                     offset=number,
                     column=cut.last + 1,
                     limit=1,

@@ -18,6 +18,7 @@ import sysconfig
 import tempfile
 import time
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar, final
 
@@ -110,7 +111,9 @@ class Extractor:
             Unreadable: It cannot be extracted.
             TimedOut, Cancelled: From the deadline.
         """
-        cells = None if area is None else [area.first_row, area.last_row, area.first_column, area.last_column]
+        cells = None
+        if area is not None:
+            cells = [area.first_row, area.last_row, area.first_column, area.last_column, area.lines]
         ask = worker.Ask(
             number=number,
             area=cells,
@@ -197,7 +200,7 @@ class Extractor:
         sizes = [size for _, size in extracted.pictures]
         rows = (extracted.first_row, extracted.total_rows or 0, extracted.left_out, extracted.brief or 0)
         texts = (extracted.title, extracted.header or "", *extracted.notes, *extracted.lines)
-        if min(rows) < 0 or min(sizes, default=0) < 0 or sum(sizes) != len(blob):
+        if min(rows) < 0 or min(sizes, default=0) < 0 or sum(sizes) != len(blob) or not _follow(extracted):
             self.close()
             raise Unreadable(_NO_ANSWER, "")
         if any("\n" in text for text in texts):
@@ -219,6 +222,7 @@ class Extractor:
             extracted.brief,
             extracted.total_known,
             extracted.naming,
+            extracted.rows,
         )
         if not extracted.left_out:
             return part
@@ -226,6 +230,15 @@ class Extractor:
             f"{extracted.left_out:,} lines behind line {len(extracted.lines):,} are too many to be read here."
         )
         return replace(part, notes=[*extracted.notes, note])
+
+
+def _follow(extracted: Extracted) -> bool:
+    """Whether rows that are said to have gaps are one for each line, and one after them, in order."""
+    rows = extracted.rows
+    if not rows:
+        return True
+    in_order = all(before < after for before, after in pairwise(rows))
+    return len(rows) == len(extracted.lines) + 1 and rows[0] == extracted.first_row and in_order
 
 
 def _decoded(data: bytes) -> protocol.Answer:

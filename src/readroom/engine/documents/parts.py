@@ -7,6 +7,7 @@ in memory as a whole.  A part that cannot be read is reported in its place, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import final
 
 from msgspec import Struct
@@ -20,21 +21,32 @@ from readroom.formats.kinds import IMAGE_TYPES, sniff
 from readroom.formats.sending import to_image
 from readroom.limits.documents import DOCUMENT_IMAGES, DOCUMENT_ROWS
 from readroom.quoting import quote
-from readroom.text.select import LongLine
+from readroom.text.select import LongLine, Page
 from readroom.values import LineEnds, ReadRequest
 from readroom.values.files import Image
 
 
 @final
 class PartLines:
-    """The lines of a part as a `text.select.Text`, from line `first` on."""
+    """The lines of a part as a `text.select.Text`, from line `first` on.
+
+    Where a line is a run of empty rows, lines are counted from `first` on one by one, and `row` says which
+    rows they are.
+    """
 
     ends = LineEnds()
 
-    def __init__(self, lines: Sequence[str], first: int, total_lines: int) -> None:
+    def __init__(self, lines: Sequence[str], first: int, total: int, rows: Sequence[int] = ()) -> None:
+        """`total` is the last line of the part, or its last row; `rows` are as of a `Part`."""
         self._lines = list(lines)
         self.first = first
-        self.total_lines = total_lines
+        self.total = total
+        self.rows = rows
+        self.total_lines = self.last + (rows[-1] <= total) if rows else total
+
+    def row(self, number: int) -> int:
+        """The number that a line has in the part; of a run of empty rows, of the first."""
+        return self.rows[number - self.first] if self.rows else number
 
     @property
     def last(self) -> int:
@@ -44,6 +56,20 @@ class PartLines:
     def lines(self, first: int, last: int) -> Sequence[str]:
         """The lines `first` to `last`."""
         return self._lines[first - self.first : last + 1 - self.first]
+
+    def placed(self, page: Page) -> tuple[Page, Sequence[int]]:
+        """A page with the numbers that its lines have in the part, and where they have gaps, the rows.
+
+        The last of the rows is the one after the page.
+        """
+        if not self.rows:
+            return page, ()
+        shown = page.numbers or range(page.start, page.start + len(page.lines))
+        numbers = [self.row(number) for number in shown]
+        cuts = {self.row(number): cut for number, cut in page.cuts.items()}
+        start = numbers[0] if numbers else self.row(page.start)
+        rows = () if page.numbers or not numbers else (*numbers, self.row(shown[-1] + 1))
+        return replace(page, start=start, numbers=numbers, cuts=cuts), rows
 
     def length(self, line: LongLine) -> int:
         """Never called: all lines are in memory."""
@@ -92,12 +118,14 @@ class Parts:
             last = self._last_row(number, whole)
             offset = max(whole.first_row, last + offset + 1)
         start = max(whole.first_row, offset or 1)
-        end = start + min(most, DOCUMENT_ROWS) - 1
-        last = end if whole.last_row is None else min(end, whole.last_row)
-        part = self._reading.part(
-            number, replace(whole, first_row=start, last_row=max(start, last), formulas=formulas)
-        )
-        return self._chosen(part, whole, offset)
+        last, lines = whole.last_row, min(most, DOCUMENT_ROWS)
+        if self._unit is not Unit.SHEET:  # in a sheet one line may be many rows
+            end = start + lines - 1
+            last = end if last is None else min(end, last)
+        if last is not None:
+            last = max(start, last)
+        wanted = replace(whole, first_row=start, last_row=last, formulas=formulas, lines=lines)
+        return self._chosen(self._reading.part(number, wanted), whole, offset)
 
     def _last_row(self, number: int, whole: Area) -> int:
         start = self._reading.part(number, replace(whole, last_row=whole.first_row))
@@ -121,7 +149,7 @@ class Parts:
                 start = offset
         if start > max(total, least) or start < least or (offset is not None and start > total > 0):
             raise self._no_such_line(part.number, start, least, total)
-        return PartContent(part, PartLines(lines, start, total), area)
+        return PartContent(part, PartLines(lines, start, total, part.rows), area)
 
     def _uncounted(self, number: int) -> BadRange:
         return BadRange(
@@ -224,8 +252,18 @@ def _rows(reading: Reading, number: int, row: int, begin: Callable[[int], None])
     start = total = row
     while start <= total:
         begin(number)
-        part = reading.part(number, Area(start, start + DOCUMENT_ROWS - 1))
+        part = reading.part(number, Area(start, lines=DOCUMENT_ROWS))
         total = part.total_rows or 0
-        last = start + (len(part.lines) or DOCUMENT_ROWS) - 1  # wide rows are fewer
-        yield Piece(number, part.lines, part.first_row, last if last < total else None)
-        start = last + 1
+        rows = part.rows or range(start, start + (len(part.lines) or DOCUMENT_ROWS) + 1)
+        start = rows[-1]
+        yield from _filled(part, rows, start - 1 if start <= total else None)
+
+
+def _filled(part: Part, rows: Sequence[int], last: int | None) -> Iterator[Piece]:
+    """The rows of a piece of a sheet between its runs of empty rows, which have nothing to be found."""
+    runs = [at for at in range(len(part.lines)) if rows[at + 1] - rows[at] > 1]
+    for at, end in pairwise([-1, *runs, len(part.lines)]):
+        is_last = end == len(part.lines)
+        if at + 1 < end or is_last:
+            lines = part.lines[at + 1 : end]
+            yield Piece(part.number, lines, rows[at + 1], last if is_last else rows[end] - 1)

@@ -55,7 +55,7 @@ class Order(TypedDict):
 
 
 class Ask(TypedDict):
-    """Which part is wanted, with its pictures or not; `area` is its first and last row, and columns.
+    """Which part is wanted, with its pictures or not; `area` is first and last row, and columns, and lines.
 
     `formulas` is whether they are wanted in place of their values, `columns` are those of a table by name.
     """
@@ -203,7 +203,8 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
     corners = ask["area"]
     area = None
     if corners is not None:
-        area = Area(corners[0] or 1, corners[1], corners[2] or 1, corners[3], ask["formulas"], ask["columns"])
+        first, last, left, right, most = corners
+        area = Area(first or 1, last, left or 1, right, ask["formulas"], ask["columns"], most)
     part: Part
     if ask["text_only"] and isinstance(document, Skimmed):
         part = document.text_part(ask["number"])
@@ -235,6 +236,7 @@ def _extracted(document: Document, ask: Ask, order: Order) -> tuple[Document, di
         "total_known": part.total_known,
         "left_out": len(lines) - kept,
         "naming": [(_sound(line), _sound(name)) for line, name in part.naming],
+        "rows": list(part.rows[: kept + 1]) if part.rows else [],
     }
     return document, answer, [picture.data for picture in pictures]
 

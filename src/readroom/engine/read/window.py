@@ -425,6 +425,11 @@ def hidden_in_page(page: Page) -> list[Warn]:
     for number, line in zip(page.numbers, page.lines, strict=True):
         left = MAX_WARNINGS - len(warnings)
         warnings += (
-            hidden.scan([line], number, limit=left, first_column=page.cuts[number].first) if left else []
+            hidden.scan([line], number, limit=left, first_column=_first_column(page, number)) if left else []
         )
     return warnings
+
+
+def _first_column(page: Page, number: int) -> int:
+    cut = page.cuts.get(number)
+    return 1 if cut is None else cut.first

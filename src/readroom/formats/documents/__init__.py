@@ -45,7 +45,8 @@ class Area(Struct, frozen=True):
     """A rectangle of a sheet; rows and columns are 1-based and inclusive, None is open.
 
     With `formulas`, cells that have one show it instead of its value.  `columns` are those of a
-    table of data, as a caller wrote them; empty for the first of them.
+    table of data, as a caller wrote them; empty for the first of them.  Of a sheet at most `lines` lines
+    are wanted, None for as many as there is room for.
     """
 
     first_row: int = 1
@@ -54,6 +55,7 @@ class Area(Struct, frozen=True):
     last_column: int | None = None
     formulas: bool = False
     columns: str = ""
+    lines: int | None = None
 
 
 class Heading(Struct, frozen=True):
@@ -86,6 +88,8 @@ class Part(Struct, frozen=True):
         brief: How many of its lines are shown when it is read together with others; None for all.
         total_known: Whether `total_rows` are all; otherwise there are as many at least.
         naming: Lines that name a file which the document carries, each with the path of that file inside.
+        rows: Of a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
+            and the row after the last.
     """
 
     number: int
@@ -99,6 +103,7 @@ class Part(Struct, frozen=True):
     brief: int | None = None
     total_known: bool = True
     naming: Sequence[tuple[str, str]] = ()
+    rows: Sequence[int] = ()
 
 
 class Document(Protocol):

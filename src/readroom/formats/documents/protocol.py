@@ -41,6 +41,7 @@ class Extracted(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=Tru
     total_known: bool
     left_out: int
     naming: list[tuple[str, str]] = []
+    rows: list[int] = []
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):

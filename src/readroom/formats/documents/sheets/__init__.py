@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import BinaryIO
 
 from msgspec import Struct, field
@@ -34,12 +35,13 @@ from readroom.formats.documents import (
 from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.compound import Ole
 from readroom.formats.documents.ooxml import Package, R
+from readroom.formats.documents.page_ranges import MAX_COLUMNS
 from readroom.formats.documents.sheets import beside as xlsx_beside
-from readroom.formats.documents.sheets import cells, cut_out, ods, xls, xlsb
+from readroom.formats.documents.sheets import cells, cut_out, odd, ods, xls, xlsb
 from readroom.formats.documents.sheets.cells import Comments, Table, Value
 from readroom.formats.documents.sheets.cut_out import ListedSheet
 from readroom.formats.documents.sheets.formulas import Formulas
-from readroom.formats.documents.sheets.xlsx import Cut, Row, cut, only, referred, with_all_types
+from readroom.formats.documents.sheets.xlsx import Cut, Disordered, Row, cut, only, plain, referred
 from readroom.limits.documents import SHEET_BYTES
 
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
@@ -102,6 +104,9 @@ class _SheetReader(Struct, frozen=True):
     _comments: dict[int, Comments] = field(default_factory=dict)
     _beside: dict[int, Sequence[str]] = field(default_factory=dict)
     _formulas: dict[int, Formulas] = field(default_factory=dict)
+    _disordered: set[int] = field(default_factory=set)
+    _parts: dict[str, bytes] = field(default_factory=dict)
+    _odd: list[str] = field(default_factory=list)
 
     def part(self, number: int, area: Area) -> Part:
         sheet = self.sheets[number - 1]
@@ -110,33 +115,46 @@ class _SheetReader(Struct, frozen=True):
             return Part(number, sheet.name, (), total_rows=0, notes=[*notes, *self._of_workbook(number)])
         cut_ = self._cut(number, area)
         end = min(cut_.end, self._totals[number])
-        rows = cells.aligned(*self._values(cut_.rows), area.first_row, end)
+        rows, stored = self._values(cut_.rows)
         if area.formulas:
             formulas = self._formula_reader(number)
             by_row = {row.number: formulas.of(row) for row in cut_.rows}
             texts = {(row, at): text for row, cells in by_row.items() for at, text in cells.items()}
-            rows = cells.overlaid(rows, area.first_row, texts, lambda value, text: text)
+            rows = cells.overlaid(rows, texts, lambda value, text: text)
         rows = cells.commented(rows, area.first_row, end, self._comments[number])
         header: Sequence[Value] | None = None
         if area.first_row > 1:
-            above = [cut_.header] if cut_.header else []
-            header = cells.aligned(*self._values(above), 1, 1)[0]
-        table = Table(rows, header, self._totals[number], end, [*notes, *self._notes(number, area, cut_)])
+            header = self._values([cut_.header] if cut_.header else [])[0].get(1, ())
+        notes += [*self._odd, *self._notes(number, area, cut_), *cells.count_note(stored, *odd.AS_STORED)]
+        table = Table(rows, header, self._totals[number], end, notes, is_full=cut_.is_full)
         return cells.part(number, sheet.name, table, area)
 
     def _cut(self, number: int, area: Area) -> Cut:
         archive, member = self.package.archive, self.sheets[number - 1].member
         archives.check_size(archive, member, SHEET_BYTES)
-        part = cut(archive.pieces(member), area.first_row, area.last_row, self._totals.get(number))
-        xml.check_start(part.head, member)
+        part = self._rows(number, area)
         if number not in self._totals:
             comments, notes = self._said(member)
             last = max((row for row, _ in comments), default=0)
             self._totals[number], self._merged[number] = max(part.total, last), part.merged
             self._comments[number] = comments
             hidden = cells.hidden_notes(0, xlsx_beside.hidden_columns(part.head))
-            self._beside[number] = [*notes, *hidden, *self._of_workbook(number, member, part.tail)]
+            self._beside[number] = [
+                *part.notes,
+                *notes,
+                *hidden,
+                *self._of_workbook(number, member, part.tail),
+            ]
         return part
+
+    def _rows(self, number: int, area: Area) -> Cut:
+        member = self.sheets[number - 1].member
+        try:
+            pieces = plain(self.package.archive.pieces(member), member)
+            return cut(pieces, area, self._totals.get(number), in_order=number not in self._disordered)
+        except Disordered:
+            self._disordered.add(number)
+            return self._rows(number, area)
 
     def _of_workbook(self, number: int, member: str = "", tail: bytes = b"") -> list[str]:
         """The note on what is not shown of a sheet, at the first one also of its workbook."""
@@ -158,7 +176,8 @@ class _SheetReader(Struct, frozen=True):
     def _formula_reader(self, number: int) -> Formulas:
         if number not in self._formulas:
             self._formulas[number] = Formulas()
-            self._formulas[number].learn(self.package.archive.pieces(self.sheets[number - 1].member))
+            member = self.sheets[number - 1].member
+            self._formulas[number].learn(plain(self.package.archive.pieces(member), member))
         return self._formulas[number]
 
     def _notes(self, number: int, area: Area, part: Cut) -> list[str]:
@@ -171,36 +190,55 @@ class _SheetReader(Struct, frozen=True):
             *cells.count_note(formulas, *cells.VALUES),
             *cells.hidden_notes(sum(row.is_hidden for row in part.rows), 0),
             *cells.merged_note(self._merged[number]),
+            *cells.count_note(sum(row.width() > MAX_COLUMNS for row in part.rows), *cells.TOO_WIDE),
+            *cells.count_note(sum(row.strays() for row in part.rows), *cells.STRAYS),
+            *cells.count_note(sum(row.doubles() for row in part.rows), *cells.DOUBLES),
             *self._beside[number],
         ]
 
-    def _values(self, rows: Sequence[Row]) -> tuple[list[list[Value]], tuple[int, int] | None]:
-        """The values of some rows and the place of the first cell, from the library."""
-        if not rows:
-            return [], None
+    def _values(self, rows: Sequence[Row]) -> tuple[cells.Rows, int]:
+        """The values of some rows, and how many are shown as they are stored."""
+        return odd.values(rows, self._read)
+
+    def _read(self, text: bytes) -> tuple[list[list[Value]], tuple[int, int] | None]:
+        """The values of the XML of rows and the place of the first cell, from the library."""
         package = self.package
-        text = with_all_types(b"".join(row.xml for row in rows))
         members = {
             "workbook": _WORKBOOK % (b"1" if self._from_1904() else b"0"),
             "worksheets/sheet1": b"<worksheet><sheetData>" + text + b"</sheetData></worksheet>",
         }
-        if (styles := cut_out.part_of(package, "styles")) is not None:
-            members["styles"] = package.archive.read(styles)
-            xml.check_start(members["styles"], styles)
+        if styles := self._style_part():
+            members["styles"] = styles
         needed = referred(text)
         strings = cut_out.part_of(package, "sharedStrings")
         if needed:
             if strings is not None:
                 archives.check_size(package.archive, strings, SHEET_BYTES)
-            pieces = iter(()) if strings is None else package.archive.pieces(strings)
+            pieces = iter(()) if strings is None else plain(package.archive.pieces(strings), strings)
             members["sharedStrings"] = only(pieces, needed)
         return cut_out.values(members, "xml")
+
+    def _style_part(self) -> bytes:
+        """The styles, which tell dates from numbers; empty without, also where they cannot be read."""
+        if "styles" not in self._parts:
+            self._parts["styles"] = b""
+            member = cut_out.part_of(self.package, "styles")
+            with suppress(Unreadable):
+                if member is not None:
+                    self._odd.append(_NO_STYLES)
+                    data = self.package.archive.read(member)
+                    xml.parse(data, member)
+                    self._parts["styles"] = data
+                    self._odd.remove(_NO_STYLES)
+        return self._parts["styles"]
 
     def _from_1904(self) -> bool:
         """Whether days are counted from 1904, as on the first Macs."""
         settings = self.package.root(self.package.main).find(f"{MAIN}workbookPr")
         return settings is not None and settings.get("date1904") in ("1", "true")
 
+
+_NO_STYLES = "Its styles cannot be read: dates are shown as numbers."
 
 _WORKBOOK = (
     b'<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">'

@@ -6,14 +6,15 @@ A value never has a tab or a line end in it, which separate cells and rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
-from itertools import islice
+from itertools import groupby
 from typing import TypeAlias
 
 from msgspec import Struct, field
 
 from readroom.formats.documents import Area, Part
+from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS, column_letters
 from readroom.limits.documents import SHEET_CELLS, SHEET_NOTED
 
 Value: TypeAlias = str | float | bool | date | time | timedelta
@@ -57,9 +58,29 @@ def broken(value: Value) -> bool:
 
 
 def line(values: Sequence[Value], first: int, last: int | None) -> str:
-    """Columns `first` to `last` of a row; empty cells at its end are left out."""
-    return "\t".join(map(cell_text, values[first - 1 : last])).rstrip("\t")
+    """Columns `first` to `last` of a row; empty cells at its end are left out, and long runs one text."""
+    texts = [*map(cell_text, values[first - 1 : last])]
+    text = "\t".join(texts).rstrip("\t")
+    return "\t".join(_without_runs(texts, first)) if _TABS in text else text
 
+
+def _without_runs(texts: Sequence[str], first: int) -> Iterator[str]:
+    """The texts of cells from column `first` on, a long run of empty ones as one; none at the end."""
+    at = first
+    for is_filled, group in groupby(texts, bool):
+        run = [*group]
+        last = at + len(run) - 1
+        if is_filled or (len(run) < EMPTY_COLUMNS and last < first + len(texts) - 1):
+            yield from run
+        elif last < first + len(texts) - 1:
+            yield f"[columns {column_letters(at)}-{column_letters(last)} are empty]"
+        at = last + 1
+
+
+EMPTY_COLUMNS = 16
+"""So many empty cells between two others, or before the first, are one text."""
+
+_TABS = "\t" * (EMPTY_COLUMNS - 1)
 
 _SOME_DAY = date(2000, 1, 1)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -89,6 +110,26 @@ def _duration(value: timedelta) -> str:
 FORMULA = "formula has no stored value: the file was written by a program that does not calculate."
 FORMULAS = "formulas have no stored values: the file was written by a program that does not calculate."
 VALUES = ("formula is shown as its value.", "formulas are shown as their values.")
+BEYOND = (
+    "cell lies outside of what a sheet can have and is not shown.",
+    "cells lie outside of what a sheet can have and are not shown.",
+)
+ROWS_BEYOND = (
+    f"row lies after row {MAX_ROWS:,} and is not shown.",
+    f"rows lie after row {MAX_ROWS:,} and are not shown.",
+)
+TOO_WIDE = (
+    f"row has more than {MAX_COLUMNS:,} columns: the rest of it is not shown.",
+    f"rows have more than {MAX_COLUMNS:,} columns: the rest of them is not shown.",
+)
+STRAYS = (
+    "cell says to be in another row and is shown where it stands.",
+    "cells say to be in other rows and are shown where they stand.",
+)
+DOUBLES = (
+    "value is not shown: its cell is there again.",
+    "values are not shown: their cells are there again.",
+)
 HIDDEN = "This sheet is hidden."
 ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."
 
@@ -97,19 +138,31 @@ Comments: TypeAlias = Mapping[tuple[int, int], str]
 """Comments on cells by row and column from 1, as they follow the value."""
 
 
+Rows: TypeAlias = Mapping[int, Sequence[Value]]
+"""The rows of a sheet that hold something, by their number from 1."""
+
+EMPTY_RUN = 3
+"""So many empty rows are one line: fewer are shorter as they are."""
+
+
 class CellBudget(Struct):
     """How many rows of a sheet still go into a part: their number times the widest of them is bounded."""
 
-    first: int
+    area: Area
     width: int = 1
     last: int = 0
+    lines: int = 0
+    is_full: bool = False
 
     def take(self, number: int, width: int) -> bool:
         """Whether the row with this number still fits; the first one always does."""
         wider = max(self.width, width)
-        if self.last and (number - self.first + 1) * wider > SHEET_CELLS:
+        gap = number - (self.last or self.area.first_row - 1) - 1
+        lines = self.lines + 1 + (1 if gap >= EMPTY_RUN else gap)
+        self.is_full = bool(self.last) and lines * wider > SHEET_CELLS
+        if self.is_full or (self.last and self.area.lines is not None and lines > self.area.lines):
             return False
-        self.width, self.last = wider, number
+        self.width, self.last, self.lines = wider, max(self.last, number), max(self.lines, lines)
         return True
 
 
@@ -117,34 +170,62 @@ class Table(Struct, frozen=True):
     """Rows that were read.
 
     Attributes:
-        rows: From the first row of the area on, without gaps.
+        rows: Those of the area that hold something.
         header: Row 1, when the area starts below it.
         total: Rows of the sheet, up to the last that holds something.
         end: The last row that was taken; below the area's end when there was no room.
+        is_full: Whether it ends there because its cells are too many for one part.
     """
 
-    rows: Sequence[Sequence[Value]]
+    rows: Rows
     header: Sequence[Value] | None
     total: int
     end: int
     notes: Sequence[str] = field(default_factory=tuple)
+    is_full: bool = False
 
 
 def part(number: int, title: str, table: Table, area: Area) -> Part:
-    """The part that shows `table`."""
+    """The part that shows `table`; a run of empty rows is one line."""
     columns = area.first_column, area.last_column
-    lines = [line(row, *columns) for row in table.rows]
     notes = list(table.notes)
-    rows = table.rows if table.header is None else [*table.rows, table.header]
+    rows = [*table.rows.values(), *([] if table.header is None else [table.header])]
     if any(broken(value) for row in rows for value in row[columns[0] - 1 : columns[1]]):
         notes.append(ESCAPED)
     wanted = table.total if area.last_row is None else min(area.last_row, table.total)
-    if table.end < wanted:
-        notes.append(f"Shown up to row {table.end:,}; ask for the rows from {table.end + 1} on.")
+    end = min(table.end, wanted)
+    if table.is_full and end < wanted:
+        notes.append(f"Shown up to row {end:,}; ask for the rows from {end + 1} on.")
     header = None if table.header is None else line(table.header, *columns)
+    numbers, lines = _lines(table.rows, area, end)
     return Part(
-        number, title, lines, header=header, first_row=area.first_row, total_rows=table.total, notes=notes
-    )
+        number, title, lines, header=header, first_row=area.first_row, total_rows=table.total, notes=notes,
+        rows=[*numbers, end + 1] if len(lines) <= end - area.first_row else (),
+    )  # fmt: skip
+
+
+def _lines(rows: Rows, area: Area, end: int) -> tuple[list[int], list[str]]:
+    """The lines of an area up to its row `end`, and the row that each is, or begins with."""
+    numbers: list[int] = []
+    lines: list[str] = []
+    columns = area.first_column, area.last_column
+    where = "" if columns == (1, None) else " in these columns"
+    at = area.first_row
+    for row in (*sorted(rows), end + 1):
+        text = line(rows[row], *columns) if area.first_row <= row <= end else ""
+        if not text and row <= end:
+            continue
+        if row - at >= EMPTY_RUN:
+            numbers.append(at)
+            lines.append(f"[rows {at}-{row - 1} are empty{where}]")
+        else:
+            numbers += range(at, row)
+            lines += [""] * (row - at)
+        if row <= end:
+            numbers.append(row)
+            lines.append(text)
+        at = max(at, row + 1)
+    return numbers, lines
 
 
 def merged_note(ranges: Sequence[str]) -> list[str]:
@@ -182,12 +263,10 @@ def _joined(remarks: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
         yield name, words.removeprefix(f"{name}:").strip() if name else words
 
 
-def commented(
-    rows: Sequence[Sequence[Value]], first: int, last: int, comments: Comments
-) -> list[Sequence[Value]]:
+def commented(rows: Rows, first: int, last: int, comments: Comments) -> Rows:
     """The rows from `first` to at most `last`, with comments after the values."""
     texts = {place: text for place, text in sorted(comments.items()) if first <= place[0] <= last}
-    return overlaid(rows, first, texts, _remarked)
+    return overlaid(rows, texts, _remarked)
 
 
 def _remarked(value: Value, remark: str) -> str:
@@ -195,45 +274,41 @@ def _remarked(value: Value, remark: str) -> str:
     return f"{text} {remark}" if text else remark
 
 
-def overlaid(
-    rows: Sequence[Sequence[Value]], first: int, texts: Comments, joined: Callable[[Value, str], str]
-) -> list[Sequence[Value]]:
-    """The rows from `first` on with texts for some of their cells, each joined with the value there."""
-    completed = list(rows)
+def overlaid(rows: Rows, texts: Comments, joined: Callable[[Value, str], str]) -> Rows:
+    """The rows with texts for some of their cells, each joined with the value there."""
+    completed = dict(rows)
     for (row, column), text in texts.items():
-        completed += [()] * (row - first + 1 - len(completed))
-        cells = [*completed[row - first]]
+        cells = [*completed.get(row, ())]
         cells += [""] * (column - len(cells))
         cells[column - 1] = joined(cells[column - 1], text)
-        completed[row - first] = cells
+        completed[row] = cells
     return completed
 
 
-def aligned(
-    rows: Iterable[Sequence[Value]], start: tuple[int, int] | None, first: int, last: int
-) -> list[Sequence[Value]]:
-    """Rows `first` to `last` of an array from a library, whose first cell is at `start`, from 0."""
-    above, left = start or (last, 0)
-    empty: Sequence[Value] = ()
+def numbered(
+    numbers: Sequence[int], rows: Sequence[Sequence[Value]], start: tuple[int, int] | None
+) -> dict[int, Sequence[Value]]:
+    """Rows of an array from a library by the numbers that they have; its first cell is at `start`, from 0."""
+    if start is None:
+        return {}
+    above, left = start
     margin: Sequence[Value] = [""] * left
-    placed = [empty] * max(0, min(above + 1, last + 1) - first)
-    if start is not None:
-        placed += [[*margin, *row] for row in islice(rows, max(0, first - above - 1), max(0, last - above))]
-    return placed + [empty] * (last - first + 1 - len(placed))
+    return {number: [*margin, *row] for number, row in zip(numbers[above:], rows, strict=False)}
 
 
-def table(
-    rows: Sequence[Sequence[Value]], area: Area, notes: Sequence[str], comments: Comments | None = None
-) -> Table:
+def table(rows: Rows, area: Area, notes: Sequence[str], comments: Comments | None = None) -> Table:
     """An area of a sheet that was read whole."""
     remarks = comments or {}
-    total = max(len(rows), max((row for row, _ in remarks), default=0))
-    room = CellBudget(area.first_row)
-    end = total if area.last_row is None else area.last_row
-    for number, row in enumerate(rows[area.first_row - 1 : end], area.first_row):
-        if not room.take(number, len(row)):
+    total = max([*rows, *(row for row, _ in remarks)], default=0)
+    room = CellBudget(area)
+    end = total if area.last_row is None else min(area.last_row, total)
+    places = {row: 0 for row, _ in remarks} | {row: len(values) for row, values in rows.items()}
+    for row, width in sorted(places.items()):
+        if area.first_row <= row <= end and not room.take(row, width):
             end = room.last
             break
-    header = (rows[0] if rows else ()) if area.first_row > 1 else None
-    window = commented(rows[area.first_row - 1 : end], area.first_row, end, remarks)
-    return Table(window, header, total, end, notes)
+    header = rows.get(1, ()) if area.first_row > 1 else None
+    window = {row: values for row, values in rows.items() if area.first_row <= row <= end}
+    return Table(
+        commented(window, area.first_row, end, remarks), header, total, end, notes, is_full=room.is_full
+    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 
@@ -167,44 +167,45 @@ class _Rows:
     def __init__(self, area: Area) -> None:
         self._area = area
         self._last = area.last_row
-        self._room = CellBudget(area.first_row)
-        self._read: list[list[Value]] = []
+        self._room = CellBudget(area)
+        self._read: dict[int, Sequence[Value]] = {}
         self._header: list[Value] | None = None
         self._at = self._total = self._uncalculated = self._merged = self._formulas = self._hidden = 0
+        self._beyond = self._wide = 0
         self._comments: dict[tuple[int, int], str] = {}
 
     def row(self, element: Element) -> None:
         """Take the next row element, which may be many rows."""
         times = _times(element, f"{TABLE}number-rows-repeated")
         first, self._at = self._at + 1, self._at + times
-        cells, comments = _cells(element, formulas=self._area.formulas)
+        cells, comments, is_whole = _cells(element, formulas=self._area.formulas)
+        self._wide += not is_whole
         if not cells and not comments:
             return
-        if self._at > MAX_ROWS:
-            raise Unreadable(f"it has filled rows after row {MAX_ROWS:,}", ANOTHER_COPY)
-        self._total = self._at
+        if first > MAX_ROWS:
+            self._beyond += 1
+            return
+        last = min(self._at, MAX_ROWS)
+        self._total = last
         self._comments.update({(first, column): text for column, text in comments.items()})
         if first == 1 < self._area.first_row:
             self._header = cells
         start = max(first, self._area.first_row)
-        for number in range(start, (self._at if self._last is None else min(self._at, self._last)) + 1):
+        for number in range(start, (last if self._last is None else min(last, self._last)) + 1):
             if not self._room.take(number, len(cells)):
                 self._last = self._room.last
                 break
-            while len(self._read) < number - self._area.first_row:
-                self._read.append([])
-            self._read.append(cells)
+            self._read[number] = cells
+            self._hidden += element.get(f"{TABLE}visibility") in _UNSEEN
             if number == start:
                 self._uncalculated += _uncalculated(element)
                 self._merged += _spanning(element)
                 self._formulas += sum(cell.get(f"{TABLE}formula") is not None for cell in element)
-            self._hidden += times * (element.get(f"{TABLE}visibility") in _UNSEEN)
 
     def table(self, notes: list[str]) -> Table:
         """What was collected."""
         end = self._total if self._last is None else self._last
         last = min(end, self._total)
-        self._read += [[]] * (max(0, last - self._area.first_row + 1) - len(self._read))
         if not self._area.formulas:
             notes += sheet_cells.count_note(self._uncalculated, sheet_cells.FORMULA, sheet_cells.FORMULAS)
             notes += sheet_cells.count_note(self._formulas - self._uncalculated, *sheet_cells.VALUES)
@@ -215,7 +216,9 @@ class _Rows:
         )  # fmt: skip
         header = None if self._area.first_row == 1 else self._header or []
         rows = sheet_cells.commented(self._read, self._area.first_row, last, self._comments)
-        return Table(rows, header, self._total, end, notes)
+        notes += sheet_cells.count_note(self._beyond, *sheet_cells.ROWS_BEYOND)
+        notes += sheet_cells.count_note(self._wide, *sheet_cells.TOO_WIDE)
+        return Table(rows, header, self._total, end, notes, is_full=self._room.is_full)
 
 
 def _events(archive: Archive, events: tuple[str, ...], *tags: str) -> Iterator[tuple[str, Element]]:
@@ -276,11 +279,11 @@ def _times(element: Element, name: str) -> int:
     return max(1, int(count)) if count.isascii() and count.isdecimal() and len(count) < 8 else 1
 
 
-def _cells(row: Element, *, formulas: bool) -> tuple[list[Value], dict[int, str]]:
-    """The values up to the last that is not empty, or their formulas, and the comments by column."""
+def _cells(row: Element, *, formulas: bool) -> tuple[list[Value], dict[int, str], bool]:
+    """The values up to the last that is not empty, or their formulas; comments by column; if that is all."""
     values: list[Value] = []
     comments: dict[int, str] = {}
-    waiting = 0
+    waiting, is_whole = 0, True
     for cell in row:
         if cell.tag not in (f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
             continue
@@ -293,12 +296,13 @@ def _cells(row: Element, *, formulas: bool) -> tuple[list[Value], dict[int, str]
         if value == "" and cell.get(f"{TABLE}formula") is None:
             waiting += times
             continue
-        if len(values) + waiting + times > MAX_COLUMNS:
-            raise Unreadable(f"it has a row of more than {MAX_COLUMNS:,} columns", ANOTHER_COPY)
-        values += [""] * waiting
-        values += [value] * times
+        room = MAX_COLUMNS - len(values)
+        is_whole = is_whole and waiting + times <= room
+        if waiting < room:
+            values += [""] * waiting
+            values += [value] * min(times, room - waiting)
         waiting = 0
-    return values, {column: comment for column, comment in comments.items() if column <= MAX_COLUMNS}
+    return values, {column: said for column, said in comments.items() if column <= MAX_COLUMNS}, is_whole
 
 
 def _annotation(cell: Element) -> str:
@@ -322,21 +326,29 @@ def _reference(match: re.Match[str]) -> str:
 
 
 def _value(cell: Element) -> Value:
+    """What a cell holds; what it says only in its attributes, as some programs write, counts as well."""
     kind = cell.get(f"{OFFICE}value-type")
-    if kind in ("float", "percentage", "currency"):
+    number = cell.get(f"{OFFICE}value")
+    if kind in ("float", "percentage", "currency") and number is not None:
         try:
-            return float(cell.get(f"{OFFICE}value", ""))
+            return float(number)
         except ValueError:
-            return _text(cell)
-    if kind == "boolean":
-        return bool(cell.get(f"{OFFICE}boolean-value") == "true")
-    if kind == "date":
-        return _date(cell.get(f"{OFFICE}date-value", ""))
-    if kind == "time" and (duration := _DURATION.fullmatch(cell.get(f"{OFFICE}time-value", ""))):
-        days, hours, minutes, seconds = ((part or "0").replace(",", ".") for part in duration.groups()[1:])
-        span = timedelta(int(days), hours=int(hours), minutes=int(minutes), seconds=float(seconds))
-        return -span if duration[1] else span
-    return _text(cell)
+            return _text(cell) or str(number)
+    truth, day, span = (cell.get(f"{OFFICE}{name}-value") for name in ("boolean", "date", "time"))
+    if kind == "boolean" and truth is not None:
+        return bool(truth == "true")
+    if kind == "date" and day:
+        return _date(day)
+    if kind == "time" and (duration := _DURATION.fullmatch(span or "")):
+        return _span(duration)
+    stated = (cell.get(f"{OFFICE}string-value"), number, day, span, truth)
+    return _text(cell) or str(next((value for value in stated if value), ""))
+
+
+def _span(duration: re.Match[str]) -> timedelta:
+    days, hours, minutes, seconds = ((part or "0").replace(",", ".") for part in duration.groups()[1:])
+    span = timedelta(int(days), hours=int(hours), minutes=int(minutes), seconds=float(seconds))
+    return -span if duration[1] else span
 
 
 def _date(written: str) -> Value:

@@ -21,7 +21,7 @@ from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.compound import is_ole
 from readroom.formats.documents.page_ranges import column_letters
 from readroom.formats.documents.sheets import cells
-from readroom.formats.documents.sheets.cells import Comments, Value
+from readroom.formats.documents.sheets.cells import Comments, Rows, Value
 from readroom.formats.documents.sheets.cut_out import translated
 from readroom.formats.kinds import BIFF
 from readroom.limits.documents import OLD_WORKBOOK_BYTES
@@ -64,15 +64,14 @@ class OldSheets:
         table = cells.table(rows, area, notes, comments)
         return cells.part(number, self.names[number - 1], table, area)
 
-    def _rows(self, sheet: Any, area: Area) -> list[Sequence[Value]]:
-        """The rows up to the last that is filled; those that were not asked for are left empty."""
-        total = sheet.nrows
-        while total and not any(map(_is_filled, sheet.row_types(total - 1))):
-            total -= 1
-        last = total if area.last_row is None else min(area.last_row, total)
-        rows: list[Sequence[Value]] = [()] * total
-        for row in {0, *range(area.first_row - 1, last)} & {*range(total)}:
-            rows[row] = [self._value(cell) for cell in sheet.row(row)] if sheet.row_len(row) else ()
+    def _rows(self, sheet: Any, area: Area) -> Rows:
+        """The filled rows; those that were not asked for are left without their cells."""
+        last = area.last_row or sheet.nrows
+        rows: dict[int, Sequence[Value]] = {}
+        for at in range(sheet.nrows):
+            if any(map(_is_filled, sheet.row_types(at))):
+                wanted = at == 0 or area.first_row <= at + 1 <= last
+                rows[at + 1] = [self._value(cell) for cell in sheet.row(at)] if wanted else ()
         return rows
 
     def _sheet(self, at: int) -> Any:
@@ -154,8 +153,13 @@ class CellsAlone:
     def named(self, name: str, number: int, area: Area) -> Part:
         """The same by its name: charts among the sheets are not counted by all. Raises Unreadable."""
         with translated():
-            rows = self._book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-        table = cells.table(rows, area, [_CELLS_ALONE], {})
+            sheet = self._book.get_sheet_by_name(name)
+            above, left = sheet.start or (0, 0)
+            margin = [""] * left
+            filled = [
+                (at, row) for at, row in enumerate(sheet.to_python(), above + 1) if any(v != "" for v in row)
+            ]
+        table = cells.table({at: [*margin, *row] for at, row in filled}, area, [_CELLS_ALONE], {})
         return cells.part(number, name, table, area)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -36,10 +36,12 @@ _HIDDEN_ROW = 0x10
 class _BinaryCut(Struct):
     """What one pass over a sheet found: the records of the rows asked for, and counts."""
 
-    header: list[bytes] = field(default_factory=list)
-    rows: list[bytes] = field(default_factory=list)
+    header: dict[int, list[bytes]] = field(default_factory=dict)
+    rows: dict[int, list[bytes]] = field(default_factory=dict)
     total: int = 0
     end: int = 0
+    is_full: bool = False
+    beyond: int = 0
     formulas: int = 0
     hidden: int = 0
     columns: int = 0
@@ -67,15 +69,15 @@ class BinarySheets(Struct, frozen=True):
         archives.check_size(self.package.archive, sheet.member, SHEET_BYTES)
         part = _cut(self.package.archive.pieces(sheet.member), area)
         end = min(part.end, part.total) if part.end else part.total
-        rows = sheet_cells.aligned(*self._values(part.rows), area.first_row, end)
-        header = None
-        if area.first_row > 1:
-            header = sheet_cells.aligned(*self._values(part.header), 1, 1)[0]
+        rows = self._values(part.rows)
+        header = self._values(part.header).get(1, ()) if area.first_row > 1 else None
+        notes += sheet_cells.count_note(part.beyond, *sheet_cells.BEYOND)
         notes += sheet_cells.count_note(part.formulas, *sheet_cells.VALUES)
         notes += sheet_cells.hidden_notes(part.hidden, part.columns)
         notes += sheet_cells.merged_note(part.merged)
         notes += beside_note(self._beside(number, sheet, part))
-        return sheet_cells.part(number, sheet.name, Table(rows, header, part.total, end, notes), area)
+        table = Table(rows, header, part.total, end, notes, is_full=part.is_full)
+        return sheet_cells.part(number, sheet.name, table, area)
 
     def _beside(self, number: int, sheet: ListedSheet, part: _BinaryCut) -> Mapping[str, int]:
         package = self.package
@@ -95,11 +97,16 @@ class BinarySheets(Struct, frozen=True):
             counts["link to another workbook"] += kinds.count("externalLink")
         return counts
 
-    def _values(self, rows: list[bytes]) -> tuple[list[list[sheet_cells.Value]], tuple[int, int] | None]:
-        """The values of some rows and the place of the first cell, from the library."""
+    def _values(self, rows: Mapping[int, Sequence[bytes]]) -> sheet_cells.Rows:
+        """The values of some rows from the library, which gets them without gaps."""
         if not rows:
-            return [], None
-        package, data = self.package, b"".join(rows)
+            return {}
+        numbers = sorted(rows)
+        placed = (
+            _record(ROW, struct.pack("<I", at) + rows[number][0][4:]) + b"".join(rows[number][1:])
+            for at, number in enumerate(numbers)
+        )
+        package, data = self.package, b"".join(placed)
         kept = records(package.archive.pieces(package.main))
         about = [_record(kind, setting) for kind, setting in kept if kind == SETTINGS]
         members = {
@@ -112,7 +119,7 @@ class BinarySheets(Struct, frozen=True):
         for kind in ("styles", "sharedStrings"):
             if (member := cut_out.part_of(package, kind)) is not None:
                 members[kind] = package.archive.read(member)
-        return cut_out.values(members, "bin")
+        return sheet_cells.numbered(numbers, *cut_out.values(members, "bin"))
 
 
 def open_workbook(package: Package) -> BinarySheets:
@@ -185,26 +192,27 @@ def _record(kind: int, data: bytes) -> bytes:
 def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
     """The rows of an area, and counts of the rest of the sheet."""
     part = _BinaryCut()
-    room = CellBudget(area.first_row)
+    room = CellBudget(area)
     last = MAX_ROWS if area.last_row is None else area.last_row
     row, head, cells, wanted = 0, b"", 0, False
     for kind, data in records(pieces):
         if kind == ROW and len(data) >= 13:
-            row, head, cells = struct.unpack_from("<I", data)[0] + 1, _record(kind, data), 0
+            row, head, cells = struct.unpack_from("<I", data)[0] + 1, data, 0
             wanted = area.first_row <= row <= last
             part.hidden += wanted and bool(data[11] & _HIDDEN_ROW)
         elif (0 < kind <= LAST_CELL or kind == RICH_CELL) and len(data) >= 8 and row:
             column = struct.unpack_from("<I", data)[0] + 1
             if column > MAX_COLUMNS or row > MAX_ROWS or cells >= MAX_COLUMNS:
-                raise Unreadable(f"its row {row} has more than {MAX_COLUMNS:,} columns", ANOTHER_COPY)
+                part.beyond += kind > 1
+                continue
             if kind > 1:
                 part.total = max(part.total, row)
-            if wanted and not room.take(row, column):
-                last, wanted, part.end = room.last, False, room.last
+            if wanted and kind > 1 and not room.take(row, column):
+                last, wanted, part.end, part.is_full = room.last, False, room.last, room.is_full
             kept = part.rows if wanted else part.header if row == 1 < area.first_row else None
-            if kept is not None:
+            if kept is not None and kind > 1:
                 cell = _said(data) if kind in _FAILED else _record(kind, data)
-                kept += [cell] if cells else [head, cell]
+                kept.setdefault(row, [head]).append(cell)
                 cells += 1
                 part.formulas += wanted and FIRST_FORMULA <= kind <= LAST_FORMULA
         elif kind == COLUMN and len(data) >= 18:

@@ -6,17 +6,19 @@ out, so the starts of rows are found by a pattern, and everything else is skippe
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from html import escape
+from itertools import chain, pairwise
 
 from msgspec import Struct, field
 
-from readroom.formats.documents import Unreadable
+from readroom.formats.documents import Area, Unreadable, xml
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.page_ranges import MAX_COLUMNS, MAX_ROWS, column_number
-from readroom.formats.documents.sheets.cells import CellBudget
-from readroom.limits.documents import ROW_BYTES, SHARED_STRINGS, STRING_BYTES
+from readroom.formats.documents.sheets.cells import ROWS_BEYOND, CellBudget, count_note
+from readroom.limits.documents import ROW_BYTES, SHARED_STRINGS, SHEET_CELLS, STRING_BYTES
 
 _DATA = re.compile(rb"<((?:\w+:)?)sheetData(?=[\s/>])[^>]*>")
 _START_TAG = re.compile(rb"<[^>]*>")
@@ -30,12 +32,53 @@ _FORMULA = re.compile(
     rb"""\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v\s*></(?:\w+:)?v\s*>)?\s*</(?:\w+:)?c\s*>"""
 )
 _ANY_FORMULA = re.compile(rb"<(?:\w+:)?f(?=[\s/>])")
-_UNTOLD = re.compile(
-    rb"""(<(?:\w+:)?c(?=\s)[^>]*\st\s*=\s*["'])(?!(?:b|d|n|s|str|inlineStr)["'])[^"'<>]*(["'])"""
-)
-"""A cell of a type that the library does not read: an error, or one that is none."""
 _MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref\s*=\s*["']([A-Z0-9:]{3,30})["']""")
-_COMMENT = b"<!"
+
+_MARKUP = re.compile(rb"<!(?:--(?s:.*?)-->|\[CDATA\[((?s:.*?))\]\]>)|<\?(?s:.*?)\?>")
+_WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
+_OPEN_ENDS = (b"<!", b"<?")
+
+
+def plain(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """The XML of a sheet without comments and instructions, and character data as text; always UTF-8.
+
+    Raises:
+        Unreadable: It has a document type.
+    """
+    rest = b""
+    for piece in _narrow(pieces, name):
+        data = rest + piece
+        # Single characters are looked for first: that is many times as fast, and most sheets have none.
+        if not any(mark in data and b"<" + mark in data for mark in (b"!", b"?")) and data[-1:] != b"<":
+            rest = b""
+            yield data
+            continue
+        data = _MARKUP.sub(_as_text, data)
+        at = min((at for mark in _OPEN_ENDS if (at := data.find(mark)) >= 0), default=len(data))
+        at -= data[:at].endswith(b"<") and at == len(data)
+        rest = data[at:]
+        if len(rest) > len(b"<![CDATA[") and not rest.startswith((b"<!--", b"<![CDATA[", b"<?")):
+            xml.check_start(b"<!DOCTYPE", name)
+        if len(rest) > ROW_BYTES:
+            raise Unreadable(f"its sheet has a comment of more than {ROW_BYTES:,} bytes", ANOTHER_COPY)
+        yield data[:at]
+    yield rest
+
+
+def _narrow(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
+    first = next((piece for piece in pieces if piece), b"")
+    xml.check_start(first, name)
+    wide = next((codec for start, codec in _WIDE.items() if first.startswith(start)), None)
+    if wide is None:
+        yield first
+        yield from pieces
+        return
+    decoder = codecs.getincrementaldecoder(wide)("replace")
+    yield from (decoder.decode(piece).encode("utf-8", "replace") for piece in chain((first,), pieces))
+
+
+def _as_text(match: re.Match[bytes]) -> bytes:
+    return escape((match[1] or b"").decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 class Row(Struct, frozen=True):
@@ -56,16 +99,20 @@ class Row(Struct, frozen=True):
         return tag is not None and _HIDDEN.search(tag[0]) is not None
 
     def width(self) -> int:
-        """Columns up to its last cell. Raises Unreadable when its cells say to be elsewhere."""
+        """Columns up to its last cell."""
         cells = len(_CELL.findall(self.xml))
         places = _PLACE.findall(self.xml)
-        if any(int(row) != self.number for _, row in places):
-            raise Unreadable(f"its row {self.number} has cells of other rows", ANOTHER_COPY)
         last = max((column_number(letters.decode()) for letters in {at for at, _ in places}), default=0)
-        width = last if len(places) >= cells else last + cells
-        if width > MAX_COLUMNS:
-            raise Unreadable(f"its row {self.number} has more than {MAX_COLUMNS:,} columns", ANOTHER_COPY)
-        return width
+        return last if len(places) >= cells else last + cells
+
+    def strays(self) -> int:
+        """Cells that say to be in another row; they are shown where they stand."""
+        return sum(int(row) != self.number for _, row in _PLACE.findall(self.xml))
+
+    def doubles(self) -> int:
+        """Values whose cell has another one after them, which is the one that is shown."""
+        places = [at.upper() for at, _ in _PLACE.findall(self.xml)]
+        return len(places) - len(set(places))
 
     def formulas(self) -> int:
         """Cells that have a formula."""
@@ -86,7 +133,9 @@ class Cut(Struct):
         end: The last row that was looked at for them.
         total: The last row that is filled.
         merged: Merged ranges, as far as they stand near the rows.
-        tail: What stands behind the rows, as far as it was looked at; of the first pass only.
+        tail: What stands after the rows, as far as it was looked at; of the first pass only.
+        is_full: Whether it ends at `end` because its cells are too many for one part.
+        notes: What is odd about the sheet; of the first pass only.
     """
 
     head: bytes = b""
@@ -96,21 +145,28 @@ class Cut(Struct):
     total: int = 0
     merged: list[str] = field(default_factory=list)
     tail: bytes = b""
+    is_full: bool = False
+    notes: list[str] = field(default_factory=list)
 
 
-def cut(pieces: Iterator[bytes], first: int, last: int | None, total: int | None) -> Cut:
-    """Rows `first` to `last`, as many of them as there is room for; bounded in memory.
+class Disordered(Exception):
+    """Rows are not in order, or two have one number: all have to be looked at."""
+
+
+def cut(pieces: Iterator[bytes], area: Area, total: int | None, *, in_order: bool = True) -> Cut:
+    """The rows of an area, as many of them as there is room for; bounded in memory.
 
     Args:
         pieces: The XML of a sheet.
-        first: The first row, from 1.
-        last: The last one; None for all.
+        area: The rows.
         total: What an earlier pass found as `total`: then this one ends with the rows.
+        in_order: Whether to expect rows in their order, which programs write, and which takes less time.
 
     Raises:
+        Disordered: They are not.
         Unreadable: It is not a sheet as programs write them.
     """
-    scan = _Scan(first, MAX_ROWS if last is None else last, total)
+    scan = _Scan(area, total if in_order else None, in_order=in_order)
     rest = b""
     for piece in pieces:
         rest = scan.take(rest + piece)
@@ -119,14 +175,14 @@ def cut(pieces: Iterator[bytes], first: int, last: int | None, total: int | None
         if scan.ended:
             break
     if not scan.ended:
-        raise Unreadable("its sheet is cut short", ANOTHER_COPY)
-    if total is None:
+        scan.finish(rest)
+    elif total is None:
         for piece in pieces:
             if len(rest) < ROW_BYTES:
                 rest += piece
         scan.cut.tail = rest
         scan.cut.merged = [place.decode() for place in _MERGED.findall(rest)]
-    return scan.cut
+    return scan.result()
 
 
 class _Names:
@@ -136,6 +192,7 @@ class _Names:
         self.row = b"<" + prefix + b"row"
         self.end = b"</" + prefix + b"sheetData"
         self.rows = re.compile(re.escape(self.row) + rb"(?=[\s/>])")
+        self.numbers = re.compile(re.escape(self.row) + rb"""\s[^>]*?\br\s*=\s*["'](\d{1,9})["']""")
 
 
 class _Scan:
@@ -145,13 +202,18 @@ class _Scan:
     only the last one of each piece is looked at.
     """
 
-    def __init__(self, first: int, last: int, total: int | None) -> None:
-        self.cut = Cut(end=last, total=total or 0)
+    def __init__(self, area: Area, total: int | None, *, in_order: bool) -> None:
+        self.cut = Cut(end=MAX_ROWS if area.last_row is None else area.last_row, total=total or 0)
         self.ended = False
-        self._first = first
+        self._area = area
+        self._first = area.first_row
         self._total = total
-        self._room = CellBudget(first)
+        self._in_order = in_order
+        self._room = CellBudget(area)
+        self._most = min(area.lines or SHEET_CELLS, SHEET_CELLS)
         self._passed = 0
+        self._beyond = 0
+        self._apart: dict[int, bytes] = {}
         self._names: _Names | None = None
 
     def take(self, data: bytes) -> bytes:
@@ -161,7 +223,6 @@ class _Scan:
             if match is None:
                 return data
             self.cut.head = data[: match.end()]
-            self._check(self.cut.head)
             self._names = _Names(match[1])
             self.ended = match[0].endswith(b"/>")
             data = data[match.end() :]
@@ -173,7 +234,7 @@ class _Scan:
         if end < 0 and at >= 0 and data.find(b">", at) < 0:
             at = data.rfind(names.row, 0, at)  # a tag that is cut does not say its number yet
         self.ended = end >= 0
-        if at >= 0 and not self._pass(data, at):
+        if at >= 0 and not (self._in_order and self._pass(data, at)):
             starts = [match.start() for match in names.rows.finditer(data, 0, end if end >= 0 else len(data))]
             for start, after in pairwise([*starts, end] if end >= 0 else starts):
                 self._row(data[start:after])
@@ -189,13 +250,19 @@ class _Scan:
             or (self._first <= following and self._passed < self.cut.end)
         ):
             return False
-        if not self._passed < following <= MAX_ROWS:
-            raise self._disorder()
         if self._total is None:
+            self._check_order(data, at, following)
             self.cut.total = max(self.cut.total, self._last_filled(data, at))
         self._passed = following - 1
         self.ended = self.ended or (self._total is not None and self._passed >= self.cut.end)
         return True
+
+    def _check_order(self, data: bytes, at: int, following: int) -> None:
+        """Look at the numbers of all rows that are passed. Raises Disordered."""
+        assert self._names is not None
+        numbers = [self._passed, *map(int, self._names.numbers.findall(data, 0, at)), following]
+        if numbers != sorted(set(numbers)) or following > MAX_ROWS:
+            raise Disordered
 
     def _last_filled(self, data: bytes, at: int) -> int:
         """The number of the last filled row of `data` that is complete; 0 for none."""
@@ -209,36 +276,62 @@ class _Scan:
 
     def _row(self, xml: bytes) -> None:
         stated = _said(xml, 0)
+        if stated is None and (place := _PLACE.search(xml)):
+            stated = int(place[2])
         number = self._passed + 1 if stated is None else stated
-        if not self._passed < number <= MAX_ROWS:
-            raise self._disorder()
+        if self._in_order and not self._passed < number <= MAX_ROWS:
+            raise Disordered
         self._passed = number
         if number > self.cut.end:
             self.ended = self.ended or self._total is not None
-        row = Row(number, _numbered(xml, number) if stated is None else xml)
+        row = Row(number, xml if _said(xml, 0) else _numbered(xml, number))
         if not row.is_filled:
             return
+        if not 0 < number <= MAX_ROWS:
+            self._beyond += 1
+            return
         if self._total is None:
-            self.cut.total = number
+            self.cut.total = max(self.cut.total, number)
         if number == 1 < self._first:
-            self.cut.header = self._checked(row)
+            self.cut.header = Row(1, (self.cut.header.xml if self.cut.header else b"") + row.xml)
         elif self._first <= number <= self.cut.end:
-            if self._room.take(number, self._checked(row).width()):
-                self.cut.rows.append(row)
+            if self._in_order:
+                self._keep(row)
             else:
-                self.cut.end = self._room.last
+                self._keep_apart(row)
 
-    def _checked(self, row: Row) -> Row:
-        self._check(row.xml)
-        row.width()
-        return row
+    def _keep(self, row: Row) -> None:
+        if self._room.take(row.number, min(row.width(), MAX_COLUMNS)):
+            self.cut.rows.append(row)
+        else:
+            self.cut.end, self.cut.is_full = self._room.last, self._room.is_full
 
-    def _check(self, xml: bytes) -> None:
-        if _COMMENT in xml:
-            raise Unreadable("its sheet has a document type or a comment, as no program writes", ANOTHER_COPY)
+    def _keep_apart(self, row: Row) -> None:
+        """Keep a row until all are known; of more than there is room for, the first."""
+        self._apart[row.number] = self._apart.get(row.number, b"") + row.xml
+        if len(self._apart) > 2 * self._most:
+            kept = sorted(self._apart)[: self._most]
+            self._apart = {number: self._apart[number] for number in kept}
+            self.cut.end = kept[-1]
 
-    def _disorder(self) -> Unreadable:
-        return Unreadable(f"its rows are not in order after row {self._passed}", ANOTHER_COPY)
+    def finish(self, rest: bytes) -> None:
+        """Take what is there of a sheet that does not end."""
+        if self._names is None:
+            raise Unreadable("its sheet is cut short", ANOTHER_COPY)
+        if self._names.rows.match(rest):
+            self._row(rest)
+        self.ended = True
+        self.cut.notes.append(f"It is cut short: what follows row {self._passed} is missing.")
+
+    def result(self) -> Cut:
+        """What was found, the rows in their order."""
+        for number in sorted(self._apart):
+            if number <= self.cut.end:
+                self._keep(Row(number, self._apart[number]))
+        if not self._in_order:
+            self.cut.notes.append("Its rows are not in order, or are there twice: they are shown in order.")
+        self.cut.notes += count_note(self._beyond, *ROWS_BEYOND)
+        return self.cut
 
 
 def _numbered(xml: bytes, number: int) -> bytes:
@@ -252,14 +345,6 @@ def _said(data: bytes, start: int) -> int | None:
     tag = _START_TAG.match(data, start)
     match = _NUMBER.search(tag[0]) if tag else None
     return int(match[1]) if match else None
-
-
-def with_all_types(rows: bytes) -> bytes:
-    """The same with errors (`#N/A`) and cells of no known type as texts.
-
-    The library shows nothing for errors, and for one cell of a type that is none it refuses all rows.
-    """
-    return _UNTOLD.sub(rb"\1str\2", rows)
 
 
 # -----------------------------------------------------------------------------
