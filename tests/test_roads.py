@@ -78,6 +78,16 @@ def _warm(call: Callable[[], Reply]) -> Road:
     return travelled(call)
 
 
+def _always(call: Callable[[], Reply]) -> Road:
+    """What every call comes through: what it comes through only where a process is waited for depends on the
+    load of the machine.
+    """
+    call()
+    roads = [travelled(call) for _ in range(8)]
+    common = set.intersection(*(set(road.steps) for road in roads))
+    return Road([step for step in roads[0].steps if step in common])
+
+
 def _edit(workspace: Workspace, old: str, new: str) -> Callable[[], Reply]:
     known = str(workspace.read("src/code.py").facts["content_hash"])
     return lambda: workspace.edit("src/code.py", known, [{"old_text": old, "new_text": new}])
@@ -99,9 +109,9 @@ def test_so_is_the_first_read_of_a_file(workspace: Workspace, tmp_path: Path) ->
 
 
 def test_a_search_of_one_folder(workspace: Workspace) -> None:
-    road = _warm(lambda: workspace.grep("line 4[0-9]", path="src"))
+    road = _always(lambda: workspace.grep("line 4[0-9]", path="src"))
     assert road.files <= 50
-    assert road.functions <= 292  # of which ten run only where rg is waited for, which it may be in any run
+    assert road.functions <= 293  # of which ten run only where rg is waited for, which it may be in all
 
 
 def test_a_listing(workspace: Workspace) -> None:

@@ -1,6 +1,6 @@
 """One workspace that is asked for every hostile document in turn, and says how it went.
 
-python -m tests.hostile.served FOLDER   one JSON line for each document, and one for all
+python -m tests.hostile.served FOLDER SECONDS   one JSON line for each document, and one for all
 
 A process of its own, so that what it and its children take can be told.
 """
@@ -12,14 +12,17 @@ import os
 import resource
 import sys
 
+from readroom.config import Settings
+from readroom.limits import Limits
 from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.peak import UNIT, own_peak_bytes
 
 
-def main(folder: str) -> None:
-    """Read all of them, and a plain file at the end."""
-    with Workspace(folder) as space:
+def main(folder: str, seconds: str) -> None:
+    """Read all of them in that time, and a plain file at the end."""
+    settings = Settings(limits=Limits(document_timeout_s=float(seconds)))
+    with Workspace(folder, settings=settings) as space:
         for name in sorted(os.listdir(folder)):
             before = cpu_s()
             arguments = {"path": name, "pages": "1-"} if name.endswith("html") else {"path": name}
@@ -50,4 +53,4 @@ def say(**what: object) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

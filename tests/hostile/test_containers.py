@@ -1,4 +1,4 @@
-"""None of the hostile archives takes more than 128 MB or 10 s, and none ends the server.
+"""None of the hostile archives takes more than 128 MB, or 10 s on a machine of today, or ends the server.
 
 Each is listed, searched and read, itself and what it lists: by a reply or a failure that says why.
 """
@@ -14,6 +14,7 @@ import pytest
 
 from tests.depth import half
 from tests.hostile.containers import NAMES, archive
+from tests.pace import pace
 from tests.peak import REPO
 
 pytestmark = pytest.mark.long
@@ -34,7 +35,7 @@ def test_hostile_archives_are_bounded(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     found = json.loads(done.stdout)
     assert found["bytes"] <= MOST_BYTES
-    assert found["cpu_s"] <= MOST_S
+    assert found["cpu_s"] <= MOST_S * pace()
     assert "internal" not in found["codes"], found["codes"]
     assert {"broken_data", "encrypted"} <= found["codes"].keys() or names != NAMES
     assert "still here" in found["plain"]

@@ -1,4 +1,4 @@
-"""Issue 4: none of the hostile documents takes more than 256 MB or 10 s, and none ends the server.
+"""Issue 4: no hostile document takes more than 256 MB, or 10 s on a machine of today, or ends the server.
 
 Times are processor times of the server and of what it started: the machine may be busy.
 """
@@ -16,6 +16,7 @@ import pytest
 from readroom.limits import REPLY_BYTES
 from tests.depth import half
 from tests.hostile.documents import FILES
+from tests.pace import pace
 
 pytestmark = pytest.mark.long
 
@@ -74,7 +75,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     folder = tmp_path_factory.mktemp("hostile")
     _run("tests.hostile.documents", folder, *ASKED)
     (folder / "plain.txt").write_text("still here\n", encoding="utf-8")
-    lines = _run("tests.hostile.served", folder).splitlines()
+    lines = _run("tests.hostile.served", folder, str(2 * MOST_S * pace())).splitlines()
     return {found["name"]: found for found in map(json.loads, lines)}
 
 
@@ -100,7 +101,7 @@ def test_none_takes_more_memory_than_it_may(outcomes: dict[str, dict[str, Any]])
 
 def test_none_takes_more_time_than_it_may(outcomes: dict[str, dict[str, Any]]) -> None:
     assert {
-        name: found["cpu_s"] for name, found in outcomes.items() if name and found["cpu_s"] > MOST_S
+        name: found["cpu_s"] for name, found in outcomes.items() if name and found["cpu_s"] > MOST_S * pace()
     } == {}
 
 
