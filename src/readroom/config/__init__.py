@@ -296,7 +296,8 @@ def room(
 
     layers = settings.layers or (denials(),)
     if policy.version_control != "hidden":
-        layers = (denials((*settings.exceptions, *VERSION_CONTROL_RULES)), *layers[1:])
+        exceptions = (*settings.exceptions, *VERSION_CONTROL_RULES)
+        layers = (denials(exceptions, settings.roots), *layers[1:])
     own = Guard(guarded.store, Rules(layers), settings.hardlinks)
     # What tools never show and commands may read is fixed, unless it may be changed, too.
     seen = own if policy.version_control == "write" else guarded

@@ -51,7 +51,7 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
     if not trusted:
         _refuse_what_is_the_operators(file)
     sections = {name: file.section(form, *name.split(".")).given() for name, form in SECTIONS.items()}
-    layers, exceptions = _layers(settings, sections["policy"], file.where)
+    layers, exceptions, roots = _layers(settings, sections["policy"], file.where)
     after = Settings(
         layers,
         _limits(settings.limits, sections["limits"], file, trusted=trusted),
@@ -64,24 +64,26 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
         _ledger(settings.ledger, sections["ledger"]),
         replace(settings.budgets, **sections["budget"]),
         _setup(settings.setup, sections, file),
+        roots,
     )
     return after if trusted else restrict(settings, after, sections, file)
 
 
 def _layers(
     settings: Settings, policy: Mapping[str, Any], where: str
-) -> tuple[tuple[Layer, ...], tuple[Rule, ...]]:
-    """The rules by source, and what the built-in ones do not mean."""
-    layers, exceptions = settings.layers, settings.exceptions
+) -> tuple[tuple[Layer, ...], tuple[Rule, ...], tuple[str, ...]]:
+    """The rules by source, and the names and the roots that the built-in ones do not mean."""
+    layers, exceptions, roots = settings.layers, settings.exceptions, policy.get("roots", settings.roots)
     if "exceptions" in policy:
         exceptions = _excepted(policy["exceptions"], where)
-        layers = (denials(exceptions), *layers[1:])
+    if "exceptions" in policy or "roots" in policy:
+        layers = (denials(exceptions, roots), *layers[1:])
     if "deny" in policy:
         rules = (Rule(text, where, "denied by configuration") for text in policy["deny"])
         layers = (*layers, Denials(rules))
     if "allow" in policy:
         layers = (*layers, AllowList(policy["allow"], where))
-    return layers, exceptions
+    return layers, exceptions, roots
 
 
 def _excepted(patterns: tuple[str, ...], where: str) -> tuple[Rule, ...]:
@@ -190,6 +192,7 @@ _INSIDE: Mapping[str, Inside] = {
     "policy.allow": Inside(_anything, ""),
     "policy.hardlinks": Inside(_anything, ""),  # the stricter of both holds
     "policy.exceptions": Inside(None, "cannot take back built-in denials"),
+    "policy.roots": Inside(None, "cannot take back built-in denials"),
     "changes.exceptions": Inside(None, "cannot take back built-in protections"),
     "changes.read_only": Inside(_on, "can only forbid changes"),
     "changes": Inside(_off, "can only forbid changes"),

@@ -294,6 +294,7 @@ class PolicySection(Section, frozen=True):
     allow: list[AllowedPattern] | UnsetType = UNSET
     hardlinks: HardLinkMode | UnsetType = UNSET
     exceptions: list[ExceptedPattern] | UnsetType = UNSET
+    roots: list[PathThere] | UnsetType = UNSET
 
 
 class ChangesSection(Section, frozen=True):

@@ -38,6 +38,7 @@ class Settings(Struct, frozen=True):
         changes: What may be changed, and how.
         commands: Whether programs can be run, and what they may do.
         exceptions: Names that the operator takes out of the built-in denials.
+        roots: Folders that the operator serves although they lie in denied ones.
         index: Where indexes of large files are kept.
         ledger: Whether and where calls are recorded.
         budgets: Tokens that may be spent.
@@ -55,6 +56,7 @@ class Settings(Struct, frozen=True):
     ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
     budgets: BudgetPolicy = field(default_factory=BudgetPolicy)
     setup: Setup = field(default_factory=Setup)
+    roots: tuple[str, ...] = ()
 
 
 # -----------------------------------------------------------------------------

@@ -279,15 +279,18 @@ class BadConfig(UsageError):
 # -----------------------------------------------------------------------------
 
 
+_WITHOUT = "Go on without this file, or ask the user to change the policy."
+
+
 class Denied(RefusedError):
     """A policy rule denies the path."""
 
     code = "denied"
 
-    def __init__(self, path: str, rule: str, source: str, reason: str) -> None:
+    def __init__(self, path: str, rule: str, source: str, reason: str, advice: str = _WITHOUT) -> None:
         super().__init__(
             f"Access to {quote(path)} is denied by the rule {rule!r} of {source} ({reason})",
-            "Go on without this file, or ask the user to change the policy.",
+            advice,
             facts={"path": as_value(path), "rule": rule, "source": source, "reason": reason},
         )
 

@@ -31,7 +31,9 @@ from readroom.errors import (
 from readroom.paths import ROOT, WorkPath, join, require_normal
 from readroom.policy.executed import ExecutedNames
 from readroom.policy.guard import Guard
-from readroom.policy.rules import Rule, foldable
+from readroom.policy.names import root_names
+from readroom.policy.rules import Rule
+from readroom.policy.rules.names import foldable, other_names
 from readroom.stores.base import Source, WriteTarget
 from readroom.values import EntryKind, Stat
 
@@ -77,7 +79,7 @@ class WriteTargets:
         self.guard = guard
         self.policy = policy or ChangePolicy()
         self.protected = frozenset(_folded(name) for name in (*OWN_FILES, *protected))
-        self._executed = ExecutedNames(self.policy.exceptions)
+        self._executed = ExecutedNames(self.policy.exceptions, root_names(guard.store))
 
     def find(self, path: str) -> WriteTarget:
         """The target of a write that policy allows; nothing is changed or locked yet.
@@ -138,7 +140,7 @@ class WriteTargets:
 
     def fixed(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
         """The names in an unprotected folder that may be seen but not changed."""
-        own = {name for name in names if _folded(join(folder, name)) in self.protected}
+        own = {name for name in names if self._is_policy(join(folder, name))}
         return own | self._executed.among(folder, names, folders)
 
     def protection(self, path: WorkPath, *, folder: bool) -> Protected | None:
@@ -257,11 +259,15 @@ class WriteTargets:
         self._require_unprotected(path, requested, folder=folder)
 
     def _require_unprotected(self, path: WorkPath, requested: WorkPath, *, folder: bool) -> None:
-        if _folded(path) in self.protected:
+        if self._is_policy(path):
             raise Protected(requested, _POLICY)
         rule = self._executed.rule(path, folder=folder, exists=self._exists)
         if rule is not None:
             raise Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(path))
+
+    def _is_policy(self, path: str) -> bool:
+        folded = _folded(path)
+        return not self.protected.isdisjoint((folded, *other_names(folded)))
 
     def _exists(self, path: WorkPath) -> bool:
         try:

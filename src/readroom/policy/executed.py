@@ -11,12 +11,14 @@ effect (.gitmodules), or that are never shown (.git, .npmrc, .envrc) need no row
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Container, Sequence
 from typing import final
 
 from readroom.paths import ROOT, WorkPath, join
-from readroom.policy.rules import Denials, Rule, foldable
+from readroom.policy.rules import Denials, Rule
 from readroom.policy.rules.gitignore import PatternList, byte_text, patterns
+from readroom.policy.rules.names import foldable, names_with_others, other_names
 
 SOURCE = "defaults"
 
@@ -154,9 +156,17 @@ RULES: tuple[Rule, ...] = tuple(
 class ExecutedNames:
     """The table without the operator's exceptions. Safe to share between threads."""
 
-    def __init__(self, exceptions: Sequence[Rule] = ()) -> None:
-        """`exceptions` are patterns of names that may be changed, with everything below them."""
-        self._list = Denials(RULES)
+    def __init__(self, exceptions: Sequence[Rule] = (), above: Sequence[str] = ()) -> None:
+        """Make the table for one workspace.
+
+        Args:
+            exceptions: Patterns of names that may be changed, with everything below them.
+            above: Absolute names of the root.
+        """
+        self._list = Denials(RULES, everywhere=True).placed(above)
+        self._of_root = self._list.of_root()
+        if any(_in_repository(WorkPath(name.strip("/")), _is_on_disk) for name in above):
+            self._of_root = REPOSITORY
         self._exceptions = PatternList(
             patterns([foldable(rule.pattern) for rule in exceptions], fold=True), fold=True
         )
@@ -172,13 +182,14 @@ class ExecutedNames:
             exists: Whether something has a name; without it nothing is said of repositories.
         """
         folded = byte_text(foldable(path).lower())
-        rule: Rule | None = None
+        rule = self._of_root
         ends = [at for at, char in enumerate(folded) if char == "/"] + [len(folded)]
         for end in ends:
             is_folder = folder or end < len(folded)
             if self._exceptions.deciding(folded[:end], folder=is_folder) is not None:
                 return None
-            rule = rule or self._list.decide(folded[:end], folded[:end], folder=is_folder)
+            for name in (folded[:end], *other_names(folded[:end])):
+                rule = rule or self._list.decide(name, name, folder=is_folder)
         if rule is None and exists is not None and _in_repository(path, exists):
             return REPOSITORY
         return rule
@@ -186,7 +197,10 @@ class ExecutedNames:
     def among(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
         """The protected names in a folder that is not protected itself."""
         folded = [byte_text(foldable(name).lower()) for name in names]
-        protected = {names[at] for at in self._list.concerned(folded)}
+        if self._of_root is not None:
+            protected = set(names)
+        else:
+            protected = {names[at] for at in (*self._list.concerned(folded), *names_with_others(folded))}
         if not {*_NAMES}.difference(names):
             protected.update(name for name, low in zip(names, folded, strict=True) if low in _RUNS)
         known = {join(folder, name) for name in names}
@@ -195,6 +209,10 @@ class ExecutedNames:
             for name in protected
             if self.rule(join(folder, name), folder=name in folders, exists=known.__contains__)
         }
+
+
+def _is_on_disk(path: WorkPath) -> bool:
+    return os.path.lexists(f"/{path}")
 
 
 def _in_repository(path: WorkPath, exists: Callable[[WorkPath], bool]) -> bool:

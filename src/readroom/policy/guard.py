@@ -7,6 +7,7 @@ and for a file with several names to the others, on the very descriptor that is 
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
@@ -39,6 +40,7 @@ from readroom.limits import (
 from readroom.paths import ROOT, WorkPath, ancestors, basename, join, parent, require_normal
 from readroom.policy.hardlinks import HardLinks
 from readroom.policy.ignore_files import MARKS, NAMES, IgnoreFile, IgnoreTree
+from readroom.policy.names import root_names
 from readroom.policy.rules import Denials, Layer, Rules, Verdict, denials
 from readroom.stores.base import Folder, Source, Store
 from readroom.values import EntryKind, Stat
@@ -158,14 +160,24 @@ class Guard:
 
         Raises:
             BadConfig: The root has a `.readroomignore` or `.kilocodeignore` that cannot be used.
+            Denied: The root lies in a folder that a rule denies.
         """
         self.store = store
         self.hardlinks = hardlinks
-        self._base = rules or Rules([denials()])
+        self._base = (rules or Rules([denials()])).placed(root_names(store))
+        self._require_root()
         self._ignore_files = [IgnoreFile(store, name) for name in NAMES]
         self._links = HardLinks(store)
         self._rules: tuple[tuple[Denials, ...], Rules] = ((), self._base)
         self.refresh()
+
+    def _require_root(self) -> None:
+        rule = self._base.of_root()
+        if rule is not None:
+            name = self.store.name
+            setting = f"[policy] roots = [{json.dumps(name)}]"
+            advice = f"To serve it all the same, put {setting} into a file and name that with --config."
+            raise Denied(name, rule.pattern, rule.source, rule.reason, advice)
 
     def narrowed(self, layers: Sequence[Layer]) -> Guard:
         """A guard of the same store with additional rules. Close only one of the two."""

@@ -18,7 +18,6 @@ one call, the search stops, the file is refused, and the next call continues the
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -35,42 +34,10 @@ from readroom.limits import (
     HARDLINK_SINGLE_NAMES,
 )
 from readroom.paths import ROOT, WorkPath, join, parent
+from readroom.policy.names import MOUNTS, mounts_below
 from readroom.policy.rules import Rules
 from readroom.stores.base import Folder, Source, Store
 from readroom.values import EntryKind
-
-# -----------------------------------------------------------------------------
-# The mount points of file systems, from the kernel.
-# -----------------------------------------------------------------------------
-
-MOUNTS = "/proc/self/mountinfo"
-
-_ESCAPED = rb"\\([0-7]{3})"
-
-_MANY_DEVICES = b"btrfs"
-"""Its subvolumes have devices of their own, which the kernel does not list here."""
-
-
-def mounts_below(root: str, device: int) -> list[WorkPath]:
-    """The places below a folder where a device is, or may be, mounted; empty if unknown."""
-    try:
-        with open(MOUNTS, "rb") as file:
-            lines = file.read().split(b"\n")
-    except OSError:
-        return []
-    number = f"{os.major(device)}:{os.minor(device)}".encode()
-    top = os.fsencode(os.path.realpath(root)).rstrip(b"/") + b"/"
-    places = []
-    for line in lines:
-        fields, _, rest = line.partition(b" - ")
-        words = fields.split(b" ")
-        if len(words) < 5 or (words[2] != number and rest.split(b" ")[0] != _MANY_DEVICES):
-            continue
-        place = re.sub(_ESCAPED, lambda octal: bytes([int(octal[1], 8)]), words[4])
-        if place.startswith(top) and place != top:
-            places.append(WorkPath(os.fsdecode(place[len(top) :])))
-    return places
-
 
 _CLOCK_STEP_NS = 100_000_000
 """File times come from a clock with steps of up to 10 ms; ten steps are a safe margin."""

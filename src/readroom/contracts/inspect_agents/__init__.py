@@ -32,8 +32,9 @@ from readroom.contracts.inspect_agents.calls import FILES, READ, path_of, to_cal
 from readroom.contracts.inspect_agents.render import CallWords
 from readroom.errors import Protected, TooLarge
 from readroom.limits.contracts import INSPECT_LINE_CHARS, INSPECT_LINES, INSPECT_REPLY_BYTES
-from readroom.policy.rules import Layer, Rule, foldable
+from readroom.policy.rules import Layer, Rule
 from readroom.policy.rules.gitignore import byte_text
+from readroom.policy.rules.names import foldable
 from readroom.values import Call, ListRequest, ReadRequest, Request
 from readroom.values.changes import (
     DeleteRequest,

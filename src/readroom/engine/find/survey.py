@@ -38,7 +38,7 @@ from readroom.limits import HEAD_BYTES
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LEFT_NAMES
 from readroom.paths import BORDER, WorkPath
 from readroom.policy.guard import Guard, VisibleNames
-from readroom.policy.rules import PACKED
+from readroom.policy.rules.names import PACKED
 from readroom.quoting import quote
 from readroom.ranking.counting import CountedText
 from readroom.ranking.names import NameHints

@@ -14,21 +14,16 @@ May be touched: with a security review only.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Protocol, final
 
 from msgspec import Struct
 
-from readroom.formats.compressed import SUFFIXES
 from readroom.limits import RULE_CACHE_NAMES
 from readroom.paths import BORDER, ROOT, WorkPath, join, parent
 from readroom.policy.rules.defaults import DENIED, VERSION_CONTROL
 from readroom.policy.rules.gitignore import IgnorePattern, PatternList, UnusablePattern, byte_text, patterns
-
-# Characters that HFS+ drops from names when it compares them (git's list, from CVE-2014-9390).
-_DROPPED = "[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+from readroom.policy.rules.names import COPIED, PACKED, foldable, names_with_others, other_names
 
 
 class Rule(Struct, frozen=True):
@@ -71,25 +66,74 @@ class Layer(Protocol):
 class Denials:
     """A layer that denies what its patterns match."""
 
-    __slots__ = ("_irrevocable", "_list", "_rules")
+    __slots__ = (
+        "_above",
+        "_excepted",
+        "_exceptions",
+        "_irrevocable",
+        "_list",
+        "_prefixes",
+        "_rules",
+        "_served",
+        "everywhere",
+    )
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        """Patterns apply in order; a later one with "!" re-includes what an earlier one denied."""
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        *,
+        exceptions: Sequence[Rule] = (),
+        everywhere: bool = False,
+        served: Sequence[str] = (),
+        above: Sequence[str] = (),
+    ) -> None:
+        """Patterns apply in order; a later one with "!" re-includes what an earlier one denied.
+
+        Args:
+            rules: Rules by which names are denied.
+            exceptions: Rules that take names below the root out again, whatever denies them.
+            everywhere: The rules are about folders of the machine, wherever the root lies among them.
+            served: Folders that the operator serves although a folder above them is denied.
+            above: Absolute names of the root, for rules that hold everywhere.
+        """
         self._rules = tuple(rules)
+        self._exceptions = tuple(exceptions)
+        self.everywhere = everywhere
+        self._served = tuple(served)
+        self._above = tuple(above)
         self._irrevocable: tuple[str, ...] | None = None
-        self._list = PatternList(
-            (
-                pattern
-                for number, rule in enumerate(self._rules, 1)
-                for pattern in patterns([foldable(rule.pattern)], first=number, fold=True)
-            ),
-            fold=True,
+        self._list = _listed(self._rules)
+        self._excepted = _listed(self._exceptions)
+        self._prefixes = [_folded_one(name.strip("/") + "/").lstrip("/") for name in above] or [""]
+
+    def placed(self, above: Sequence[str]) -> Denials:
+        """The same rules for a root that has these absolute names."""
+        if not self.everywhere or not above:
+            return self
+        return Denials(
+            self._rules, exceptions=self._exceptions, everywhere=True, served=self._served, above=above
         )
+
+    def of_root(self) -> Rule | None:
+        """The rule that denies the root, or a folder above it, unless the operator serves it."""
+        if not {*self._served}.isdisjoint(self._above):
+            return None
+        for prefix in self._prefixes:
+            for end in (at for at, char in enumerate(prefix) if char == "/"):
+                pattern = self._list.deciding(prefix[:end], folder=True)
+                if pattern is not None and not pattern.negated:
+                    return self._rules[pattern.number - 1]
+        return None
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule that denies exactly this name, if any."""
-        pattern = self._list.deciding(folded, folder=folder)
-        return None if pattern is None or pattern.negated else self._rules[pattern.number - 1]
+        for prefix in self._prefixes:
+            pattern = self._list.deciding(prefix + folded, folder=folder)
+            if pattern is not None and not pattern.negated:
+                if self._exceptions and self._excepted.deciding(folded, folder=folder) is not None:
+                    return None
+                return self._rules[pattern.number - 1]
+        return None
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
         """The positions of names that a pattern could match."""
@@ -104,15 +148,27 @@ class Denials:
     def _never_brought_back(self) -> list[str]:
         texts: list[str] = []
         brought_back: set[str] = set()
-        for rule in reversed(self._rules):
+        excepted = {rule.pattern for rule in self._exceptions}
+        for rule in reversed((*self._rules, *self._exceptions)):
             last = rule.pattern.rstrip("/").rpartition("/")[2].lstrip("!").lower()
-            if rule.pattern.startswith("!"):
+            if rule.pattern.startswith("!") or rule.pattern in excepted:
                 brought_back.add(last)
             elif not brought_back or (
                 last not in brought_back and not _MAGIC & {*last, *"".join(brought_back)}
             ):
                 texts.append(rule.pattern)
         return texts[::-1]
+
+
+def _listed(rules: Sequence[Rule]) -> PatternList:
+    return PatternList(
+        (
+            pattern
+            for number, rule in enumerate(rules, 1)
+            for pattern in patterns([foldable(rule.pattern)], first=number, fold=True)
+        ),
+        fold=True,
+    )
 
 
 @final
@@ -155,10 +211,6 @@ class AllowList:
         return range(len(folded))
 
 
-PACKED = tuple(ending for endings in SUFFIXES.values() for ending in endings)
-"""Suffixes of compressed files whose content reads and searches show."""
-
-
 @final
 class Rules:
     """All layers. Safe to share between threads."""
@@ -173,6 +225,14 @@ class Rules:
     def with_layers(self, layers: Sequence[Layer], *, first: bool = False) -> Rules:
         """These rules with more layers; if several deny, those that come `first` name the rule."""
         return Rules((*layers, *self._layers) if first else (*self._layers, *layers))
+
+    def placed(self, above: Sequence[str]) -> Rules:
+        """These rules for a root that has these absolute names."""
+        return Rules([layer.placed(above) if isinstance(layer, Denials) else layer for layer in self._layers])
+
+    def of_root(self) -> Rule | None:
+        """The rule that denies the root itself."""
+        return next(filter(None, (layer.of_root() for layer in self.denials)), None)
 
     @property
     def layers(self) -> Sequence[Layer]:
@@ -215,7 +275,7 @@ class Rules:
             return set(names)
         folded = _folded(names)
         positions = {at for layer in self._layers for at in layer.concerned(folded)}
-        positions |= {at for at, name in enumerate(folded) if name.endswith(PACKED)}
+        positions |= names_with_others(folded)
         concerned = (names[at] for at in positions)
         return {
             name for name in concerned if not self.decide(join(folder, name), folder=name in folders).allowed
@@ -225,12 +285,17 @@ class Rules:
         above = self.decide(parent(path), folder=True)
         if not above.allowed:
             return above
-        name, folded = byte_text(path), byte_text(foldable(path).lower())
+        name, folded = byte_text(path), _folded_one(path)
         for layer in self._layers:
             rule = layer.decide(name, folded, folder=folder)
-            if rule is None and not folder and folded.endswith(PACKED) and not isinstance(layer, AllowList):
+            if rule is None and isinstance(layer, (Denials, _Inside)):
                 # Its content can be read like any other file, so deny it like the file it belongs to.
-                rule = layer.decide(name.rpartition(".")[0], folded.rpartition(".")[0], folder=False)
+                endings = () if folder else COPIED if layer.everywhere else PACKED
+                rules = (
+                    layer.decide(other, other, folder=folder)
+                    for other in other_names(folded, endings=endings)
+                )
+                rule = next(filter(None, rules), None)
             if rule is not None:
                 return Verdict(False, rule)
         return ALLOWED
@@ -241,15 +306,11 @@ def _folded(names: Sequence[str]) -> Sequence[str]:
     if whole.isascii():
         lower = whole.lower()
         return names if lower == whole else lower.split("/")
-    return [byte_text(foldable(name).lower()) for name in names]
+    return [_folded_one(name) for name in names]
 
 
-def foldable(text: str) -> str:
-    """Fold everything but the case of ASCII letters in a name or pattern."""
-    if text.isascii():
-        return text
-    text = re.sub(_DROPPED, "", text)
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+def _folded_one(name: str) -> str:
+    return byte_text(foldable(name).lower())
 
 
 def _ways(pattern: IgnorePattern) -> list[str]:
@@ -279,10 +340,16 @@ VERSION_CONTROL_RULES: tuple[Rule, ...] = tuple(rule for rule in RULES if rule.r
 """The rules that need not hold for commands: git cannot be used without its folder."""
 
 
-def denials(exceptions: Sequence[Rule] = ()) -> Denials:
-    """The layer of built-in denials without the operator's `exceptions`."""
-    allowed = (Rule(f"!{rule.pattern}", rule.source, rule.reason) for rule in exceptions)
-    return Denials((*RULES, *allowed))
+def denials(exceptions: Sequence[Rule] = (), served: Sequence[str] = ()) -> Denials:
+    """The layer of built-in denials.
+
+    Args:
+        exceptions: Rules of the operator that take names out, or some of the built-in ones.
+        served: Folders that are served although they lie in a denied one.
+    """
+    left = [rule for rule in RULES if rule not in exceptions]
+    own = [rule for rule in exceptions if rule not in RULES]
+    return Denials(left, exceptions=own, everywhere=True, served=served)
 
 
 # -----------------------------------------------------------------------------
@@ -306,34 +373,26 @@ def inside(rules: Rules) -> Rules:
     return Rules([*about_members, *(_Inside(layer) for layer in rules.denials)])
 
 
-_LEFT_OUT = re.compile(r"(?:^|(?<=/))[a-z]:|:[^/]*|[ .\t]+(?=/|$)")
-"""What Windows leaves out of a name when it unpacks it: a drive, a stream, blanks and dots at the end."""
-
-
 @final
 class _Inside:
     """Denials applied to every name that a member could have."""
 
-    __slots__ = ("_layer",)
+    __slots__ = ("_layer", "everywhere")
 
     def __init__(self, layer: Denials) -> None:
         self._layer = layer
+        self.everywhere = layer.everywhere
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule that denies one of its names, if any."""
         rule = self._layer.decide(path, folded, folder=folder)
-        plain = _LEFT_OUT.sub("", folded)
-        for name in (*_names(folded), *(_names(plain) if plain != folded else ())):
+        for name in _names(folded):
             rule = rule or self._layer.decide(name, name, folder=folder)
         return rule
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
         """The positions of names that a pattern could match."""
-        whole = "/".join(folded)
-        plain = _LEFT_OUT.sub("", whole)
-        if plain == whole:
-            return self._layer.concerned(folded)
-        return sorted({*self._layer.concerned(folded), *self._layer.concerned(plain.split("/"))})
+        return self._layer.concerned(folded)
 
 
 def _names(path: str) -> Iterator[str]:

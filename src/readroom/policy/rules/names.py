@@ -1,0 +1,64 @@
+"""What else a name means: how other systems spell it, and the file that a compressed one or a copy is from.
+
+Rules are asked about all of it, for denied, protected and policy files alike.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from readroom.formats.compressed import SUFFIXES
+
+# Characters that HFS+ drops from names when it compares them (git's list, from CVE-2014-9390).
+_DROPPED = "[\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
+
+PACKED = tuple(ending for endings in SUFFIXES.values() for ending in endings)
+"""Suffixes of compressed files whose content reads and searches show."""
+
+COPIED = (*PACKED, "~", ".bak", ".old", ".orig", ".save")
+"""These, and what editors and people put after the name of a file that they keep a copy of."""
+
+_LEFT_OUT = re.compile(r"(?:^|(?<=/))[a-z]:|:[^/]*|[ .\t]+(?=/|$)")
+"""What Windows leaves out of a name: a drive, a stream, blanks and dots at the end. FAT does so on Linux."""
+
+_AT_ENDS = (" ", ".", "\t")
+
+
+def foldable(text: str) -> str:
+    """Fold everything but the case of ASCII letters in a name or pattern."""
+    if text.isascii():
+        return text
+    text = re.sub(_DROPPED, "", text)
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+
+
+def other_names(folded: str, *, endings: Sequence[str] = ()) -> Sequence[str]:
+    """What else a folded name stands for: its spelling on other systems, and without what ends it.
+
+    The endings may follow one another, and blanks between them: `id_rsa.gz .bak~`.
+    """
+    found: list[str] = []
+    name = folded
+    while True:
+        shorter = _LEFT_OUT.sub("", name) if ":" in name or _has_odd_end(name) else name
+        if shorter == name and name.endswith(tuple(endings)):
+            shorter = name.removesuffix(next(filter(name.endswith, endings)))
+        if shorter == name or not shorter or shorter.endswith("/"):
+            return found
+        found.append(shorter)
+        name = shorter
+
+
+def names_with_others(folded: Sequence[str]) -> set[int]:
+    """The positions of names in one folder that have other names."""
+    whole = "/".join(folded)
+    found = {at for at, name in enumerate(folded) if name.endswith(COPIED)}
+    if ":" in whole or _has_odd_end(whole):
+        found |= {at for at, name in enumerate(folded) if ":" in name or name.endswith(_AT_ENDS)}
+    return found
+
+
+def _has_odd_end(path: str) -> bool:
+    return path.endswith(_AT_ENDS) or any(f"{end}/" in path for end in _AT_ENDS)
