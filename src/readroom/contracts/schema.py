@@ -287,7 +287,8 @@ def _convert(
             items = meant if isinstance(meant, list) else [value]
             return _convert(arguments, tool, name, wanted, items, within)
         if _same_type(schema, value):
-            advice = f"{name!r} must be {in_words(schema)}."
+            unit = " seconds" if name.endswith("_s") else ""
+            advice = f"{name!r} must be {in_words(schema)}{unit}."
             raise BadValue(within + name, _shown(value), "is not allowed", advice) from None
         raise _wrong_type(arguments, tool, name, value, within) from None
 

@@ -78,6 +78,8 @@ SYSTEM: tuple[SystemFolder, ...] = (
     SystemFolder("/etc/ca-certificates", _TRUST),
     SystemFolder("/etc/pki/tls/certs", _TRUST),
     SystemFolder("/etc/pki/ca-trust/extracted", _TRUST),
+    SystemFolder("/etc/pki/tls/openssl.cnf", _SETTINGS),
+    SystemFolder("/etc/pki/tls/openssl.d", _SETTINGS),
     SystemFolder("/etc/crypto-policies", _SETTINGS),
     SystemFolder("/etc/localtime", _TIME),
     SystemFolder("/etc/timezone", _TIME),
@@ -93,11 +95,18 @@ SYSTEM: tuple[SystemFolder, ...] = (
     SystemFolder("/etc/perl", _SETTINGS),
     SystemFolder("/etc/maven", _SETTINGS),
     SystemFolder("/etc/java", _SETTINGS),
+    SystemFolder("/etc/ant", _SETTINGS),
+    SystemFolder("/etc/dotnet/install_location", _SETTINGS),
+    SystemFolder("/etc/R/ldpaths", _SETTINGS),
+    SystemFolder("/etc/R/Renviron", _SETTINGS),
+    SystemFolder("/etc/texmf", _SETTINGS),
+    SystemFolder("/etc/fonts", _SETTINGS),
 )
 """Nothing in it has names of people, keys or passwords: /etc/passwd is not among it. Missing names are left
 out."""
 
 SYSTEM_PATTERNS: tuple[SystemFolder, ...] = (
+    SystemFolder("/etc/ld-musl-*.path", _LOADER),
     SystemFolder("/etc/java-*-openjdk", _SETTINGS),
     SystemFolder("/etc/python3*", _SETTINGS),
 )

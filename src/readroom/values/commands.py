@@ -127,6 +127,7 @@ class RunResult(Struct, frozen=True):
         duration_s: How long it ran.
         ended: Processes that it left behind and that were ended; None if they cannot be counted.
         outputs: Standard output, then standard error.
+        shell: The shell that ran it, bash or sh.
         confinement: What confined it to the workspace.
         network: Whether it could use the network.
         kept: Whether the outputs can be read after this call.
@@ -142,6 +143,7 @@ class RunResult(Struct, frozen=True):
     outputs: tuple[Output, Output]
     confinement: Confinement
     network: bool
+    shell: str = "bash"
     kept: bool = True
     warnings: Sequence[Warn] = ()
 

@@ -82,14 +82,15 @@ def test_every_fact_is_documented() -> None:
 @pytest.mark.parametrize(
     ("more", "header"),
     [
-        ({}, "exit 0 | 1.2 s | no output | bwrap, no network"),
-        ({"exit_code": 2}, "exit 2 | 1.2 s | no output | bwrap, no network"),
-        ({"exit_code": 139}, "exit 139 (SIGSEGV) | 1.2 s | no output | bwrap, no network"),
-        ({"exit_code": 255}, "exit 255 | 1.2 s | no output | bwrap, no network"),
+        ({}, "exit 0 | 1.2 s | no output | bash, bwrap, no network"),
+        ({"exit_code": 2}, "exit 2 | 1.2 s | no output | bash, bwrap, no network"),
+        ({"exit_code": 139}, "exit 139 (SIGSEGV) | 1.2 s | no output | bash, bwrap, no network"),
+        ({"exit_code": 255}, "exit 255 | 1.2 s | no output | bash, bwrap, no network"),
         ({"exit_code": 143, "timed_out": True},
-         "time limit, ended (exit 143) | 1.2 s | no output | bwrap, no network"),
-        ({"confinement": "landlock", "network": True}, "exit 0 | 1.2 s | no output | landlock, network"),
-        ({"confinement": "none", "network": True}, "exit 0 | 1.2 s | no output | not confined"),
+         "time limit, ended (exit 143) | 1.2 s | no output | bash, bwrap, no network"),
+        ({"confinement": "landlock", "network": True},
+         "exit 0 | 1.2 s | no output | bash, landlock, network"),
+        ({"confinement": "none", "network": True}, "exit 0 | 1.2 s | no output | bash, not confined"),
     ],
 )  # fmt: skip
 def test_the_first_line_says_how_it_ended_and_what_kept_it(more: dict[str, Any], header: str) -> None:

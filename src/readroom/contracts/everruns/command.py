@@ -55,8 +55,8 @@ BASH = Tool(
     name=RUN,
     title="Run a command",
     description=(
-        "Run a shell command. The output is shortened, errors first; all of it is kept under /.outputs, "
-        f"for {READ}."
+        "Run a command in bash (sh if missing). The output is shortened, errors first; all of it is kept "
+        f"under /.outputs, for {READ}."
     ),
     arguments=EverrunsRun,
     to_request=_to_run,
@@ -140,7 +140,8 @@ def _fields(result: RunResult, out: str, err: str) -> dict[str, Fact]:
     fields["total_lines"] = stdout.total_lines
     if result.kept:
         fields["output_files"] = [stdout.path, stderr.path]
-    notes: list[Fact] = list(notes_of(result.warnings))
+    notes: list[Fact] = [] if result.shell == "bash" else [f"Run by {result.shell}."]
+    notes += notes_of(result.warnings)
     if not result.kept and any(output.cut for output in result.outputs):
         notes.append('Nothing is kept here; output="full" shows more.')
     return {**fields, json_replies.NOTES: notes} if notes else fields

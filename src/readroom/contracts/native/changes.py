@@ -241,8 +241,8 @@ RUN_COMMAND = Tool(
     name=RUN,
     title="Run a command",
     description=(
-        "Run a shell command; what it starts ends with it. Shows errors first; all output can be read "
-        f"and searched in {OUTPUTS}."
+        "Run a command in bash (sh if missing); what it starts ends with it. Shows errors first; all "
+        f"output can be read and searched in {OUTPUTS}."
     ),
     arguments=RunArguments,
     to_request=lambda arguments: into(RunRequest, arguments, path=arguments.cwd),
@@ -272,7 +272,8 @@ def _header(result: RunResult) -> str:
     parts = [_status(result), f"{result.duration_s:.1f} s"]
     parts += [_size(output) for output in result.outputs if output.size_bytes] or ["no output"]
     network = "network" if result.network else "no network"
-    parts.append("not confined" if result.confinement == "none" else f"{result.confinement}, {network}")
+    held = "not confined" if result.confinement == "none" else f"{result.confinement}, {network}"
+    parts.append(f"{result.shell}, {held}")
     return " | ".join(parts)
 
 
@@ -361,7 +362,7 @@ def facts_of(
         "signal": _signal(result.exit_code),
         "timed_out": result.timed_out,
         "duration_s": round(result.duration_s, 3),
-        **native_facts.named(result, "ended", "confinement", "network"),
+        **native_facts.named(result, "ended", "shell", "confinement", "network"),
         "outputs": [_output(output, result.kept) for output in result.outputs],
         **native_facts.common(omitted, _next(result), result.warnings, to_call),
     }

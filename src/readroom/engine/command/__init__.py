@@ -28,6 +28,7 @@ from msgspec.structs import replace
 from readroom import paths
 from readroom.caller import Owner
 from readroom.deadline import Deadline
+from readroom.engine.command import shell
 from readroom.engine.command.output import chosen, hidden_in
 from readroom.engine.command.process import Command, End, environment
 from readroom.engine.services import Job, Services
@@ -109,7 +110,7 @@ def _require_usable(request: RunRequest) -> None:
     elif len(os.fsencode(request.command)) > RUN_COMMAND_BYTES:
         problem = f"is longer than {RUN_COMMAND_BYTES:,} bytes"
     if problem is not None:
-        advice = "Send a command for /bin/sh; write long scripts to a file and run that."
+        advice = "Send a command for the shell; write long scripts to a file and run that."
         raise BadValue("command", request.command[:80].encode("utf-8", "replace").decode(), problem, advice)
 
 
@@ -128,6 +129,7 @@ class _Ran(Struct, frozen=True):
     timed_out: bool
     duration_s: float
     start: Start
+    shell: shell.Shell
 
 
 @final
@@ -168,12 +170,12 @@ class _Run:
                 raise Cancelled
             began = time.monotonic()
             most = self._runner.limits.run_processes
-            with Command(
-                self._request.command, start, variables, descriptor, most, self._deadline
-            ) as command:
+            chosen_shell = shell.found()
+            line = chosen_shell.line(self._request.command)
+            with Command(line, start, variables, descriptor, most, self._deadline) as command:
                 self._keep(command, began)
                 end = command.end()
-            return _Ran(end, command.timed_out, time.monotonic() - began, start)
+            return _Ran(end, command.timed_out, time.monotonic() - began, start, chosen_shell)
 
     def _keep(self, command: Command, began: float) -> None:
         for stream, data in command.output():
@@ -212,11 +214,16 @@ def _result(runner: Runner, job: Job[RunRequest], name: str, ran: _Ran, kept: tu
         timed_out=ran.timed_out,
         duration_s=ran.duration_s,
         ended=ran.end.ended,
+        shell=ran.shell.name,
         outputs=outputs,
         confinement=ran.start.confinement,
         network=runner.policy.network or ran.start.confinement == "none",
         kept=not runner.policy.one_shot,
-        warnings=[*_warnings(ran, kept, runner.limits.run_processes), *hidden_in(outputs)],
+        warnings=[
+            *(shell.misread(job.request.command) if ran.shell.name == "sh" else ()),
+            *_warnings(ran, kept, runner.limits.run_processes),
+            *hidden_in(outputs),
+        ],
     )
 
 

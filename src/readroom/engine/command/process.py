@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 _SUPERVISOR = os.path.join(os.path.dirname(supervisor.__file__), "__main__.py")
 
-_SHELL = "/bin/sh"
-
-_INPUT_FROM_INSIDE = f'exec {_SHELL} -c "$1" </dev/null'
+_INPUT_FROM_INSIDE = ("/bin/sh", "-c", 'exec "$@" </dev/null', "sh")
 """The device as seen from inside: user 0 could change the mode of one that was opened outside."""
 
 _ASK = b"t"
@@ -54,11 +52,11 @@ class End(Struct, frozen=True):
 
 @final
 class Command(Closeable):
-    """A command in the shell. Leaving its context ends the command."""
+    """A command in a shell. Leaving its context ends the command."""
 
     def __init__(
         self,
-        command: str,
+        line: Sequence[str],
         start: Start,
         environment: Mapping[str, str],
         folder: int | None,
@@ -68,7 +66,7 @@ class Command(Closeable):
         """Start it.
 
         Args:
-            command: The command for the shell.
+            line: The shell, by its path, and its arguments.
             start: How it is confined.
             environment: The complete environment.
             folder: A descriptor of the folder where it starts; None if the confinement sets it.
@@ -79,6 +77,7 @@ class Command(Closeable):
             NotStarted: The supervisor cannot be started.
         """
         self._deadline = deadline
+        self._shell = line[0]
         self.timed_out = False
         self._said = b""
         self._complaint = b""
@@ -86,7 +85,7 @@ class Command(Closeable):
         self._lock = threading.Lock()
         self._held: list[int] = []
         try:
-            self._start(command, start, environment, folder, most)
+            self._start(line, start, environment, folder, most)
         except OSError as error:
             self._release()
             raise NotStarted("the process that watches it", error.strerror or str(error)) from None
@@ -145,7 +144,7 @@ class Command(Closeable):
         except ValueError:
             raise NotStarted("the process that watches it", "was ended from outside") from None
         if "error" in report:
-            raise NotStarted(_SHELL, report["error"])
+            raise NotStarted(self._shell, report["error"])
         if not report["begun"]:
             raise NotStarted("its confinement", _first_line(self._complaint) or "it ended at once")
         return End(report["code"], report["ended"], report["alive"], report["many"])
@@ -164,12 +163,12 @@ class Command(Closeable):
         self._release()
 
     def _start(
-        self, command: str, start: Start, environment: Mapping[str, str], folder: int | None, most: int
+        self, line: Sequence[str], start: Start, environment: Mapping[str, str], folder: int | None, most: int
     ) -> None:
         self._out, out = self._pipe()
         self._err, err = self._pipe()
         self._report, report = self._pipe()
-        arguments, keep = self._arguments(command, start)
+        arguments, keep = self._arguments(line, start)
         begun = None
         if start.program is not None:
             begun, tells = self._pipe()
@@ -216,17 +215,16 @@ class Command(Closeable):
         while view:
             view = view[self._process.stdin.write(view) or 0 :]
 
-    def _arguments(self, command: str, start: Start) -> tuple[list[str], list[int]]:
+    def _arguments(self, line: Sequence[str], start: Start) -> tuple[list[str], list[int]]:
         """The command line of the shell with its confinement, and the descriptors that it needs."""
         if start.program is None:
-            return [_SHELL, "-c", command], []
-        shell = [_SHELL, "-c", _INPUT_FROM_INSIDE, _SHELL, command]
+            return [*line], []
         keep = [self._file("\0".join(start.options))]
         words = [start.program, "--args", str(keep[0])]
         if start.filter:
             keep.append(self._file(start.filter))
             words += ["--seccomp", str(keep[1])]
-        return [*words, "--", *shell], keep
+        return [*words, "--", *_INPUT_FROM_INSIDE, *line], keep
 
     def _pipe(self) -> tuple[int, int]:
         ends = os.pipe()
@@ -254,7 +252,11 @@ def _first_line(data: bytes) -> str:
 def environment(
     folder: str, home: str, temporary: str, path: str, more: Sequence[tuple[str, str]]
 ) -> dict[str, str]:
-    """The complete environment of a command; nothing of this process's own is in it."""
+    """The complete environment of a command; nothing of this process's own is in it.
+
+    Settings of the system that cannot be read are not looked for: to git a file that is there and cannot be
+    opened is an error.  Python does not hold back what it prints, which a time limit would lose.
+    """
     return {
         "PATH": path,
         "HOME": home,
@@ -262,5 +264,8 @@ def environment(
         "PWD": folder,
         "LANG": "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8",
         "TERM": "dumb",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "PYTHONUNBUFFERED": "1",
         **dict(more),
     }
