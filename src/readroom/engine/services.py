@@ -19,7 +19,7 @@ from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
 from readroom.session.caches import OutlineCache, TextCache
 from readroom.session.index_cache import IndexCache
-from readroom.values import Cap, Include, ReadResult, Request, Result
+from readroom.values import Cap, Include, ReadRequest, ReadResult, Request, Result
 from readroom.values.commands import RunRequest, RunResult
 from readroom.values.steps import AS_IT_IS, Steps
 
@@ -43,7 +43,7 @@ class OwnCommands(Protocol):
     def run(self, job: Job[RunRequest]) -> RunResult:
         """Run a command."""
 
-    def read(self, look: Callable[[], ReadResult]) -> ReadResult:
+    def read(self, request: ReadRequest, look: Callable[[ReadRequest], ReadResult]) -> ReadResult:
         """Read an output, adding what was not kept of it."""
 
     def parse(self, path: str) -> WorkPath | None:

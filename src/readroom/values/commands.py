@@ -83,6 +83,7 @@ class Output(Struct, frozen=True):
         lines: The shown lines, in order.
         redrawn: Numbers of lines that later ones overwrote; they are not missing.
         lost: What was not kept.
+        nuls: Numbers of shown lines with NULs, for which a sign is shown.
         binary: The stream is not text, so nothing of it is shown.
     """
 
@@ -94,6 +95,7 @@ class Output(Struct, frozen=True):
     lines: Sequence[OutputLine] = ()
     redrawn: frozenset[int] = frozenset()
     lost: Lost | None = None
+    nuls: Sequence[int] = ()
     binary: bool = False
 
     @property

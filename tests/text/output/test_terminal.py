@@ -25,7 +25,7 @@ from readroom.text.output import folded, plain
         ("text\r", "text"),
         ("ab\b\bcd", "cd"),
         ("\b\bx", "x"),
-        ("bell\x07 and null\0", "bell and null"),
+        ("bell\x07 and null\0", "bell and null\u2400"),
     ],
 )
 def test_a_line_looks_as_it_finally_did(line: str, expected: str) -> None:

@@ -142,6 +142,6 @@ def _fields(result: RunResult, out: str, err: str) -> dict[str, Fact]:
         fields["output_files"] = [stdout.path, stderr.path]
     notes: list[Fact] = [] if result.shell == "bash" else [f"Run by {result.shell}."]
     notes += notes_of(result.warnings)
-    if not result.kept and any(output.cut for output in result.outputs):
-        notes.append('Nothing is kept here; output="full" shows more.')
+    if not result.kept and any(output.cut and not output.binary for output in result.outputs):
+        notes.append(native_command.not_kept(result))
     return {**fields, json_replies.NOTES: notes} if notes else fields

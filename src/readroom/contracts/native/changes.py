@@ -319,14 +319,21 @@ def _closing(result: RunResult) -> list[str]:
     following = _next(result)
     if following is not None:
         parts.append(f"Next: {shown(following)}")
-    elif any(output.cut for output in result.outputs):
-        parts.append('Nothing is kept here; output="full" shows more.')
+    elif any(output.cut and not output.binary for output in result.outputs):
+        parts.append(not_kept(result))
     return parts or ["end of output"]
+
+
+def not_kept(result: RunResult) -> str:
+    """How more is shown of outputs that cannot be read later."""
+    if result.request.output == "full":
+        return "Nothing is kept here: write it into a file to read the rest."
+    return 'Nothing is kept here; output="full" shows more.'
 
 
 def _missing(output: Output) -> Iterator[str]:
     if output.binary and output.size_bytes:
-        yield f"{output.stream}: to use it, write it into a file."
+        yield f"{output.stream}: to use it, let the command write it into a file."
     left = sum(last - first + 1 for first, last in output.gaps)
     if left:
         yield f"{output.stream}: {left:,} line{'' if left == 1 else 's'} not shown."

@@ -33,7 +33,7 @@ from readroom.engine.command.output import chosen, hidden_in
 from readroom.engine.command.process import Command, End, environment
 from readroom.engine.services import Job, Services
 from readroom.errors import BadValue, Binary, Cancelled, NoFolder, NotFound, OutsideRoot, ReadroomError
-from readroom.limits import RUN_COMMAND_BYTES, RUN_MAX_TIMEOUT_S, Limits
+from readroom.limits import HEAD_BYTES, RUN_COMMAND_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.paths import OUTPUTS, ROOT, WorkPath
 from readroom.policy.changes import WriteTargets
 from readroom.policy.commands import PATH, CommandPolicy
@@ -46,7 +46,8 @@ from readroom.stores.base import Shelf, Store
 from readroom.stores.mount import OutputsMount
 from readroom.stores.outputs import Kept, OutputKeeper, Outputs, OwnOutputs
 from readroom.stores.private import remove_tree
-from readroom.values import ReadResult
+from readroom.text import encodings
+from readroom.values import ReadRequest, ReadResult
 from readroom.values.commands import SIGNALLED, RunRequest, RunResult
 from readroom.values.files import Warn
 
@@ -359,10 +360,10 @@ class OwnRoom:
             return False
         return True
 
-    def read(self, look: Callable[[], ReadResult]) -> ReadResult:
+    def read(self, request: ReadRequest, look: Callable[[ReadRequest], ReadResult]) -> ReadResult:
         """Read an output, adding what was not kept of it. Raises what `look` raises."""
         try:
-            result = look()
+            result = look(self._as_printed(request))
         except Binary as error:
             advice = "To use it, let the command write it into a file of the workspace."
             raise Binary(error.path, error.media_type, error.size_bytes, advice) from None
@@ -371,3 +372,18 @@ class OwnRoom:
             return result
         detail = f"{lost.bytes} bytes of the output after line {lost.after} were not kept"
         return replace(result, warnings=(*result.warnings, Warn("not_kept", detail)))
+
+    def _as_printed(self, request: ReadRequest) -> ReadRequest:
+        """The request in the encoding in which the reply of the command showed the output.
+
+        Only where NULs would make it binary; otherwise a read detects the same.
+        """
+        if request.encoding is not None:
+            return request
+        with self.guard.open(WorkPath(request.path)) as source:
+            head = source.read_at(0, HEAD_BYTES)
+        complete = len(head) == source.size
+        if b"\0" not in head or encodings.detect(head, complete=complete) is not None:
+            return request
+        encoding = encodings.detect_printed(head, complete=complete)
+        return request if encoding is None else replace(request, encoding=encoding.name)

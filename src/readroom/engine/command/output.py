@@ -24,7 +24,7 @@ from readroom.stores.base import Source, Store
 from readroom.stores.outputs import STREAMS, Kept
 from readroom.text import encodings, hidden
 from readroom.text.line_index import build_index
-from readroom.text.output import choose, folded, holds, lines_with, patterns, shapes
+from readroom.text.output import NUL_SIGN, choose, folded, holds, lines_with, patterns, shapes
 from readroom.text.output.patterns import LogPattern
 from readroom.text.select import MARK_BYTES, IndexedText, LongLine
 from readroom.values import Cap, OutputMeasure
@@ -119,7 +119,8 @@ def _gaps(rows: Sequence[OutputLine], total: int) -> int:
 
 def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
     """Warnings about hidden characters in the lines that are shown."""
-    warnings = [
+    warnings = [*map(_nuls, (output for output in outputs if output.nuls))]
+    warnings += [
         replace(warn, detail=f"{warn.detail}, in {output.stream}")
         for output in outputs
         for row in output.lines
@@ -133,6 +134,12 @@ def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
     )
 
 
+def _nuls(output: Output) -> Warn:
+    more = f" and in {len(output.nuls) - 1} more lines" if len(output.nuls) > 1 else ""
+    detail = f"U+0000 NULL, shown as {NUL_SIGN}{more}, in {output.stream}"
+    return Warn("control_character", detail, output.nuls[0])
+
+
 def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[OutputLine]) -> Output:
     return Output(
         stream=stream,
@@ -143,6 +150,7 @@ def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[Outpu
         lines=rows,
         redrawn=frozenset(text.redrawn),
         lost=kept.lost,
+        nuls=[row.number for row in rows if row.number in text.nuls],
         binary=text.binary,
     )
 
@@ -155,10 +163,11 @@ class KeptText:
         self._source = source
         self._deadline = deadline
         head = source.read_at(0, HEAD_BYTES)
-        encoding = encodings.detect(head, complete=len(head) == source.size)
+        encoding = encodings.detect_printed(head, complete=len(head) == source.size)
         self.binary = encoding is None
         self._index = build_index(source, encoding or encodings.UTF8, deadline)
         self.redrawn: set[int] = set()
+        self.nuls: set[int] = set()
         self.cut_lines_at(RUN_LINE_CHARS)
 
     def cut_lines_at(self, chars: int) -> None:
@@ -235,6 +244,7 @@ class KeptText:
                 (at, line if isinstance(line, str) else self._of_long(line))
                 for at, line in enumerate(lines, first)
             ]
+            self.nuls.update(at for at, line in rows if "\0" in line)
             window = self._windows[first] = dict(folded(rows))
         return window
 

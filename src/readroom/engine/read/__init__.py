@@ -16,7 +16,6 @@ May be touched: with a run of the benchmarks.
 from __future__ import annotations
 
 import hashlib
-from functools import partial
 from typing import TYPE_CHECKING, assert_never, final
 
 from msgspec.structs import replace
@@ -66,7 +65,7 @@ def perform(services: Services, job: Job[ReadRequest]) -> ReadResult:
     commands = services.commands
     if commands is None or services.guard is not commands.guard:
         return read(services, job)
-    return commands.read(partial(read, services, job))
+    return commands.read(job.request, lambda request: read(services, replace(job, request=request)))
 
 
 def read(services: Services, job: Job[ReadRequest]) -> ReadResult:

@@ -90,6 +90,10 @@ UNUSABLE: Mapping[str, str] = MappingProxyType(
 MAX_NAME = 40
 """The longest alias in Python has 26 characters."""
 
+PRINTED_NUL_SHARE = 1 / 3
+"""Share of NULs up to which an output is text: in a list of short names that NULs part it is a quarter, in
+programs and archives a half and more."""
+
 NEAR_SCORE = 60
 """Percent of characters that similar names share: "win1252" is similar to "windows-1252", "rot13" to
 nothing."""
@@ -156,6 +160,14 @@ def detect(head: bytes, *, complete: bool) -> Encoding | None:
         return None if detection.is_noise(text) else marked
     name = detection.codec(head[:HEAD_BYTES], complete=complete and len(head) <= HEAD_BYTES)
     return None if name is None else _of(name)
+
+
+def detect_printed(head: bytes, *, complete: bool) -> Encoding | None:
+    """The encoding of what a program printed; NULs in what is mostly text do not make it binary."""
+    encoding = detect(head, complete=complete)
+    if encoding is not None or not 0 < head.count(b"\0") <= PRINTED_NUL_SHARE * len(head):
+        return encoding
+    return detect(head.replace(b"\0", b""), complete=complete)
 
 
 def named(name: str) -> Encoding:

@@ -333,6 +333,11 @@ def _compiled(pattern: str) -> Any:
 _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 """C0 without tab and line feed, DEL, C1. Nearly all lines have none, which one search shows."""
 
+NUL_SIGN = "\u2400"
+"""What NULs in a line are shown as, however many there are together."""
+
+_NULS = re.compile("\0+")
+
 _ESCAPE = re.compile(
     "\x1b\\][^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # operating system command: titles, hyperlinks
     "|\x1b[PX^_][^\x1b\x9c]*(?:\x1b\\\\|\x9c)"  # device control, privacy message: pictures, settings
@@ -354,6 +359,7 @@ def plain(line: str) -> str:
     """A line as it finally looked, without its line feed."""
     if not _CONTROL.search(line):
         return line
+    line = _NULS.sub(NUL_SIGN, line)
     line = _redrawn(line) if "\r" in line else _ESCAPE.sub("", line)
     if "\b" in line:
         line = _taken_back(line)
