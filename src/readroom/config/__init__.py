@@ -88,7 +88,15 @@ from readroom.config.settings import Settings as Settings
 from readroom.config.settings import folder_tokens as folder_tokens_beside
 from readroom.contracts import Setup
 from readroom.engine import Engine
-from readroom.errors import BadConfig, CommandsOff, NoFolder, NotFound, ReadroomError
+from readroom.errors import (
+    BadConfig,
+    CommandsOff,
+    DatabaseFailed,
+    NoFolder,
+    NotFound,
+    ReadroomError,
+    StoreFailed,
+)
 from readroom.ledger import FILE as LEDGER_FILE
 from readroom.ledger import LedgerPolicy
 from readroom.limits import CONFIG_FILE_BYTES
@@ -327,7 +335,7 @@ def _from_store(store: Store) -> bytes | None:
             return source.read_at(0, CONFIG_FILE_BYTES + 1)
     except NotFound:
         return None
-    except BadConfig:
-        raise
+    except (BadConfig, StoreFailed, DatabaseFailed):
+        raise  # an error of the store, or one that names its file already
     except ReadroomError as error:
         raise BadConfig(NAME, "", error.message, "Correct the file, or remove it.") from None

@@ -119,6 +119,9 @@ STATE_WAIT_S = 3.0
 STATE_REST_S = 0.5
 """How long calls are refused after a failure before the database is tried again: each attempt may wait."""
 
+READY_KEPT_S = 1.0
+"""How long one look at the database answers the probes for readiness, which anyone can send."""
+
 STATE_CLOCK_S = 10.0
 """Interval between queries of a database server's clock, which counts for all machines."""
 

@@ -150,13 +150,21 @@ class Guard:
     Methods that take a path take it in normal form, as `parse` gives it.
     """
 
-    def __init__(self, store: Store, rules: Rules | None = None, hardlinks: HardLinkMode = "warn") -> None:
+    def __init__(
+        self,
+        store: Store,
+        rules: Rules | None = None,
+        hardlinks: HardLinkMode = "warn",
+        *,
+        ignore_files: Sequence[WorkPath] = NAMES,
+    ) -> None:
         """Apply rules to a store.
 
         Args:
             store: The guarded store; closing the guard closes it.
             rules: Denials and allow lists; None for the built-in denials.
             hardlinks: "refuse" refuses every file with several names, "warn" those with a denied name.
+            ignore_files: Files of the root that deny more, looked up with every call.
 
         Raises:
             BadConfig: The root has a `.readroomignore` or `.kilocodeignore` that cannot be used.
@@ -166,7 +174,7 @@ class Guard:
         self.hardlinks = hardlinks
         self._base = (rules or Rules([denials()])).placed(root_names(store))
         self._require_root()
-        self._ignore_files = [IgnoreFile(store, name) for name in NAMES]
+        self._ignore_files = [IgnoreFile(store, name) for name in ignore_files]
         self._links = HardLinks(store)
         self._rules: tuple[tuple[Denials, ...], Rules] = ((), self._base)
         self.refresh()

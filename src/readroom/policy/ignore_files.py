@@ -17,7 +17,7 @@ from typing import Protocol, final
 
 from msgspec import Struct
 
-from readroom.errors import BadConfig, ReadroomError, StoreFailed
+from readroom.errors import BadConfig, DatabaseFailed, ReadroomError, StoreFailed
 from readroom.limits import (
     IGNORE_FILE_BYTES,
     IGNORE_FILE_LINES,
@@ -209,7 +209,7 @@ class IgnoreFile:
         """
         try:
             seen = self._store.version(self._name)
-        except StoreFailed:
+        except (StoreFailed, DatabaseFailed):
             raise  # an error of the store, not of this file
         except ReadroomError as error:
             raise BadConfig(self._name, "", error.message, _ADVICE) from None
@@ -230,7 +230,7 @@ class IgnoreFile:
                     raise BadConfig(self._name, "", problem, _ADVICE)
                 require_one_name(source, self._name)
                 return source.read_at(0, IGNORE_FILE_BYTES)
-        except (BadConfig, StoreFailed):
+        except (BadConfig, StoreFailed, DatabaseFailed):
             raise
         except ReadroomError as error:
             raise BadConfig(self._name, "", error.message, _ADVICE) from None

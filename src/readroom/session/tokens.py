@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from msgspec import Struct
 
-from readroom.errors import BadTokenStore, NoSuchToken, StateFailed
+from readroom.errors import BadTokenStore, NoSuchToken
 from readroom.limits.session import TOKEN_SETTLED_S, TOKENS_FOUND
 from readroom.lru import LruCache
 
@@ -194,7 +194,7 @@ class MadeTokens(ABC):
 
     @abstractmethod
     def _look(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        """The rows of a query. Raises BadTokenStore."""
+        """The rows of a query. Raises BadTokenStore, or StateFailed for tokens in a shared database."""
 
     @abstractmethod
     def _change(self, sql: str, values: Sequence[object]) -> None:
@@ -225,10 +225,7 @@ class SharedTokens(MadeTokens):
         self._database.close()
 
     def _look(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        try:
-            return self._database.look(lambda execute: execute(sql, values))
-        except StateFailed as failure:
-            raise BadTokenStore(self._database.name, str(failure.facts["problem"]), failure.advice) from None
+        return self._database.look(lambda execute: execute(sql, values))
 
     def _change(self, sql: str, values: Sequence[object]) -> None:
         self._database.change(lambda execute: execute(sql, values))

@@ -216,8 +216,7 @@ _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
     (errors.NoSpace, HTTPStatus.INSUFFICIENT_STORAGE),
     (errors.Internal, HTTPStatus.INTERNAL_SERVER_ERROR),
     (errors.StoreFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
-    (errors.StateFailed, HTTPStatus.SERVICE_UNAVAILABLE),
-    (errors.DatabaseFailed, HTTPStatus.INTERNAL_SERVER_ERROR),
+    (errors.DatabaseFailed, HTTPStatus.SERVICE_UNAVAILABLE),
     (ReadroomError, HTTPStatus.BAD_REQUEST),
 )
 """The first class that matches decides."""

@@ -32,7 +32,16 @@ from readroom.engine.command import shell
 from readroom.engine.command.output import chosen, hidden_in
 from readroom.engine.command.process import Command, End, environment
 from readroom.engine.services import Job, Services
-from readroom.errors import BadValue, Binary, Cancelled, NoFolder, NotFound, OutsideRoot, ReadroomError
+from readroom.errors import (
+    BadValue,
+    Binary,
+    Cancelled,
+    DatabaseFailed,
+    NoFolder,
+    NotFound,
+    OutsideRoot,
+    ReadroomError,
+)
 from readroom.limits import HEAD_BYTES, RUN_COMMAND_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.paths import OUTPUTS, ROOT, WorkPath
 from readroom.policy.changes import WriteTargets
@@ -314,7 +323,7 @@ class OwnRoom:
     @cached_property
     def guard(self) -> Guard:
         """The guard of the outputs, without rules: what a command may read was decided before."""
-        return Guard(self._runner.mount, Rules(()))
+        return Guard(self._runner.mount, Rules(()), ignore_files=())  # readroom alone writes there
 
     def run(self, job: Job[RunRequest]) -> RunResult:
         """Run a command. Raises as the function `run` does."""
@@ -356,6 +365,8 @@ class OwnRoom:
         """Whether there is an output at this path."""
         try:
             self.guard.stat(path)
+        except DatabaseFailed:
+            raise  # whether there is one is not known
         except ReadroomError:
             return False
         return True
