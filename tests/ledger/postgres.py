@@ -53,6 +53,12 @@ class Server:
     def stop(self) -> None:
         self._do("pg_ctl", "-D", str(self._data), "-w", "-m", "immediate", "stop")
 
+    def processes(self) -> list[int]:
+        """The first process, and those that it has started."""
+        first = int((self._data / "postmaster.pid").read_text(encoding="ascii").split()[0])
+        children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii")
+        return [first, *map(int, children.split())]
+
     def _do(self, program: str, *arguments: str) -> None:
         root = os.geteuid() == 0
         subprocess.run(

@@ -58,12 +58,14 @@ def emptied(server: Server) -> str:
 
 
 @contextmanager
-def cluster(state: Path, root: Path, url: str | None, settings: str = "", *options: str) -> Iterator[Cluster]:
+def cluster(
+    state: Path, root: Path, url: str | None, settings: str = "", *options: str, required: bool = False
+) -> Iterator[Cluster]:
     """One server: two processes behind a port or, with a database, two servers with states of their own."""
     state.mkdir(exist_ok=True)
     config = state / "operator.toml"
     kept = "" if url is None else f'state = "{url}"\n'
-    ledger = "" if url is None else f'[ledger]\nurl = "{url}"\n'
+    ledger = "" if url is None else f'[ledger]\nurl = "{url}"\nrequired = {str(required).lower()}\n'
     config.write_text(f"[serve]\n{kept}{settings}\n{ledger}", encoding="utf-8")
     given = ("--config", str(config))
     with ExitStack() as stack:

@@ -108,7 +108,6 @@ def test_errors_of_tools_have_the_status_of_their_class(
     [
         "/v1/native",
         "/v1/native%2Fread_file",
-        "/v1/native/read_file/",
         "/v1//native/read_file",
         "/v1/./native/read_file",
         "/w/../v1/native/read_file",

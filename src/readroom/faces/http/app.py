@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
 from msgspec import Struct
@@ -23,18 +24,21 @@ from readroom.faces.http import coder, openapi
 from readroom.faces.http.access_log import Exchange, Metrics
 from readroom.faces.http.asking import Ask, here
 from readroom.faces.http.conversations import OwnConversations, Sessions, SharedConversations
-from readroom.faces.http.errors import JSON, as_body, headers_of, ok, refused, status_of_code
+from readroom.faces.http.errors import JSON, again_later, as_body, headers_of, ok, refused, status_of_code
 from readroom.faces.http.gate import (
     ACCESS,
     CLIENT_SCOPE,
     EXCHANGE,
     HEADERS,
     MCP_PATH,
+    NAME,
+    NAME_IN_WORDS,
     OPENS,
     PAGE_ADDRESS,
     within,
 )
-from readroom.faces.http.routes import Endpoint, as_json, failed, route, whole_body
+from readroom.faces.http.readiness import Readiness
+from readroom.faces.http.routes import SHOWN, Endpoint, as_json, failed, route, whole_body
 from readroom.faces.http.streamable import Streamable
 from readroom.faces.http.visitors import UI_PATH, SignIn
 from readroom.faces.http.workspaces import Workspaces
@@ -52,6 +56,7 @@ def inside(
     calls: Calls,
     workspaces: Workspaces,
     metrics: Metrics,
+    ready: Readiness,
     pages: ASGIApp,
     *,
     contract_name: str,
@@ -65,6 +70,7 @@ def inside(
         calls: Where tool calls run.
         workspaces: The workspaces that are served.
         metrics: The metrics shown by /metrics.
+        ready: What /readyz asks.
         pages: The application at /ui.
         contract_name: The contract whose tools MCP serves; /v1 serves all contracts.
         reply_chars: Cap on the text of a reply over MCP; None for the cap of each client.
@@ -81,12 +87,13 @@ def inside(
     )
     descriptions = _Descriptions(workspaces)
     routes: list[Route] = [
-        route("/", "GET", descriptions.welcome),
-        route("/healthz", "GET", _health),
-        route("/metrics", "GET", _metrics(metrics)),
-        route("/openapi.json", "GET", descriptions.openapi),
-        route("/docs", "GET", descriptions.docs),
-        route("/v1/sessions/{session}/compacted", "POST", _compacted),
+        route("/", SHOWN, descriptions.welcome),
+        route("/healthz", SHOWN, _health),
+        route("/readyz", SHOWN, _ready(ready)),
+        route("/metrics", SHOWN, _metrics(metrics)),
+        route("/openapi.json", SHOWN, descriptions.openapi),
+        route("/docs", SHOWN, descriptions.docs),
+        route("/v1/sessions/{session}/compacted", ["POST"], _compacted),
         Route(PATH, tools, methods=["POST"]),
         *coder.routes(calls),
     ]
@@ -131,7 +138,7 @@ class PagesOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] == "http" and scope["path"] == "/healthz":
+        if scope["type"] == "http" and scope["path"] in ("/healthz", "/readyz"):
             await ok({"status": "ok"})(scope, receive, send)
             return
         if scope["type"] == "http" and PAGE_ADDRESS not in scope:
@@ -170,7 +177,7 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     exchange: Exchange = request.scope[EXCHANGE]
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "GET").split(", ")
+        allowed = sorted((error.headers or {}).get("Allow", "GET").split(", "))
         failure: ReadroomError = WrongMethod(request.method, allowed)
     else:
         failure = NoSuchRoute()
@@ -181,8 +188,8 @@ async def _unrouted(request: Request, error: Exception) -> Response:
 async def _compacted(request: Request) -> Response:
     """The host has compacted a conversation: what was shown before is no longer in view."""
     access, session = within(request.scope, "native"), request.path_params["session"]
-    if not re.fullmatch(openapi.SESSION, session):
-        raise BadRequest("its address names no conversation", "Use up to 128 letters, digits, '_', '.', '-'.")
+    if not re.fullmatch(NAME, session):
+        raise BadRequest("its address names no conversation", f"Use {NAME_IN_WORDS}.")
     talk = access.workspace.session(conversation(access.caller.token, session))
     await noted(access.workspace, talk.compacted)
     return ok({"session": session, "compacted": True})
@@ -190,6 +197,19 @@ async def _compacted(request: Request) -> Response:
 
 async def _health(request: Request) -> Response:
     return ok({"status": "ok"})
+
+
+def _ready(ready: Readiness) -> Endpoint:
+    async def show(request: Request) -> Response:
+        problem = await ready.problem()
+        if problem is None:
+            return ok({"status": "ok"})
+        exchange: Exchange = request.scope[EXCHANGE]
+        exchange.code = problem
+        # Without the words of the error, which name the database: anyone may ask.
+        return again_later(ok({"status": "unready", "code": problem}, HTTPStatus.SERVICE_UNAVAILABLE))
+
+    return show
 
 
 def _metrics(metrics: Metrics) -> Endpoint:

@@ -55,11 +55,11 @@ def routes(calls: Calls) -> list[Route]:
     """The addresses."""
     agent = _Agent(calls)
     return [
-        route(f"{PREFIX}/{routed.READ_LINES}", "GET", agent.read_lines),
-        route(f"{PREFIX}/{routed.READ_BYTES}", "GET", agent.read_bytes),
-        route(f"{PREFIX}/{routed.WRITE}", "POST", agent.write),
-        route(f"{PREFIX}/{routed.EDIT}", "POST", agent.edit),
-        route(f"{PREFIX}/{routed.LIST}", "POST", agent.list),
+        route(f"{PREFIX}/{routed.READ_LINES}", ["GET"], agent.read_lines),
+        route(f"{PREFIX}/{routed.READ_BYTES}", ["GET"], agent.read_bytes),
+        route(f"{PREFIX}/{routed.WRITE}", ["POST"], agent.write),
+        route(f"{PREFIX}/{routed.EDIT}", ["POST"], agent.edit),
+        route(f"{PREFIX}/{routed.LIST}", ["POST"], agent.list),
     ]
 
 

@@ -54,13 +54,25 @@ from readroom.session.tokens import SECRET, Grant
 # Addresses of requests: without escapes, and the part of them that may be recorded.
 # -----------------------------------------------------------------------------
 
-_PLAIN = re.compile(rb"(?:/[A-Za-z0-9_.~-]*)+")
+_PLAIN = re.compile(rb"(?:/[A-Za-z0-9_.:~-]*)+")
 _DOTS = re.compile(rb"(?:^|/)\.{1,2}(?:/|$)")
-_IN_WORKSPACE = re.compile(r"/w/([^/]+)(/.*)")
+_IN_WORKSPACE = re.compile(r"/w/([^/]+)(/.*)?")
 
 _WORDS = frozenset(
     (
-        *("", "w", "v1", "mcp", "sessions", "compacted", "healthz", "metrics", "openapi.json", "docs"),
+        *(
+            "",
+            "w",
+            "v1",
+            "mcp",
+            "sessions",
+            "compacted",
+            "healthz",
+            "readyz",
+            "metrics",
+            "openapi.json",
+            "docs",
+        ),
         *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
         *("map", "findings", "ledger", "verify"),
     )
@@ -72,6 +84,8 @@ _DEEPEST = 6
 def checked(scope: Scope) -> str:
     """The path, without escapes: our names need none, and clients that send some are probing.
 
+    A slash at its end means nothing: some clients add one to every address.
+
     Raises:
         NoSuchRoute: It has escapes, or nothing could be served there.
     """
@@ -82,13 +96,13 @@ def checked(scope: Scope) -> str:
 def _checked(raw: bytes) -> str:
     if len(raw) > SERVE_PATH_BYTES or not _PLAIN.fullmatch(raw) or b"//" in raw or _DOTS.search(raw):
         raise NoSuchRoute
-    return raw.decode("ascii")
+    return raw.decode("ascii").rstrip("/") or "/"
 
 
 def split(path: str) -> tuple[str | None, str]:
     """The name of a workspace, if any, and the address in it."""
     match = _IN_WORKSPACE.fullmatch(path)
-    return (match[1], match[2]) if match else (None, path)
+    return (match[1], match[2] or "/") if match else (None, path)
 
 
 def target_of(scope: Scope, workspaces: frozenset[str]) -> str:
@@ -121,14 +135,15 @@ EXCHANGE = "readroom.exchange"
 HEADERS = "readroom.headers"
 OPENS = "readroom.opens"
 PAGE_ADDRESS = "readroom.page_address"
+MOVED = "readroom.moved"
 """Where the gate keeps an `Access`, a `ClientScope`, an `Exchange`, the headers by their names, the names of
-the workspaces that the caller may open, and for a page of the dashboard its `PageAddress` in a request's
-scope."""
+the workspaces that the caller may open, and for a page of the dashboard its `PageAddress` and the address
+where it is instead, in a request's scope."""
 
 MCP_PATH = "/mcp"
 """The address of MCP, for the default workspace and below each named one."""
 
-_OPEN = frozenset(("/healthz",))
+_OPEN = frozenset(("/healthz", "/readyz"))
 """Answered without a token, for load balancers."""
 
 CONNECTION = "readroom.connection"
@@ -143,7 +158,10 @@ _DECIDING = frozenset(
 )
 """They decide who asks, for what, and how long the body is: of two, a proxy before us may read the other."""
 
-_NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+NAME = "[A-Za-z0-9_.:~-]{1,128}"
+"""The pattern of the names that clients give themselves and their conversations."""
+
+NAME_IN_WORDS = "1 to 128 letters of ASCII, digits, '_', '.', ':', '~' and '-'"
 
 
 @final
@@ -187,7 +205,7 @@ class Gate:
         connection: Carrier | None = scope.get("state", {}).get(CONNECTION)
         if connection is not None:
             connection.answering(client_scope)
-        out = _Outgoing(receive, send, exchange, rpc=scope["path"].endswith(MCP_PATH))
+        out = _Outgoing(receive, send, exchange, rpc=scope["path"].rstrip("/").endswith(MCP_PATH))
         try:
             inside = await self._admitted(scope, exchange, connection)
             inside[CLIENT_SCOPE], inside[EXCHANGE] = client_scope, exchange
@@ -224,11 +242,10 @@ class Gate:
         """The scope for the application; addresses in a workspace look like those of the default one."""
         if self.closing:
             raise Closing
-        if scope["path"] in _OPEN:
+        if scope["path"].rstrip("/") in _OPEN:
             self._rates.health(exchange.address)
             self._hosts.check(_headers(scope))
-            checked(scope)
-            return {**scope}
+            return {**scope, "path": checked(scope)}
         # Clients behind a proxy share its address: holders of a valid token are counted by token.
         presented = _presented(scope)
         known = bool(presented) and self._sign_in.knows(presented)
@@ -250,13 +267,22 @@ class Gate:
         self._hosts.check(headers)
         path = checked(scope)
         _no_token_in(scope["query_string"])
+        name, inside = split(path)
+        if name is not None and (inside == UI_PATH or inside.startswith(f"{UI_PATH}/")):
+            # The cookie of visitors is for the other order of the two.
+            return self._moved(scope, name, inside.removeprefix(UI_PATH))
         if path == UI_PATH or path.startswith(f"{UI_PATH}/"):
             return await self._visited(
                 scope, path.removeprefix(UI_PATH) or "/", headers, exchange, connection
             )
         grant = await self._grant(headers, exchange)
-        name, path = split(path)
-        return await self._let_in(scope, grant, name, path, headers, exchange, connection)
+        return await self._let_in(scope, grant, name, inside, headers, exchange, connection)
+
+    def _moved(self, scope: Scope, name: str, path: str) -> Scope:
+        """The scope for a page of the dashboard that is at the address of another workspace."""
+        page = PageAddress(name, self._workspaces.default)
+        query = scope["query_string"].decode("latin-1")
+        return {**scope, "path": path, PAGE_ADDRESS: page, OPENS: [], MOVED: page.here(path, query)}
 
     async def _visited(
         self,
@@ -267,7 +293,7 @@ class Gate:
         connection: Carrier | None,
     ) -> Scope:
         """The scope for a page of the dashboard: a cookie identifies the visitor; without one, to sign in."""
-        if scope["method"] != "GET" and b"origin" not in headers:
+        if scope["method"] not in ("GET", "HEAD") and b"origin" not in headers:
             # Browsers send the origin of a form, which `Hosts` has checked: SameSite is not enough.
             raise BadRequest("it does not say which page sent it", "Use the dashboard in a browser.")
         name, path = split(path)
@@ -275,10 +301,13 @@ class Gate:
         if path.startswith(_DOORS):
             return inside
         grant = None
-        if self._sign_in.asks:
+        if await self._sign_in.asks():
             grant = await self._sign_in.visitor(headers.get(b"cookie", b""), exchange)
             if grant is None:
                 return inside
+            opened = self._workspaces.names(grant)
+            if name is None and opened and self._workspaces.default not in opened:
+                return self._moved(scope, opened[0], path)
         exchange.agent = exchange.agent or "browser"
         return {**inside, **await self._let_in(inside, grant, name, path, {}, exchange, connection)}
 
@@ -295,8 +324,8 @@ class Gate:
         """The scope, with what the caller may use."""
         if connection is not None and not self.crowd.let_in(connection, "" if grant is None else grant.token):
             raise Busy
-        exchange.agent = _name(headers, b"readroom-agent") or exchange.agent
-        exchange.session = _name(headers, b"readroom-session")
+        exchange.agent = _name(headers, "Readroom-Agent") or exchange.agent
+        exchange.session = _name(headers, "Readroom-Session")
         if grant is not None and (counting := self._rates.token(grant.token)):
             await counting
         workspace = self._workspaces.get(name, grant)
@@ -309,7 +338,7 @@ class Gate:
 
     async def _grant(self, headers: Mapping[bytes, bytes], exchange: Exchange) -> Grant | None:
         authorization = headers.get(b"authorization")
-        if authorization is None and not self._sign_in.asks:
+        if authorization is None and not await self._sign_in.asks():
             return None
         token = None if authorization is None else _bearer(authorization)
         if token is None:
@@ -375,12 +404,19 @@ def _address(scope: Scope) -> str:
     return client[0] if client else "local"
 
 
-def _name(headers: Mapping[bytes, bytes], header: bytes) -> str:
-    """The name that a client gives itself or its conversation; an invalid one counts as missing."""
-    value = headers.get(header)
-    name = "" if value is None else value.decode("latin-1").strip()
-    return name if name and _NAME.fullmatch(name) else ""
+def _name(headers: Mapping[bytes, bytes], header: str) -> str:
+    """The name that a client gives itself or its conversation; empty without one.
 
+    Raises:
+        BadRequest: It is not a name: without it, conversations of one token would be one.
+    """
+    name = headers.get(header.lower().encode("ascii"), b"").decode("latin-1")
+    if name and not _NAME.fullmatch(name):
+        raise BadRequest(f"its header {header} is no name", f"Send {NAME_IN_WORDS}, or leave it out.")
+    return name
+
+
+_NAME = re.compile(NAME)
 
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
 
@@ -401,7 +437,7 @@ class _Outgoing:
         if message["type"] == "http.response.start":
             self._exchange.status = message["status"]
             message = {**message, "headers": [*message.get("headers", ()), _NOSNIFF]}
-        elif message["type"] == "http.response.body":
+        elif message["type"] == "http.response.body" and self._exchange.method != "HEAD":
             self._exchange.sent_bytes += len(message.get("body", b""))
         await self._send(message)
 

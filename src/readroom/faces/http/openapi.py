@@ -9,6 +9,7 @@ from typing import Any
 from readroom.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.contracts.coder import routes
 from readroom.contracts.schema import in_words, properties, schema
+from readroom.faces.http.gate import NAME
 from readroom.release import VERSION
 
 # -----------------------------------------------------------------------------
@@ -101,10 +102,7 @@ def _coder_answer(name: str) -> dict[str, Any]:
     return {"description": _ANSWERS[name], "content": {media: {}}}
 
 
-SESSION = "[A-Za-z0-9_.~-]{1,128}"
-"""The pattern of conversation names in addresses."""
-
-ERRORS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 500, 503, 504, 507)
+ERRORS = (400, 401, 403, 404, 405, 408, 409, 413, 415, 421, 422, 429, 500, 501, 503, 504, 505, 507)
 
 _TEXT = {
     "type": "object",
@@ -170,6 +168,11 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
     paths["/healthz"] = {
         "get": _plain("health", "Whether the server answers.", "application/json", open_=True)
     }
+    paths["/readyz"] = {
+        "get": _plain(
+            "readiness", "Whether calls can be answered: 503 if not.", "application/json", open_=True
+        )
+    }
     paths["/metrics"] = {"get": _plain("metrics", "Figures for Prometheus.", "text/plain")}
     paths["/openapi.json"] = {"get": _plain("openapi", "This document.", "application/json")}
     paths["/docs"] = {"get": _plain("docs", "This document for people.", "text/html")}
@@ -210,7 +213,7 @@ def _operation(contract: Contract, tool: Tool) -> dict[str, Any]:
 
 
 def _compacted() -> dict[str, Any]:
-    name = {"type": "string", "pattern": f"^{SESSION}$"}
+    name = {"type": "string", "pattern": f"^{NAME}$"}
     return {
         "operationId": "compacted",
         "summary": "Say that a conversation was shortened: what was shown before counts as unseen.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from starlette.requests import Request
@@ -16,11 +16,17 @@ from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import refused
 from readroom.faces.http.gate import EXCHANGE
 
+SHOWN: Sequence[str] = ("GET", "HEAD")
+"""The methods of what is only shown."""
+
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def route(path: str, method: str, endpoint: Endpoint) -> Route:
-    """A route; errors that the endpoint raises become answers."""
+def route(path: str, methods: Sequence[str], endpoint: Endpoint) -> Route:
+    """A route; errors that the endpoint raises become answers.
+
+    The server sends only the head of an answer to HEAD.
+    """
 
     async def answer(request: Request) -> Response:
         exchange: Exchange = request.scope[EXCHANGE]
@@ -30,8 +36,8 @@ def route(path: str, method: str, endpoint: Endpoint) -> Route:
         except (ReadroomError, Failed) as error:
             return failed(exchange, error)
 
-    made_route = Route(path, answer, methods=[method])
-    made_route.methods = {method}  # without Starlette's implicit HEAD
+    made_route = Route(path, answer, methods=methods)
+    made_route.methods = set(methods)  # without Starlette's implicit HEAD
     return made_route
 
 

@@ -35,6 +35,7 @@ from readroom.faces.http.gate import Gate
 from readroom.faces.http.hosts import Hosts
 from readroom.faces.http.protocol import Protocol
 from readroom.faces.http.rate_limit import OwnRates, Rates, SharedRates
+from readroom.faces.http.readiness import Readiness, needs
 from readroom.faces.http.refusal_log import Refusals
 from readroom.faces.http.visitors import SignIn
 from readroom.faces.http.workspaces import Workspaces
@@ -288,6 +289,7 @@ def serve_http(
             calls,
             workspaces,
             metrics,
+            Readiness(needs(shared, served.workspaces), ask),
             pages,
             contract_name=served.contract_name,
             reply_chars=served.reply_chars,

@@ -77,7 +77,7 @@ class OwnVisits:
 class SignIn:
     """Checks tokens, for programs and for people. Used from the event loop only.
 
-    All methods but `asks` raise StateFailed if visits or tokens are in a database that is unavailable.
+    All methods raise StateFailed if visits or tokens are in a database that is unavailable.
     """
 
     def __init__(
@@ -98,9 +98,10 @@ class SignIn:
         # Hashes, so that nothing usable is kept.
         self._known: LruCache[bytes, bool] = LruCache(SERVE_KNOWN_TOKENS)
 
-    @property
-    def asks(self) -> bool:
+    async def asks(self) -> bool:
         """Whether this server requires a token. Raises BadTokenStore."""
+        if self._admission.waits:
+            return await self._ask(lambda: self._admission.asks)
         return self._admission.asks
 
     async def check(self, token: str, exchange: Exchange) -> Grant:

@@ -38,7 +38,7 @@ from readroom.errors import (
 from readroom.faces.calls import Access
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import again_later, status_of
-from readroom.faces.http.gate import ACCESS, EXCHANGE, OPENS, PAGE_ADDRESS
+from readroom.faces.http.gate import ACCESS, EXCHANGE, MOVED, OPENS, PAGE_ADDRESS
 from readroom.faces.http.routes import whole_body
 from readroom.faces.http.ui.conversations import call, calls, session
 from readroom.faces.http.ui.files import file
@@ -198,6 +198,8 @@ class Dashboard:
         await response(scope, receive, send)
 
     async def _answer(self, request: Request, path: str) -> Response:
+        if MOVED in request.scope:
+            return RedirectResponse(request.scope[MOVED], 303)
         if path.startswith("static/"):
             return self._file(request, path.removeprefix("static/"))
         if path in ("sign-in", "sign-out"):
@@ -210,8 +212,8 @@ class Dashboard:
             return await self._verify(request)
         if path != "ledger" and path not in PAGES:
             raise NoSuchView("page")
-        if request.method != "GET":
-            raise WrongMethod(request.method, ["GET"])
+        if request.method not in ("GET", "HEAD"):
+            raise WrongMethod(request.method, ["GET", "HEAD"])
         return await self._in_thread(partial(self._page, request, path))
 
     def _file(self, request: Request, name: str) -> Response:
@@ -314,7 +316,9 @@ class Dashboard:
                 menu.append(Link(name, href, at == path))
         menu.append(Link("Ledger", f"{address.base}/ledger", path == "ledger"))
         workspaces = [Link(name, address.of(name), name == address.name) for name in request.scope[OPENS]]
-        return {"menu": menu, "workspaces": workspaces, "address": address, "signed_in": self._sign_in.asks}
+        access: Access = request.scope[ACCESS]
+        signed_in = bool(access.caller.token)
+        return {"menu": menu, "workspaces": workspaces, "address": address, "signed_in": signed_in}
 
     def _ledger(self, view: View) -> Page:
         book = self._books.of(view.access.workspace)
