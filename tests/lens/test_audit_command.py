@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -286,16 +287,15 @@ def test_several_processes_from_the_command_line(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path / "done")) == 8
 
 
-def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: Path) -> None:
-    """A real scheduler with two workers, of which one is killed half way; the parts are on a shared path."""
-    (tmp_path / "records").mkdir()
-    records = _many(tmp_path / "records", 40)
-    scheduler = tmp_path / "scheduler.json"
+@contextlib.contextmanager
+def _cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """The address of a real scheduler, and its process before those of its workers."""
+    scheduler = folder / "scheduler.json"
     base = [sys.executable, "-W", "ignore", "-m"]
     started = [
         subprocess.Popen(
             [*base, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-             "--scheduler-file", str(scheduler)], stderr=subprocess.DEVNULL, cwd=tmp_path,
+             "--scheduler-file", str(scheduler)], stderr=subprocess.DEVNULL, cwd=folder,
         )
     ]  # fmt: skip
     worker = [
@@ -306,12 +306,23 @@ def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: 
         "--no-dashboard",
         "--no-nanny",
     ]
-    worker += ["--nthreads", "1", "--host", "127.0.0.1", "--local-directory", str(tmp_path)]
+    worker += ["--nthreads", "1", "--host", "127.0.0.1", "--local-directory", str(folder)]
     try:
-        started += [subprocess.Popen(worker, stderr=subprocess.DEVNULL, cwd=tmp_path) for _ in range(2)]
+        started += [subprocess.Popen(worker, stderr=subprocess.DEVNULL, cwd=folder) for _ in range(workers)]
         while not scheduler.exists() or not scheduler.read_text():
             assert started[0].poll() is None
-        address = json.loads(scheduler.read_text())["address"].replace("tcp://", "dask://")
+        yield json.loads(scheduler.read_text())["address"].replace("tcp://", "dask://"), started
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()
+
+
+def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: Path) -> None:
+    """A real scheduler with two workers, of which one is killed half way; the parts are on a shared path."""
+    (tmp_path / "records").mkdir()
+    records = _many(tmp_path / "records", 40)
+    with _cluster(tmp_path, 2) as (address, started):
         told: list[audit.Progress] = []
 
         def tell(progress: audit.Progress) -> None:
@@ -324,10 +335,66 @@ def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: 
         )
         assert _digest(parts) == _digest(list(audit.one_by_one(records, _OPTIONS)))
         assert told[-1].done == 40
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+
+
+def test_an_audit_ends_with_its_scheduler_and_goes_on_from_what_is_done(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    records = _many(tmp_path / "records", 400)
+    parts, rows, tables = tmp_path / "parts", tmp_path / "rows.jsonl", tmp_path / "tables"
+    asked = [*map(str, records), "--no-secrets", "--resume", str(parts)]
+    written = ["--jsonl", str(rows), "--parquet", str(tables)]
+    with _cluster(tmp_path, 1) as (address, started):
+        running = subprocess.Popen(
+            [sys.executable, "-m", "readroom", "audit", *asked, *written, "--engine", address],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        while not parts.exists() or len(os.listdir(parts)) < 5:
+            assert running.poll() is None
+        started[0].kill()
+        _, told = running.communicate(timeout=100)
+    assert running.returncode == 5, told
+    assert "no scheduler answers there" in told
+    assert "--resume DIR" in told
+    assert "Traceback" not in told
+    assert len(told.splitlines()) <= 3, told
+    assert not rows.exists()
+    assert [path.name for path in tmp_path.rglob("*") if ".part" in path.name and path.parent != parts] == []
+    assert list(tables.iterdir()) == []
+    assert _run(*asked, *written).returncode == 0
+    assert _run(*map(str, records), "--no-secrets", "--jsonl", str(tmp_path / "alone")).returncode == 0
+    assert rows.read_bytes() == (tmp_path / "alone").read_bytes()
+
+
+def test_the_same_names_are_exported_by_any_number_of_processes(tmp_path: Path) -> None:
+    (tmp_path / "records").mkdir()
+    _many(tmp_path / "records", 3)
+    (tmp_path / "records" / "broken.jsonl").write_text("{{{")
+    for workers in ("1", "0", "2"):
+        done = _run(
+            "records/../records", "./records/r000.jsonl", str(tmp_path / "records" / "r001.jsonl"),
+            "--no-secrets", "--workers", workers, "--jsonl", f"rows{workers}", cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0
+    assert (tmp_path / "rows1").read_bytes() == (tmp_path / "rows0").read_bytes()
+    assert (tmp_path / "rows1").read_bytes() == (tmp_path / "rows2").read_bytes()
+    assert b'"record":"records/../records/r000.jsonl"' in (tmp_path / "rows1").read_bytes()
+
+
+def test_an_export_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+    """A file has its name when it is complete, and one that it replaces is whole until then."""
+    record(tmp_path / "r.jsonl", [said("x")])
+    out, full = tmp_path / "out.jsonl", tmp_path / "page.html"
+    out.write_text("mine")
+    full.write_text("there")
+    assert (
+        _run(str(tmp_path / "r.jsonl"), "--jsonl", str(out), "--force", "--html", str(full / "no")).returncode
+        == 2
+    )
+    assert out.read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == ["out.jsonl", "page.html", "r.jsonl"]
+    assert _run(str(tmp_path / "r.jsonl"), "--jsonl", str(out), "--force").returncode == 0
+    assert json.loads(out.read_text().splitlines()[0])["row"] == "session"
+    assert _run(str(tmp_path / "r.jsonl"), "--jsonl", "/dev/stdout", "--force").stdout.startswith('{"row":')
 
 
 @pytest.mark.halved

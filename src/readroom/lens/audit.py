@@ -11,12 +11,13 @@ was making are made once more.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from multiprocessing import get_context
@@ -35,7 +36,15 @@ from readroom.lens.normal_form import FORM, KINDS, Row, Session, SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.sessions import Audited, Detector, sessions
-from readroom.limits.lens import BOUNDS, PARTS_AHEAD, WORKER_TRIES, Bounds
+from readroom.limits.lens import (
+    BOUNDS,
+    ENGINE_CHECK_S,
+    ENGINE_CLOSE_S,
+    ENGINE_CONNECT_S,
+    PARTS_AHEAD,
+    WORKER_TRIES,
+    Bounds,
+)
 from readroom.policy.rules import Rules, denials
 from readroom.session.budgets import counter
 
@@ -161,10 +170,14 @@ def _events(record: Path, bounds: Bounds) -> Iterator[Event]:
 
 
 class Engine(msgspec.Struct, frozen=True):
-    """How to make an executor, and which errors of its futures mean that it broke and a new one is needed."""
+    """How to make an executor, and which errors of its futures mean that it broke and a new one is needed.
+
+    `check` raises when an executor can finish nothing any more, which its futures may never tell.
+    """
 
     make: Callable[[], Executor]
     broken: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    check: Callable[[Executor], None] = lambda executor: None
 
 
 class Progress(msgspec.Struct, frozen=True):
@@ -205,17 +218,26 @@ def side_by_side(
         folder: Where to keep parts, so that a stopped job can go on; without one they are removed.
         tell: Called after each record.
     """
+    # Workers elsewhere have another current folder; in the result a record has the name that it was given.
+    absolute = [record.absolute() for record in records]
     with _folder(folder) as parts:
         started = time.monotonic()
         reused = 0
-        for index, (part, was_there) in enumerate(_made(records, options, engine, parts)):
+        for index, (part, was_there) in enumerate(_made(absolute, options, engine, parts)):
             reused += was_there
             with part.open("rb") as stream:
-                yield from grouped(map(ROWS.decode, stream))
+                yield from (_named(one, str(records[index])) for one in grouped(map(ROWS.decode, stream)))
             if folder is None:
                 with suppress(OSError):
                     part.unlink()
             tell(Progress(index + 1, len(records), reused, started))
+
+
+def _named(part: Part, record: str) -> Part:
+    if isinstance(part, SkippedPart):
+        return msgspec.structs.replace(part, record=record)
+    part.session = msgspec.structs.replace(part.session, record=record)
+    return part
 
 
 @contextmanager
@@ -251,7 +273,7 @@ def _made(records: list[Path], options: Options, engine: Engine, parts: Path) ->
             first = waiting[0]
             try:
                 if first.future is not None:
-                    first.future.result()
+                    _finished(first.future, executor, engine)
             except engine.broken:
                 executor.shutdown(wait=False, cancel_futures=True)
                 executor = engine.make()
@@ -260,6 +282,19 @@ def _made(records: list[Path], options: Options, engine: Engine, parts: Path) ->
             yield waiting.popleft().part, first.future is None
     finally:
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _finished(future: Future[None], executor: Executor, engine: Engine) -> None:
+    """Wait for a part. Raises what its worker raised, or what `Engine.check` raises meanwhile."""
+    while True:
+        try:
+            return future.result(timeout=ENGINE_CHECK_S)
+        except engine.broken:
+            raise
+        except Exception:
+            engine.check(executor)
+            if future.done():
+                raise
 
 
 def _again(waiting: deque[_Running], executor: Executor, options: Options) -> None:
@@ -348,17 +383,44 @@ T = TypeVar("T")
 class _Cluster(Executor):
     """A Dask client as an executor that closes what it opened."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Any, address: str) -> None:
         self._client = client
+        self._address = address
         self._executor = client.get_executor(pure=False)
 
     def submit(self, function: Callable[..., T], /, *arguments: Any, **options: Any) -> Future[T]:
-        submitted: Future[T] = self._executor.submit(function, *arguments, **options)
+        try:
+            submitted: Future[T] = self._executor.submit(function, *arguments, **options)
+        except Exception:
+            self.check()
+            raise
         return submitted
 
+    def check(self) -> None:
+        """Raises StoreFailed if the scheduler is gone, which the client has tried to reach for some time."""
+        if self._client.status in ("closing", "closed"):
+            raise StoreFailed(self._address, "no scheduler answers there any more", _GO_ON)
+
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        self._executor.shutdown(wait=wait and not cancel_futures)
-        self._client.close()
+        # A client whose scheduler is gone waits for it, or raises what is known already.
+        with suppress(Exception):
+            if self._client.status == "running":
+                self._executor.shutdown(wait=wait and not cancel_futures)
+            self._client.close(timeout=ENGINE_CLOSE_S)
+
+
+_GO_ON = (
+    "Start a cluster again and send the same command: `--resume DIR` goes on from the records that are done."
+)
+_LOGS = (
+    "distributed",
+    "distributed.client",
+    "distributed.core",
+    "distributed.comm",
+    "tornado.application",
+    "asyncio",
+)
+"""What these say of a connection that was lost is said in one sentence of ours."""
 
 
 def processes(workers: int) -> Engine:
@@ -386,14 +448,22 @@ def cluster_at(address: str) -> Engine:
     except ImportError:
         raise MissingProgram("distributed", install("dask")) from None
 
+    for name in _LOGS:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     connect: Callable[..., Any] = Client  # it is not annotated
 
     def connected() -> Executor:
         try:
-            client = connect(f"tcp://{parts.hostname}:{port}", timeout="10s", set_as_default=False)
+            client = connect(
+                f"tcp://{parts.hostname}:{port}", timeout=f"{ENGINE_CONNECT_S}s", set_as_default=False
+            )
         except OSError as error:
-            raise StoreFailed(address, "no scheduler answers there") from error
-        return _Cluster(client)
+            raise StoreFailed(address, "no scheduler answers there", _GO_ON) from error
+        return _Cluster(client, address)
+
+    def check(executor: Executor) -> None:
+        if isinstance(executor, _Cluster):
+            executor.check()
 
     # Dask itself repeats what a dead worker was making; this means that a record killed several workers.
-    return Engine(connected, (BrokenExecutor, KilledWorker))
+    return Engine(connected, (BrokenExecutor, KilledWorker, CancelledError), check)

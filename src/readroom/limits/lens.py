@@ -182,6 +182,15 @@ processors of one machine.
 WORKER_TRIES = 2
 """How often a record is given to a worker when workers die over it."""
 
+ENGINE_CONNECT_S = 10
+"""How long a scheduler of a cluster may take to answer."""
+
+ENGINE_CHECK_S = 1.0
+"""How often it is looked whether the scheduler of a running audit is still there."""
+
+ENGINE_CLOSE_S = 2
+"""How long the connection to a scheduler may take to close."""
+
 SESSIONS_LISTED = 500
 """Sessions that a page lists, the dearest first; the export has all of them."""
 

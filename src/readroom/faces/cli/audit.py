@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import TextIO
 
 import click
@@ -171,10 +173,8 @@ def _parts(
     if engine is None:
         yield from one_by_one(files, options)
         return
-    # Workers elsewhere have another current folder.
-    absolute = [file.absolute() for file in files]
     folder = Path(resume).absolute() if resume else None
-    yield from side_by_side(absolute, options, engine, folder, _Shown().tell)
+    yield from side_by_side(files, options, engine, folder, _Shown().tell)
 
 
 class _Shown:
@@ -205,24 +205,60 @@ class _Shown:
 def _sinks(stack: ExitStack, rows: str | None, parquet: str | None, force: bool) -> list[Sink]:
     sinks: list[Sink] = []
     if rows is not None:
-        sinks.append(JsonLines(_new(rows, force)))
+        sinks.append(JsonLines(stack.enter_context(_new(rows, force))))
     if parquet is not None:
         folder = Path(parquet)
         if folder.exists() and any(folder.iterdir()) and not force:
             raise BadValue("--parquet", parquet, "is not empty", "Name a new folder, or say --force.")
-        sinks.append(Parquet(folder))
+        sinks.append(Parquet(stack.enter_context(_new_folder(folder))))
     for sink in sinks:
         stack.callback(sink.close)
     return sinks
 
 
-def _new(path: str, force: bool) -> TextIO:
+@contextmanager
+def _new(path: str, force: bool) -> Iterator[TextIO]:
+    """A file that gets its name when it is complete, and is removed when it does not become so."""
+    real = os.path.realpath(path)
     try:
-        return open(path, "w" if force else "x", encoding="utf-8", newline="\n")
+        if not force and os.path.lexists(path):
+            raise FileExistsError
+        if os.path.exists(path) and not os.path.isfile(path):  # a pipe or a device
+            with open(path, "w", encoding="utf-8", newline="\n") as stream:
+                yield stream
+            return
+        part = _beside(real)
+        stream = open(part, "x", encoding="utf-8", newline="\n")  # noqa: SIM115
     except FileExistsError:
         raise BadValue("output", path, "is there already", "Name a new file, or say --force.") from None
     except OSError as error:
         raise BadValue("output", path, f"cannot be written: {error.strerror}", "Name a new file.") from None
+    try:
+        with stream:
+            yield stream
+        os.replace(part, real)
+    finally:
+        with suppress(OSError):
+            os.unlink(part)
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[Path]:
+    """A folder whose files get their places when all of them are complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    part = Path(_beside(str(folder / "rows")))
+    part.mkdir()
+    try:
+        yield part
+        for file in sorted(part.iterdir()):
+            os.replace(file, folder / file.name)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _beside(path: str) -> str:
+    place, name = os.path.split(path)
+    return os.path.join(place, f".{name}.{token_hex(4)}.part")
 
 
 class _JsonObject:

@@ -8,7 +8,7 @@ May be touched: the names in `tools` and the marks in `wrapping`, each with a re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
