@@ -15,13 +15,15 @@ from typing import Any
 from msgspec import Struct
 from pypdfium2 import raw
 
+from readroom.formats.documents.pdf import accents
+
 _JOINED = frozenset("\x02\ufffe")
 """How PDFium marks that it has joined a word which was divided at the end of a line."""
 
 _BEFORE_NUMBER = re.compile("[\x02\ufffe](?=[0-9])")
 """No word goes on with a number: that is `Type-` and `2`, or the number of the line in the margin."""
 
-_NO_TEXT = str.maketrans("", "", "".join(_JOINED) + "\0\r")
+_NO_TEXT = str.maketrans("", "", "".join(_JOINED) + accents.GONE + "\r")
 """Also what broken fonts give for a character."""
 
 _STEP = 2.0
@@ -73,8 +75,7 @@ class _Line(Struct):
 
 def lines(textpage: Any, placed: Sequence[Placed] = ()) -> list[str]:
     """The lines of a page, without empty ones at the end."""
-    text = textpage.get_text_range(errors="replace")
-    exact = textpage.count_chars() == len(text)  # not so with characters beyond the first 65,536
+    text, exact = _text(textpage)
     pieces = [piece for line in _parted(text) for piece in (_split(textpage, line) if exact else [line])]
     if placed:
         return _trimmed(_merged(textpage, pieces, placed, exact=exact))
@@ -83,10 +84,21 @@ def lines(textpage: Any, placed: Sequence[Placed] = ()) -> list[str]:
 
 def placed_lines(textpage: Any) -> list[tuple[Box, str]]:
     """The lines of a page with their places."""
-    text = textpage.get_text_range(errors="replace")
-    exact = textpage.count_chars() == len(text)
+    text, exact = _text(textpage)
     rows = [_row(textpage, piece, exact=exact) for line in _parted(text) for piece in _split(textpage, line)]
     return [(row.box, _clean(row.text)) for row in rows if row.box is not None and _clean(row.text)]
+
+
+def _text(textpage: Any) -> tuple[str, bool]:
+    """The text of a page, and whether it has a character for each of PDFium's, which have places."""
+    text = textpage.get_text_range(errors="replace")
+    count = textpage.count_chars()
+    if count != len(text):  # PDFium leaves out some characters of a text as a whole
+        units = [raw.FPDFText_GetUnicode(textpage, index) for index in range(count)]
+        if any(0xD800 <= unit < 0xE000 for unit in units):
+            return text, False
+        text = "".join(map(chr, units))
+    return accents.composed(textpage, text), True
 
 
 def _parted(text: str) -> Iterator[_Line]:
