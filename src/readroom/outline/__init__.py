@@ -102,7 +102,7 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     if cut is not None and _is_surely_shallow(cut.source):
         parsing = _Parsing(cut.source, grammar, deadline, memory)
         tree = parsing.whole()
-        if not tree.root_node.has_error:
+        if not tree.root_node.has_error and cut.is_code(tree.root_node):
             walk = Walk(cut, grammar, deadline, parsing.part)
             return Outline(language, walk.items(tree.root_node), _TOO_DEEP if walk.too_deep else None)
     if not _is_surely_shallow(source):

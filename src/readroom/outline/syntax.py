@@ -74,15 +74,15 @@ class Bodies(Struct, frozen=True):
 
     `head` matches a line up to the brace that begins a body, or, if bodies are `indented`, the whole head of
     a body from the line feed before it, with its indentation as a group.  A body is parsed nevertheless if it
-    contains one of the `words`, if `inner` (by default that of the grammar) matches, or if it has an odd
-    number of any of the `quotes` of multi-line strings.  The statement `put` replaces a body.
+    contains one of the `words`, if `inner` (by default that of the grammar) matches, or if one of `quotes`
+    may be open at its end: they can span lines.  The statement `put` replaces a body.
     """
 
     head: re.Pattern[bytes]
     indented: bool = False
     words: tuple[bytes, ...] = ()
     inner: re.Pattern[bytes] | None = None
-    quotes: tuple[bytes, ...] = ()
+    quotes: tuple[bytes, ...] = (b"/*", b"*/")
     put: bytes = b";"
 
 

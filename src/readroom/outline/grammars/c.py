@@ -201,7 +201,8 @@ _BODIES = Bodies(
         rb"(?![ \t]*+(?:#|\}|if\b|else\b|for\b|while\b|switch\b))"
         rb"(?![^\n(]*\b(?:struct|union|enum|class|namespace)\b(?![ \t]+\w+[ \t]*\*[ \t*]*\w+[ \t]*\())"
         rb"[^\n{}]*\)(?:[ \t]*(?:const|noexcept|override|final)\b){0,4}[ \t]*\Z"
-    )
+    ),
+    words=(b"#if", b"#el", b"#end", b"# ", b'R"'),
 )
 
 C = Grammar(

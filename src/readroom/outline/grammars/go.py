@@ -42,7 +42,9 @@ def _fields(source: bytes, node: Node) -> Sequence[Named]:
     return [((), name)] if name else []
 
 
-_BODIES = Bodies(re.compile(rb"[ \t]*+(?:func\b|\)|var\b[^\n]*\bfunc\b)[^\n]*\Z"), quotes=(b"`",))
+_BODIES = Bodies(
+    re.compile(rb"[ \t]*+(?:func\b|\)|var\b[^\n]*\bfunc\b)[^\n]*\Z"), quotes=(b"/*", b"*/", b"`")
+)
 
 
 GRAMMAR = Grammar(

@@ -21,6 +21,7 @@ _BODIES = Bodies(
         rb"(?![^\n]*\b(?:if|for|while|switch|catch|synchronized|else|return|new|class|interface|enum|record)\b)"
         rb"[ \t]*+\w[\w<>\[\], .?&@]*[ \t>\]]\w+[ \t]*\([^{}]*\)(?:[ \t]*throws[ \t][\w., ]+)?[ \t]*\Z"
     ),
+    quotes=(b"/*", b"*/", b'"' * 3),
 )
 
 

@@ -298,7 +298,7 @@ _BODIES = Bodies(
     ),
     words=(b"function", b"class", b"=>"),
     inner=_METHOD,
-    quotes=(b"`",),
+    quotes=(b"/*", b"*/", b"`"),
 )
 
 JAVASCRIPT = Grammar(

@@ -99,6 +99,7 @@ _PLAIN_BODIES = Bodies(
     re.compile(
         rb"(?![^\n]*\b(?:object|interface|class)\b)[^\n]*\bfun\b[^\n]*\)(?:[ \t]*:[^\n{}=]*)?[ \t]*\Z"
     ),
+    quotes=(b"/*", b"*/", b'"' * 3),
     put=b"0",
 )
 

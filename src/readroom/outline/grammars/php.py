@@ -46,7 +46,9 @@ def _assigned(source: bytes, node: Node) -> Named:
     return ((), name.lstrip("$")) if re.fullmatch(r"\$\w+", name) else None
 
 
-_BODIES = Bodies(re.compile(rb"[^\n]*\bfunction\b[^\n]*\Z"), words=(b"?>",))
+_BODIES = Bodies(
+    re.compile(rb"[^\n]*\bfunction\b[^\n]*\Z"), words=(b"?>", b"<<<"), quotes=(b"/*", b"*/", b"'", b'"', b"`")
+)
 
 
 GRAMMAR = Grammar(

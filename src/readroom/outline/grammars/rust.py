@@ -43,7 +43,11 @@ def _module(node: Node) -> NodeRule:
     return _MODULE_FILE if node.child_by_field_name("body") is None else _MODULE
 
 
-_BODIES = Bodies(re.compile(rb"[ \t]*+(?:\)|[^\n]*\bfn[ \t])[^\n]*\Z"))
+_BODIES = Bodies(
+    re.compile(rb"[ \t]*+(?:\)|[^\n]*\bfn[ \t])[^\n]*\Z"),
+    words=(b'r"', b'#"'),
+    quotes=(b"/*", b"*/", b'"'),
+)
 
 
 GRAMMAR = Grammar(

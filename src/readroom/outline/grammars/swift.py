@@ -46,7 +46,7 @@ def _properties(source: bytes, node: Node) -> Sequence[Named]:
 
 _BODIES = Bodies(
     re.compile(rb"[^\n]*\b(?:func|init|deinit)\b[^\n]*\Z"),
-    quotes=(b'"' * 3,),
+    quotes=(b"/*", b"*/", b'"' * 3, b"#if", b"#end"),
     put=b"0",
 )
 
