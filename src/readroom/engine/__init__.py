@@ -22,7 +22,7 @@ from readroom.caller import ANONYMOUS, Caller
 from readroom.contracts.base import Contract
 from readroom.deadline import Deadline
 from readroom.engine.services import Job, OwnCommands, Services
-from readroom.engine.suggest import with_near_names, with_place_inside
+from readroom.engine.suggest import with_near_names, with_note, with_place_inside
 from readroom.errors import (
     BadValue,
     Binary,
@@ -122,6 +122,7 @@ class Engine:
         self.services.guard.store.require_root()
         services, verb = self._services(record, request, caller), BY_REQUEST[type(request)]
         own = guard = services.guard
+        respelled = False
         for name in verb.paths:
             spelled, there = getattr(request, name), own
             try:
@@ -133,6 +134,9 @@ class Engine:
                 raise with_place_inside(error, own, request, spelled) from None
             if name == verb.paths[0]:
                 guard = there
+            if there is own:
+                asked, path = path, own.spelled(path)
+                respelled = respelled or asked != path
             # A path is normalized once, so that every reply and hint shows one spelling.
             if path != spelled:
                 request = replace(request, **{name: path})
@@ -153,6 +157,8 @@ class Engine:
             if verb.traces == "edit":  # reading what is in the way does not help a change
                 error.advice, error.next = "Choose a path that does not lead through it.", None
             raise
+        if respelled:
+            performed = with_note(performed)
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
         return performed

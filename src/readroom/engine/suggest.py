@@ -17,7 +17,9 @@ from readroom.limits import HEAD_BYTES, LIST_MAX_DEPTH
 from readroom.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
-from readroom.values import EntryKind, FindRequest, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.values import EntryKind, FindRequest, GrepRequest, ListRequest, ReadRequest, Request, Result
+from readroom.values.changes import EditFilesResult
+from readroom.values.files import OTHER_SPELLING, BytesResult
 from readroom.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = frozenset("*?{")
@@ -80,6 +82,13 @@ def with_place_inside(error: OutsideRoot, guard: Guard, request: Request, spelle
         return error
     following = _next(BY_REQUEST[type(request)].suggestion, request, meant)
     return OutsideRoot(spelled, str(error.facts["how"]), meant=meant, next_request=following)
+
+
+def with_note(result: Result) -> Result:
+    """The result with the remark that the name in it is spelled otherwise than it was asked for."""
+    if isinstance(result, (BytesResult, EditFilesResult)):
+        return result  # bytes have no place for it, and of several files each has its own
+    return replace(result, warnings=(OTHER_SPELLING, *result.warnings))
 
 
 def _by_its_end(guard: Guard, path: str) -> WorkPath | None:

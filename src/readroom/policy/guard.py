@@ -37,7 +37,7 @@ from readroom.limits import (
     NEAR_SCAN_S,
     NEAR_TREE_SCORE,
 )
-from readroom.paths import ROOT, WorkPath, ancestors, basename, join, parent, require_normal
+from readroom.paths import BORDER, ROOT, WorkPath, ancestors, basename, join, parent, require_normal
 from readroom.policy.hardlinks import HardLinks
 from readroom.policy.ignore_files import MARKS, NAMES, IgnoreFile, IgnoreTree
 from readroom.policy.names import root_names
@@ -137,6 +137,9 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
+_COMPOSED = frozenset("K;`")
+"""The ASCII characters to which Unicode normalizes another one, such as the sign of the kelvin."""
+
 _NAMES_AT_ONCE = 1000
 """Names of a folder read at once."""
 
@@ -204,6 +207,54 @@ class Guard:
     def parse(self, path: str) -> WorkPath:
         """The normal form of a path as a caller gives it. Raises BadPath or OutsideRoot."""
         return paths.parse(path, self.store.roots)
+
+    def spelled(self, path: WorkPath) -> WorkPath:
+        """The path with the one canonically equal name in the place of each part that nothing has.
+
+        Clients and systems compose characters otherwise than whoever made a name.  Names that may not be
+        seen are not among those that are compared, and of two equal ones neither is chosen.
+        """
+        if path.startswith("/") or (path.isascii() and _COMPOSED.isdisjoint(path)) or self._is_there(path):
+            return path
+        if not self.decide(path, folder=False).allowed:
+            return path
+        found = ROOT
+        names = paths.parts(path)
+        for at, part in enumerate(names):
+            name = join(found, part)
+            if not self._is_there(name):
+                equal = self._equal(found, part.removesuffix(BORDER))
+                # Names inside an archive are those of another guard.
+                if equal is None or (part.endswith(BORDER) and equal == join(found, part[:-1])):
+                    return WorkPath("/".join((*paths.parts(found), *names[at:])))
+                name = WorkPath(equal + BORDER) if part.endswith(BORDER) else equal
+            found = name
+        return found
+
+    def _is_there(self, path: WorkPath) -> bool:
+        """Whether something has a name, or that is not to be said."""
+        try:
+            self.stat(path)
+        except (AbsentError, NotAFolder):
+            return False
+        except ReadroomError:
+            return True
+        return True
+
+    def _equal(self, folder: WorkPath, part: str) -> WorkPath | None:
+        """The one visible name in a folder that is canonically equal; one with the same spelling first."""
+        normal, equal = unicodedata.normalize("NFC", part), set[str]()
+        try:
+            with self.open_folder(folder) as opened:
+                for some in opened.names(_NAMES_AT_ONCE):
+                    folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
+                    alike = [name for name in some.names if unicodedata.normalize("NFC", name) == normal]
+                    equal |= {*alike} - self.denied(opened.real, alike, folders)
+        except ReadroomError:
+            return None
+        if part in equal:
+            return join(folder, part)
+        return join(folder, equal.pop()) if len(equal) == 1 else None
 
     def open(self, path: str) -> Source:
         """Open a file for reading.

@@ -124,6 +124,10 @@ class Warn(Struct, frozen=True):
     column: int | None = None
 
 
+OTHER_SPELLING = Warn("other_spelling", "its name has another Unicode composition than the path asked for")
+"""No other name in the folder is canonically equal to the one that was asked for."""
+
+
 class Packed(Struct, frozen=True):
     """That a file is compressed: with what, and the bytes of its content as far as it was expanded."""
 

@@ -23,7 +23,7 @@ from readroom.deadline import Deadline
 from readroom.engine.archives.store import Contents, MemberStore, Origin
 from readroom.engine.read.classify import AsBytes, classify
 from readroom.engine.services import Act, Job, Services
-from readroom.engine.suggest import with_near_names
+from readroom.engine.suggest import with_near_names, with_note
 from readroom.errors import (
     BadDocument,
     Binary,
@@ -88,7 +88,11 @@ def perform(services: Services, job: Job[Request], act: Act) -> Result:
     if inner is not None:
         with closing(inner):
             services = replace(services, guard=inner)
-            return _as_folder(services, job, act) or _performed(services, job, act)
+            path = inner.spelled(WorkPath(request.path))
+            if path == request.path:
+                return _as_folder(services, job, act) or _performed(services, job, act)
+            job = replace(job, request=replace(request, path=path))
+            return with_note(_as_folder(services, job, act) or _performed(services, job, act))
     return _as_folder(services, job, act) or act(services, job)
 
 

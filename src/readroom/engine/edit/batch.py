@@ -49,7 +49,7 @@ from readroom.text.edits.lenient import ManyPlaces, NoPlace, replaced
 from readroom.text.encodings import Encoding
 from readroom.text.line_index import Shrunk
 from readroom.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
-from readroom.values.files import Warn
+from readroom.values.files import OTHER_SPELLING, Warn
 
 _Failures: TypeAlias = dict[int, ReadroomError]
 
@@ -89,6 +89,7 @@ class _EditedFile(Struct):
     asked: FileEdits
     path: str
     place: WriteTarget
+    respelled: bool = False
     source: Source | None = None
     before: bytes = b""
     after: bytes = b""
@@ -156,11 +157,12 @@ class _Batch:
     def _find(self, number: int, edits: FileEdits) -> None:
         if edits.problem is not None:
             raise edits.problem
-        path = self._places.guard.parse(edits.path)
+        asked = self._places.guard.parse(edits.path)
+        path = self._places.guard.spelled(asked)
         place = self._held.enter_context(self._places.find(path))
         if place.look() is None:
             raise NotFound(path)
-        self._files[number] = _EditedFile(edits, path, place)
+        self._files[number] = _EditedFile(edits, path, place, respelled=path != asked)
 
     def _require_several(self) -> None:
         """Refuse two names of one file: each would be changed in what the other left, or be lost."""
@@ -257,7 +259,7 @@ class _Batch:
             len(file.after),
             file.replacements,
             file.diff,
-            file.warnings,
+            (OTHER_SPELLING, *file.warnings) if file.respelled else file.warnings,
         )
 
 

@@ -53,7 +53,7 @@ def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> 
 def _find(guard: Guard, places: WriteTargets, text: str) -> _Finding:
     confinement = guard.store.confinement
     try:
-        path = guard.parse(text)
+        path = guard.spelled(guard.parse(text))
     except RefusedError as error:
         return _Finding(text, confinement, error)
     try:
