@@ -11,8 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from readroom import config
-from readroom.errors import BadConfig
-from readroom.values import Reply
+from readroom.deadline import Deadline
+from readroom.errors import BadConfig, Protected, ReadroomError
+from readroom.values import Cap, Reply
+from readroom.values.changes import MoveRequest
 from readroom.values.commands import Confinement
 from readroom.workspace import Workspace
 from tests.sandbox.cells import CANARY, in_each_confinement
@@ -130,3 +132,109 @@ def test_a_denied_file_is_not_read_by_its_name_in_a_protected_folder(
     os.link(root / ".env", root / ".husky/x")
     with opened(root, confinement) as workspace:
         assert CANARY not in ran(workspace, "cat .husky/x").text
+
+
+LINKED = (
+    # the link, what it leads to, the file that is written
+    (".vscode", "config/vscode", "config/vscode/settings.json"),
+    ("deep/app/.vscode", "../../config/vscode", "config/vscode/launch.json"),
+    (".mcp.json", "config/mcp.json", "config/mcp.json"),
+    ("deep/.husky", "../src", "src/pre-push"),
+    (".husky/_", "../src/inner", "src/inner/husky.sh"),
+    (".claude", "settings", "settings/hooks/a.sh"),
+    (".kiro/settings", "../config/kiro", "config/kiro/mcp.json"),
+    ("bare/hooks", "../src", "src/post-checkout"),
+    (".git/hooks", "../src", "src/post-checkout"),
+    (".bashrc", "config/bash", "config/bash"),
+    (".readroomignore", "config/ignore", "config/ignore"),
+    ("readroom.toml", "config/readroom", "config/readroom"),
+    (".env", "config/env", "config/env"),
+    ("x.code-workspace", "config/work", "config/work"),
+)
+
+
+@pytest.mark.parametrize("made", [False, True], ids=["dangling", "made"])
+@pytest.mark.parametrize(("link", "target", "path"), LINKED)
+def test_no_tool_writes_a_file_that_a_link_gives_a_protected_name(
+    link: str, target: str, path: str, made: bool, root: Path
+) -> None:
+    for folder in ((root / link).parent, (root / path).parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    if made:
+        (root / path).write_text("# harmless\n")
+    with Workspace(root) as workspace:
+        (root / link).symlink_to(target)
+        with pytest.raises(ReadroomError) as caught:
+            workspace.write(path, "x\n", "absent")
+        assert caught.value.code == "protected"
+    assert not made or (root / path).read_text() == "# harmless\n"
+
+
+def test_links_of_links_and_absolute_ones_count(root: Path) -> None:
+    (root / "config").mkdir()
+    (root / ".kiro").symlink_to("one")
+    (root / "one").mkdir()
+    (root / "one/settings").symlink_to(root / "config")
+    with Workspace(root) as workspace, pytest.raises(Protected):
+        workspace.write("config/mcp.json", "x\n", "absent")
+    with Workspace(root) as workspace:
+        workspace.write("config/other.json", "x\n", "absent")
+
+
+def test_a_folder_is_not_moved_to_where_a_link_leads(root: Path) -> None:
+    (root / "prepared").mkdir()
+    (root / "prepared/tasks.json").write_text("x\n")
+    (root / ".vscode").symlink_to("config")
+    with Workspace(root) as workspace:
+        engine, record = workspace.engine, workspace.contract("native")
+        cap = Cap(10_000, record.measure)
+        with pytest.raises(ReadroomError):
+            engine.perform(record, MoveRequest("prepared", "config"), cap, Deadline())
+    assert (root / "prepared/tasks.json").exists()
+
+
+@in_each_confinement
+@pytest.mark.parametrize(
+    ("link", "target", "path"), [row for row in LINKED if not row[0].startswith(".git/")]
+)
+def test_no_command_changes_what_a_link_gives_a_protected_name(
+    confinement: Confinement, link: str, target: str, path: str, root: Path
+) -> None:
+    for folder in ((root / link).parent, (root / path).parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text("# harmless\n")
+    (root / link).symlink_to(target)
+    with opened(root, confinement) as workspace:
+        ran(workspace, f"echo more >> {path}; echo more >> {link}; cp src/a.txt {path}")
+    assert (root / path).read_text() == "# harmless\n"
+
+
+@in_each_confinement
+def test_a_write_does_not_fill_what_a_command_linked_before(confinement: Confinement, root: Path) -> None:
+    (root / ".git").rename(root.parent / "git")
+    (root / "bare/HEAD").unlink()
+    with opened(root, confinement) as workspace:
+        ran(workspace, "mkdir -p src/config; cd src; ln -s config .vscode")
+        assert (root / "src/.vscode").is_symlink()
+        with pytest.raises(Protected):
+            workspace.write("src/config/tasks.json", "x\n", "absent")
+    assert not (root / "src/config/tasks.json").exists()
+
+
+def test_an_exception_of_the_operator_holds_for_the_real_name(root: Path) -> None:
+    (root / ".vscode").symlink_to("config")
+    (root.parent / "op.toml").write_text('[changes]\nexceptions = ["/config/settings.json"]\n')
+    store = config.open_store(root)
+    with Workspace(store, settings=config.load(store, root.parent / "op.toml")) as workspace:
+        workspace.write("config/settings.json", "x\n", "absent")
+        with pytest.raises(Protected) as caught:
+            workspace.write("config/tasks.json", "x\n", "absent")
+    assert "/config/tasks.json" in caught.value.advice
+
+
+def test_links_that_name_nothing_protected_change_nothing(root: Path) -> None:
+    (root / "current").symlink_to("open")
+    (root / "src/config").symlink_to("../open")
+    with Workspace(root) as workspace:
+        workspace.write("open/settings.json", "x\n", "absent")
+        workspace.write("open/hooks.txt", "x\n", "absent")

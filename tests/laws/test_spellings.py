@@ -98,4 +98,4 @@ def test_no_spelling_of_a_protected_name_is_written(name: str) -> None:
     for end in ODD:
         with pytest.raises(Protected):
             targets.find(name + end)
-    assert targets.fixed(".", [".mcp.json ", "x"], ()) == {".mcp.json "}  # type: ignore[arg-type]  # the root
+    assert targets.fixed()(".", [".mcp.json ", "x"], ()) == {".mcp.json "}  # type: ignore[arg-type]  # the root

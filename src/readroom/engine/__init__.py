@@ -39,7 +39,7 @@ from readroom.limits.files import GREP_PASSES
 from readroom.lru import LruCache
 from readroom.paths import WorkPath, may_lead_inside
 from readroom.policy.changes import WriteTargets
-from readroom.policy.guard import Guard
+from readroom.policy.guard import COMPOSED, Guard
 from readroom.policy.rules import Layer
 from readroom.session.caches import OutlineCache, TextCache
 from readroom.session.index_cache import IndexCache
@@ -134,7 +134,7 @@ class Engine:
                 raise with_place_inside(error, own, request, spelled) from None
             if name == verb.paths[0]:
                 guard = there
-            if there is own:
+            if there is own and not (path.isascii() and COMPOSED.isdisjoint(path)):
                 asked, path = path, own.spelled(path)
                 respelled = respelled or asked != path
             # A path is normalized once, so that every reply and hint shows one spelling.

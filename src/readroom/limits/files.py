@@ -90,3 +90,9 @@ path order: to begin again with all threads would cost it half as much again."""
 
 GREP_PASSES = 256
 """Searches of which it is kept how long such a pass took."""
+
+LINK_FOLDERS = 5_000
+"""Folders, from the top down, that are searched for links before a change: 0.15 s at most."""
+
+LINK_NAMES = 1_000
+"""Names of one file by links in links; a name more than that is not one that a program looks for."""

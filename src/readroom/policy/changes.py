@@ -12,8 +12,8 @@ the real name; the change applies to the entry that was checked.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
-from typing import final
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TypeAlias, final
 
 from msgspec import Struct
 
@@ -31,8 +31,9 @@ from readroom.errors import (
 from readroom.paths import ROOT, WorkPath, join, require_normal
 from readroom.policy.executed import ExecutedNames
 from readroom.policy.guard import Guard
+from readroom.policy.links import LinkedNames, linked_names
 from readroom.policy.names import root_names
-from readroom.policy.rules import Rule
+from readroom.policy.rules import SOURCE, Rule
 from readroom.policy.rules.names import foldable, other_names
 from readroom.stores.base import Source, WriteTarget
 from readroom.values import EntryKind, Stat
@@ -47,6 +48,10 @@ _MAGIC = r"[\\*?\[\]]| $"
 
 _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 """What a TOML string cannot hold literally; each is one byte of a name, which "?" matches."""
+
+
+Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
+"""Tells which of some names in a folder are fixed; it also gets those that are folders."""
 
 
 class ChangePolicy(Struct, frozen=True):
@@ -79,6 +84,8 @@ class WriteTargets:
         self.guard = guard
         self.policy = policy or ChangePolicy()
         self.protected = frozenset(_folded(name) for name in (*OWN_FILES, *protected))
+        self._links = LinkedNames({})
+        """Those of the latest change, for what is changed along with it."""
         self._executed = ExecutedNames(self.policy.exceptions, root_names(guard.store))
 
     def find(self, path: str) -> WriteTarget:
@@ -134,19 +141,32 @@ class WriteTargets:
             self._require(path, WorkPath(requested), folder=folder)
 
     def require_inside(self, path: WorkPath, *, folder: bool) -> None:
-        """Raise Denied or Protected unless a name in a folder may be changed along with it."""
+        """Raise Denied or Protected unless a name in a folder from `entry` may be changed along with it."""
         self._visible(path, path, folder=folder)
         self._require_unprotected(path, path, folder=folder)
+        self._require_no_link(self._links, path, path)
 
-    def fixed(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
-        """The names in an unprotected folder that may be seen but not changed."""
-        own = {name for name in names if self._is_policy(join(folder, name))}
-        return own | self._executed.among(folder, names, folders)
+    def fixed(self) -> Fixed:
+        """What tells the names in an unprotected folder that may be seen but not changed."""
+        linked = self._linked()
+
+        def among(folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
+            own = {name for name in names if self._is_policy(join(folder, name))}
+            if linked.links:
+                own |= {
+                    name
+                    for name in names
+                    if self._is_linked(linked, join(folder, name), folder=name in folders)
+                }
+            return own | self._executed.among(folder, names, folders)
+
+        return among
 
     def protection(self, path: WorkPath, *, folder: bool) -> Protected | None:
         """Why a visible name must not be changed; None if it may be."""
         try:
             self._require_unprotected(path, path, folder=folder)
+            self._require_no_link(self._linked(), path, path)
         except Protected as why:
             return why
         return None
@@ -224,6 +244,8 @@ class WriteTargets:
         try:
             if place.real != path:
                 self._require(place.real, requested, folder=False)
+            self._links = self._linked()
+            self._require_no_link(self._links, place.real, requested)
         except BaseException:
             place.close()
             raise
@@ -264,6 +286,39 @@ class WriteTargets:
         rule = self._executed.rule(path, folder=folder, exists=self._exists)
         if rule is not None:
             raise Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(path))
+
+    def _require_no_link(self, linked: LinkedNames, real: WorkPath, requested: WorkPath) -> None:
+        """Raise Protected for a real name that links give a protected one, whatever is at it."""
+        rule = self._by_link(linked, real, folder=False) or self._by_link(linked, real, folder=True)
+        if rule is not None:
+            raise Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(real))
+
+    def _linked(self) -> LinkedNames:
+        return linked_names(self.guard.store, self._give_protected_names)
+
+    def _give_protected_names(self, folder: WorkPath, names: Sequence[str]) -> set[str]:
+        """The links in a folder by which something may have a protected or a denied name."""
+        found = self._executed.parts_among(folder, names) | self.guard.denied(folder, names, names)
+        return found | {name for name in names if self._is_policy(join(folder, name))}
+
+    def _is_linked(self, linked: LinkedNames, path: WorkPath, *, folder: bool) -> bool:
+        try:
+            return self._by_link(linked, path, folder=folder) is not None
+        except Protected:
+            return True
+
+    def _by_link(self, linked: LinkedNames, path: WorkPath, *, folder: bool) -> Rule | None:
+        """The rule that protects a file under a name that it has by links."""
+        for other in linked.others(path):
+            rule = self._executed.rule(other, folder=folder, exists=self._exists)
+            denied = self.guard.decide(other, folder=folder).rule
+            if rule is None and denied is not None and denied.source == SOURCE:
+                rule = denied
+            if rule is None and self._is_policy(other):
+                raise Protected(path, _POLICY)
+            if rule is not None:
+                return None if self._executed.excepted(path, folder=folder) else rule
+        return None
 
     def _is_policy(self, path: str) -> bool:
         folded = _folded(path)

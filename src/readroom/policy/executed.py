@@ -152,6 +152,10 @@ RULES: tuple[Rule, ...] = tuple(
 )
 
 
+_PARTS = frozenset(part for rule in RULES for part in rule.pattern.lower().split("/")) | {*_MAKES, *_RUNS}
+"""The names of which protected names are made, folded."""
+
+
 @final
 class ExecutedNames:
     """The table without the operator's exceptions. Safe to share between threads."""
@@ -193,6 +197,23 @@ class ExecutedNames:
         if rule is None and exists is not None and _in_repository(path, exists):
             return REPOSITORY
         return rule
+
+    def excepted(self, path: WorkPath, *, folder: bool) -> bool:
+        """Whether the operator allows changes of a name, or of a folder above it."""
+        folded = byte_text(foldable(path).lower())
+        ends = [at for at, char in enumerate(folded) if char == "/"]
+        return any(
+            self._exceptions.deciding(folded[:end], folder=folder or end < len(folded)) is not None
+            for end in (*ends, len(folded))
+        )
+
+    def parts_among(self, folder: WorkPath, names: Sequence[str]) -> set[str]:
+        """The names in a folder that can be a part of a protected name."""
+        if self.rule(folder, folder=True) is not None:
+            return set(names)
+        folded = [byte_text(foldable(name).lower()) for name in names]
+        ends = {*self._list.concerned(folded), *names_with_others(folded)}
+        return {name for at, name in enumerate(names) if at in ends or folded[at] in _PARTS}
 
     def among(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
         """The protected names in a folder that is not protected itself."""

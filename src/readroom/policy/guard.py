@@ -137,8 +137,9 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFC", name).casefold()
 
 
-_COMPOSED = frozenset("K;`")
-"""The ASCII characters to which Unicode normalizes another one, such as the sign of the kelvin."""
+COMPOSED = frozenset("K;`")
+"""The ASCII characters to which Unicode normalizes another one, such as the sign of the kelvin: a path that
+has none of them, and is ASCII, has one spelling."""
 
 _NAMES_AT_ONCE = 1000
 """Names of a folder read at once."""
@@ -214,7 +215,7 @@ class Guard:
         Clients and systems compose characters otherwise than whoever made a name.  Names that may not be
         seen are not among those that are compared, and of two equal ones neither is chosen.
         """
-        if path.startswith("/") or (path.isascii() and _COMPOSED.isdisjoint(path)) or self._is_there(path):
+        if path.startswith("/") or self._is_there(path):
             return path
         if not self.decide(path, folder=False).allowed:
             return path

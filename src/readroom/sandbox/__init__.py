@@ -155,7 +155,7 @@ class Sandbox:
         if kind == "none":
             return Start("none", private.temporary)
         self._require_apart(root, private)
-        reach = look(self._tools, self._commands, self._places.fixed, deadline)
+        reach = look(self._tools, self._commands, self._places.fixed(), deadline)
         if kind == "bwrap":
             return self._bubblewrap(root, reach, folder, private)
         try:

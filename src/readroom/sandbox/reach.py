@@ -7,9 +7,9 @@ commands make under a denied name belong to them, and no tool shows them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import Enum
-from typing import TypeAlias, final
+from typing import final
 
 from msgspec import Struct
 
@@ -17,14 +17,13 @@ from readroom.deadline import Deadline
 from readroom.errors import BadConfig, Cancelled, NoPermission, NotConfined, ReadroomError, TimedOut
 from readroom.limits import RUN_LOOK_S
 from readroom.paths import ROOT, WorkPath, join
+from readroom.policy.changes import Fixed
 from readroom.policy.guard import Guard
 from readroom.stores.base import Folder
 from readroom.values import EntryKind
 
 _NAMES = 1000
 """Names of a folder that are checked together."""
-
-Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
 
 _NEW_NAME = "a name that nothing has"
 

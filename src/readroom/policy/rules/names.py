@@ -54,11 +54,11 @@ def other_names(folded: str, *, endings: Sequence[str] = ()) -> Sequence[str]:
 def names_with_others(folded: Sequence[str]) -> set[int]:
     """The positions of names in one folder that have other names."""
     whole = "/".join(folded)
-    found = {at for at, name in enumerate(folded) if name.endswith(COPIED)}
-    if ":" in whole or _has_odd_end(whole):
-        found |= {at for at, name in enumerate(folded) if ":" in name or name.endswith(_AT_ENDS)}
-    return found
+    ends = COPIED
+    if ":" in whole or " /" in whole or "./" in whole or "\t/" in whole or whole.endswith(_AT_ENDS):
+        ends = (*COPIED, *_AT_ENDS)
+    return {at for at, name in enumerate(folded) if name.endswith(ends) or ":" in name}
 
 
 def _has_odd_end(path: str) -> bool:
-    return path.endswith(_AT_ENDS) or any(f"{end}/" in path for end in _AT_ENDS)
+    return path.endswith(_AT_ENDS) or " /" in path or "./" in path or "\t/" in path
