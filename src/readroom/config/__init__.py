@@ -90,6 +90,7 @@ from readroom.contracts import Setup
 from readroom.engine import Engine
 from readroom.errors import (
     BadConfig,
+    BadValue,
     CommandsOff,
     DatabaseFailed,
     NoFolder,
@@ -128,6 +129,8 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
     if isinstance(root, (str, os.PathLike)):
         from readroom.stores.local import LocalStore
 
+        if not os.fspath(root):
+            raise BadValue("root", "", "names no folder", "Name one; . is the current folder.")
         return LocalStore(root, notes=_own_file(NOTES_FOLDER))
     return root
 

@@ -22,8 +22,8 @@ from readroom.values.changes import EditFilesResult
 from readroom.values.files import OTHER_SPELLING, BytesResult
 from readroom.values.verbs import BY_REQUEST, Suggestion
 
-_WILD = frozenset("*?{")
-"""A path with one of these is taken for a glob; brackets are common in names."""
+_WILD = re.compile(r"[*?]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
+"""A path with one of these is taken for a glob; brackets are common in names, and `{cwd}` is a variable."""
 
 _SLASHES = re.compile(r"[/\\]")
 
@@ -157,7 +157,7 @@ def _by_glob(request: Request, guard: Guard) -> Request | None:
     if not isinstance(request, (FindRequest, GrepRequest, ListRequest, ReadRequest)):
         return None
     parts = request.path.split("/")
-    at = next((at for at, part in enumerate(parts) if _WILD & set(part)), None)
+    at = next((at for at, part in enumerate(parts) if _WILD.search(part)), None)
     if at is None:
         return None
     folder, glob = "/".join(parts[:at]) or ROOT, "/".join(parts[at:])

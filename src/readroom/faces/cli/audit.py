@@ -19,6 +19,7 @@ from readroom import config
 from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.folders import Folder
 from readroom.faces.cli.options import json_option, subcommand
 from readroom.lens import records
 from readroom.lens.audit import Engine, Options, Progress, cluster_at, one_by_one, processes, side_by_side
@@ -322,7 +323,9 @@ audit = subcommand(
         show_default=True,
         help="How tokens are counted.",
     ),
-    click.Option(["--root"], metavar="DIR", help="A folder whose policy says what is denied today."),
+    click.Option(
+        ["--root"], type=Folder(), metavar="DIR", help="A folder whose policy says what is denied today."
+    ),
     click.Option(
         ["--replay"], metavar="ROOT", help="Make the calls again in this folder, and compare what they show."
     ),

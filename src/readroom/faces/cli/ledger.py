@@ -19,6 +19,7 @@ from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output as terminal
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.folders import Folder
 from readroom.faces.cli.options import json_option, subcommand
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Head, Ledger
@@ -418,6 +419,6 @@ ledger = subcommand(
         ["--older-than"], type=click.FloatRange(min=0), metavar="DAYS", help="prune: what is removed."
     ),
     click.Option(["--file"], metavar="FILE", help="The ledger, instead of the configured one."),
-    click.Option(["--root"], metavar="DIR", help="The workspace whose configuration counts."),
+    click.Option(["--root"], type=Folder(), metavar="DIR", help="The workspace whose configuration counts."),
     click.Option(["--config"], metavar="FILE", help="The configuration that the server has."),
 )

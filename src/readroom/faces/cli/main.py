@@ -90,7 +90,7 @@ def understood(words: Sequence[str]) -> tuple[str | None, list[dict[str, str | i
             continue
         name, equals, value = word.partition("=")
         value = value if equals else next(rest, "")
-        if name in _PLACES and value:
+        if name in _PLACES and os.path.lexists(value):
             root = value
         elif name in _NUMBERS and _is_number(value):
             numbers[_NUMBERS[name]] = int(value)

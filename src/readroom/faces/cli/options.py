@@ -13,6 +13,7 @@ import msgspec
 
 from readroom.contracts.schema import properties
 from readroom.faces.cli.answers import path_argument
+from readroom.faces.cli.folders import Folder
 from readroom.values import Fact
 
 _SHORT = {
@@ -81,7 +82,7 @@ def subcommand(
 
 def folder_argument(**more: Any) -> click.Argument:
     """A folder; the current one where none is named."""
-    return click.Argument(["folder"], default=".", type=click.Path(readable=False), metavar="[DIR]", **more)
+    return click.Argument(["folder"], default=".", type=Folder(), metavar="[DIR]", **more)
 
 
 def port_option(default: int) -> click.Option:
@@ -106,7 +107,7 @@ def place_options() -> list[click.Parameter]:
     return [
         click.Option(
             ["--root"],
-            type=click.Path(readable=False),
+            type=Folder(),
             metavar="DIR",
             help="The workspace; paths are relative to it.",
             show_default="the current folder",

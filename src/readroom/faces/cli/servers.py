@@ -15,6 +15,7 @@ from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
 from readroom.faces.cli.answers import NATIVE, Where
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.folders import Folder
 from readroom.faces.cli.options import (
     commands_option,
     front_matter_option,
@@ -216,9 +217,7 @@ class _Workers(click.ParamType["int | str"]):
 
 def _options() -> list[click.Parameter]:
     return [
-        click.Argument(
-            ["folder"], required=False, type=click.Path(readable=False), metavar="[DIR]", help="As --root."
-        ),
+        click.Argument(["folder"], required=False, type=Folder(), metavar="[DIR]", help="As --root."),
         click.Option(
             ["--contract", "contract_name"],
             type=click.Choice(NAMES),

@@ -1,0 +1,66 @@
+"""The folder that a command line means: what a shell would have expanded, where a client started readroom.
+
+Settings of clients are no shell: what stands there arrives as it is, with `~` and variables in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+import click
+
+_HOMES = ("~", "$HOME", "${HOME}", "${env:HOME}", "${userHome}", "%USERPROFILE%", "${env:USERPROFILE}")
+"""How shells and editors write a person's own folder."""
+
+_VARIABLE = re.compile(
+    r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|\{\{?[A-Za-z_][\w.]*\}?\}|<[A-Za-z][\w ./-]*>"
+)
+"""Variables and placeholders, also of templates and documentation."""
+
+_URL = "file://"
+
+
+def meant(path: str) -> str:
+    """The folder that is meant; a path that exists means itself.
+
+    Raises:
+        ValueError: It is empty, or holds a variable whose value is not known here.
+    """
+    if not path.strip():
+        raise ValueError(
+            "it is empty, as a variable in a client's settings may be. Name a folder; . is this one."
+        )
+    if os.path.lexists(path):
+        return path
+    if path.startswith(_URL):
+        from urllib.parse import unquote, urlsplit  # takes long, and is seldom needed
+
+        return unquote(urlsplit(path).path)
+    for home in _HOMES:
+        if path == home or path.startswith((f"{home}/", f"{home}\\")):
+            return os.path.expanduser("~") + path[len(home) :].replace("\\", "/")
+    if path.startswith("~"):
+        return os.path.expanduser(path)
+    variable = _VARIABLE.search(path)
+    if variable is not None:
+        problem = f"the program that started readroom did not replace {variable[0]} in {path!r}"
+        raise ValueError(f"{problem}. Write the path itself.")
+    return path
+
+
+class Folder(click.Path):
+    """A folder that is named on the command line."""
+
+    def __init__(self) -> None:
+        """Whether it can be read is seen where it is used."""
+        super().__init__(readable=False)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The folder that is meant. Fails where `meant` does."""
+        try:
+            folder = meant(os.fspath(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return super().convert(folder, param, ctx)
