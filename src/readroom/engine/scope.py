@@ -1,9 +1,10 @@
 """Which files below the searched folder a call asks for.
 
-Globs and types only narrow a search.  Hidden and ignored names are left out unless `include` asks for
-them, whatever a glob matches.  (rg would search ignored files as soon as a glob matches them, all of
-node_modules among them.)  The decision is made here for every store; rg gets only hints that keep it
-from walking much more than needed.
+Globs and types only narrow a search.  Hidden names are left out unless `include` asks for them, the path of
+the call leads below a hidden folder, or a glob with a hidden name in it matches.  Ignored names are left out
+unless `include` asks for them, whatever a glob matches.  (rg would search ignored files as soon as a glob
+matches them, all of node_modules among them.)  The decision is made here for every store; rg gets only hints
+that keep it from walking much more than needed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from msgspec import Struct
 
 from readroom.engine.cursors import path_key
 from readroom.engine.globs import globs_in
-from readroom.paths import ROOT, WorkPath, join
+from readroom.paths import ROOT, WorkPath, join, parts
 from readroom.policy.guard import Guard
 from readroom.policy.ignore_files import IgnoreTree
 from readroom.search.globs import Globs
@@ -41,7 +42,12 @@ class Hints(Struct, frozen=True):
 
 @final
 class Scope:
-    """Decides which files a call asks for. Paths are relative to the searched folder."""
+    """Decides which files a call asks for. Paths are relative to the searched folder.
+
+    Attributes:
+        sees_hidden: Whether any hidden file is asked for.
+        sees_ignored: Whether ignored files are.
+    """
 
     def __init__(
         self, guard: Guard, request: GrepRequest, top: WorkPath, type_globs: Sequence[str] | None
@@ -60,7 +66,10 @@ class Scope:
         self._whole_folders = Globs([glob for glob in globs if glob.endswith("/")])
         self._type = None if type_globs is None else Globs(type_globs)
         self._type_names = type_globs
-        self._hidden = "hidden" in request.include
+        named = any(part.startswith(".") for part in parts(WorkPath(request.path)))
+        self._hidden = named or "hidden" in request.include
+        self.sees_hidden = self._hidden or self._globs.names_hidden
+        self.sees_ignored = "ignored" in request.include
         self._ignores = None if "ignored" in request.include else IgnoreTree(guard, top)
         self._entered: dict[str, bool] = {"": True}
         self._taken_whole: dict[str, bool] = {"": False}
@@ -81,12 +90,34 @@ class Scope:
         above, _, name = file.rpartition("/")
         if not self.enters(above) or not self._sees(file, name, folder=False):
             return False
+        return self.wants(file) and not self.leaves_hidden(file)
+
+    def wants(self, file: str) -> bool:
+        """Whether globs and the type take a file, hidden and ignored or not."""
+        above, _, name = file.rpartition("/")
         if self._type is not None and not self._type.takes(name, folder=False):
             return False
         decided = self._globs.decides(file, folder=False)
         if decided is None:
             return self._globs.takes(file, folder=False) or self._whole(above)
         return decided
+
+    def walks(self, folder: str) -> bool:
+        """Whether no glob excludes a folder, hidden and ignored or not."""
+        return self._globs.enters(folder)
+
+    def leaves_hidden(self, path: str) -> bool:
+        """Whether a file is left out because it, or a folder above it, is hidden."""
+        if self._hidden or not is_hidden(path):
+            return False
+        named = self._whole_folders.names_hidden and self._whole(path.rpartition("/")[0])
+        return not named and not self._globs.hidden_name(path)
+
+    def ignored(self, folder: str, names: Sequence[str], folders: Container[str]) -> set[str]:
+        """The names in a folder that ignore files hide; `folders` are those of them that are folders."""
+        if self._ignores is None:
+            return set()
+        return self._ignores.hidden(join_below(self._top, folder), names, folders)
 
     def sees(self, file: str) -> bool:
         """Whether a file is neither hidden nor ignored, whatever globs and types say."""
@@ -109,7 +140,7 @@ class Scope:
             return []
         if self._ignores is not None:
             self._ignores.enter(join_below(self._top, folder), marks)
-        if not self._hidden:
+        if not self.sees_hidden:
             names = [name for name in names if name[0] != "."]
         if self._ignores is not None and names:
             ignored = self._ignores.hidden(join_below(self._top, folder), names, ())
@@ -120,7 +151,7 @@ class Scope:
         return [name for name in names if self.takes(prefix + name)]
 
     def _sees(self, path: str, name: str, *, folder: bool) -> bool:
-        if not self._hidden and name.startswith("."):
+        if not self.sees_hidden and name.startswith("."):
             return False
         return self._ignores is None or not self._ignores.ignored(join_below(self._top, path), folder=folder)
 
@@ -152,9 +183,19 @@ class Scope:
         return Hints(_outermost(folders), names, without)
 
 
+def is_hidden(path: str) -> bool:
+    """Whether a name or a folder above it begins with a dot."""
+    return path.startswith(".") or "/." in path
+
+
 def join_below(top: WorkPath, path: str) -> WorkPath:
     """The path of something below the searched folder."""
     return top if not path else WorkPath(path) if top == ROOT else join(top, path)
+
+
+def relative_to(top: WorkPath, real: WorkPath) -> str:
+    """A real path below the searched folder, relative to it."""
+    return real if top == ROOT else real.removeprefix(f"{top}/")
 
 
 def _name(glob: str) -> str:

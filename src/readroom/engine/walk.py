@@ -136,6 +136,7 @@ class Walk:
         depth: int,
         ignores: IgnoreTree | None,
         enters: Callable[[str], bool],
+        unit: str | None = "entries",
     ) -> None:
         """Prepare a walk.
 
@@ -145,12 +146,14 @@ class Walk:
             depth: Levels of folders that are opened; 1 is the first one only.
             ignores: Hides names; None shows them all.
             enters: Whether a folder is opened, by its path relative to where the walk begins.
+            unit: As what names are reported as progress; None to report none.
         """
         self._guard = guard
         self._deadline = deadline
         self._depth = depth
         self._ignores = ignores
         self._enters = enters
+        self._unit = unit
         self._seen = 0
         self.denied = 0
         self.ignored = 0
@@ -212,7 +215,8 @@ class Walk:
         self._deadline.check()
         names, kinds = self._shown(folder, asked_path, prefix)
         self._seen += len(names)
-        self._deadline.report(self._seen, None, "entries")
+        if self._unit is not None:
+            self._deadline.report(self._seen, None, self._unit)
         further = further and EntryKind.FOLDER in kinds.values()
         if further:
             names = [*in_order(names)]

@@ -61,6 +61,16 @@ class Globs:
         return pattern is None or not pattern.negated
 
     @property
+    def names_hidden(self) -> bool:
+        """Whether a glob names something hidden."""
+        return any(_names_hidden(pattern) for pattern in self._positive)
+
+    def hidden_name(self, path: str) -> bool:
+        """Whether the glob that selects a path names something hidden."""
+        pattern = self._list.deciding(byte_text(path), folder=False)
+        return pattern is not None and not pattern.negated and _names_hidden(pattern)
+
+    @property
     def any_depth(self) -> bool:
         """Whether a glob selects some names in whatever folder they are."""
         return any(pattern.last_part_only and pattern.glob != "*" for pattern in self._positive)
@@ -80,6 +90,10 @@ class Globs:
             pattern.last_part_only or _agrees(pattern.glob.split("/")[:-1], parts)
             for pattern in self._positive
         )
+
+
+def _names_hidden(pattern: IgnorePattern) -> bool:
+    return any(part.removeprefix("\\").startswith((".", "[.]")) for part in pattern.glob.split("/"))
 
 
 def _agrees(named: Sequence[str], parts: Sequence[str]) -> bool:

@@ -21,7 +21,9 @@ from typing import Any, final
 import stringzilla
 from msgspec import Struct
 
-from readroom.text.encodings.detect import NUL_BYTES
+from readroom.formats.kinds import sniff
+from readroom.limits import HEAD_BYTES
+from readroom.text.encodings.detect import NUL_BYTES, is_mostly_text
 
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
@@ -421,6 +423,11 @@ def asks_for_cr(pattern: str, *, fixed: bool) -> bool:
 def is_binary(text: bytes) -> bool:
     """Whether a text from `held` counts as binary: it has a NUL in the part that a read also checks."""
     return text.find(b"\0", 0, NUL_BYTES) >= 0
+
+
+def is_mixed(head: bytes) -> bool:
+    """Whether a file that begins so is a text with some NULs, which rg and git take for binary."""
+    return is_binary(head) and is_mostly_text(head, complete=len(head) < HEAD_BYTES) and sniff(head) is None
 
 
 def words(pattern: str, *, fixed: bool) -> tuple[str, ...]:

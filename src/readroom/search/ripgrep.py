@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import final
 
@@ -23,9 +23,10 @@ from msgspec.structs import replace
 from readroom.errors import BadPattern, MissingProgram, ReadroomError
 from readroom.formats.compressed import MAGIC
 from readroom.limits import GREP_PROGRAM_BYTES, GREP_REPORTED_FILES, NEAR_NAMES
+from readroom.search.skips import LOSSY, Skips
 from readroom.text.encodings import WIDE
 from readroom.text.encodings.detect import JOURNAL, NUL_BYTES, SWITCHES
-from readroom.values import GrepRequest
+from readroom.values import GrepRequest, Include
 
 OLDEST = 14
 """The oldest version whose `--crlf` and `--sort` work as needed here; Debian 12 has 13."""
@@ -115,6 +116,12 @@ def late_flags() -> list[str]:
     ]
 
 
+def early_nul_flags() -> list[str]:
+    """Flags that find files that are binary by their beginning."""
+    head = rf"(?s-u:\A.{{0,{NUL_BYTES - 1}}}?\x00)"
+    return [*pattern_flags(GrepRequest(""), [head]), "--multiline", "--text", "--encoding=none"]
+
+
 def nul_flags() -> list[str]:
     """Flags that find files with a NUL."""
     return [*pattern_flags(GrepRequest(""), [r"(?-u:\x00)"]), "--text"]
@@ -122,21 +129,26 @@ def nul_flags() -> list[str]:
 
 LATE_LITERALS = (
     r"(?-u:\x1f\x8b\x08|\x28\xb5\x2f\xfd|\x2a\x4d\x18)",
-    r"(?-u:1AY&SY|\x17\x72\x45\x38\x50\x90|\x1b\$[@B])",
+    r"(?-u:1AY&SY|\x17\x72\x45\x38\x50\x90|\x1b\$[@B]|%PDF-)",
 )
-"""Bytes in every file that `late_flags` finds and that need not contain a NUL; searching for them too costs a
-few hundredths. Compressed files have their first bytes, ISO-2022-JP an escape sequence."""
+"""Bytes in every file that `late_flags` finds and that need not contain a NUL, and in every PDF; searching
+for them too costs a few hundredths. Compressed files have their first bytes, ISO-2022-JP an escape."""
 
 
 def tree_flags(
-    request: GrepRequest, names: Sequence[str], without: Sequence[str], *, parents: bool, repository: bool
+    include: Container[Include],
+    names: Sequence[str],
+    without: Sequence[str],
+    *,
+    parents: bool,
+    repository: bool,
 ) -> list[str]:
     """Flags for which files below the current folder are searched: at least those that are asked for.
 
     No glob that selects files is passed as `--glob`: rg would search matching files even if they are ignored.
 
     Args:
-        request: The search.
+        include: The files that are searched, too.
         names: Globs for the last parts of paths; without any, all names are searched.
         without: Globs for paths that are excluded.
         parents: Whether ignore files of the folders above apply.
@@ -149,8 +161,8 @@ def tree_flags(
         "--no-ignore-messages",
         *([] if parents else ["--no-ignore-parent"]),
         *([] if repository else ["--no-require-git"]),
-        *(["--no-ignore"] if "ignored" in request.include else []),
-        *(["--hidden"] if "hidden" in request.include else []),
+        *(["--no-ignore"] if "ignored" in include else []),
+        *(["--hidden"] if "hidden" in include else []),
         *(f"--type-add={_OWN_TYPE}:{name}" for name in names),
         *([f"--type={_OWN_TYPE}"] if names else []),
         *(f"--glob=!{glob}" for glob in without),
@@ -410,7 +422,6 @@ _BINARY = re.compile(
     rb"ignoring \./(.*): found binary data at offset (\d+)"
 )
 _PRINTER = b"rg: DEBUG|grep_printer::"
-_LOSSY = "\ufffd".encode()
 
 
 @final
@@ -422,6 +433,7 @@ class Reports:
         binary: Names of binary files, relative to the searched folder, in no order.
         texts: Those of them that readroom treats as text: they begin without a NUL.
         sure: Whether these are all of them.
+        skips: What the last pass walked past.
     """
 
     def __init__(self, *, logged: bool = True) -> None:
@@ -429,12 +441,15 @@ class Reports:
         self.binary: set[str] = set()
         self.texts: set[str] = set()
         self.sure = not logged or comes_with_us()
+        self.skips = Skips(known=comes_with_us())
         self._left = b""
 
     def flags(self) -> Sequence[str]:
         """The flags that enable the log, for a new pass."""
         self._left = b""
-        return ["--debug"] if self.logged and self.sure else []
+        logs = self.logged and self.sure
+        self.skips = Skips(known=logs)
+        return ["--debug"] if logs else []
 
     def add(self, data: bytes) -> bytes:
         """Read a piece of the messages; returns those that are not from the log."""
@@ -446,11 +461,13 @@ class Reports:
         logged = line.startswith(_LOG)
         if _CLAIM in line or line.startswith(_PRINTER):
             match = _BINARY.fullmatch(line)
-            if match is None or _LOSSY in match[1] or len(self.binary) >= GREP_REPORTED_FILES:
+            if match is None or LOSSY in match[1] or len(self.binary) >= GREP_REPORTED_FILES:
                 self.sure = False
             else:
                 name = os.fsdecode(match[1])
                 self.binary.add(name)
                 if int(match[2]) >= NUL_BYTES:
                     self.texts.add(name)
+        elif logged:
+            self.skips.add(line)
         return logged

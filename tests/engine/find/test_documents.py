@@ -242,7 +242,8 @@ def test_a_document_is_ranked_as_it_is_now(tmp_path: Path) -> None:
 
 def test_large_files_that_are_no_text_are_not_named_as_too_large() -> None:
     files = {"a.bin": bytes(range(256)) * (FIND_FILE_BYTES // 128), "b.txt": b"needle\n"}
-    assert fact(Driver(MemoryStore(files)).call("find_relevant", query="needle"), "omitted") == []
+    omitted = fact(Driver(MemoryStore(files)).call("find_relevant", query="needle"), "omitted")
+    assert [item["reason"] for item in omitted] == ["left_out"]
 
 
 def test_a_file_that_matches_by_its_name_alone_ends_the_pages() -> None:

@@ -64,12 +64,10 @@ def _hard_link_to_denied(root: Path) -> None:
 HIDDEN: dict[str, Callable[[Path], object]] = {
     "denied by defaults": lambda root: on_disk(root, {".env": SECRET, "a/server.pem": SECRET}),
     "below a denied folder": lambda root: on_disk(root, {".ssh/door.py": SECRET, ".git/door.py": SECRET}),
-    "hidden": lambda root: on_disk(root, {"a/.door.py": SECRET}),
     "a link out": _link_out,
     "a link to what is denied": _link_to_denied,
     "a hard link to what is denied": _hard_link_to_denied,
     "a link to what is seen": lambda root: (root / "a/again.py").symlink_to("one.py"),
-    "a pipe": lambda root: os.mkfifo(root / "a/door.py"),
 }
 
 

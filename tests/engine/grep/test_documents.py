@@ -128,7 +128,7 @@ def test_an_order_that_needs_all_of_them_is_refused() -> None:
 
 
 def test_a_search_of_one_document_names_the_search_that_looks_into_it() -> None:
-    machine = Driver(MemoryStore({"a.pdf": pdf([["the needle"]]), "b.so": b"\0needle\n"}))
+    machine = Driver(MemoryStore({"a.pdf": pdf([["the needle"]]), "b.so": b"\0\0\1needle\n"}))
     for path, argument in (("a.pdf", "documents"), ("b.so", "include")):
         reply = machine.call("grep_files", pattern="needle", path=path)
         following = fact(reply, "omitted")[0]["call"]

@@ -144,7 +144,7 @@ TREE: dict[str, bytes | str] = {
     "build/e.py": "needle",
     "log.txt": "needle",
     ".gitignore": "build/\n*.txt\n",
-    "data.bin": b"needle\0",
+    "data.bin": b"needle\0\0\1",
 }
 
 
@@ -299,15 +299,17 @@ def test_a_file_that_was_asked_for_is_searched_whatever_it_is_called(world: Worl
 
 
 def test_finding_nothing_says_where_nobody_looked(world: World) -> None:
-    world.files({"a": "x", ".b": "x"})
-    left_out = "files were not searched; include searches them"
+    world.files({"a": "x", ".b": "x", "i": "x", ".gitignore": "i", "c": bytes(range(9)) * 9})
+    hidden, ignored, binary = "2 hidden (.b, .gitignore)", "1 ignored (i)", "1 binary (c)"
     for sort in ("path", "mtime", "relevance"):
-        (warning,) = world.find("nothing", sort=sort).warnings
-        assert warning.detail == f"hidden, ignored and binary {left_out}"
+        for pattern in ("nothing", "x"):
+            (warning,) = world.find(pattern, sort=sort).warnings
+            how = 'include=["hidden","ignored","binary"] searches them'
+            assert warning.detail == f"{hidden}, {ignored}, {binary}; {how}"
     (warning,) = world.find("nothing", include=frozenset({"hidden", "binary"})).warnings
-    assert warning.detail == f"ignored {left_out}"
+    assert warning.detail == f'{ignored}; include=["ignored"] searches them'
     assert world.find("nothing", include=ALL).warnings == []
-    assert world.find("x").warnings == []
+    assert world.find("x", path=".b").warnings == []
 
 
 def test_a_binary_file_says_that_it_was_not_searched(world: World) -> None:

@@ -22,11 +22,13 @@ from readroom.engine.cursors import Cursor, read_grep_cursor
 from readroom.engine.grep.beside import Beside
 from readroom.engine.grep.candidates import WIDE, Late, Swept
 from readroom.engine.grep.coverage import Coverage
+from readroom.engine.grep.overlooked import Overlooked
 from readroom.engine.grep.process import Child
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.warnings import BEGINS_AGAIN, NOT_SORTED
 from readroom.engine.grep.watch import Watch
 from readroom.engine.scope import Scope
+from readroom.engine.unsearched import Unsearched
 from readroom.errors import Cancelled, TimedOut
 from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE, SMALL_FILE_BYTES, Limits
 from readroom.paths import ROOT
@@ -228,7 +230,8 @@ def test_a_second_round_stops_where_its_process_was(tmp_path: Path) -> None:
     with guard.open_folder(ROOT) as top:
         scope = Scope(guard, request, top.real, None)
         tree = Tree(guard, top, scope, request, deadline, 1.0, None, pattern_flags(request))
-        late = Late(tree, Swept(tree, deadline, lambda: 0.0), tree, Reports(), scope, deadline)
+        overlooked = Overlooked(guard, top.real, tree, Reports(), scope, Unsearched(guard, ROOT, ROOT, scope))
+        late = Late(tree, Swept(tree, deadline, lambda: 0.0), tree, Reports(), scope, deadline, overlooked)
         assert late.stopped_at is None
         tree.stopped_at = "d0/f1"
         assert late.stopped_at == "d0/f1"

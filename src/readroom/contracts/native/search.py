@@ -332,11 +332,9 @@ def _did_not_fit(items: Sequence[Omission]) -> Iterator[Aside]:
 def _nothing(result: FindResult) -> str:
     """Why nothing is shown, and what to ask instead where nothing else in the reply says so."""
     if result.searched_files:
-        return "No file has any of these words. Try other words, or include hidden and ignored files."
+        return "No file has any of these words. Try other words."
     alone = not result.omitted and not result.warnings
-    return "No text was looked at." + (
-        " Try another path, or include hidden and ignored files." if alone else ""
-    )
+    return "No text was looked at." + (" Try another path." if alone else "")
 
 
 def _path(item: Omission) -> str:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, final, get_args
 
 from msgspec.structs import replace
 
@@ -32,6 +32,7 @@ from readroom.engine.find.survey import Begun, Seen, Survey, look_at, look_at_do
 from readroom.engine.find.windows import LargeText
 from readroom.engine.scope import Scope
 from readroom.engine.services import Job, Services
+from readroom.engine.unsearched import Unsearched
 from readroom.errors import BadValue, Binary, TimedOut
 from readroom.formats.kinds import SEARCHED, UNKNOWN, searched_as, sniff, suffix
 from readroom.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS
@@ -70,7 +71,7 @@ from readroom.values import (
     Request,
     Warn,
 )
-from readroom.values.find import FoundFile, Reason
+from readroom.values.find import FindInclude, FoundFile, Reason
 
 if TYPE_CHECKING:
     from readroom.engine.find.documents import DocumentTexts
@@ -116,7 +117,9 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
         looking = within.within(_SURVEY_SHARE * limits.grep_timeout_s)
         if search.cursor.goes_on:
             looking = job.deadline  # it was read within the time before, so it has to be again
-        survey = Survey(opener, query, scope, texts, documents, looking, job.deadline)
+        searched = {*request.include, *(["documents"] if request.documents else [])}
+        left = Unsearched(guard, request.path, top.real, scope, searched)
+        survey = Survey(opener, query, scope, texts, documents, looking, job.deadline, left)
         return search.page(survey.look(top, search.cursor.since, search.cursor.until))
 
 
@@ -424,8 +427,11 @@ class _Ranking:
         result = replace(result, searched_files=seen.files, left_words=self._query.left_out)
         omitted = [*result.omitted, *self._not_ranked(seen)]
         warnings = [*_unreadable(seen.unreadable), *_others_begun(seen.begun), *result.warnings]
-        if seen.compressed and not self.cursor.goes_on:
-            warnings.insert(0, _not_expanded(seen.compressed))
+        if not self.cursor.goes_on:
+            if seen.left is not None:
+                warnings[:0] = seen.left.warnings(get_args(FindInclude))
+            if seen.compressed:
+                warnings.insert(0, _not_expanded(seen.compressed))
         result = replace(result, warnings=warnings[:MAX_WARNINGS])
         if seen.large:
             lookup = replace(self._request, path=seen.large[0], glob=(), type=None, cursor=None)
@@ -441,6 +447,11 @@ class _Ranking:
         """Omissions of documents that were left out, or left unfinished."""
         # Earlier pages have said it of what they ranked.
         new = not self.cursor.goes_on
+        if new and seen.left is not None and seen.left.total:
+            kinds = seen.left.included(get_args(FindInclude))[0]
+            with_them = self._request.include.union(kind for kind in get_args(FindInclude) if kind in kinds)
+            request = replace(self._request, include=with_them, cursor=None) if kinds else None
+            yield Omission("files", 1, seen.left.total, "left_out", request=request)
         if seen.compressed and new:
             with_them = self._request.include | {"compressed"}
             again = replace(self._request, include=with_them, cursor=None)

@@ -20,6 +20,7 @@ from readroom.limits.find import FIND_DOCUMENT_S, FIND_FILE_BYTES
 from readroom.paths import WorkPath, may_lead_inside
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
+from readroom.search.pattern import is_mixed
 from readroom.stores.base import Folder, Source
 from readroom.text import encodings
 from readroom.text.encodings import Encoding
@@ -146,6 +147,8 @@ def encoding_of(source: Source, head: bytes) -> Encoding | None:
     """The encoding of a file that begins with `head`; None if it is not text."""
     # ASCII that is not plain text: binary, an encoding with escapes, a document.
     if head.isascii() and b"\0" not in head and b"\x1b" not in head and b"%PDF" not in head:
+        return encodings.UTF8
+    if is_mixed(head):
         return encodings.UTF8
     encoding = encodings.detect(head, complete=source.size <= HEAD_BYTES)
     binary = encoding is None or classify(source.real, head, encoding) in (Kind.BINARY, Kind.IMAGE)

@@ -19,6 +19,7 @@ from readroom.engine.cursors import end_of_folder, path_key
 from readroom.engine.find.kept import KeptTexts, KnownText, as_document
 from readroom.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.engine.scope import Scope, join_below
+from readroom.engine.unsearched import Unsearched
 from readroom.errors import (
     BadDocument,
     BadPath,
@@ -70,6 +71,7 @@ class Seen(Struct):
         compressed: Compressed files that were not looked at because they were not asked for.
         begun: Documents that were looked at, but not to their end.
         unreadable: What cannot be read of documents and archives, each a clause.
+        left: What else was not looked at.
     """
 
     examine: Examine
@@ -83,6 +85,7 @@ class Seen(Struct):
     compressed: list[str] = field(default_factory=list)
     begun: list[Begun] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
+    left: Unsearched | None = None
 
 
 class Begun(Struct, frozen=True):
@@ -108,8 +111,14 @@ class Survey:
         documents: DocumentTexts | None,
         deadline: Deadline,
         patience: Deadline,
+        left: Unsearched,
     ) -> None:
-        """`deadline` is for looking at all files, `patience` for examining the best of them."""
+        """Prepare a pass.
+
+        `deadline` is for looking at all files, `patience` for examining the best of them, and `left` collects
+        what is not looked at.
+        """
+        self._left = left
         self._opener = opener
         self._query = query
         self._scope = scope
@@ -121,7 +130,7 @@ class Survey:
         self._least = b""
         self._end: bytes | None = None
         self._has_begun = False
-        self.seen = Seen(self._examine)
+        self.seen = Seen(self._examine, left=left)
 
     def look(self, top: Folder, since: str, until: str) -> Seen:
         """Look at files from `since` on and before `until` while there is time. Raises Cancelled."""
@@ -129,6 +138,8 @@ class Survey:
         self._end = path_key(until) if until else None
         with suppress(TimedOut):  # `stopped_at` says where
             self._folder("", top, self._opener.guard)
+        self._left.whole = self._left.whole and self.seen.stopped_at is None
+        self._left.counted = True
         return self.seen
 
     def _folder(self, above: str, folder: Folder, guard: Guard) -> None:
@@ -145,6 +156,8 @@ class Survey:
         names = [name for name, kind in visible.kinds.items() if kind is EntryKind.FILE]
         files = set(self._scope.taken(above, names, visible.marks))
         prefix = f"{above}/" if above else ""
+        if guard is self._opener.guard:
+            self._left.take(prefix, [name for name in visible.kinds if name not in files], visible.kinds)
         for name in self._in_order(visible):
             path = prefix + name
             if self._end is not None and path_key(path) >= self._end:
@@ -157,6 +170,8 @@ class Survey:
                 self._members(path, join_below(folder.real, name.removesuffix(BORDER)), guard)
             elif visible.kinds[name] is EntryKind.FOLDER and self._enters(path):
                 self._deeper(path, join_below(folder.real, name), guard)
+            elif name[0] == "." and visible.kinds[name] is EntryKind.FOLDER:
+                self._left.take_hidden(path, self._deadline)
 
     def _in_order(self, visible: VisibleNames) -> list[str]:
         """The names in path order, with archives once more, as folders."""
@@ -230,11 +245,17 @@ class Survey:
             self._check(relative)  # the next call reads it, with more time
         self._has_begun = True
         if known.packed and not self._opener.compressed:
-            self.seen.compressed.append(real)
+            if is_archive_name(name):
+                self._left.add("archives", relative)
+            else:
+                self.seen.compressed.append(real)
             return
         if document is None:
             if not known.text:
-                self.seen.documents += self._documents is None and suffix(name) in SEARCHED
+                if suffix(name) in SEARCHED:
+                    self.seen.documents += self._documents is None
+                elif known.stat.size and not known.packed:
+                    self._left.add_unread(relative)
                 self._note_packed(real)
                 return
         elif not self._is_open(real, document):

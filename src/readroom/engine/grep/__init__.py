@@ -17,7 +17,7 @@ May be touched: with a run of the benchmarks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, final
 
@@ -25,9 +25,10 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
+from readroom.engine.globs import reading_of
 from readroom.engine.grep.candidates import PLAIN, WIDE, Finding, Rounds
 from readroom.engine.grep.coverage import ITSELF, Coverage, Left, instead, more_time, patient
-from readroom.engine.grep.file import FileSearch
+from readroom.engine.grep.file import GONE, UNREADABLE, FileSearch
 from readroom.engine.grep.lines import Opened, Searcher
 from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, Symbols, by_age
 from readroom.engine.grep.page import Last, Page, part_of, place_in, uncounted
@@ -37,7 +38,6 @@ from readroom.engine.grep.warnings import (
     NOT_SORTED,
     TEXTS_UNKNOWN,
     hidden_in,
-    left_out,
     linked,
     not_text,
     pattern_of,
@@ -45,24 +45,10 @@ from readroom.engine.grep.warnings import (
     warnings_of,
     with_documents,
 )
-from readroom.engine.scope import Scope, join_below
+from readroom.engine.scope import Scope, join_below, relative_to
 from readroom.engine.services import Job, Services
-from readroom.errors import (
-    AbsentError,
-    BadDocument,
-    BadPath,
-    Binary,
-    BrokenData,
-    Changed,
-    HardLinked,
-    NoPermission,
-    NotAFile,
-    NotAFolder,
-    RefusedError,
-    StoreFailed,
-    TimedOut,
-    TooLarge,
-)
+from readroom.engine.unsearched import Unsearched
+from readroom.errors import Binary, BrokenData, HardLinked, TimedOut
 from readroom.limits import GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
 from readroom.paths import ROOT, WorkPath
 from readroom.search.pattern import Pattern
@@ -77,9 +63,6 @@ _REPORT_EVERY = 64
 
 _FIRST = "\x01"
 """Sorts before every name: the beginning of a round, in a cursor."""
-
-_GONE = (RefusedError, AbsentError, NotAFile, NotAFolder)
-"""Reasons to drop a candidate: it is refused, gone, or no longer a file."""
 
 _T = TypeVar("_T")
 
@@ -207,6 +190,8 @@ class _Search:
         """Search everything below a folder."""
         self._top = top.real
         scope = Scope(self._guard, self._request, top.real, globs_of_type(self._request))
+        searched = {*self._request.include, *(["documents"] if self._request.documents else [])}
+        self._left.names = Unsearched(self._guard, self._request.path, top.real, scope, searched)
         if sort_of(self._request) != "path" and (ranked := self._in_rank_order(top, scope)) is not None:
             return ranked
         with ExitStack() as opened:
@@ -219,7 +204,8 @@ class _Search:
             return self._in_path_order(rounds, opened.enter_context(coverage))
 
     def _rounds_below(self, top: Folder, scope: Scope, opened: ExitStack, deadline: Deadline) -> Rounds:
-        rounds = self._finding(deadline=deadline).rounds(top, scope, opened)
+        assert self._left.names is not None
+        rounds = self._finding(deadline=deadline).rounds(top, scope, opened, self._left.names)
         if self.files.documents is not None:
             rounds = self.files.documents.beside(rounds, scope)
         if self.archives is not None:
@@ -237,7 +223,27 @@ class _Search:
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
                 return stopped
-        return self._with_hint(self._result())
+        return self._whole(rounds)
+
+    def _whole(self, rounds: Rounds) -> GrepResult:
+        """The result of a search that came to an end, with what it left out."""
+        names = self._left.names
+        if self._page.goes_on and names is not None:
+            names.counted = True
+            if self._cursor is not None:
+                self._look_again(rounds)
+            for real, head in self._searcher.unread.items():
+                names.add_unread(relative_to(self._top, real), head)
+            (names.walk if rounds.overlooked is None else rounds.overlooked.count)(self._deadline)
+        if not self._page.shown and self._cursor is None:
+            self._left.beside += reading_of(self._request.glob, self._request.path)
+        return self._result()
+
+    def _look_again(self, rounds: Rounds) -> None:
+        """Find the files that earlier pages have left out when they opened them."""
+        with suppress(TimedOut), closing(rounds.plain.files(None, at_once=False)) as files:
+            for path in files:
+                self._opened(path, partial(self.files.leaves, path))
 
     def _round(self, rounds: Rounds, rank: tuple[int, ...], coverage: Coverage | None) -> GrepResult | None:
         """Show the results of one round; returns a result if time ran out."""
@@ -284,7 +290,7 @@ class _Search:
                         break
                 except TimedOut:
                     return self._stopped(Last(place.rank, path, 0))
-        return self._with_hint(self._result())
+            return self._whole(rounds)
 
     def _ranked(self, rounds: Rounds, within: Deadline) -> Iterator[Ranked]:
         with closing(rounds.all()) as files:
@@ -368,9 +374,9 @@ class _Search:
             if not error.known:
                 self._left.unreadable.append(relative)
             return None
-        except _GONE:
+        except GONE:
             return None
-        except (NoPermission, StoreFailed, Changed, BadDocument, BadPath, BrokenData, TooLarge):
+        except UNREADABLE:
             self._left.unreadable.append(relative)
             return None
 
@@ -491,9 +497,3 @@ class _Search:
             self._left.begin_again(BEGINS_AGAIN)
             following = replace(self._request, sort="path", cursor=None)
         return replace(self._result(), complete=False, reason="timeout", next=following)
-
-    def _with_hint(self, result: GrepResult) -> GrepResult:
-        """If nothing was found, say where the search did not look, so it is not taken for proof."""
-        if result.shown or self._cursor is not None:
-            return result
-        return replace(result, warnings=[*result.warnings, *left_out(self._request)])

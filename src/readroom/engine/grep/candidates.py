@@ -32,11 +32,13 @@ from msgspec import Struct
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
+from readroom.engine.grep.overlooked import Overlooked
 from readroom.engine.grep.process import Child
 from readroom.engine.grep.ripgrep import Tree
 from readroom.engine.grep.watch import LeftFile, Watch
 from readroom.engine.scope import Scope, join_below
 from readroom.engine.services import PassTimes
+from readroom.engine.unsearched import Unsearched
 from readroom.errors import BadPath, NoPermission, ReadroomError, StoreFailed, TimedOut
 from readroom.limits import GREP_FILE_LEAST_S, GREP_REPORTED_FILES, GREP_SWEEP_SHARE
 from readroom.limits.files import GREP_FIRST_HIT_S, GREP_HEAD_START_S, GREP_SMALL_S
@@ -171,12 +173,19 @@ class Late:
     """The second round: files recognised only by their first bytes, and texts that rg treats as binary.
 
     Attributes as of `Tree`, and:
-        texts: Texts with a NUL after their beginning, at which rg stopped in the first round.
+        texts: Texts that rg passed over in the first round, most of them because of a NUL.
         texts_known: Whether these are all.
     """
 
     def __init__(
-        self, tree: Tree, first: Swept, searched: Tree, reports: Reports, scope: Scope, deadline: Deadline
+        self,
+        tree: Tree,
+        first: Swept,
+        searched: Tree,
+        reports: Reports,
+        scope: Scope,
+        deadline: Deadline,
+        overlooked: Overlooked,
     ) -> None:
         """Prepare a round.
 
@@ -187,8 +196,11 @@ class Late:
             reports: What rg reported about binary files during it.
             scope: Which files are asked for.
             deadline: Ends the search.
+            overlooked: Finds what rg passed over.
         """
         self._tree = tree
+        self._overlooked = overlooked
+        self._walked = False
         self._first = first
         self._searched = searched
         self._reports = reports
@@ -221,7 +233,7 @@ class Late:
         self._seen.add(path)
 
     def begin(self) -> None:
-        """Start rg alongside the first round, unless that round will report the files for this one."""
+        """Start rg alongside the first round, unless that round will report these files."""
         if not self._reports.sure or not self._searched.looks_at_all:
             self._tree.begin()
 
@@ -237,15 +249,18 @@ class Late:
             self.texts = set(self._reports.texts) - self._seen
         elif self._searched.leaves_binary and self.texts_known:
             self.texts = self._taken_for_binary()
-        # A file that rg reports as beginning like a late file is not one of `texts`. Both kinds are yielded
-        # in path order, so that none is skipped when time runs out.
+        self.texts |= self._overlooked.look(self._part(), b"" if known else least, walked=self._walked)
+        # Both kinds come in path order, so that none is skipped when time runs out.
+        self._overlooked.opened.update(self.texts, self._seen)
         self._waiting.extend(asked(self.texts | self._seen if known else self.texts))
-        named = asked((self._reports.binary | self._unseen) - self._seen) if known else []
+        named = sorted((self._reports.binary | self._unseen) - self._seen, key=path_key) if known else []
         with closing(self._tree.named(named) if known else self._tree.files(after, at_once=at_once)) as heads:
             for path in heads:
+                self._overlooked.opened.add(path)
+                if path_key(path) < least:
+                    continue  # searched on an earlier page
                 while self._waiting and path_key(self._waiting[0]) < path_key(path):
                     yield self._waiting.popleft()
-                self.texts.discard(path)
                 if self._waiting and self._waiting[0] == path:
                     self._waiting.popleft()
                 yield path
@@ -254,11 +269,13 @@ class Late:
 
     def _knows_all(self, *, begins: bool) -> bool:
         """Whether a pass over all files has found this round's files; after a cursor, makes that pass."""
+        self._walked = begins and self._first.saw_all
         if not self._reports.sure or not self._searched.looks_at_all:
             return False
         found = self._first.found
-        if not (begins and self._first.saw_all):
+        if not self._walked:
             names, self.texts_known = self._searched.everything(self._part())
+            self._walked = self.texts_known
             # The first round does not search its files again on this page: some may belong to this round.
             found = self._unseen = set(names)
         if self.texts_known and not self._reports.logged:
@@ -378,14 +395,12 @@ class Finder(Protocol):
 
 
 class Rounds(Struct, frozen=True):
-    """The two finders of one search, for `PLAIN` and `WIDE`; they may be the same.
-
-    `tree` is that of the first round, if rg searches.
-    """
+    """The finders of `PLAIN` and `WIDE`, which may be the same; with rg its tree and what it passes over."""
 
     plain: Finder
     wide: Finder
     tree: Tree | None = None
+    overlooked: Overlooked | None = None
 
     def begin(self) -> None:
         """Start the second round's rg alongside the first, unless one pass serves both."""
@@ -398,7 +413,7 @@ class Rounds(Struct, frozen=True):
             self.wide.add(path)
 
     def has_text(self, path: str) -> bool:
-        """Whether a candidate of the second round is a text that rg treats as binary."""
+        """Whether a candidate of the second round is a text that rg passed over."""
         return isinstance(self.wide, Late) and path in self.wide.texts
 
     @property
@@ -443,8 +458,8 @@ class Finding:
         self._passes = passes
         self._confined = confined
 
-    def rounds(self, top: Folder, scope: Scope, opened: ExitStack) -> Rounds:
-        """The rounds; `opened` closes the resources they hold."""
+    def rounds(self, top: Folder, scope: Scope, opened: ExitStack, names: Unsearched) -> Rounds:
+        """The rounds; `opened` closes the resources they hold, `names` collects what they leave out."""
         if self._guard.folder is None:
             walked = Walked(self._guard, top, scope, self._deadline)
             return Rounds(walked, walked)
@@ -458,7 +473,9 @@ class Finding:
         asked = (top.real, self._request.glob, self._request.type, self._request.include)
         known = (self._passes.get(asked), partial(self._passes.put, asked))
         first = Swept(tree, self._deadline, self._filled, *known)
-        return Rounds(first, Late(heads, first, tree, reports, scope, self._deadline), tree)
+        overlooked = Overlooked(self._guard, top.real, tree, reports, scope, names)
+        late = Late(heads, first, tree, reports, scope, self._deadline, overlooked)
+        return Rounds(first, late, tree, overlooked)
 
     def _sought(self) -> tuple[list[str], list[str] | None]:
         """The flags for what rg searches for, and a fallback if rg rejects the pattern as too large."""

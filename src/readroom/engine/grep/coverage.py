@@ -10,7 +10,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Self, final
+from typing import Self, final, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,11 +19,12 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key, write_grep_cursor
 from readroom.engine.grep.page import Reached, part_of, row_of
 from readroom.engine.scope import join_below
+from readroom.engine.unsearched import Unsearched
 from readroom.errors import ReadroomError
 from readroom.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
 from readroom.paths import WorkPath
 from readroom.quoting import first_of, quote
-from readroom.values import GrepRequest, ListRequest, Omission, ReadRequest, Warn
+from readroom.values import GrepRequest, Include, ListRequest, Omission, ReadRequest, Warn
 
 _KEPT_EVERY = 16
 """One of so many names is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
@@ -128,6 +129,18 @@ def patient(request: GrepRequest) -> GrepRequest:
     return request if timeout_s is None else replace(request, timeout_s=max(timeout_s, _LEAST_S))
 
 
+def _including(request: GrepRequest, names: Unsearched) -> GrepRequest | None:
+    """The search that looks into what was left out; None if none does."""
+    kinds, documents, _ = names.included(get_args(Include))
+    if not kinds and not documents:
+        return None
+    # Documents and archives are searched in path order.
+    sort = None if documents or "archives" in kinds else request.sort
+    include = request.include.union(kind for kind in get_args(Include) if kind in kinds)
+    with_documents = documents or request.documents
+    return replace(request, include=include, documents=with_documents, sort=sort, cursor=None)
+
+
 class _Unfinished(Struct, frozen=True):
     path: WorkPath
     said: str
@@ -140,6 +153,7 @@ class Left:
 
     Attributes:
         compressed: Compressed files that were not searched.
+        names: What a search below a folder left out.
         unreadable: Files and folders, relative, that could not be opened.
         latest: The file that was left last.
         beside: What is to be said of single files.
@@ -152,6 +166,7 @@ class Left:
         self._broken: list[str] = []
         self.latest: str | None = None
         self.compressed: list[WorkPath] = []
+        self.names: Unsearched | None = None
         self.unreadable: list[str] = []
         self.beside: list[Warn] = []
 
@@ -224,6 +239,8 @@ class Left:
         if count:
             again = replace(self._request, include=self._request.include | {"compressed"}, cursor=None)
             yield Omission("files", 1, count, "compressed", request=again)
+        if self.names is not None and (total := self.names.total):
+            yield Omission("files", 1, total, "left_out", request=_including(self._request, self.names))
 
     def warnings(self) -> Iterator[Warn]:
         """Warnings about what was left, and about what cannot be read."""
@@ -242,6 +259,8 @@ class Left:
             # This is said below every search of such a tree, so one name is enough.
             example = first_of(sorted(self.compressed, key=path_key), 1)
             yield Warn("compressed", f"{what} not searched: {example}")
+        if self.names is not None:
+            yield from self.names.warnings(get_args(Include))
         yield from self.beside[:MAX_WARNINGS]
         unnamed = self.beside[MAX_WARNINGS:]
         if unnamed:

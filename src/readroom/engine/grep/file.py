@@ -19,7 +19,22 @@ from readroom.engine.grep.coverage import ITSELF, Left
 from readroom.engine.grep.lines import Opened, Searcher
 from readroom.engine.grep.page import Page, Reached
 from readroom.engine.read.compressed import searchable
-from readroom.errors import Binary, BrokenData, TimedOut
+from readroom.errors import (
+    AbsentError,
+    BadDocument,
+    BadPath,
+    Binary,
+    BrokenData,
+    Changed,
+    NoPermission,
+    NotAFile,
+    NotAFolder,
+    RefusedError,
+    StoreFailed,
+    TimedOut,
+    TooLarge,
+)
+from readroom.formats.holding import is_archive_name
 from readroom.limits import GREP_FILE_LEAST_S, GREP_FILE_SHARE, SMALL_FILE_BYTES, Limits
 from readroom.paths import WorkPath
 from readroom.quoting import quote
@@ -30,6 +45,12 @@ from readroom.values import GrepRequest, Warn
 
 if TYPE_CHECKING:
     from readroom.engine.grep.documents import DocumentSearch
+
+GONE = (RefusedError, AbsentError, NotAFile, NotAFolder)
+"""Reasons to drop a candidate: it is refused, gone, or no longer a file."""
+
+UNREADABLE = (NoPermission, StoreFailed, Changed, BadDocument, BadPath, BrokenData, TooLarge)
+"""Reasons to name it as one that cannot be read."""
 
 
 @final
@@ -157,7 +178,7 @@ class FileSearch:
 
     def one_of_many(self, file: Opened, path: WorkPath, relative: str) -> bool:
         """Search a file within its share of the time; False when the page is full."""
-        if file.compression is not None and not self._takes_compressed(path):
+        if file.compression is not None and not self._takes_compressed(path, relative):
             return True
         if file.source.size <= SMALL_FILE_BYTES and file.compression is None:
             return self.text(file, path, relative)
@@ -180,11 +201,23 @@ class FileSearch:
                 self._left.beside.append(Warn("broken_data", str(error)))
                 return True
 
-    def _takes_compressed(self, path: WorkPath) -> bool:
+    def leaves(self, relative: str, source: Source) -> bool:
+        """Whether a file is left out for what it holds; records it."""
+        self.deadline.check()
+        file = Opened(source, self.deadline)
+        if file.compression is None:
+            return self._searcher.leaves(file)
+        is_archive = is_archive_name(relative)
+        return is_archive and not self._takes_compressed(WorkPath(relative), relative)
+
+    def _takes_compressed(self, path: WorkPath, relative: str) -> bool:
         """Whether a compressed file is searched; records it otherwise."""
         if "compressed" in self._request.include:
             return True
-        self._left.compressed.append(path)
+        if self._left.names is None or not is_archive_name(relative):
+            self._left.compressed.append(path)
+        elif "archives" not in self._request.include:
+            self._left.names.add("archives", relative)
         return "binary" in self._request.include
 
 

@@ -29,7 +29,8 @@ from readroom.limits import (
     HEAD_BYTES,
     SMALL_FILE_BYTES,
 )
-from readroom.search.pattern import Hit, Pattern, held, is_binary
+from readroom.paths import WorkPath
+from readroom.search.pattern import Hit, Pattern, held, is_binary, is_mixed
 from readroom.search.prefilter import superset
 from readroom.stores.base import Source
 from readroom.text.encodings import (
@@ -253,7 +254,8 @@ class Searched(Struct, frozen=True):
 
 def _looks_binary(text: bytes) -> bool:
     # A PDF of nothing but ASCII is not readable text either.
-    return (is_binary(text) and not is_journal(text)) or text.startswith(PDF_MARK)
+    nul = is_binary(text) and not is_journal(text) and not is_mixed(text)
+    return nul or text.startswith(PDF_MARK)
 
 
 @final
@@ -266,6 +268,7 @@ class Opened:
         foreign: Whether the encoding is not UTF-8.
         wide_unmarked: Whether rg misreads it: UTF-16 without a byte order mark, an export of journald.
         compression: The format it is compressed with; None if it is not.
+        mixed: Whether rg takes it for binary, although it is a text with some NULs.
     """
 
     def __init__(self, source: Source, deadline: Deadline) -> None:
@@ -277,6 +280,7 @@ class Opened:
         self.foreign = self.encoding.name != "utf-8"
         self.wide_unmarked = is_wide_unmarked(self.head, detected)
         self.compression = by_magic(self.head)
+        self.mixed = is_mixed(self.head)
 
     @property
     def too_large(self) -> bool:
@@ -297,7 +301,7 @@ class Searcher:
     """Searches opened files for one call.
 
     Attributes:
-        binary: Whether a file was skipped because it is binary.
+        unread: Files that were skipped because they are binary, by their real names, with their beginnings.
         too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
     """
@@ -306,7 +310,7 @@ class Searcher:
         self._request = request
         self._pattern = pattern
         self._local = local
-        self.binary = False
+        self.unread: dict[WorkPath, bytes] = {}
         self.too_wide: list[str] = []
         self.as_bytes: list[str] = []
 
@@ -317,7 +321,7 @@ class Searcher:
                 self.too_wide.append(file.source.real)
                 return None
             self.as_bytes.append(file.source.real)
-        if file.encoding.unit == 1 and self._is_binary(file.head):
+        if self.leaves(file):
             return None
         searched = self._by_program(file, after) if self._stays_in_file(file) else self._small(file)
         binary = file.encoding.unit == 1 and _looks_binary(file.head)
@@ -328,7 +332,7 @@ class Searcher:
         if self._stays_in_file(file) and not self._request.multiline and not file.foreign:
             return (
                 0
-                if self._is_binary(file.head)
+                if self._is_binary(file, file.head)
                 else count_of_source(file.source, self._request, file.deadline)
             )
         searched = self.search(file)
@@ -343,14 +347,24 @@ class Searcher:
         ends_matter = self._request.multiline and not self._pattern.keeps_cr and b"\r\n" in file.head
         return not file.foreign and not ends_matter
 
-    def _is_binary(self, text: bytes) -> bool:
+    @property
+    def binary(self) -> bool:
+        """Whether a file was skipped because it is binary."""
+        return bool(self.unread)
+
+    def leaves(self, file: Opened) -> bool:
+        """Whether a file is skipped because it is binary; records it."""
+        return file.encoding.unit == 1 and self._is_binary(file, file.head)
+
+    def _is_binary(self, file: Opened, text: bytes) -> bool:
         binary = "binary" not in self._request.include and _looks_binary(text)
-        self.binary = self.binary or binary
+        if binary:
+            self.unread[file.source.real] = file.head
         return binary
 
     def _small(self, file: Opened) -> Searched | None:
         text = file.text(keep_cr=self._pattern.keeps_cr)
-        if file.encoding.unit > 1 and self._is_binary(text):
+        if file.encoding.unit > 1 and self._is_binary(file, text):
             return None
         encoding = file.encoding if file.foreign and file.too_large else UTF8
         if self._pattern.decides(text) or not self._local:

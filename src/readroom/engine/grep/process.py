@@ -267,6 +267,8 @@ def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
     if request.type is None:
         return None
     table = _types()
+    if request.type == "all":
+        return sorted({glob for globs in table.values() for glob in globs})
     if request.type not in table:
         raise unknown_type(request, table)
     return table[request.type]

@@ -20,6 +20,8 @@ from contextlib import suppress
 from copy import copy
 from typing import final
 
+from msgspec.structs import replace
+
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.engine.grep.process import Child, confines, failed
@@ -225,6 +227,12 @@ class Tree:
         tree._sought, tree._spare, tree._reports = sought, spare, None
         return tree
 
+    def unignored(self) -> Tree:
+        """The same search of all files that the scope takes, whatever rg makes of ignore files."""
+        tree = self.instead(self._sought, self._spare)
+        tree._request = replace(self._request, include=self._request.include | {"ignored"})
+        return tree
+
     def begin(self) -> None:
         """Start the process of `files(None)` early: it searches while the caller waits for others."""
         self._begun = self._started(None)
@@ -234,10 +242,14 @@ class Tree:
         if self._begun is not None:
             self._begun.close()
 
-    def listing(self, deadline: Deadline) -> Iterator[str]:
-        """The files that would be searched, in path order."""
-        flags = ["--no-config", "--files", "--sort=path", *self._kept(None), "--", *self._where(None)]
-        with Child(flags, deadline, folder=_entrance(self._top, self._guard), root=self._root) as child:
+    def listing(self, deadline: Deadline, reports: Reports | None = None) -> Iterator[str]:
+        """The files that would be searched, in path order; with `reports`, of all names and in no order."""
+        said = ["--sort=path"] if reports is None else reports.flags()
+        flags = ["--no-config", "--files", *said, *self._kept(None, named=reports is None)]
+        where = (_entrance(self._top, self._guard), self._root)
+        with Child(
+            [*flags, "--", *self._where(None)], deadline, folder=where[0], root=where[1], reports=reports
+        ) as child:
             left = b""
             for data in child.output():
                 *names, left = (left + data).split(b"\0")
@@ -398,18 +410,18 @@ class Tree:
             *("--count", "--max-count=1", "--with-filename"),
         ]
 
-    def _kept(self, after: Cursor | None) -> list[str]:
-        """Flags for which files are searched, and for names that end with NUL."""
+    def _kept(self, after: Cursor | None, *, named: bool = True) -> list[str]:
+        """Flags for which files are searched, of all names unless `named`, and for a NUL after each."""
         hints = self._scope.hints()
         # Without confinement rg could read ignore files above the root.
         parents = self._root is not None
         skipped = [] if after is None else self._skipped(after.path)
         skipped += [glob_of(path) for path in self._passed]
-        hidden, below = "hidden" in self._request.include, self._top.real != ROOT
+        hidden, below = self._scope.sees_hidden, self._top.real != ROOT
         denied = _spared(tuple(self._guard.irrevocable()), hidden=hidden, below=below)
         flags = tree_flags(
-            self._request,
-            hints.names,
+            self._request.include | ({"hidden"} if hidden else frozenset()),
+            hints.names if named else (),
             [*hints.without, *denied, *skipped],
             parents=parents,
             repository=self._in_repository(parents),

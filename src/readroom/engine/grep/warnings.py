@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import get_args
 
 from msgspec.structs import replace
 
@@ -22,7 +21,7 @@ from readroom.quoting import first_of, quote
 from readroom.search.pattern import Pattern
 from readroom.stores.base import Source
 from readroom.text import hidden
-from readroom.values import GrepFile, GrepRequest, Include, Warn
+from readroom.values import GrepFile, GrepRequest, Warn
 
 
 def require_usable(request: GrepRequest) -> None:
@@ -161,15 +160,3 @@ def with_documents(error: Binary, request: GrepRequest) -> Binary:
     again = replace(request, documents=True, cursor=None)
     advice = "Search its text with documents."
     return Binary(error.path, error.media_type, error.size_bytes, advice, next_request=again)
-
-
-def left_out(request: GrepRequest) -> list[Warn]:
-    """A warning about kinds of files that a search without results did not look into."""
-    # Compressed files are always counted; archives only for callers that know of them.
-    unsaid = {*request.include, "compressed", "archives"}
-    kinds = [kind for kind in get_args(Include) if kind not in unsaid]
-    if not kinds:
-        return []
-    *first, last = kinds
-    names = f"{', '.join(first)} and {last}" if first else last
-    return [Warn("left_out", f"{names} files were not searched; include searches them")]

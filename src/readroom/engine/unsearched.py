@@ -1,0 +1,242 @@
+"""What a search below a folder did not open, so that no reply calls itself complete over it.
+
+Files that are hidden, ignored, archives, documents or binary, links to what lies elsewhere, and what is no
+file are counted by kind, and the first are named.  Denied names are not among them: a search says the same
+whether or not they exist.
+
+rg says in its log what it passed over (`search.skips`), so that most searches need no walk for it; where it
+cannot be sure, and in stores without rg, names are found in a walk through the guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from typing import Literal, TypeAlias, final
+
+from readroom.deadline import Deadline
+from readroom.engine.cursors import path_key
+from readroom.engine.scope import Scope, is_hidden, join_below
+from readroom.engine.walk import Walk
+from readroom.errors import Cancelled, ReadroomError
+from readroom.formats.holding import is_archive_name
+from readroom.formats.kinds import SEARCHED, searched_as, suffix
+from readroom.limits import LIST_MAX_DEPTH
+from readroom.paths import ROOT, WorkPath
+from readroom.policy.guard import Guard
+from readroom.quoting import quote
+from readroom.search.skips import Skips
+from readroom.values import EntryKind, Warn
+
+Kind: TypeAlias = Literal["hidden", "ignored", "archives", "documents", "binary", "links", "special"]
+
+_WORDS: Mapping[Kind, tuple[str, str]] = {
+    "hidden": ("hidden", "hidden"),
+    "ignored": ("ignored", "ignored"),
+    "archives": ("archive", "archives"),
+    "documents": ("document", "documents"),
+    "binary": ("binary", "binary"),
+    "links": ("link", "links"),
+    "special": ("pipe or device", "pipes or devices"),
+}
+"""How many of them there are is said with these, in this order."""
+
+_NAMED = 2
+"""Names of a kind that are said: this stands below every search of such a tree."""
+
+_SHARE = 0.3
+"""The share of the remaining time that a walk for names may take."""
+
+
+@final
+class Unsearched:
+    """What one search left out, relative to its folder.
+
+    Attributes:
+        whole: Whether all of it was found in time.
+        counted: Whether the search has come to its end, so that there is something to be said.
+    """
+
+    def __init__(
+        self, guard: Guard, folder: str, top: WorkPath, scope: Scope, searched: Container[str] = ()
+    ) -> None:
+        """Prepare for a search.
+
+        Args:
+            guard: Of the workspace.
+            folder: The searched folder as it was asked for.
+            top: Its real name.
+            scope: Which files are asked for.
+            searched: Kinds of files that the search opens in its own way.
+        """
+        self._guard = guard
+        self._folder = WorkPath(folder)
+        self._top = top
+        self._scope = scope
+        self._searched = searched
+        self._names: dict[Kind, set[str]] = {kind: set() for kind in _WORDS}
+        self.whole = True
+        self.counted = False
+
+    # --- collecting ---------------------------------------------------------------------------
+
+    def add(self, kind: Kind, path: str) -> None:
+        """Add a file that was left out for one reason."""
+        if kind not in self._searched:
+            self._names[kind].add(path)
+
+    def add_unread(self, path: str, head: bytes = b"") -> None:
+        """Add a file that was not searched because it is not text, as what it is by name and beginning."""
+        if is_archive_name(path):
+            self.add("archives", path)
+        elif suffix(path) in SEARCHED or searched_as(path, head) is not None:
+            self.add("documents", path)
+        else:
+            self.add("binary", path)
+
+    def add_binary(self, paths: Iterable[str]) -> None:
+        """Add files that were not searched because of their bytes, as far as the call asks for them."""
+        for path in filter(self._scope.takes, paths):
+            if self.may_be_named(path):
+                self.add_unread(path)
+
+    def add_skips(self, skips: Skips, deadline: Deadline) -> None:
+        """Add what rg walked past; its log is complete, and ignore files mean the same to git."""
+        for path in skips.ignored.difference(self.misread(skips)):
+            if self._scope.wants(path) or self._kind(path) is EntryKind.FOLDER:
+                self.add("ignored", path)
+        for path in filter(self.may_be_named, skips.hidden):
+            if self._kind(path) is EntryKind.FOLDER:
+                self.walk(deadline, path)
+            elif self._scope.wants(path):
+                self.add("hidden", path)
+        for path in filter(self.may_be_named, filter(self._scope.wants, skips.links | skips.special)):
+            self._take_one(EntryKind.LINK if path in skips.links else EntryKind.OTHER, path)
+
+    def misread(self, skips: Skips) -> list[str]:
+        """What rg took for ignored and git does not, and what may not be named."""
+        by_folder: dict[str, list[str]] = {}
+        for path in skips.ignored:
+            by_folder.setdefault(path.rpartition("/")[0], []).append(path.rpartition("/")[2])
+        found = []
+        for folder, names in by_folder.items():
+            as_files = self._scope.ignored(folder, names, ())
+            as_folders = self._scope.ignored(folder, names, names)
+            for name in names:
+                path = f"{folder}/{name}" if folder else name
+                is_ignored = name in as_files
+                if is_ignored is not (name in as_folders):
+                    is_ignored = name in (as_folders if self._kind(path) is EntryKind.FOLDER else as_files)
+                if not is_ignored or not self.may_be_named(path):
+                    found.append(path)
+        return found
+
+    def _kind(self, path: str) -> EntryKind | None:
+        try:
+            return self._guard.stat(join_below(self._top, path))[1].kind
+        except ReadroomError:
+            return None
+
+    def may_be_named(self, path: str) -> bool:
+        """Whether no rule denies a path."""
+        real = join_below(self._top, path)
+        return self._guard.allows(real, folder=False) and self._guard.allows(real, folder=True)
+
+    # --- walking ------------------------------------------------------------------------------
+
+    def walk(self, deadline: Deadline, below: str = "") -> None:
+        """Find what is left out by name in a walk, below one folder of the searched one."""
+        left = deadline.remaining
+        within = deadline if left is None else deadline.within(left * _SHARE)
+        prefix = f"{below}/" if below else ""
+        walk = Walk(
+            self._guard,
+            within,
+            depth=LIST_MAX_DEPTH,
+            ignores=None,
+            enters=lambda folder: self._enters(prefix + folder),
+            unit=None,
+        )
+        path = join_below(self._top, below)
+        with suppress(ReadroomError), self._guard.open_folder(path) as opened:
+            if opened.real != path:
+                return
+            with closing(walk.below(opened, path)) as runs:
+                for run in runs:
+                    self.take(prefix + run.prefix, run.names, run.kinds)
+        self.whole = self.whole and walk.finished
+        if deadline.cancelled:
+            raise Cancelled
+
+    def _enters(self, folder: str) -> bool:
+        above, _, name = folder.rpartition("/")
+        return self._scope.walks(folder) and not self._scope.ignored(above, [name], {name})
+
+    def take(self, prefix: str, names: Sequence[str], kinds: Mapping[str, EntryKind]) -> None:
+        """Add what is left out of one folder, of its names that rules allow; `kinds` as in a `Run`."""
+        folders = {name for name in names if kinds.get(name) is EntryKind.FOLDER}
+        ignored = self._scope.ignored(prefix.removesuffix("/"), names, folders)
+        for name in ignored:
+            if name in folders or self._scope.wants(prefix + name):
+                self.add("ignored", prefix + name)
+        hidden = is_hidden(prefix)
+        for name in names:
+            kind = kinds.get(name, EntryKind.FILE)
+            odd = hidden or name[0] == "." or kind is not EntryKind.FILE
+            if odd and name not in ignored and name not in folders and self._scope.wants(prefix + name):
+                self._take_one(kind, prefix + name)
+
+    def _take_one(self, kind: EntryKind, path: str) -> None:
+        if kind is EntryKind.LINK:
+            self._take_link(path)
+        elif kind is not EntryKind.FILE:
+            self.add("special", path)
+        elif self._scope.leaves_hidden(path):
+            self.add("hidden", path)
+
+    def _take_link(self, path: str) -> None:
+        """Add a link whose target can be opened and is not searched under its own name."""
+        with suppress(ReadroomError):
+            real, _ = self._guard.stat(join_below(self._top, path))
+            if real != self._top and not real.startswith(f"{self._top}/") and self._top != ROOT:
+                self.add("links", path)
+
+    def take_hidden(self, folder: str, deadline: Deadline) -> None:
+        """Add what is in a hidden folder that the search does not enter, if that is why it does not."""
+        if self._enters(folder) and not self._scope.enters(folder):
+            self.walk(deadline, folder)
+
+    # --- saying it ----------------------------------------------------------------------------
+
+    @property
+    def kinds(self) -> list[Kind]:
+        """The kinds of which there are any."""
+        return [kind for kind, names in self._names.items() if names]
+
+    def included(self, known: Container[str]) -> tuple[list[str], bool, str]:
+        """What has to be included to search them, of what is `known`; whether documents; both in words."""
+        kinds = [kind for kind in self.kinds if kind in known]
+        documents = "documents" in self.kinds
+        quoted = ",".join(f'"{kind}"' for kind in kinds)
+        words = [f"include=[{quoted}]"] if kinds else []
+        words += ["documents=true"] if documents else []
+        return list(kinds), documents, f"{' and '.join(words)} search{'' if len(words) > 1 else 'es'} them"
+
+    @property
+    def total(self) -> int:
+        """How many were left out, once they are counted."""
+        return sum(map(len, self._names.values())) if self.counted else 0
+
+    def warnings(self, known: Container[str]) -> Iterator[Warn]:
+        """What was left out, and what searches it; `known` is what can be included."""
+        if self.total:
+            kinds, documents, how = self.included(known)
+            more = f"; {how}" if kinds or documents else ""
+            yield Warn("left_out", f"{', '.join(map(self._counted, self.kinds))}{more}")
+
+    def _counted(self, kind: Kind) -> str:
+        names = self._names[kind]
+        count = f"{len(names):,}{'' if self.whole else '+'} {_WORDS[kind][len(names) > 1]}"
+        first = sorted(names, key=path_key)[:_NAMED]
+        dots = ", …" if len(names) > _NAMED else ""
+        return f"{count} ({', '.join(quote(join_below(self._folder, name)) for name in first)}{dots})"
