@@ -290,7 +290,7 @@ def options_of(path: str) -> ReadOptions:
 
 
 def _by(endings: Sequence[tuple[str, str]], candidate: Candidate) -> Kind:
-    if candidate.nul:
+    if candidate.nul and candidate.plain is not Kind.IMAGE:
         return Kind.BINARY
     return kind_among(endings, candidate.real, candidate.plain)
 
