@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from readroom.contracts.schema import DIGITS, EXPLAINED, parse, schema
+from readroom.contracts.schema import DIGITS, EXPLAINED, NEVER_ZERO, parse, schema
 from readroom.errors import BadValue, MissingArgument, ReadroomError, UnknownArgument, WrongType
 
 
@@ -21,7 +21,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
-    share: Annotated[float, Meta(gt=0, le=1)] | None = None
+    share: Annotated[float, Meta(gt=0, le=1, extra=NEVER_ZERO)] | None = None
     flag: bool = False
     mode: Literal["a", "b"] = "a"
     glob: str | list[str] | None = None
@@ -39,6 +39,22 @@ def test_defaults_stand_for_what_is_left_out() -> None:
 def test_null_is_the_same_as_left_out() -> None:
     """Models send null for optional arguments whatever the schema says."""
     assert given_to(limit=None, flag=None, mode=None, glob=None) == Sample(path="x")
+
+
+@pytest.mark.parametrize("empty", ["", [], {}, [""], [None, ""]])
+def test_what_is_empty_is_the_same_as_left_out(empty: object) -> None:
+    """Models fill in what they do not use."""
+    assert given_to(limit=empty, share=empty, flag=empty, mode=empty, glob=empty, include=empty) == Sample(
+        path="x"
+    )
+
+
+def test_zero_is_the_same_as_left_out_where_it_means_nothing() -> None:
+    assert given_to(share=0.0) == given_to(share=0) == given_to(share="0") == Sample(path="x")
+
+
+def test_what_is_required_may_be_empty() -> None:
+    assert parse(Sample, "sample", {"path": ""}).path == ""
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 The fields of a `msgspec` struct are the only place where a tool's parameters are defined. Unknown, missing
 and invalid arguments are reported by name, so that nothing outside the schema reaches the engine.
+
+Models fill in what they do not use: an optional argument that is empty is one that was left out.
 """
 
 from __future__ import annotations
@@ -27,6 +29,12 @@ EXPLAINED = {"explained": True}
 DIGITS = {"digits": True}
 """The `extra` of a text for which a whole number means its digits: models send page 3 as 3."""
 
+NEVER_ZERO = {"never_zero": True}
+"""The `extra` of an optional number for which 0 means nothing; contracts whose documents refuse 0 have none."""
+
+EMPTY_TEXT = {"empty_text": True}
+"""The `extra` of an optional text that means something if it is empty."""
+
 _MAX_INTEGER = 2**53 - 1
 """Up to here every JSON reader keeps whole numbers exact."""
 
@@ -48,21 +56,42 @@ def _fields(arguments: type[msgspec.Struct]) -> dict[str, msgspec.structs.FieldI
 
 
 class _Form(NamedTuple):
-    """How the values of one field are read."""
+    """How the values of one field are read; `ignored` are values that mean the same as none."""
 
     name: str
     wanted: object
     required: bool
     items: type[msgspec.Struct] | None
     variants: dict[str, type[msgspec.Struct]]
+    ignored: tuple[object, ...]
 
 
 @cache
 def _forms(arguments: type[msgspec.Struct]) -> dict[str, _Form]:
     return {
-        name: _Form(field.name, field.type, field.required, _items(field.type), _variants(field.type))
+        name: _Form(
+            field.name,
+            field.type,
+            field.required,
+            _items(field.type),
+            _variants(field.type),
+            () if field.required else _ignored(field.type),
+        )
         for name, field in _fields(arguments).items()
     }
+
+
+def _ignored(wanted: object) -> tuple[object, ...]:
+    """The values of an optional field that count as left out: empty ones, and 0 where it means nothing."""
+    empty = ([], {}) if _marked(wanted, EMPTY_TEXT) is not None else ("", [], {})
+    return empty if _marked(wanted, NEVER_ZERO) is None else (*empty, 0, "0")
+
+
+def _is_ignored(value: object, form: _Form) -> bool:
+    """Whether a value counts as left out; so does a list of nothing but such values."""
+    if isinstance(value, list):
+        return all(item is None or item == "" for item in value)
+    return value in form.ignored and value is not False
 
 
 @cache
@@ -165,6 +194,8 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         if value is None:
             if field.required:
                 raise MissingArgument(tool, within + name, _explained(field.wanted))
+            continue
+        if field.ignored and _is_ignored(value, field):
             continue
         items = field.items
         # In a list of structs, the field that holds it is named.

@@ -82,7 +82,7 @@ _requests = st.one_of(
         include=st.frozensets(st.just("ignored")),
         sort=st.sampled_from(["name", "mtime", "size"]),
         limit=_positive,
-        cursor=st.none() | st.text(max_size=5),
+        cursor=st.none() | st.text(min_size=1, max_size=5),
     ),
     st.builds(
         GrepRequest,
@@ -99,7 +99,7 @@ _requests = st.one_of(
         include=st.frozensets(st.sampled_from(["hidden", "ignored", "binary"])),
         sort=st.none() | st.sampled_from(["path", "relevance", "mtime"]),
         limit=_positive,
-        cursor=st.none() | st.text(max_size=5),
+        cursor=st.none() | st.text(min_size=1, max_size=5),
         timeout_s=st.none() | st.floats(0.5, 60),
     ),
 )

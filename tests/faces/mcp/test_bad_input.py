@@ -40,7 +40,7 @@ BAD_CALLS: list[tuple[str, Any, str]] = [
     ("read_file", {"path": "a.txt", "lines": 3}, "unknown_argument"),
     ("read_file", {"path": ["a.txt"]}, "wrong_type"),
     ("read_file", {"path": "a.txt", "limit": "many"}, "wrong_type"),
-    ("read_file", {"path": "a.txt", "limit": 0}, "bad_value"),
+    ("read_file", {"path": "a.txt", "column": -1}, "bad_value"),
     ("read_file", {"path": "a.txt", "offset": 10**400}, "bad_value"),
     ("read_file", {"path": "\0"}, "bad_path"),
     ("read_file", {"path": "../a.txt"}, "outside_root"),

@@ -45,6 +45,7 @@ from readroom.contracts.everruns.requests import (
 )
 from readroom.contracts.everruns.words import render_error
 from readroom.contracts.native import facts as native_facts
+from readroom.contracts.schema import EMPTY_TEXT
 from readroom.errors import BadValue, MissingArgument
 from readroom.formats.kinds import default_lines
 from readroom.limits import DIFF_HUNK_BYTES
@@ -204,8 +205,8 @@ class EverrunsEdit(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     expected_hash: Annotated[str, Meta(description="content_hash of the file as it was read")]
     edits: list[EverrunsEditItem] = []
-    old_text: Annotated[str, Meta(description="Instead of edits, for one")] | None = None
-    new_text: str | None = None
+    old_text: Annotated[str, Meta(description="Instead of edits, for one", extra=EMPTY_TEXT)] | None = None
+    new_text: Annotated[str, Meta(extra=EMPTY_TEXT)] | None = None
 
 
 class EverrunsWrite(msgspec.Struct, frozen=True, kw_only=True):

@@ -35,7 +35,7 @@ from readroom.contracts.native.search import (
     render_find,
     render_grep,
 )
-from readroom.contracts.schema import DIGITS, into
+from readroom.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines
 from readroom.text.select import MARK_BYTES
@@ -87,9 +87,17 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of read_file."""
 
     path: str
-    offset: Annotated[int, Meta(description="First line, from 1; negative counts from the end")] | None = None
-    limit: Annotated[int, Meta(description="Most lines; negative: those up to `offset`")] | None = None
-    column: Annotated[int, Meta(ge=1, description="Start at this character of line `offset`")] = 1
+    offset: (
+        Annotated[int, Meta(description="First line, from 1; negative counts from the end", extra=NEVER_ZERO)]
+        | None
+    ) = None
+    limit: (
+        Annotated[int, Meta(description="Most lines; negative: those up to `offset`", extra=NEVER_ZERO)]
+        | None
+    ) = None
+    column: Annotated[
+        int, Meta(ge=1, description="Start at this character of line `offset`", extra=NEVER_ZERO)
+    ] = 1
     pages: Annotated[str, Meta(description=PAGES, extra=DIGITS)] | None = None
     symbol: Annotated[str, Meta(description="One definition, like Class.method")] | None = None
     view: ReadView = "text"
@@ -120,9 +128,9 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     documents: Annotated[bool, Meta(description="PDF, Office, notebooks, mail too")] = False
     sort: Annotated[GrepSort, Meta(description="Order of files")] | None = None
     symbols: Annotated[bool, Meta(description="Name the definition around each match")] = False
-    limit: Annotated[int, Meta(ge=1, description="Most matches")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Most matches", extra=NEVER_ZERO)] | None = None
     cursor: Cursor | None = None
-    timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S)] | None = None
+    timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S, extra=NEVER_ZERO)] | None = None
 
 
 class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,10 +138,10 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str = "."
     glob: Globs | None = None
-    depth: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_DEPTH)] = 1
+    depth: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_DEPTH, extra=NEVER_ZERO)] = 1
     include: Annotated[list[ListInclude], Meta(description="Show these too")] | None = None
     sort: Annotated[ListSort, Meta(description="mtime: newest first")] = "name"
-    limit: Annotated[int, Meta(ge=1, description="Most entries")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Most entries", extra=NEVER_ZERO)] | None = None
     cursor: Cursor | None = None
 
 
@@ -149,22 +157,6 @@ def _to_read(arguments: ReadArguments) -> ReadRequest:
         symbol=arguments.symbol,
         view=arguments.view,
     )
-    if arguments.limit == 0:
-        raise BadValue(
-            "limit",
-            0,
-            "shows nothing",
-            "Use 1 or more, or a negative number for the lines up to `offset`.",
-            next_request=replace(request, limit=None),
-        )
-    if arguments.offset == 0:
-        raise BadValue(
-            "offset",
-            0,
-            "is not a line number",
-            "Lines count from 1: offset=1 is the first line, offset=-1 the last.",
-            next_request=replace(request, offset=1),
-        )
     if arguments.symbol is None and arguments.view not in OUTLINES:
         return request
     return native_outline.checked(request)
@@ -176,8 +168,8 @@ def _to_grep(arguments: GrepArguments) -> GrepRequest:
         GrepRequest,
         arguments,
         glob=_globs(arguments.glob),
-        before=around if arguments.before is None else arguments.before,
-        after=around if arguments.after is None else arguments.after,
+        before=arguments.before or around,
+        after=arguments.after or around,
         include=frozenset(arguments.include or ()),
     )
     within = "documents" if arguments.documents else "archives" if "archives" in request.include else ""

@@ -23,7 +23,7 @@ from readroom.contracts.native import calls as native_calls
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native.calls import EDIT, RUN, WRITE, closing, shown
 from readroom.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
-from readroom.contracts.schema import EXPLAINED, into
+from readroom.contracts.schema import EXPLAINED, NEVER_ZERO, into
 from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
 from readroom.paths import OUTPUTS
 from readroom.quoting import as_value, joined
@@ -230,7 +230,12 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
     timeout_s: (
         Annotated[
             float,
-            Meta(gt=0, le=RUN_MAX_TIMEOUT_S, description=f"Seconds, {Limits().run_timeout_s:g} if left out"),
+            Meta(
+                gt=0,
+                le=RUN_MAX_TIMEOUT_S,
+                description=f"Seconds, {Limits().run_timeout_s:g} if left out",
+                extra=NEVER_ZERO,
+            ),
         ]
         | None
     ) = None

@@ -16,7 +16,7 @@ from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, to_call
 from readroom.contracts.native.facts import named
 from readroom.contracts.native.render import HASH_DIGITS, body_within, cut_mark, reply, warning_parts
-from readroom.contracts.schema import DIGITS, into
+from readroom.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.quoting import as_value, quote
 from readroom.text.select import byte_size
@@ -141,7 +141,7 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
     glob: str | None = None
     type: str | None = None
     output: FindOutput = "passages"
-    budget_tokens: int = FIND_BUDGET_TOKENS
+    budget_tokens: Annotated[int, Meta(extra=NEVER_ZERO)] = FIND_BUDGET_TOKENS
     include: list[FindInclude] = []
     documents: bool = False
     explain: bool = False
