@@ -43,7 +43,7 @@ def files(draw: st.DrawFn) -> tuple[bytes, Encoding]:
 def large(data: bytes, encoding: Encoding, block_bytes: int, chunk_bytes: int, head: int) -> IndexedText:
     held = HeldBytes(data)
     index = build_index(held, encoding, Deadline(), block_bytes)
-    return IndexedText(held, index, decode, head, Deadline(), chunk_bytes)
+    return IndexedText(held, index, head, Deadline(), chunk_bytes)
 
 
 def small(data: bytes, encoding: Encoding) -> WholeText:

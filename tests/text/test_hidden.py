@@ -36,7 +36,7 @@ from readroom.values import Warn
         ("\r", "line_break", "U+000D CARRIAGE RETURN"),
         ("\u2028", "line_break", "U+2028 LINE SEPARATOR"),
         ("\x1b", "control_character", "U+001B ESCAPE"),
-        ("\x00", "control_character", "U+0000 NULL"),
+        ("\x00", "control_character", "U+0000 NULL, shown as ␀"),
         ("\x01", "control_character", "U+0001 CONTROL"),
         ("\x9b", "control_character", "U+009B CONTROL"),
     ],

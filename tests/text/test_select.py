@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readroom.deadline import Deadline
-from readroom.text.encodings import UTF8, Encoding, decode, named
+from readroom.text.encodings import UTF8, Encoding, named
 from readroom.text.line_index import Shrunk, build_index
 from readroom.text.select import (
     Frame,
@@ -36,7 +36,7 @@ def indexed(
 ) -> IndexedText:
     held = HeldBytes(data)
     index = build_index(held, encoding, Deadline())
-    return IndexedText(held, index, decode, line_chars, Deadline(), chunk_bytes)
+    return IndexedText(held, index, line_chars, Deadline(), chunk_bytes)
 
 
 def both(text: str, line_chars: int = 2000) -> list[Text]:
@@ -111,7 +111,7 @@ def test_a_tail_whose_last_line_does_not_fit_shows_its_beginning(text: Text) -> 
 def test_a_tail_of_a_large_file_reads_only_its_end() -> None:
     data = b"".join(b"event %06d\n" % number for number in range(100_000))
     held = HeldBytes(data)
-    text = IndexedText(held, build_index(held, UTF8, Deadline()), decode, 2000, Deadline())
+    text = IndexedText(held, build_index(held, UTF8, Deadline()), 2000, Deadline())
     held.reads.clear()
     page = backward(text, 1, 100_000, frame(room=1000))
     assert page.lines[-1] == "event 099999"
@@ -159,7 +159,7 @@ def test_pieces_of_a_very_long_line_join_in_every_encoding(codec: str) -> None:
 def test_a_later_piece_of_a_long_line_does_not_read_what_is_before_it() -> None:
     data = b"x" * 4_000_000
     held = HeldBytes(data)
-    text = IndexedText(held, build_index(held, UTF8, Deadline()), decode, 2000, Deadline())
+    text = IndexedText(held, build_index(held, UTF8, Deadline()), 2000, Deadline())
     along(text, 1, 1, 2001, frame(30_000))
     held.reads.clear()
     page, _ = along(text, 1, 1, 3_900_001, frame(30_000))
@@ -183,7 +183,7 @@ def test_an_unfinished_last_line_keeps_its_carriage_return() -> None:
 def test_a_file_that_became_shorter_is_noticed() -> None:
     held = HeldBytes(b"line\n" * 100)
     index = build_index(held, UTF8, Deadline())
-    text = IndexedText(HeldBytes(held.data, truncated_to=30), index, decode, 2000, Deadline(), 16)
+    text = IndexedText(HeldBytes(held.data, truncated_to=30), index, 2000, Deadline(), 16)
     with pytest.raises(Shrunk):
         list(text.lines(1, 100))
 

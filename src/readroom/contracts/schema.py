@@ -30,7 +30,7 @@ DIGITS = {"digits": True}
 """The `extra` of a text for which a whole number means its digits: models send page 3 as 3."""
 
 NEVER_ZERO = {"never_zero": True}
-"""The `extra` of an optional number for which 0 means nothing; contracts whose documents refuse 0 have none."""
+"""The `extra` of an optional number for which 0 means nothing; documents of some contracts refuse 0."""
 
 EMPTY_TEXT = {"empty_text": True}
 """The `extra` of an optional text that means something if it is empty."""

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import stringzilla
 
-from readroom.text.encodings import BROKEN_UNIT
+from readroom.text.encodings import BROKEN_UNIT, NUL_SIGN
 from readroom.values import Warn
 
 CODES: Mapping[str, tuple[str, str]] = MappingProxyType(
@@ -55,7 +55,7 @@ MORE = "more_warnings"
 
 NAMES: Mapping[int, str] = MappingProxyType(
     {
-        0: "NULL",
+        0: f"NULL, shown as {NUL_SIGN}",
         7: "BELL",
         8: "BACKSPACE",
         0x0B: "LINE TABULATION",

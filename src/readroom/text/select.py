@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.text.encodings import Decode, decoded, prefix
+from readroom.text.encodings import decode, prefix
 from readroom.text.line_index import Columns, LineIndex, Shrunk, last_newline
 from readroom.values import Bytes, Cut, LineEnds
 
@@ -127,7 +127,6 @@ class IndexedText:
         self,
         data: Bytes,
         index: LineIndex,
-        decoder: Decode,
         head_chars: int,
         deadline: Deadline,
         chunk_bytes: int = _CHUNK_BYTES,
@@ -138,7 +137,6 @@ class IndexedText:
         self._data = data
         self._index = index
         self._encoding = index.encoding
-        self._decoder = decoder
         self._head_chars = head_chars
         self._deadline = deadline
         # A chunk holds the wanted head and a line end, however wide its characters: a line whose end
@@ -171,7 +169,7 @@ class IndexedText:
                 number += 1
                 continue
             size = len(chunk) if at_end else cut
-            texts = self._decode(chunk[:size], number).split("\n")
+            texts = self._decode(chunk[:size]).split("\n")
             if at_end and not texts[-1]:
                 texts.pop()  # nothing after the final newline
                 ended = True
@@ -186,7 +184,7 @@ class IndexedText:
     def _long_line(self, number: int, start: int, chunk: bytes) -> tuple[LongLine, int]:
         end, following = self._index.line_end(self._data, start)
         whole = chunk[: prefix(chunk, self._encoding) or len(chunk)]
-        head = self._decode(whole, number)[: self._head_chars]
+        head = self._decode(whole)[: self._head_chars]
         return LongLine(number, head, start, end), following
 
     def length(self, line: LongLine) -> int:
@@ -204,15 +202,15 @@ class IndexedText:
             piece = pending + self._read(at, min(self._chunk_bytes, line.end - at))
             at += len(piece) - len(pending)
             size = len(piece) if at == line.end else prefix(piece, self._encoding) or len(piece)
-            text += self._decode(piece[:size], line.number)
+            text += self._decode(piece[:size])
             pending = piece[size:]
         return text[skip : skip + most]
 
     def _columns(self, line: LongLine) -> Columns:
         return self._index.columns_of(self._data, line.start, line.end, self._deadline)
 
-    def _decode(self, data: bytes, line: int) -> str:
-        return decoded(data, self._encoding, self._decoder, line)
+    def _decode(self, data: bytes) -> str:
+        return decode(data, self._encoding)
 
     def _read(self, at: int, size: int) -> bytes:
         piece = self._data.read_at(at, size)

@@ -194,7 +194,7 @@ def test_an_unknown_name_suggests_near_ones() -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ({"symbol": ""}, "bad_value"),
+        ({"symbol": " "}, "bad_value"),
         ({"symbol": "f", "offset": -3}, "bad_value"),
         ({"symbol": "f", "offset": 9}, "bad_range"),
         ({"symbol": "f", "offset": 10**9}, "bad_range"),

@@ -174,7 +174,7 @@ class KeptText:
         """Show at most so many characters of a line from now on."""
         self._chars = chars
         head = max(_HEAD_CHARS, chars)
-        self._text = IndexedText(self._source, self._index, encodings.decode, head, self._deadline)
+        self._text = IndexedText(self._source, self._index, head, self._deadline)
         self._windows: dict[int, dict[int, str]] = {}
         self._long: dict[int, LongLine] = {}
 

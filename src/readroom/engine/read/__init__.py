@@ -25,7 +25,6 @@ from readroom.engine.read.window import Content, Windows, line_chars
 from readroom.engine.services import Job, Services
 from readroom.errors import (
     BadDocument,
-    BadEncoding,
     BadPath,
     BadRange,
     Binary,
@@ -45,8 +44,8 @@ from readroom.session.caches import ReadText
 from readroom.session.expansions import ExpandedSource
 from readroom.session.index_cache import Unfinished
 from readroom.stores.base import Source
-from readroom.text import encodings, hashes, hidden
-from readroom.text.encodings import Decode, Encoding, Undecodable, decoded
+from readroom.text import hashes, hidden
+from readroom.text.encodings import Encoding, decode
 from readroom.text.line_index import LineIndex, Shrunk, still_there
 from readroom.text.select import IndexedText, WholeText
 from readroom.values import Kind, ReadRequest, ReadResult, Warn
@@ -78,7 +77,7 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
         ReadroomError: What the steps of the contract refuse.
         Binary, BadImage: It is not text, or not an image that can be shown.
         BrokenData: It is compressed, and none of it can be expanded.
-        BadEncoding: The encoding is unknown or does not fit the bytes.
+        BadEncoding: The encoding is unknown.
         BadRange: The file has no such line or column; the error says what it has.
         Changed: It was being written to on both tries.
         NoOutline, Ambiguous, UnknownSymbol: From reading by definition.
@@ -137,8 +136,6 @@ class _Reading:
         self._source = source
         """The file, or its content where it is compressed."""
         self._known = known
-        # Decode an encoding that the caller names strictly: a wrong one must not pass as odd content.
-        self._decoder: Decode = encodings.decode if job.request.encoding is None else encodings.decode_strict
         self._index: LineIndex | None = None
         self._content: Content | None = None
         self._windows = Windows(source, services.limits, job.cap, job.request)
@@ -223,13 +220,10 @@ class _Reading:
         return self._services.texts.known(self._file.real, data) if self._is_plain else None
 
     def _again(self, known: ReadText) -> ReadResult:
-        """The result for a cached text. Raises Undecodable."""
+        """The result for a cached text."""
         result = known.result(self._request, self._job.cap)
         if result is None:
-            decoder = self._decoder
-            content = Content(
-                known.text, known.digits, known.encoding, known.kind, decoder, clean=known.clean
-            )
+            content = Content(known.text, known.digits, known.encoding, known.kind, clean=known.clean)
             result = self._of(content)
             known.show(self._request, self._job.cap, result)
         return result
@@ -243,22 +237,16 @@ class _Reading:
             self._services.texts.learn(self._file.real, text)
 
     def _text(self, kind: Kind, encoding: Encoding, head: bytes) -> ReadResult:
-        try:
-            if isinstance(self._source, ExpandedSource):
-                from readroom.engine.read.compressed import packed_content
+        if isinstance(self._source, ExpandedSource):
+            from readroom.engine.read.compressed import packed_content
 
-                job, limits = self._job, self._services.limits
-                content = packed_content(self._source, encoding, kind, self._decoder, limits, job.deadline)
-            elif self._source.size <= SMALL_FILE_BYTES:
-                content = self._small(head, encoding, kind)
-            else:
-                content = self._large(encoding, kind)
-            return self._of(content)
-        except Undecodable as problem:
-            raise self._unfit(encoding, problem) from None
+            job, limits = self._job, self._services.limits
+            return self._of(packed_content(self._source, encoding, kind, limits, job.deadline))
+        small = self._source.size <= SMALL_FILE_BYTES
+        return self._of(self._small(head, encoding, kind) if small else self._large(encoding, kind))
 
     def _of(self, content: Content) -> ReadResult:
-        """The result for a text. Raises Undecodable."""
+        """The result for a text."""
         request = self._request
         self._content = content
         if self._known is not None and content.digits.startswith(self._known):
@@ -275,7 +263,7 @@ class _Reading:
         return with_outline(self._outliner(), content, window)
 
     def _small(self, data: bytes, encoding: Encoding, kind: Kind) -> Content:
-        text = decoded(data[len(encoding.bom) :], encoding, self._decoder)
+        text = decode(data[len(encoding.bom) :], encoding)
         if not self._steps.nul:
             require_text(self._source, self._request, (text,))
         whole = WholeText(text, keep_cr=self._request.options.keep_cr)
@@ -283,7 +271,7 @@ class _Reading:
         texts = self._services.texts
         texts.put(self._source.real, digits, data)  # for an edit that comes after the file has changed
         clean = texts.wants(len(data)) and hidden.is_clean(text)
-        return Content(whole, digits, encoding, kind, self._decoder, clean=clean)
+        return Content(whole, digits, encoding, kind, clean=clean)
 
     def _large(self, encoding: Encoding, kind: Kind) -> Content:
         unfinished, deadline = None, self._job.deadline
@@ -298,18 +286,8 @@ class _Reading:
         self._index = index
         options = self._request.options
         head = line_chars(options, self._services.limits, self._job.cap)
-        text = IndexedText(self._source, index, self._decoder, head, deadline, keep_cr=options.keep_cr)
-        return Content(text, index.sha256, encoding, kind, self._decoder, unfinished)
-
-    def _unfit(self, encoding: Encoding, problem: Undecodable) -> BadEncoding:
-        return BadEncoding(
-            self._request.path,
-            encoding.name,
-            f"byte 0x{problem.byte:02x} in line {problem.line} is not valid in it",
-            "Leave out `encoding` to have it detected.",
-            line=problem.line,
-            next_request=replace(self._request, encoding=None),
-        )
+        text = IndexedText(self._source, index, head, deadline, keep_cr=options.keep_cr)
+        return Content(text, index.sha256, encoding, kind, unfinished)
 
     def _outliner(self) -> Outliner:
         from readroom.engine.read.outline import Outliner  # imports the languages; most reads show everything

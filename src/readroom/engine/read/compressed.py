@@ -19,7 +19,7 @@ from readroom.session.expansions import ExpandedSource, NotText
 from readroom.session.index_cache import IndexCache, Unfinished
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes
-from readroom.text.encodings import Decode, Encoding
+from readroom.text.encodings import Encoding
 from readroom.text.line_index import Shrunk, whole_lines
 from readroom.text.select import IndexedText
 from readroom.values import GrepRequest, Kind, ReadRequest, ReadResult
@@ -111,7 +111,6 @@ def packed_content(
     source: ExpandedSource,
     encoding: Encoding,
     kind: Kind,
-    decoder: Decode,
     limits: Limits,
     deadline: Deadline,
 ) -> Content:
@@ -122,8 +121,8 @@ def packed_content(
     if source.out_of_time is not None:
         index = whole_lines(index, source)
         unfinished = Unfinished(index, source.consumed, source.stat.size, source.out_of_time, packed=True)
-    text = IndexedText(source, index, decoder, limits.line_chars, deadline)
-    return Content(text, source.digits, encoding, kind, decoder, unfinished)
+    text = IndexedText(source, index, limits.line_chars, deadline)
+    return Content(text, source.digits, encoding, kind, unfinished)
 
 
 def described(result: ReadResult, source: ExpandedSource) -> ReadResult:

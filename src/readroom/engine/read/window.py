@@ -20,7 +20,7 @@ from readroom.quoting import quote
 from readroom.session.index_cache import Unfinished
 from readroom.stores.base import Source
 from readroom.text import encodings, hashes, hidden
-from readroom.text.encodings import Decode, Encoding, decoded
+from readroom.text.encodings import Encoding, decode
 from readroom.text.line_index import Shrunk, nth_newline
 from readroom.text.select import Frame, Page, Text, WholeText, along, backward, forward, weight
 from readroom.values import Cap, Cut, Kind, Omission, ReadMode, ReadRequest, ReadResult, Warn
@@ -28,7 +28,7 @@ from readroom.values.options import ReadOptions
 
 
 class Content(Struct, frozen=True):
-    """A text, facts about the whole file, and how it was decoded.
+    """A text, facts about the whole file, and its encoding.
 
     `digits` is empty when the hash is not known; `unfinished` says that `text` is
     only the beginning of it.
@@ -38,7 +38,6 @@ class Content(Struct, frozen=True):
     digits: str
     encoding: Encoding
     kind: Kind
-    decoder: Decode
     unfinished: Unfinished | None = None
     clean: bool = False
     """Whether nothing is hidden in it; False if not all of it was checked."""
@@ -79,7 +78,7 @@ class Windows(Struct, frozen=True):
             encoding=content.encoding.name,
             bom=bool(content.encoding.bom),
             ends=replace(content.text.ends, final=None) if content.unfinished else content.text.ends,
-            warnings=() if content.digits and content.unfinished is None else self._about(content),
+            warnings=self._about(content),
             not_modified=not_modified,
         )
 
@@ -90,7 +89,6 @@ class Windows(Struct, frozen=True):
             BadRange: There is no such line or column.
             BadValue: A column and a limit.
             TimedOut: It is not among what was counted in time.
-            Undecodable: From a strict decoder.
         """
         request, text = self._request, content.text
         if request.options.blank_whole and isinstance(text, WholeText) and not text.whole.strip():
@@ -258,7 +256,7 @@ class Windows(Struct, frozen=True):
                 return size, WholeText("")
             data, start = data[cut + encoding.unit :], start + cut + encoding.unit
         skipped = _last(data, wanted, encoding)
-        rest = decoded(data[skipped:], encoding, content.decoder)
+        rest = decode(data[skipped:], encoding)
         return start + skipped, WholeText(rest, keep_cr=self._request.options.keep_cr)
 
     def _too_late(self, unfinished: Unfinished) -> TimedOut:
@@ -276,6 +274,10 @@ class Windows(Struct, frozen=True):
     ) -> ReadResult:
         lines, base = page.lines, self.base(content)
         warnings = [] if content.clean else hidden_in_page(page)
+        if content.encoding.unit > 1 and (place := encodings.glued(page.lines, content.encoding)) is not None:
+            line, column = place
+            detail = 'other text was added to this UTF-16; encoding="utf-8" shows its letters'
+            warnings.append(Warn("mixed_encodings", detail, page.start + line, column))
         if warnings:
             # Includes a mark for bytes that could not be decoded.
             lines = [encodings.visible(line) for line in lines]
@@ -394,6 +396,8 @@ class Windows(Struct, frozen=True):
         elif not content.digits:
             detail = "it was counted in parts, as it grew or as time ran out, after spot checks"
             warnings += (Warn("hash_unknown", f"{detail}; known_hash has all of it read and hashed"),)
+        if not content.encoding.sure:
+            warnings += (Warn("encoding_guessed", f"{content.encoding.name}; `encoding` names another"),)
         return warnings
 
 

@@ -18,11 +18,12 @@ import codecs
 import functools
 import io
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import stringzilla
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.limits import BLOCK_BYTES, HEAD_BYTES, NEAR_NAMES
 from readroom.text.encodings import detect as detection
@@ -116,11 +117,13 @@ class Encoding(Struct, frozen=True):
 
     `name` is Python's codec name without BOM behaviour, `bom` the mark the file
     starts with, `unit` the bytes per code unit (a line feed is aligned to it).
+    `sure` says that it was named, or is more than a guess.
     """
 
     name: str
     bom: bytes = b""
     unit: int = 1
+    sure: bool = True
 
     @property
     def newline(self) -> bytes:
@@ -158,8 +161,11 @@ def detect(head: bytes, *, complete: bool) -> Encoding | None:
     if marked is not None:
         text = decode(head[len(marked.bom) : HEAD_BYTES], marked)
         return None if detection.is_noise(text) else marked
-    name = detection.codec(head[:HEAD_BYTES], complete=complete and len(head) <= HEAD_BYTES)
-    return None if name is None else _of(name)
+    found = detection.codec(head[:HEAD_BYTES], complete=complete and len(head) <= HEAD_BYTES)
+    if found is None:
+        return None
+    encoding = _of(found.name)
+    return encoding if found.sure else replace(encoding, sure=False)
 
 
 def detect_printed(head: bytes, *, complete: bool) -> Encoding | None:
@@ -292,7 +298,33 @@ def _by_lines(data: bytes) -> bytes:
     return data.replace(b"\n", _TO_ASCII + b"\n")
 
 
+_GLUED = re.compile(rb"[a-z ]{4}[\t\n\r\x20-\x7e]{8,}|[\t\n\r\x20-\x7e]{8,}[a-z ]{4}")
+"""ASCII in UTF-16: six ideographs whose bytes are all ASCII, some of them small letters, are not one in a
+million of any text."""
+
+
+def glued(lines: Sequence[str], encoding: Encoding) -> tuple[int, int] | None:
+    """The first place, line from 0 and column from 1, where text in UTF-8 was added to one in UTF-16."""
+    for number, line in enumerate(lines):
+        if line.isascii():
+            continue
+        data = line.encode(encoding.name, "surrogatepass")
+        found = _GLUED.search(data)
+        if found is not None:
+            return number, found.start() // encoding.unit + 1
+    return None
+
+
+NUL_SIGN = "\u2400"
+"""How a NUL is shown: programs that a reply passes through end a text at a NUL, or refuse it."""
+
+
 def visible(text: str) -> str:
+    """Replace every lone surrogate by U+FFFD, and every NUL by its sign, one for one."""
+    return valid(text.replace("\0", NUL_SIGN) if "\0" in text else text)
+
+
+def valid(text: str) -> str:
     """Replace every lone surrogate by U+FFFD, one for one."""
     if text.isascii():
         return text
@@ -378,35 +410,6 @@ def _prefix_multibyte(data: bytes, encoding: Encoding) -> int:
 
 
 # -----------------------------------------------------------------------------
-# Decoding that reports where a text does not fit its encoding.
-# -----------------------------------------------------------------------------
-
-Decode = Callable[[bytes, Encoding], str]
-
-
-class Undecodable(Exception):
-    """An invalid `byte`, in line `line`, with a requested encoding."""
-
-    def __init__(self, byte: int, line: int) -> None:
-        super().__init__(f"byte 0x{byte:02x} in line {line}")
-        self.byte = byte
-        self.line = line
-
-
-def decoded(data: bytes, encoding: Encoding, decoder: Decode, line: int = 1) -> str:
-    """Decode `data`, which starts in line `line`.
-
-    Raises:
-        Undecodable: The decoder is a strict one and refuses.
-    """
-    try:
-        return decoder(data, encoding)
-    except UnicodeDecodeError as problem:
-        before = decode(data[: problem.start], encoding).count("\n")
-        raise Undecodable(data[problem.start], line + before) from None
-
-
-# -----------------------------------------------------------------------------
 # A whole file converted to UTF-8 for a search, and whether it is UTF-16 without a mark.
 #
 # Piece by piece, so that only the result and one block are in memory.
@@ -453,7 +456,7 @@ def to_utf8(data: Bytes, encoding: Encoding, *, keep_cr: bool) -> bytes:
         piece = left + block
         size = prefix(piece, encoding) if block else len(piece)
         left = piece[size:]
-        text = held_back + visible(decode(piece[:size], encoding))
+        text = held_back + valid(decode(piece[:size], encoding))
         held_back = ""
         if not keep_cr:
             if block and text.endswith("\r"):

@@ -12,11 +12,12 @@ import hashlib
 import re
 import unicodedata
 from functools import cache
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import stringzilla
 
 from readroom.limits import GUESSES
+from readroom.text.encodings.surrogates import without_surrogates
 
 NUL_BYTES = 8192
 """The beginning whose NULs and controls are counted: that of the everruns contract; git looks at 8,000."""
@@ -52,6 +53,10 @@ COHERENT = 0.9
 
 COMMON_SHARE = 0.1
 """Share of ideographs that are common ones: a third or more in text, one in a hundred in pairs of ASCII."""
+
+MOSTLY, VARIED, WORD_CHARS = 0.6, 5, 200
+"""Of wide text: the share of ASCII that proves it; else the different characters it has more of, and the size
+in which a blank, line end or mark of punctuation stands. Patterns such as 00 FF lack them."""
 
 JOURNAL = b"__CURSOR="
 """The beginning of an export of journald: the place of its first entry."""
@@ -94,12 +99,19 @@ NEUTRAL: Ranges = (
 """Code points of any script: ASCII, punctuation, full-width forms."""
 
 
-def codec(head: bytes, *, complete: bool) -> str | None:
+class Found(NamedTuple):
+    """A codec, and whether it is more than a guess."""
+
+    name: str
+    sure: bool = True
+
+
+def codec(head: bytes, *, complete: bool) -> Found | None:
     """The codec of a file that starts with `head` and has no byte order mark; None if it is not text."""
     start = head[:NUL_BYTES]
     if head.isascii() and stringzilla.find_first_of(start, CONTROLS) < 0:
         # The usual case, checked at the speed of memory.
-        return "iso2022_jp" if _switches(head, complete=complete) else "utf-8"
+        return Found("iso2022_jp" if _switches(head, complete=complete) else "utf-8")
     key = hashlib.blake2b(head, digest_size=16, salt=b"whole" if complete else b"").digest()
     if key not in _guessed:
         if len(_guessed) >= GUESSES:
@@ -121,22 +133,23 @@ def _switches(head: bytes, *, complete: bool) -> bool:
         return False
 
 
-_guessed: dict[bytes, str | None] = {}
+_guessed: dict[bytes, Found | None] = {}
 """Detected codecs by a hash of the bytes: detection takes some 10 ms, and pages of a file and searches of a
 tree repeat it."""
 
 
-def _guess(head: bytes, start: bytes, *, complete: bool) -> str | None:
+def _guess(head: bytes, start: bytes, *, complete: bool) -> Found | None:
     if is_mostly_text(head, complete=complete):
-        return "utf-8"
+        return Found("utf-8")
     controls = _controls(start)
     if controls and (name := _wide(head)):
-        return name
+        return Found(name)
     if (b"\0" in start and not is_journal(head)) or controls > LEGACY_CONTROL_SHARE * len(start):
         return None
     from readroom.text.encodings.legacy import most_likely
 
-    return most_likely(head if complete else _whole_lines(head))
+    guess = most_likely(head if complete else _whole_lines(head))
+    return None if guess is None else Found(guess.name, guess.sure)
 
 
 def is_mostly_text(head: bytes, *, complete: bool = True) -> bool:
@@ -177,13 +190,13 @@ def _is_utf8(head: bytes, *, complete: bool) -> bool:
         head.decode()
         return True
     except UnicodeDecodeError:
-        text = head.decode("utf-8", "surrogateescape")
+        text = without_surrogates(head).decode("utf-8", "surrogateescape")
     if not complete:
         text = re.sub("[\udc80-\udcff]{1,3}\\Z", "", text)
-    broken = len(re.findall("[\udc80-\udcff]", text))
+    broken = len(re.findall("[\udc80-\udcff\ufffd]", text))
     if not broken:
         return True
-    valid = len(re.findall("[^\0-\x7f\udc80-\udcff]", text))
+    valid = len(re.findall("[^\0-\x7f\udc80-\udcff\ufffd]", text))
     return valid >= VALID_TO_BROKEN * broken
 
 
@@ -210,7 +223,7 @@ def _reads_as_text(text: str) -> bool:
     """Whether `text` is in one script, without controls, and has common ideographs if any."""
     if len(text) < MIN_WIDE and (len(text) < 2 or not any(map(str.isascii, text))):
         return False
-    if any(unicodedata.category(char) in {"Cn", "Co"} for char in set(text)):
+    if any(unicodedata.category(char) in {"Cn", "Co"} for char in set(text)) or not _has_words(text):
         return False
     others = _runs(NEUTRAL).sub("", text)
     scripts = (len(others) - len(_runs(script).sub("", others)) for script in SCRIPTS)
@@ -220,6 +233,16 @@ def _reads_as_text(text: str) -> bool:
 
     ideographs = _each(IDEOGRAPHS).findall(text)
     return sum(char in COMMON_IDEOGRAPHS for char in ideographs) >= COMMON_SHARE * len(ideographs)
+
+
+def _has_words(text: str) -> bool:
+    """Whether `text` is mostly ASCII or has varied words with something between: patterns of bytes do not."""
+    if sum(map(str.isascii, text)) > MOSTLY * len(text):
+        return True
+    words = sum(char.isspace() or unicodedata.category(char)[0] in "LMN" for char in text)
+    parted = len(text) < WORD_CHARS or _runs(NEUTRAL).search(text) is not None
+    varied = len(set(text)) > min(VARIED, len(text) // 4) or any(map(str.isspace, text))
+    return parted and varied and words > len(text) / 2
 
 
 @cache
