@@ -381,10 +381,10 @@ def test_an_unknown_encoding_is_refused(room: Room) -> None:
 
 
 @pytest.mark.parametrize("data", [b"caf\xe9\n", b"x\n" * 200_000 + b"caf\xe9\n"])
-def test_the_read_that_a_refusal_advises_names_no_encoding_that_does_not_fit(room: Room, data: bytes) -> None:
+def test_the_read_that_a_refusal_advises_is_accepted_in_any_encoding(room: Room, data: bytes) -> None:
     known = room.file("a", data)
     for error, expected in ((Stale, digest(b"")), (NoMatch, known)):
-        for encoding, names in (("utf-8", None), ("cp1252", "cp1252")):
+        for encoding in ("utf-8", "cp1252"):
             refusal = refused(
                 error,
                 room,
@@ -394,7 +394,9 @@ def test_the_read_that_a_refusal_advises_names_no_encoding_that_does_not_fit(roo
                 ),
             )
             assert isinstance(refusal.next, ReadRequest)
-            assert refusal.next.encoding == names
+            assert refusal.next.encoding == encoding
+            following = to_call(refusal.next)
+            assert not room.workspace.call(following.tool, following.arguments).is_error
 
 
 @pytest.mark.parametrize(

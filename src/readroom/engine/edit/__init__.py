@@ -15,12 +15,14 @@ May be touched: with the race tests.
 
 from __future__ import annotations
 
-import codecs
+import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec.structs import replace
 
-from readroom.engine.edit.checks import about_links, require_editable, require_few, stale
+from readroom.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
+from readroom.engine.edit.forms import form_of
 from readroom.engine.read.classify import asked_for
 from readroom.engine.services import Job, Services
 from readroom.errors import (
@@ -46,6 +48,7 @@ from readroom.limits import (
     VALUE_CHARS,
 )
 from readroom.limits.files import CHANGED_TRIES
+from readroom.quoting import quote
 from readroom.stores.base import Moved, Source, WriteTarget
 from readroom.text import encodings, hashes
 from readroom.text.edits import Scan, TooManyMatches, prepare, scan, with_lone_cr
@@ -60,7 +63,7 @@ from readroom.text.edits.splice import (
     touched,
 )
 from readroom.text.edits.suggest import closest
-from readroom.text.encodings import Encoding
+from readroom.text.encodings import NUL_SIGN, Encoding, decode
 from readroom.text.hashes import Hashing
 from readroom.text.line_index import Shrunk
 from readroom.values import ReadRequest
@@ -163,14 +166,23 @@ class _Editing:
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
             scanned, _ = self._scanned()
         self._require_one_place_each(scanned)
+        self._require_readable(scanned)
         cap = self._job.cap
         room = cap.size - cap.measure.frame(self._path)
         diff = within(touched(self._source, self._encoding, scanned.splices, self._request.diff), room)
-        result = self._described(scanned, digits, diff)
+        result = replace(self._described(scanned, digits, diff), warnings=tuple(self._about(scanned)))
         if self._request.dry_run:
             return result
         content_hash, warnings = self._written(scanned, digits)
-        return replace(result, content_hash=content_hash, warnings=warnings)
+        return replace(result, content_hash=content_hash, warnings=(*result.warnings, *warnings))
+
+    def _about(self, scanned: Scan) -> Iterator[Warn]:
+        """Warnings about inserted text: NULs, and other letters in an encoding that is a guess."""
+        texts = [(splice.line, decode(splice.data, self._encoding)) for splice in scanned.splices]
+        yield from islice((nul for line, text in texts for nul in about_nuls(text, line)), 1)
+        name, known = self._encoding.name, self._request.encoding is not None or self._encoding.bom
+        if not known and name != "utf-8" and not all(text.isascii() for _, text in texts):
+            yield Warn("encoding_guessed", f"written as {name}; `encoding` names another")
 
     def _scanned(self) -> tuple[Scan, str]:
         hashing = Hashing()
@@ -182,12 +194,21 @@ class _Editing:
         return scanned, hashing.digits
 
     def _take_literally(self, scanned: Scan) -> bool:
-        """Retry edits that did not match, taking CR LF literally for lines that end in CR CR LF."""
+        """Retry edits that did not match, taking what they say for what it shows.
+
+        CR LF is literal for lines that end in CR CR LF, and the sign of a NUL means one.
+        """
         again = False
         for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
-            if not place.count and "\r\n" in item.old_text:
-                self._changes[number] = prepare(item, bom=bool(self._encoding.bom), literal=True)
-                again = True
+            literal, signs = "\r\n" in item.old_text, NUL_SIGN in item.old_text
+            if place.count or not (literal or signs):
+                continue
+            old, new = item.old_text, item.new_text
+            if signs:
+                old, new = old.replace(NUL_SIGN, "\0"), new.replace(NUL_SIGN, "\0")
+            meant = replace(item, old_text=old, new_text=new)
+            self._changes[number] = prepare(meant, bom=bool(self._encoding.bom), literal=literal)
+            again = True
         return again
 
     def _take_lone_cr(self, scanned: Scan) -> bool:
@@ -271,6 +292,27 @@ class _Editing:
         if grown > GROWTH_BYTES:
             raise TooLarge("The file would grow", grown, GROWTH_BYTES, "bytes", "Send smaller edits.")
 
+    def _require_readable(self, scanned: Scan) -> None:
+        """Raise BadValue if a file that is shown otherwise than it is stored could no longer be read."""
+        form = form_of(self._source.real)
+        if form is None or not form.is_broken_by(self._source, self._spliced(scanned)):
+            return
+        edits = [replace(item, new_text=form.written(item.new_text)) for item in self._request.edits]
+        changed = [number for number, item in enumerate(edits) if item != self._request.edits[number]]
+        number = changed[0] if changed else 0
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in edits]
+        works = bool(changed) and form.is_valid(self._spliced(self._scanned()[0]))
+        text = f": {json.dumps(edits[number].new_text, ensure_ascii=False)}" if works else ""
+        raise BadValue(
+            f"edits[{number}].new_text",
+            self._request.edits[number].new_text[:VALUE_CHARS],
+            f"would leave {quote(self._path)} invalid {form.name}: an edit changes what is stored",
+            f"Send it as {form.name} has it{text}.",
+        )
+
+    def _spliced(self, scanned: Scan) -> bytes:
+        return b"".join(spliced(self._source, scanned.splices, self._deadline, Hashing()))
+
     def _missing(self, number: int, others: Sequence[int]) -> NoMatch:
         change = self._changes[number]
         text, whole = self._start_of_text()
@@ -320,23 +362,8 @@ class _Editing:
 
     @property
     def _read_in(self) -> str | None:
-        """The encoding a suggested read must name to show the matched text: a notebook would show cells.
-
-        None where not all of the file is text in it: the read would be refused.
-        """
-        name = self._encoding.name if reads_as_document(self._path) else self._request.encoding
-        return name if name is None or self._is_all_text() else None
-
-    def _is_all_text(self) -> bool:
-        """Whether the whole file is valid in the encoding."""
-        decoder = codecs.getincrementaldecoder(self._encoding.name)()
-        try:
-            for block in hashes.blocks(self._source, self._deadline, len(self._encoding.bom)):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return False
-        return True
+        """The encoding a suggested read must name to show the matched text: a notebook would show cells."""
+        return self._encoding.name if reads_as_document(self._path) else self._request.encoding
 
     def _described(self, scanned: Scan, digits: str, diff: Diff) -> EditResult:
         splices = scanned.splices

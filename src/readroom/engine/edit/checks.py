@@ -5,7 +5,7 @@ A change that was made against another state of its file is refused with what ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from readroom.engine.services import Job, Services
 from readroom.errors import Binary, BrokenPlace, Stale, TooLarge
@@ -68,6 +68,15 @@ def about_links(source: Source) -> tuple[Warn, ...]:
     if links <= 1:
         return ()
     return (Warn("hard_link", f"the file had {links} names; the others keep the old content"),)
+
+
+def about_nuls(text: str, line: int = 1) -> Iterator[Warn]:
+    """A warning if a written text, which begins in that line, has a NUL."""
+    at = text.find("\0")
+    if at >= 0:
+        line += text.count("\n", 0, at)
+        detail = f"U+0000 in line {line}; other programs take the file for binary"
+        yield Warn("nul_written", f"{detail}; write \\0 if the escape was meant")
 
 
 _UNSEEN = "(only line ends, the byte order mark or the encoding differ)\n"

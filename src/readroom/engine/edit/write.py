@@ -12,11 +12,13 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from readroom.engine.edit.checks import about_links, binary_media, stale
+from readroom.engine.edit.checks import about_links, about_nuls, binary_media, stale
+from readroom.engine.edit.forms import form_of
 from readroom.engine.services import Job, Services
 from readroom.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
-from readroom.limits import CHANGE_TEXT_BYTES, HEAD_BYTES
+from readroom.limits import CHANGE_TEXT_BYTES, HEAD_BYTES, VALUE_CHARS
 from readroom.limits.files import CHANGED_TRIES
+from readroom.quoting import quote
 from readroom.stores.base import Moved, Source, WriteTarget
 from readroom.text import encodings, hashes
 from readroom.text.edits.splice import NotEncodable, encode
@@ -186,6 +188,10 @@ class _Writing:
             text = text.replace("\n", "\r\n")
         content = self._as_it_is() or _stored(self._request.path, text, self._asked or detected or UTF8)
         warnings += _changed(ends, content.ends)
+        form = form_of(source.real)
+        if form is not None and form.is_broken_by(source, content.data):
+            problem = f"would leave {quote(self._request.path)} invalid {form.name}"
+            raise BadValue("content", text[:VALUE_CHARS], problem, f"Send the whole file as {form.name}.")
         warnings += self._put(source, content)
         return self._described(content, index.sha256, warnings)
 
@@ -224,5 +230,5 @@ class _Writing:
             bom=bool(content.encoding.bom),
             ends=content.ends,
             folders=self._place.folders,
-            warnings=warnings,
+            warnings=(*about_nuls(content.text), *warnings),
         )
