@@ -175,7 +175,10 @@ def settable_limits() -> str:
 def clients() -> str:
     """What arrives: of the client's cap and the contract's the smaller one."""
     caps = [contract(name).reply_bytes for name in NAMES]
-    rows = [[one.title, f"`{one.prefix}`", *(f"{min(one.chars, cap):,}" for cap in caps)] for one in CLIENTS]
+    rows = [
+        [one.title, f"`{one.prefix}`", *(f"{min(one.chars or cap, cap):,}" for cap in caps)]
+        for one in CLIENTS
+    ]
     heads = ["client", "name starts with", *(f"`{name}`" for name in NAMES)]
     return table(heads, [*rows, ["any other", "", *(f"{cap:,}" for cap in caps)]])
 

@@ -281,12 +281,14 @@ class Workspace(Closeable):
         reply_lines: int | None = None,
         caller: Caller = ANONYMOUS,
         granted: frozenset[str] | None = None,
+        images: bool = True,
         receipt: Receipt | None = None,
     ) -> Reply:
         """Like `perform`, but a failure is a reply too, in the contract's words, for models.
 
         `granted` are the tools that the caller may use; None is all of them.  `reply_lines` is the most
-        lines that its client passes on.  With a `receipt` the reply may be sent when that says so.
+        lines that its client passes on, `images` whether it passes on images.  With a `receipt` the reply
+        may be sent when that says so.
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
         cap = self.cap(record, reply_bytes, tool)
@@ -294,6 +296,8 @@ class Workspace(Closeable):
             from readroom.contracts.base import in_lines  # few clients limit lines
 
             cap = in_lines(cap, reply_lines)
+        if not images:
+            cap = replace(cap, images=False)
         with self.gatekeeper.visit(caller, record, tool, arguments, cap, receipt) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
@@ -374,6 +378,10 @@ class Workspace(Closeable):
                 reply = self._replies.worded(result, attempt.cap, render)
             else:
                 reply = render(result, attempt.cap)
+            if reply.images and not attempt.cap.images:
+                from readroom.contracts.native.render import without_images  # one known client needs it
+
+                reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
             attempt.result, attempt.reply = reply.shown or result, reply
         return visit.settled()
 

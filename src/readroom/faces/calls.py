@@ -51,6 +51,7 @@ class Access(Struct, frozen=True):
         granted: The tools it may call; None for all that the workspace offers.
         caller: The caller.
         seconds: Longest time of one call; None for the limits of its tool.
+        images: Whether its client passes on images; otherwise a sentence is sent instead.
     """
 
     workspace: Workspace
@@ -58,6 +59,7 @@ class Access(Struct, frozen=True):
     granted: frozenset[str] | None = None
     caller: Caller = ANONYMOUS
     seconds: float | None = None
+    images: bool = True
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -353,6 +355,7 @@ def perform_call(
             reply_lines=caps[1],
             caller=access.caller,
             granted=access.granted,
+            images=access.images,
             receipt=receipt,
         )
     except Exception:

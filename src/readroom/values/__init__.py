@@ -436,12 +436,13 @@ class Cap(Struct, frozen=True):
 
     There is one unit for every client: bytes are never fewer than characters or UTF-16 units, so a cap in
     bytes also holds for clients that count those.  `lines` is the most that a client passes on, None if it
-    does not limit lines.
+    does not limit lines; `images` is whether it passes on images.
     """
 
     size: int
     measure: Measure
     lines: int | None = None
+    images: bool = True
 
 
 class Call(Struct, frozen=True):

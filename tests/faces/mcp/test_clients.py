@@ -11,6 +11,7 @@ import pytest
 from readroom.contracts import NAMES, contract
 from readroom.faces.mcp.server import CLIENTS, reply_bytes
 from readroom.limits import REPLY_BYTES
+from readroom.workspace import Workspace
 from tests.engine.documents.making import code, notebook
 from tests.faces.http.serving import agent
 from tests.faces.mcp.serving import END_S, ERAS, Http, Stdio, http_server
@@ -21,6 +22,7 @@ MEASURED = {
     "qwen-cli-mcp-client-readroom": 25_500,
     "claude-code": 50_000,
     "opencode": 50 * 1024,
+    "copilot-cli": 20_000,
 }
 """What each client was seen to pass on, by the name it sends."""
 
@@ -31,7 +33,8 @@ def test_a_known_client_gets_less_than_it_passes_on(name: str) -> None:
 
 
 def test_every_client_of_the_table_is_measured() -> None:
-    assert {next(name for name in MEASURED if name.startswith(c.prefix)) for c in CLIENTS} == set(MEASURED)
+    caps = [one for one in CLIENTS if one.chars is not None]
+    assert {next(name for name in MEASURED if name.startswith(one.prefix)) for one in caps} == set(MEASURED)
 
 
 @pytest.mark.parametrize(
@@ -126,11 +129,41 @@ def test_a_file_that_coder_serves_reaches_every_client_that_does_not_cut(tmp_pat
             assert client.call("coder_workspace_read_file", asked).get("isError", False) is not served
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_client_that_makes_text_of_images_gets_a_sentence(tmp_path: Path, name: str) -> None:
+    """Over both transports and in every contract that reads images; the text is the same besides."""
+    image = pytest.importorskip("PIL.Image")
+    image.new("RGB", (640, 480), "red").save(tmp_path / "red.png")
+    tool = next(tool for tool in contract(name).tools if "read" in tool.name and tool.read_only)
+    with Workspace(tmp_path) as workspace:
+        arguments = {"path": "red.png"} if name == "native" else _as_read(workspace, name, tool.name)
+    for client in ("somebody", "continue-cli-client", "continue-cli-client 1.6"):
+        with Stdio(tmp_path, "--contract", name, client=client) as served:
+            content = served.call(tool.name, arguments)["content"]
+        kinds = [part["type"] for part in content]
+        if client == "somebody":
+            whole = content[0]["text"]
+            if "image" not in kinds:
+                return  # a contract without images
+        else:
+            assert kinds == ["text"]
+            assert "Not sent as an image" in content[0]["text"]
+            assert len(content[0]["text"]) < len(whole) + 200
+
+
+def _as_read(workspace: Workspace, name: str, tool: str) -> dict[str, object]:
+    """The arguments of the contract for its first read of that picture."""
+    fields = contract(name).tool(tool).input_schema["properties"]
+    path = next(one for one in fields if "path" in one.lower() or one == "target_file")
+    return {path: str(workspace.guard.folder) + "/red.png" if name in ("coder", "rnd") else "red.png"}
+
+
 def test_the_table_for_people_has_what_arrives() -> None:
     page = (Path(__file__).parents[3] / "docs/how-to/connect-clients.md").read_text(encoding="utf-8")
     for client in CLIENTS:
         row = next(line for line in page.split("\n") if f"| `{client.prefix}` |" in line)
-        arrives = [f"{min(client.chars, contract(name).reply_bytes):,}" for name in NAMES]
+        caps = [contract(name).reply_bytes for name in NAMES]
+        arrives = [f"{min(client.chars or cap, cap):,}" for cap in caps]
         assert [cell.strip() for cell in row.split("|")[3:-1]] == arrives
 
 

@@ -80,6 +80,11 @@ def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Imag
     return Reply(text, facts, images, build_cost=_Estimate(text, images))
 
 
+def without_images(whole: Reply) -> Reply:
+    """The reply without its images, which then cost nothing."""
+    return replace(whole, images=(), build_cost=_Estimate(whole.text, ()))
+
+
 @final
 class _Estimate:
     """The tokens of a reply that nothing has counted, estimated once."""

@@ -91,19 +91,22 @@ class Client(Struct, frozen=True):
     Attributes:
         title: Its name for people.
         prefix: How its name in `clientInfo` starts.
-        chars: The longest text that it passes on.
+        chars: The longest text that it passes on; None for one that does not cut.
         lines: The most lines that it passes on; None if it does not limit lines.
         shows_meta: It shows its model the whole JSON of an error result, including `_meta`.
+        images: It passes on images, and not their bytes as text.
     """
 
     title: str
     prefix: str
-    chars: int
+    chars: int | None
     lines: int | None = None
     shows_meta: bool = False
+    images: bool = True
 
 
-CLAUDE_CODE = Client("Claude Code", "claude-code", 49_000)
+CLAUDE_CODE_CHARS = 49_000
+CLAUDE_CODE = Client("Claude Code", "claude-code", CLAUDE_CODE_CHARS)
 """Passes on 50,000, then a file and a preview of 2 KB. A tool's `_meta` can raise it; nothing needs that."""
 
 CLIENTS = (
@@ -113,6 +116,9 @@ CLIENTS = (
     # 40,000: the first 8,000 and the last 32,000
     Client("Gemini CLI", "gemini-cli", 39_000, shows_meta=True),
     Client("Qwen Code", "qwen", 25_000, shows_meta=True),  # about 25,500; qwen-cli-mcp-client-NAME
+    # About 20,000, then a file outside the workspace and a preview of 500.
+    Client("GitHub Copilot CLI", "copilot-cli", 19_500),
+    Client("Continue CLI", "continue-cli-client", None, images=False),  # base64: 45,000 tokens a picture
 )
 """Bridges keep the name in front, as in "claude-code (via mcp-remote 0.1.37)"; some clients append more."""
 
@@ -120,7 +126,7 @@ CLIENTS = (
 def reply_bytes(client_name: str | None, asked_chars: int | None = None) -> int | None:
     """The cap on a reply's text in UTF-8 bytes; None for a client that is not known to cut.
 
-    Five of eleven measured clients truncate, and only one of them below 25,000; a cap for the others
+    Six of thirteen measured clients truncate, and only two of them below 25,000; a cap for the others
     would break what a contract promises.
 
     Args:
@@ -273,6 +279,8 @@ class Server:
         call, sender = pending.call, pending.sender
         access = _conversing(sender, call.client, call.meta)
         client = known(call.client)
+        if client is not None and not client.images:
+            access = replace(access, images=False)
         epoch = epoch_of(call.meta)
         if epoch is not None:
             session = access.workspace.session(access.caller.session)
@@ -299,7 +307,7 @@ def listed(tool: Tool) -> dict[str, Any]:
     return {
         "_meta": {
             # Exempts the text from a second limit, counted in tokens, which users can lower.
-            LONGEST_META: CLAUDE_CODE.chars,
+            LONGEST_META: CLAUDE_CODE_CHARS,
             # Models do not use a file tool that they have to search for first. The schema costs each
             # conversation its tokens; a test keeps those of a contract under 1,500.
             "anthropic/alwaysLoad": True,

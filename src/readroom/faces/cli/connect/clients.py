@@ -83,6 +83,11 @@ def _codex(command: Sequence[str]) -> Entry:
     return {**_plain(command), "required": True}
 
 
+def _qwen(entry: Entry) -> Entry:
+    # Without it, Qwen Code hides the tools behind its search, and its model uses its own.
+    return {**entry, "alwaysLoadTools": True}
+
+
 def _goose(command: Sequence[str]) -> Entry:
     return {
         "enabled": True,
@@ -178,8 +183,8 @@ CLIENTS: Mapping[str, KnownClient] = {
         wire=f"qwen-cli-mcp-client-{SERVER}",
         form=Json(),
         key=("mcpServers",),
-        started=_plain,
-        reached=lambda url: {"httpUrl": url, "headers": _bearer(f"${TOKEN}")},
+        started=lambda command: _qwen(_plain(command)),
+        reached=lambda url: _qwen({"httpUrl": url, "headers": _bearer(f"${TOKEN}")}),
         project=".qwen/settings.json",
         user=lambda at: (at.home, ".qwen/settings.json"),
         check=("qwen", "mcp", "list"),
