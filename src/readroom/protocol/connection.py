@@ -12,7 +12,7 @@ connection.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, Final, TypeAlias
 
@@ -21,6 +21,7 @@ import msgspec
 from readroom.protocol import eras, params
 from readroom.protocol.card import Card
 from readroom.protocol.messages import (
+    NO_BATCH,
     Answer,
     Id,
     Message,
@@ -28,6 +29,8 @@ from readroom.protocol.messages import (
     Request,
     Unasked,
     decode,
+    decode_batch,
+    ids_of,
     notification,
     refusal,
 )
@@ -194,6 +197,31 @@ class Connection:
     def receive(self, data: bytes) -> Event | None:
         """Process a message; the event it causes, None for none."""
         return self.take(decode(data, self._card.most))
+
+    @property
+    def takes_batches(self) -> bool:
+        """Whether a version with batches was agreed on."""
+        return self._version == eras.BATCHES and self.state in (State.GREETED, State.HANDSHAKE)
+
+    def receive_all(self, data: bytes) -> list[Event]:
+        """Process a message or a batch; the events that they cause.
+
+        Where batches are not taken, each request in one is answered: a client would wait for minutes.
+        """
+        batch = decode_batch(data, self._card.most)
+        if batch is None:
+            event = self.receive(data)
+            return [] if event is None else [event]
+        return [event for event in self.take_all(batch) if event is not None]
+
+    def take_all(self, batch: Sequence[Message | Answer]) -> list[Event | None]:
+        """Process a batch, each message of it as a single one, if the version has batches."""
+        words = NO_BATCH
+        if self.takes_batches:
+            if len(batch) <= eras.MOST_BATCH:
+                return [self.take(message) for message in batch]
+            words = f"A batch has at most {eras.MOST_BATCH} messages. Send fewer at once"
+        return [refusal(one, eras.INVALID_REQUEST, words) for one in ids_of(batch) or [None]]
 
     def take(self, message: Message | Answer) -> Event | None:
         """Process a message that `decode` has parsed."""

@@ -9,6 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+BATCHES: Final = "2025-03-26"
+"""The only version with batches, which every receiver has to take."""
+
+MOST_BATCH: Final = 100
+"""The most messages of a batch: each may be a call, and a client may send any number at once."""
+
 STATELESS_VERSIONS: Final = ("2026-07-28",)
 
 VERSION_META: Final = "io.modelcontextprotocol/protocolVersion"

@@ -7,7 +7,8 @@ identified, because a client without an answer waits for minutes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from codecs import BOM_UTF8
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 import msgspec
@@ -84,6 +85,7 @@ def decode(data: bytes, most: int) -> Message | Answer:
     if len(data) > most:
         words = f"The message is longer than {most:,} bytes, the most that one may have"
         return refusal(None, eras.INVALID_REQUEST, words)
+    data = data.removeprefix(BOM_UTF8)  # pipes of PowerShell begin with one
     try:
         message = _message(_DECODER.decode(data))
         if message is not None:
@@ -94,6 +96,22 @@ def decode(data: bytes, most: int) -> Message | Answer:
         return _lenient(json.loads(data.decode("utf-8", "replace")))
     except (ValueError, RecursionError):
         return refusal(None, eras.PARSE_ERROR, "The message is not JSON")
+
+
+def decode_batch(data: bytes, most: int) -> list[Message | Answer] | None:
+    """The messages of a batch, or the answers to invalid ones; None for anything that is no batch."""
+    if len(data) > most or not data.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
+        return None
+    try:
+        values = json.loads(data.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return [_lenient(value) for value in values] or None
+
+
+def ids_of(batch: Sequence[Message | Answer]) -> list[Id]:
+    """The ids of the requests in a batch, for which their client waits."""
+    return [one.id for one in batch if isinstance(one, (Request, Answer)) and one.id is not None]
 
 
 def _message(wire: _Wire) -> Message | None:
@@ -109,8 +127,7 @@ def _message(wire: _Wire) -> Message | None:
 def _lenient(value: object) -> Message | Answer:
     """A message from a decoded value, in spite of unusual characters."""
     if isinstance(value, list):
-        words = "Batches are not taken: the protocol has had none since 2025-06-18. Send the messages singly"
-        return refusal(None, eras.INVALID_REQUEST, words)
+        return refusal(None, eras.INVALID_REQUEST, NO_BATCH)
     if isinstance(value, dict):
         request_id, method, params = value.get("id"), value.get("method"), value.get("params")
         formed = value.get("jsonrpc") == "2.0" and (params is None or isinstance(params, dict))
@@ -125,6 +142,7 @@ def _lenient(value: object) -> Message | Answer:
     return refusal(None, eras.INVALID_REQUEST, _NO_MESSAGE)
 
 
+NO_BATCH: Final = "Batches are taken in sessions of 2025-03-26 alone. Send the messages singly"
 _NO_MESSAGE: Final = "This is not one JSON-RPC 2.0 message"
 
 

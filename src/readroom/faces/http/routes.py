@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
@@ -64,7 +65,7 @@ async def whole_body(receive: Receive) -> bytes:
 def as_json(data: bytes) -> object:
     """The JSON value of a body. Raises BadRequest."""
     try:
-        return msgspec.json.decode(data)
+        return msgspec.json.decode(data.removeprefix(BOM_UTF8))
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadRequest(f"its body is not JSON ({error})", "Send one JSON object.") from None
     except RecursionError:

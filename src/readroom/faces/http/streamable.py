@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, final
@@ -32,6 +32,7 @@ from readroom.protocol.messages import (
     Request,
     Unasked,
     decode,
+    decode_batch,
     encode,
     refusal,
 )
@@ -75,13 +76,20 @@ class Reply:
 
     async def answer(self, answer: Answer, status: int) -> None:
         """Send the answer as the last message; in a stream it has no status of its own."""
+        await self._last(encode(answer), status)
+
+    async def answer_all(self, answers: Sequence[Answer]) -> None:
+        """Send the answers to a batch as the last message."""
+        await self._last(b"[%s]" % b",".join(map(encode, answers)), 200)
+
+    async def _last(self, message: bytes, status: int) -> None:
         if not self._streams:
             self._over = True
-            await self._whole(status, encode(answer), ("content-type", headers.JSON))
+            await self._whole(status, message, ("content-type", headers.JSON))
             return
         async with self._one:
             self._over = True
-            await self._send({"type": "http.response.body", "body": headers.event(encode(answer))})
+            await self._send({"type": "http.response.body", "body": headers.event(message)})
 
     async def refuse(
         self, status: int, words: str, code: int = eras.INVALID_REQUEST, *, allow: str | None = None
@@ -251,9 +259,15 @@ class Streamable:
             await arrival.reply.empty(200)
 
     async def _posted(self, arrival: _Arrival, session: Session, *, opened: bool) -> None:
-        message = await self._message(arrival)
-        if message is None:
+        body = await self._body(arrival)
+        if body is None:
             return
+        takes = opened and session.connection.takes_batches
+        batch = decode_batch(body, MCP_MESSAGE_BYTES) if takes else None
+        if batch is not None:
+            await self._posted_batch(arrival, session, batch)
+            return
+        message = decode(body, MCP_MESSAGE_BYTES)
         if isinstance(message, Answer):
             await arrival.reply.answer(message, 400)
             return
@@ -287,7 +301,34 @@ class Streamable:
         if message.method == "notifications/cancelled" and isinstance(request, (int, str)):
             await self._sessions.cancel(session, request)
 
+    async def _posted_batch(
+        self, arrival: _Arrival, session: Session, batch: Sequence[Message | Answer]
+    ) -> None:
+        """Messages of 2025-03-26 at once: their answers come at once too."""
+        events = session.connection.take_all(batch)
+        for message in batch:
+            _note(arrival.exchange, message, session.connection.client)
+            if isinstance(message, Notification):
+                await self._cancel_elsewhere(session, message)
+        arrival.reply.session = session.id
+        with self._sessions.using(session):
+            await self._sessions.agreed(session)
+            work = (self._outcome(arrival, session, event) for event in events)
+            answers = [answer for answer in await asyncio.gather(*work) if answer is not None]
+            if answers:
+                await arrival.reply.answer_all(answers)
+            else:
+                await arrival.reply.empty(202)
+
     async def _answered(self, arrival: _Arrival, session: Session, event: Event | None) -> None:
+        answer = await self._outcome(arrival, session, event)
+        if answer is not None:
+            await arrival.reply.answer(answer, 200)
+        elif not isinstance(event, ToolCall):
+            await arrival.reply.empty(202)
+
+    async def _outcome(self, arrival: _Arrival, session: Session, event: Event | None) -> Answer | None:
+        """Do what comes of a message; its answer, if it has one."""
         if isinstance(event, CallCancelled):
             session.tasks[event.call].cancel()
         elif isinstance(event, Notice):
@@ -298,13 +339,15 @@ class Streamable:
             answer = await self._performed(arrival, session.connection, event, session)
             if answer is None and not arrival.reply.left:
                 answer = refusal(event.id, eras.CANCELLED, "Request cancelled")
-        if answer is not None:
-            await arrival.reply.answer(answer, 200)
-        elif not isinstance(event, ToolCall):
-            await arrival.reply.empty(202)
+        return answer
 
     async def _message(self, arrival: _Arrival) -> Message | Answer | None:
         """The message of a request, or the answer to a bad body; None if that was sent."""
+        body = await self._body(arrival)
+        return None if body is None else decode(body, MCP_MESSAGE_BYTES)
+
+    async def _body(self, arrival: _Arrival) -> bytes | None:
+        """The body of a request; None if it cannot be used, and its client was told or has left."""
         takes_json, takes_events = headers.accepted(arrival.headers.get("accept", ""))
         if not takes_json or not takes_events:
             words = f"Not Acceptable: the header Accept must name {headers.JSON} and {headers.EVENTS}"
@@ -315,8 +358,7 @@ class Streamable:
             # A page of another origin cannot send this type without a preflight.
             await arrival.reply.refuse(400, f"Invalid Content-Type header: send {headers.JSON}")
             return None
-        body = await arrival.body()
-        return None if body is None else decode(body, MCP_MESSAGE_BYTES)
+        return await arrival.body()
 
     async def _performed(
         self, arrival: _Arrival, connection: Connection, call: ToolCall, session: Session | None

@@ -106,16 +106,18 @@ class Early(Generic[T]):
         data = chunk(self._begun.incoming)
         for line in self._begun.lines.feed(data) if data else self._begun.lines.rest():
             if line and not line.isspace():
-                self._take(self._begun.connection.receive(line))
+                for event in self._begun.connection.receive_all(line):
+                    self._take(event)
         self._over = not data
 
-    def _take(self, event: Event | None) -> None:
+    def _take(self, event: Event) -> None:
         listed = isinstance(event, ToolCall) and event.method == "tools/list"
+        answer = event if isinstance(event, Answer) else None
         if isinstance(event, ToolCall) and listed:
-            event = self._listed(event)
-        if isinstance(event, Answer):
-            self._write(encode(event) + b"\n")
-        elif event is not None:
+            answer = self._listed(event)
+        if answer is not None:
+            self._write(encode(answer) + b"\n")
+        elif not listed:
             self._begun.waiting.append(event)
         if listed:
             self._start()  # after the answer, which would otherwise wait for its imports

@@ -166,9 +166,10 @@ class _Talk:
         """Take a line."""
         if line.isspace() or not line:
             return
-        self.take(self._connection.receive(line))
+        for event in self._connection.receive_all(line):
+            self.take(event)
 
-    def take(self, event: Event | None) -> None:
+    def take(self, event: Event) -> None:
         """Do what comes of a line."""
         if isinstance(event, Answer):
             self._write(event)
