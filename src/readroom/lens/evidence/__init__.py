@@ -13,7 +13,7 @@ from itertools import islice
 
 import msgspec
 
-from readroom.lens.evidence import numbering, shell, tools, wrapping
+from readroom.lens.evidence import numbering, ours, shell, tools, wrapping
 from readroom.lens.evidence.known import Known
 from readroom.lens.evidence.numbering import WIDE_CHARS, Run, Stated
 from readroom.lens.evidence.shares import shares
@@ -62,6 +62,15 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
     tool, arguments, text, error = call.tool, call.arguments, result.text, result.error
     kind = tools.kind_of(tool, arguments)
     unwrapped = wrapping.unwrap(text)
+    own = ours.is_reply(unwrapped.body[0])
+    leaves_out = ours.is_cut("\n".join(unwrapped.body)) if own else None
+    if own and kind == "command" and (ran := ours.ran(unwrapped.body[0])) is not None:
+        unwrapped = msgspec.structs.replace(
+            unwrapped,
+            body=(ran.output or "",),
+            cut=unwrapped.cut or ran.output is None,
+            exit_code=ran.exit_code,
+        )
     if result.exit_code is not None:
         unwrapped = msgspec.structs.replace(unwrapped, exit_code=result.exit_code)
     body = "\n".join(unwrapped.body)
@@ -69,7 +78,21 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
     printed = _printed(call, known) if kind == "command" else Printed()
     names = (tools.name_of_file(path, known.root) for path in _paths(kind, arguments, body, printed.pieces))
     file, *more = dict.fromkeys(filter(None, names)) or [""]
-    runs, wide = _lines(kind, arguments, unwrapped, text, file, known, failed, printed)
+    if own and kind in ("read", "search"):
+        runs, wide = _parted(_joined(_in_reply(unwrapped, file, known.root)))
+        file = runs[0].file if kind == "read" and runs else file
+    elif (
+        kind in ("read", "search")
+        and (within := ours.inside(body, max(1, tools.asked_range(arguments)[0] or 1))) is not None
+    ):
+        named = (tools.name_of_file(run.file, known.root) or file for run in within.runs)
+        inner = [
+            msgspec.structs.replace(run, file=name) for run, name in zip(within.runs, named, strict=True)
+        ]
+        runs, wide = _parted(_joined(inner))
+        leaves_out = within.cut
+    else:
+        runs, wide = _lines(kind, arguments, unwrapped, text, file, known, failed, printed)
     total = _total(kind, result, unwrapped, printed)
     if kind in ("edit", "write"):
         known.doubt([file, *more])
@@ -82,7 +105,7 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         tuple(runs),
         tuple(wide),
         failed,
-        _cut_by(kind, call, unwrapped, result, runs, wide, known.total(file)),
+        _cut_by(kind, call, unwrapped, result, runs, wide, known.total(file), leaves_out),
         result.kept_at or unwrapped.kept_at,
         unwrapped.exit_code,
         body,
@@ -90,6 +113,18 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         tuple(more),
         printed,
     )
+
+
+def _in_reply(unwrapped: Unwrapped, file: str, root: str) -> list[Run]:
+    """The lines in a reply of our own tools, of which a client may have cut the middle."""
+    head = unwrapped.body[0].partition("\n")[0]
+    runs: list[Run] = []
+    for index, piece in enumerate(unwrapped.body):
+        shown = ours.lines(piece if not index else f"{head}\n{piece.partition(chr(10))[2]}", file)
+        if shown and (index < len(unwrapped.body) - 1 or unwrapped.half_end):
+            shown[-1] = msgspec.structs.replace(shown[-1], partial=True)
+        runs += shown
+    return [msgspec.structs.replace(run, file=tools.name_of_file(run.file, root)) for run in runs]
 
 
 _HEADER = re.compile(r"\[File: (\S{1,1000}) \((\d+) lines total\)\]")
@@ -164,7 +199,7 @@ def _lines(
     printed: Printed,
 ) -> tuple[list[Run], list[tuple[str, int, int]]]:
     runs: list[Run] = []
-    if kind == "read" and not failed and not wrapping.is_receipt(text):
+    if kind == "read" and not failed and not wrapping.shows_nothing(text):
         runs = _read(arguments, unwrapped, file)
     elif kind == "search" and not failed:
         folder = tools.folder_of(arguments)
@@ -405,12 +440,13 @@ def _cut_by(
     runs: list[Run],
     wide: list[tuple[str, int, int]],
     total: int | None,
+    leaves_out: bool | None,
 ) -> Who | None:
     text = result.text
     if unwrapped.by_client:
         return "client"
-    if result.error is not True and _is_ours(call, text):
-        return "server" if any(mark in text[:600] for mark in _OUR_MARKS) else None
+    if result.error is not True and leaves_out is not None:
+        return "server" if leaves_out else None
     if any(mark in text[-300:] for mark in _CLIENT_ENDS) or any(
         mark in text[:4000] for mark in _CLIENT_HEADS
     ):
@@ -425,17 +461,8 @@ def _cut_by(
     return None
 
 
-_OUR_MARKS = ("(more below)", "(more: ", "(cut)")
 _CLIENT_ENDS = ("(Results truncated.", "(Output capped at", "... [truncated]")
 _CLIENT_HEADS = ("(line truncated to ", "more matches available)", "(results limited to ")
-
-
-def _is_ours(call: Called, text: str) -> bool:
-    server = call.server or tools.bare_name(call.tool)[1]
-    return server == "readroom" or bool(_OURS.search(text, 0, 2000))
-
-
-_OURS = re.compile(r"^[^\n|]{1,1000} \| lines \d+-\d+ of \d+[^\n]* \| sha256:", re.MULTILINE)
 
 
 def _cut_of_read(arguments: Arguments, runs: list[Run], total: int | None) -> Who | None:

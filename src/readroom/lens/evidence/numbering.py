@@ -23,7 +23,7 @@ class Run(msgspec.Struct, frozen=True):
         return self.first + len(self.lines) - 1
 
 
-_NUMBERED = re.compile(r"^ {0,12}(\d{1,9})(\t|→|: |:(?=$)|\||:)(.*)$")
+_NUMBERED = re.compile(r"^ {0,12}(\d{1,9})(\t|→|: |:(?=$)|\|| \|(?: |$)|:)(.*)$")
 _MATCH_CUT = re.compile(
     r" ?(?:\.\.\. \[truncated\]|\.\.\. \(line truncated to \d+ chars\)|\[\+[\d,]+ chars\])\s*$"
 )

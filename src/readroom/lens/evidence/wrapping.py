@@ -69,7 +69,7 @@ _GEMINI_TAIL = re.compile(
     r"(?:\nError: [^\n]*)?(?:\nExit Code: (-?\d+))?(?:\nSignal: [^\n]*)?(?:\nBackground PIDs: [^\n]*)?"
     r"(?:\nProcess Group PGID: [^\n]*)?\s*\Z"
 )
-_EXIT = re.compile(r"\A\s*(?:<tool_use_error>)?(?:Exit code|exit code|exit)[: ](-?\d+)[^\n]*(?:\n|\Z)")
+_EXIT = re.compile(r"\A\s*(?:<tool_use_error>)?(?:Exit code|exit code|exit)[: ](-?\d+)[^\n|]*(?:\n|\Z)")
 _TRUNCATED_NOTE = re.compile(
     r"\ATool output was too large and has been truncated\.\n[\s\S]{0,2000}?Truncated part of the output:\n"
 )
@@ -235,6 +235,13 @@ _RECEIPT = re.compile(
 )
 
 
-def is_receipt(text: str) -> bool:
-    """Whether a read answered that nothing changed, without the content."""
-    return len(text) < 3000 and bool(_RECEIPT.match(text))
+_EMPTY = re.compile(
+    r"\A\W{0,20}(?:system-reminder>)?(?:System reminder: |Warning: |Note: )?(?:The |the )?(?:file|File)"
+    r"(?: '?[^\n]{1,1000}'?)? (?:is empty|exists but (?:the contents are|has) empty(?: contents)?)"
+    r"|\A\(?(?:[Ee]mpty file|no content)\)?\.?\s*\Z"
+)
+
+
+def shows_nothing(text: str) -> bool:
+    """Whether a read answered that nothing changed, or that the file is empty, without content."""
+    return len(text) < 3000 and bool(_RECEIPT.match(text) or (text.count("\n") < 4 and _EMPTY.match(text)))

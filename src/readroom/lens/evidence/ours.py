@@ -1,0 +1,205 @@
+"""How replies of our own tools show lines, and where they say that something is left out.
+
+A reply is read by its structure: a first line that says what follows, a line with the name of each file,
+lines after their numbers, and a closing line in brackets. So replies of every version are read, whatever
+the words of their sentences. `contracts.native` writes what is read here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from readroom.lens.evidence.numbering import Run
+from readroom.quoting import unquoted
+
+_HEADED = re.compile(
+    r'(?P<path>"(?:[^"\\\n]|\\.)*"|(?![{ ]?")[^|\n\t]{1,5000}?) \| '
+    r"(?P<what>[^|\n]{1,400})(?P<rest> \| [^\n]*)?"
+)
+_OF_LINES = re.compile(r"lines? -?\d")
+_LISTED = re.compile(r"entries \d+-\d+ of \d|no entries|hash unknown")
+_SEARCH = re.compile(r"[\d,]+\+? (?P<unit>match(?:es)?|files?|passages?|signatures?)\b[^\n]{0,400}")
+_COMMAND = re.compile(r"(?:exit -?\d+|time limit, ended)[^\n|]{0,80} \| [\d.,]+ s \| ")
+_EXIT = re.compile(r"exit (-?\d+)")
+_ROW = re.compile(r"(?P<part>p\d+:)?(?P<number>\d{1,12})(?P<near>-)?(?::(?P<column>\d+))?\t(?P<text>.*)")
+_CUT = re.compile(r" \[\+[\d,]+ chars\]$")
+_MISSING = re.compile(r"\((?:[^()\n]{0,40}, )?(?:more|long lines cut|cut|diff cut|not all)\b[^()\n]{0,80}\)")
+_REST = re.compile(
+    r"\bNext: |\bnot shown\b|\bdid not fit\b|\bMore in the facts\b|\bmore passages?\b|\bLong lines\b"
+    r"|\bNot listed\b"
+)
+_BESIDE = ("in ", "  ")
+"""How a line begins that names a definition or says why a passage is shown."""
+
+
+def is_reply(text: str) -> bool:
+    """Whether a text is a reply of ours, by its first line."""
+    head = text.partition("\n")[0]
+    what = _HEADED.fullmatch(head)
+    hashed = " | sha256:" in head and what is not None
+    return (
+        hashed or bool(_SEARCH.fullmatch(head) and text.rstrip().endswith("]")) or bool(_COMMAND.match(head))
+    )
+
+
+def is_cut(text: str) -> bool:
+    """Whether a reply says that it leaves something out."""
+    head, _, rest = text.partition("\n")
+    last = rest.rstrip("\n").rpartition("\n")[2]
+    return bool(_MISSING.search(head) or (last.startswith("[") and _REST.search(last)))
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A line of a file in a reply; `partial`: not all of it."""
+
+    file: str
+    number: int
+    text: str
+    partial: bool
+
+
+def lines(text: str, path: str = "") -> list[Run]:
+    """The lines of files that a reply of a read or a search shows, in its order."""
+    return [Run(row.file, row.number, (row.text,), partial=row.partial) for row in _rows(text, path)]
+
+
+def _rows(text: str, path: str) -> Iterator[Row]:
+    head, _, rest = text.partition("\n")
+    search = _SEARCH.fullmatch(head)
+    headed = None if search else _HEADED.fullmatch(head)
+    if search is None and (headed is None or not _OF_LINES.match(headed["what"])):
+        return
+    if search is not None and search["unit"].startswith(("file", "signature")):
+        return  # names, counts, or the heads of definitions
+    # A read shows one file, and what follows its lines is no name.
+    file = "" if headed is None else _name(headed["path"])
+    file = path if "…" in file else file  # a long name is shortened
+    rows = rest.removesuffix("\n").split("\n")
+    for row in rows[:-1] if rows[-1].startswith("[") else rows:
+        line = _ROW.fullmatch(row)
+        if line is None:
+            if headed is None and row != "…" and not row.startswith(_BESIDE) and not row.endswith(":"):
+                one = _HEADED.fullmatch(row)
+                whole = one is None or _OF_LINES.match(one["what"])
+                file = (_name(one["path"] if one else row)) if whole else ""
+        elif file and not line["part"]:
+            shown = _CUT.sub("", line["text"])
+            around = search is not None and "|" not in head and (shown[:1] == "…" or shown[-1:] == "…")
+            partial = bool(line["column"]) or shown != line["text"] or around
+            yield Row(file, int(line["number"]), shown.strip("…") if around else shown, partial)
+
+
+def _name(quoted: str) -> str:
+    return unquoted(quoted) or quoted
+
+
+# -----------------------------------------------------------------------------
+# Replies of other contracts that are JSON objects, with the text of a file or with matches.
+# -----------------------------------------------------------------------------
+
+
+class _Span(msgspec.Struct):
+    start: int = 0
+    end: int = 0
+
+
+class _Match(msgspec.Struct):
+    path: str
+    line_number: int
+    line: str = ""
+
+
+class _Object(msgspec.Struct):
+    content: str | None = None
+    lines_shown: _Span | None = None
+    lines_read: int | None = None
+    total_lines: int | None = None
+    file_size: int | None = None
+    matches: list[_Match] | None = None
+    truncated: bool = False
+
+
+class Inside(msgspec.Struct, frozen=True):
+    """The lines in a reply that is a JSON object; those of a read have no file."""
+
+    runs: tuple[Run, ...]
+    cut: bool
+
+
+def inside(text: str, asked: int) -> Inside | None:
+    """The lines in a reply that is a JSON object, from the line `asked` for; None for another reply."""
+    if not text.startswith("{"):
+        return None
+    try:
+        found = msgspec.json.decode(text, type=_Object)
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    if found.matches is not None:
+        runs = [Run(match.path, match.line_number, (match.line,)) for match in found.matches]
+    elif found.content is not None and found.lines_shown is not None:
+        runs = list(_of_content(found.content, found.lines_shown))
+    elif found.content is not None and found.lines_read is not None:
+        span = _Span(asked, asked + found.lines_read - 1)
+        # Of the two contracts that say how many lines were read, one numbers them and tells the size.
+        runs = list((_plain if found.file_size is None else _of_content)(found.content, span))
+        return Inside(tuple(runs), span.end < (found.total_lines or 0))
+    else:
+        return None
+    return Inside(tuple(run for run in runs if run.first > 0), found.truncated)
+
+
+def _plain(content: str, span: _Span) -> Iterator[Run]:
+    """Lines without numbers; what follows the span is not of the file."""
+    for number, row in zip(range(span.start, span.end + 1), content.split("\n"), strict=False):
+        yield Run("", number, (_CUT_IN_OBJECT.sub("", row),), partial=bool(_CUT_IN_OBJECT.search(row)))
+
+
+_CUT_IN_OBJECT = re.compile(r" \[\+[\d,]+ chars\]$|\.\.\. \[truncated\]$")
+_COUNTED = re.compile(r" {0,12}(\d{1,12})(?:\|| \| ?|\t)(.*)")
+
+
+def _of_content(content: str, span: _Span) -> Iterator[Run]:
+    """The lines of a content; an outline may follow them."""
+    rows = content.split("\n")
+    if not _COUNTED.fullmatch(rows[0]):
+        yield from _plain(content, span)
+        return
+    latest = 0
+    for row in rows:
+        counted = _COUNTED.fullmatch(row)
+        number = int(counted[1]) if counted else 0
+        if counted and number > latest and (number <= span.end):
+            latest = number
+            yield Run(
+                "",
+                number,
+                (_CUT_IN_OBJECT.sub("", counted[2]),),
+                partial=bool(_CUT_IN_OBJECT.search(counted[2])),
+            )
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """The output of a command in a reply: its rows if all of them are there, and its exit code."""
+
+    output: str | None
+    exit_code: int | None
+
+
+def ran(text: str) -> Ran | None:
+    """The output of a command, from the reply that numbers its lines; None for another reply."""
+    head, _, rest = text.partition("\n")
+    if not _COMMAND.match(head):
+        return None
+    code = _EXIT.search(head)
+    rows = rest.split("\n")
+    shown = [_ROW.fullmatch(row) for row in (rows[:-1] if rows[-1].startswith("[") else rows)]
+    numbers = [int(row["number"]) if row else -1 for row in shown]
+    whole = numbers == [*range(1, len(shown) + 1)] and not any(
+        row and _CUT.search(row["text"]) for row in shown
+    )
+    if is_cut(text) or not whole:
+        return Ran(None, int(code[1]) if code else None)
+    return Ran("".join(f"{row['text']}\n" for row in shown if row), int(code[1]) if code else None)
