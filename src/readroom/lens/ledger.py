@@ -23,6 +23,7 @@ from readroom.ledger.rows import Row as LedgerRow
 from readroom.ledger.sums import DAY_US
 from readroom.lens import records
 from readroom.lens.audit import ROWS, Options, grouped, one_by_one
+from readroom.lens.copies import without_copies
 from readroom.lens.findings.secrets import installed
 from readroom.lens.normal_form import Finding, Row
 from readroom.lens.records.values import as_list, as_object, as_text, decode
@@ -76,7 +77,7 @@ def _parts(source: Path) -> Iterator[Audited]:
         parts = grouped(_rows(source))
     else:
         parts = one_by_one(records.records([source]), Options(secrets=installed()))
-    return (part for part in parts if isinstance(part, Audited))
+    return (part for part in without_copies(parts) if isinstance(part, Audited))
 
 
 def _is_audit(source: Path) -> bool:

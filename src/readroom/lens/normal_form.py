@@ -24,7 +24,8 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     `result_tokens` is what results cost once, `carried_tokens` what they cost in all requests that
     carried them. `calls_left_out`, `lines_left_out` and `findings_left_out` are calls, line ranges and
     findings beyond what is kept of one session: what they cost is not in its sums. `input_tokens` to
-    `cost` are sums of what the record says, 0 where it says nothing.
+    `cost` are sums of what the record says, 0 where it says nothing. `copied_turns` are answers that stand
+    in an earlier session, too, as of one that it was forked from: they and their calls count there.
     """
 
     session: str
@@ -52,10 +53,14 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost: float = 0.0
+    copied_turns: int = 0
 
 
 class Turn(msgspec.Struct, frozen=True, tag="turn", tag_field="row"):
-    """One answer of the model: a request, and the calls it made. `epoch` counts the compactions before it."""
+    """One answer of the model: a request, and the calls it made.
+
+    `epoch` counts the compactions before it. `id` is the client's name of it, where it has one.
+    """
 
     session: str
     turn: int
@@ -68,6 +73,7 @@ class Turn(msgspec.Struct, frozen=True, tag="turn", tag_field="row"):
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     cost: float = 0.0
+    id: str = ""
 
 
 class Call(msgspec.Struct, frozen=True, tag="call", tag_field="row"):

@@ -182,6 +182,9 @@ processors of one machine.
 WORKER_TRIES = 2
 """How often a record is given to a worker when workers die over it."""
 
+ANSWERS_REMEMBERED = 2_000_000
+"""Answers by which copies of conversations are known; those of later sessions are not remembered."""
+
 ENGINE_CONNECT_S = 10
 """How long a scheduler of a cluster may take to answer."""
 

@@ -23,6 +23,7 @@ from readroom.faces.cli.folders import Folder
 from readroom.faces.cli.options import json_option, subcommand
 from readroom.lens import records
 from readroom.lens.audit import Engine, Options, Progress, cluster_at, one_by_one, processes, side_by_side
+from readroom.lens.copies import without_copies
 from readroom.lens.findings import secrets
 from readroom.lens.normal_form import (
     FINDINGS,
@@ -82,7 +83,7 @@ def _audit(
         options = Options(tokens, root, with_secrets, folders, again)
         sinks = _sinks(stack, rows, parquet, force)
         out = _JsonObject() if as_json else None
-        for part in _parts(files, options, _engine(engine, workers, resume), resume):
+        for part in without_copies(_parts(files, options, _engine(engine, workers, resume), resume)):
             totals.add(part)
             for sink in sinks:
                 for row in part.rows() if isinstance(part, Audited) else (part,):

@@ -83,7 +83,7 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         file = runs[0].file if kind == "read" and runs else file
     elif (
         kind in ("read", "search")
-        and (within := ours.inside(body, max(1, tools.asked_range(arguments)[0] or 1))) is not None
+        and (within := ours.in_object(body, max(1, tools.asked_range(arguments)[0] or 1))) is not None
     ):
         named = (tools.name_of_file(run.file, known.root) or file for run in within.runs)
         inner = [

@@ -122,14 +122,14 @@ class _Object(msgspec.Struct):
     truncated: bool = False
 
 
-class Inside(msgspec.Struct, frozen=True):
+class InObject(msgspec.Struct, frozen=True):
     """The lines in a reply that is a JSON object; those of a read have no file."""
 
     runs: tuple[Run, ...]
     cut: bool
 
 
-def inside(text: str, asked: int) -> Inside | None:
+def in_object(text: str, asked: int) -> InObject | None:
     """The lines in a reply that is a JSON object, from the line `asked` for; None for another reply."""
     if not text.startswith("{"):
         return None
@@ -145,10 +145,10 @@ def inside(text: str, asked: int) -> Inside | None:
         span = _Span(asked, asked + found.lines_read - 1)
         # Of the two contracts that say how many lines were read, one numbers them and tells the size.
         runs = list((_plain if found.file_size is None else _of_content)(found.content, span))
-        return Inside(tuple(runs), span.end < (found.total_lines or 0))
+        return InObject(tuple(runs), span.end < (found.total_lines or 0))
     else:
         return None
-    return Inside(tuple(run for run in runs if run.first > 0), found.truncated)
+    return InObject(tuple(run for run in runs if run.first > 0), found.truncated)
 
 
 def _plain(content: str, span: _Span) -> Iterator[Run]:

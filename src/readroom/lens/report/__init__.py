@@ -52,6 +52,11 @@ def passed_over(files: int) -> str:
     return f"{counted(files, 'file')} passed over: not the record of a client that is known"
 
 
+def copied(sessions: int) -> str:
+    """The note on sessions that repeat others."""
+    return f"{counted(sessions, 'session')} with a copy of another: what they share counts once"
+
+
 T = TypeVar("T")
 
 
@@ -129,6 +134,7 @@ class Totals:
         self.skipped: list[SkippedPart] = []
         self.skipped_parts = 0
         self.no_records = 0
+        self.copies = 0
         self.passed_over: list[SkippedPart] = []
         self._dearest: dict[FindingKind, list[tuple[int, int, Finding]]] = {}
         self._sessions: list[tuple[int, int, Session]] = []
@@ -146,6 +152,10 @@ class Totals:
             if len(self.skipped) < FINDINGS_LISTED:
                 self.skipped.append(part)
             return
+        if part.session.copied_turns:
+            self.copies += 1
+            if not part.turns and not part.calls:
+                return
         self._session(part.session)
         lines = _lines_of_several(part)
         for call in part.calls:

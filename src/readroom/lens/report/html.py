@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from html import escape
 
 from readroom.lens.normal_form import FINDINGS, Finding, FindingKind, Session, counted
-from readroom.lens.report import Spent, Totals, dearest_of, passed_over, plain, price
+from readroom.lens.report import Spent, Totals, copied, dearest_of, passed_over, plain, price
 from readroom.limits.lens import FILES_LISTED
 
 _STYLE = """
@@ -245,6 +245,8 @@ def _skipped(totals: Totals) -> Iterator[str]:
         yield "<h2>Not read</h2>\n"
     if totals.no_records:
         yield f"<p>{passed_over(totals.no_records)}.</p>\n"
+    if totals.copies:
+        yield f"<p>{copied(totals.copies)}.</p>\n"
     if not totals.skipped:
         return
     yield f"<p>{counted(totals.skipped_parts, 'part')} of records.</p>\n<ul>\n"

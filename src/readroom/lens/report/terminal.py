@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from readroom.extras import install
 from readroom.lens.normal_form import CUT_AWAY, FINDINGS, Finding, counted
-from readroom.lens.report import Spent, Totals, dearest_of, passed_over, plain, price
+from readroom.lens.report import Spent, Totals, copied, dearest_of, passed_over, plain, price
 
 _NAME_CHARS = 44
 _TOP = 8
@@ -111,6 +111,8 @@ def said(finding: Finding) -> str:
 def _skipped(totals: Totals) -> Iterator[str]:
     if totals.no_records:
         yield passed_over(totals.no_records)
+    if totals.copies:
+        yield copied(totals.copies)
     if not totals.skipped_parts:
         return
     yield ""
