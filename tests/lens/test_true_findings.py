@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from readroom.lens.audit import Options, audit
-from readroom.lens.normal_form import Finding, FindingKind
+from readroom.lens.normal_form import Finding, FindingKind, Session
+from readroom.lens.report import Totals
 from readroom.lens.report.terminal import said as said_of
 from readroom.lens.sessions import Audited
 from tests.lens.ground_truth import audited
@@ -137,8 +138,8 @@ def test_a_price_on_the_terminal_says_what_it_is_of(tmp_path: Path) -> None:
     (part,) = audit(record(tmp_path / "r.jsonl", entries), Options(secrets=False))
     assert isinstance(part, Audited)
     lost, failed = part.findings
-    assert f"({lost.tokens:,} tokens)" in said_of(lost)
-    assert "(0 carried)" in said_of(failed)
+    assert f"({lost.tokens:,} tokens)" in said_of(lost, "s1")
+    assert "(0 carried)" in said_of(failed, "s1")
     assert failed.tokens > 0
 
 
@@ -147,3 +148,28 @@ def test_turns_have_the_calls_of_their_session(tmp_path: Path) -> None:
     for part in audited("opencode/long", tmp_path):
         made = Counter(call.turn for call in part.calls)
         assert {turn.turn: turn.calls for turn in part.turns if turn.calls} == made
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["01a201db-7dfd-76c0", "01a201db-7f91-75b1", "01a201d1-8750-73b0"],
+        ["conversation-1", "conversation-12", "conversation-2"],
+        ["ses_dfe1", "ses_dfe2", "other"],
+        ["s1", "s1/agent-a", "s1/agent-b"],
+        ["f391649d-e146-44e0", "0091649d-e146-44e0"],
+    ],
+)
+def test_an_id_in_a_line_names_one_session(tmp_path: Path, ids: list[str]) -> None:
+    """As many characters as tell it apart, at least seven, and the client."""
+    totals = Totals()
+    for id in ids:
+        totals.add(Audited(Session(id, "r", "Codex"), [], [], [], []))
+    named = [totals.called(id).removeprefix("Codex ") for id in ids]
+    assert len(set(named)) == len(ids)
+    for id, name in zip(ids, named, strict=True):
+        start = name.removesuffix("…")
+        assert id.startswith(start)
+        assert [one for one in ids if one.startswith(start)] == [id] or start == id
+        assert len(start) >= min(7, len(id))
+    assert named[0] == "f391649…" or not ids[0].startswith("f39")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
@@ -105,6 +106,13 @@ class Again(msgspec.Struct):
         return ", ".join(f"{count:,} {state}" for state, count in sorted(self.states.items()))
 
 
+_ID_CHARS = 7
+"""The fewest characters of an id of a session, as git shows of a commit."""
+
+_SESSIONS_NAMED = 100_000
+"""Sessions whose ids are compared, and whose clients are remembered."""
+
+
 class Totals:
     """Sums over sessions, and the most expensive of them."""
 
@@ -125,6 +133,8 @@ class Totals:
         self.cut = 0
         self.records = 0
         self._record = ""
+        self._clients: dict[str, str] = {}
+        self._sorted: list[str] | None = None
         self.clients: dict[str, Spent] = {}
         self.tools: dict[str, Spent] = {}
         self.files: dict[str, Spent] = {}
@@ -156,6 +166,9 @@ class Totals:
             self.copies += 1
             if not part.turns and not part.calls:
                 return
+        if len(self._clients) < _SESSIONS_NAMED:
+            self._clients[part.session.session] = part.session.client
+            self._sorted = None
         self._session(part.session)
         lines = _lines_of_several(part)
         for call in part.calls:
@@ -216,6 +229,16 @@ class Totals:
         else:
             heapq.heappushpop(heap, (weight, self._order, item))
 
+    def called(self, session: str) -> str:
+        """A session as a line names it: its client, and as many characters of its id as tell it apart."""
+        if self._sorted is None:
+            self._sorted = sorted(self._clients)
+        at = bisect_left(self._sorted, session)
+        near = [one for one in self._sorted[max(0, at - 1) : at + 2] if one != session]
+        most = max([_ID_CHARS, *(_alike(session, one) + 1 for one in near)])
+        name = session if len(session) <= most else f"{session[:most]}…"
+        return f"{self._clients.get(session, '')} {name}".lstrip()
+
     def dearest_sessions(self) -> list[Session]:
         """The most expensive sessions, in order."""
         return [session for _, _, session in sorted(self._sessions, key=lambda item: (-item[0], -item[1]))]
@@ -228,6 +251,12 @@ class Totals:
     def ordered_kinds(self) -> list[FindingKind]:
         """The kinds with findings, worst first."""
         return [kind for kind in FINDINGS if kind in self.kinds]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two ids begin with together."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (left, right) in enumerate(pairs) if left != right), min(len(one), len(other)))
 
 
 def dearest_of(spent: dict[str, Spent], most: int) -> list[tuple[str, Spent]]:

@@ -72,7 +72,7 @@ def _findings(totals: Totals, listed: int) -> Iterator[str]:
             f"{price(kind, sum_.tokens, sum_.carried_tokens)}"
         )
         for finding in totals.dearest(kind)[:listed]:
-            yield f"  {said(finding)}"
+            yield f"  {said(finding, totals.called(finding.session))}"
         if sum_.count > listed:
             yield f"  and {sum_.count - min(listed, len(totals.dearest(kind))):,} more"
 
@@ -90,18 +90,18 @@ def _replayed(totals: Totals) -> Iterator[str]:
         missing = f"used then and missing now: {counted(again.missing, 'line')}"
         yield f"{contract}: {again.said_states()}{changed}; {missing}"
     for row in totals.missing[:_TOP]:
-        where = f"{plain(row.session, 8)} call {row.call} {plain(row.file, 80)}"
+        where = f"{plain(totals.called(row.session), 120)} call {row.call} {plain(row.file, 80)}"
         yield f"  {where}: {row.missing:,}, {row.contract} {plain(row.made, 200)}"
 
 
-def said(finding: Finding) -> str:
-    """A finding in one line."""
+def said(finding: Finding, session: str) -> str:
+    """A finding in one line, with its session as it is called."""
     place = plain(finding.file, 80)
     if finding.first:
         lines = f"{finding.first}" if finding.last <= finding.first else f"{finding.first}-{finding.last}"
         place = f"{place}:{lines}" if place else f"line {lines}"
     quoted = f": {plain(finding.excerpt, 100)}" if finding.excerpt else ""
-    where = f"{plain(finding.session, 8)} call {finding.call}"
+    where = f"{plain(session, 120)} call {finding.call}"
     cost = f" ({finding.carried_tokens:,} carried)"
     if finding.kind in CUT_AWAY:
         cost = f" ({counted(finding.tokens, 'token')})" if finding.tokens else ""
