@@ -24,6 +24,7 @@ from readroom.formats.documents import (
     beside_note,
     ooxml,
     sections,
+    symbols,
     tables,
 )
 from readroom.formats.documents import compound as compounds
@@ -274,6 +275,7 @@ class _Slide:
             elif name in ("r", "fld"):
                 text = element.find(f"{A}t")
                 words = "" if text is None else " ".join((text.text or "").replace("\r", "\n").split("\n"))
+                words = _signs(element, words)
                 link = element.find(f"{A}rPr/{A}hlinkClick")
                 relation = None if link is None else self._relations.get(link.get(f"{R}id", ""))
                 target = relation.target if relation is not None and relation.external else ""
@@ -282,6 +284,15 @@ class _Slide:
             elif name in ("AlternateContent", "m"):
                 roots = [element] if name == "m" else element[:1]  # the second form is for old programs
                 yield "".join(formula(at) for root in roots for at in root.iter() if local(at) == "oMath")
+
+
+def _signs(run: Element, words: str) -> str:
+    """The words of a run with what symbol fonts show; the font of signs is of private characters alone."""
+    for name, shown in (("latin", symbols.shown), ("sym", symbols.private)):
+        font = run.find(f"{A}rPr/{A}{name}")
+        if font is not None and symbols.known(font.get("typeface", "")):
+            words = shown(font.get("typeface", ""), words)
+    return words
 
 
 def _target(relation: Relation | None) -> str:

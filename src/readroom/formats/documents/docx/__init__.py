@@ -22,15 +22,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from msgspec.structs import replace
 
-from readroom.formats.documents import Document, Unreadable, ooxml, sections, tables
+from readroom.formats.documents import Document, Unreadable, ooxml, sections, symbols, tables
 from readroom.formats.documents import compound as compounds
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.docx import lists as docx_lists
-from readroom.formats.documents.docx.lists import VAL, Lists, Styles, W
+from readroom.formats.documents.docx.lists import OFF, VAL, Lists, Styles, W
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
 from readroom.formats.documents.ooxml import Package, R, Relation
@@ -43,10 +43,10 @@ MAX_DEPTH = 8
 _AGAIN = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DRAWN_TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
 
+_CODE = re.compile(r"[0-9A-Fa-f]{1,5}")
 _LINE_END = re.compile(r"\r\n|[\r\n]")
 """In text a line end is a space; the ends of lines are elements."""
 
-_OFF = ("0", "false", "off")
 _HOLDERS = frozenset(
     ("sdt", "sdtContent", "ins", "moveTo", "customXml", "smartTag", "Choice", "dir", "bdo", "fldSimple")
 )
@@ -54,6 +54,9 @@ _HOLDERS = frozenset(
 
 _NOTES = {"footnoteReference": "", "endnoteReference": "e", "commentReference": "c"}
 """Before the number of a mark, by the element that refers to a note."""
+
+
+_T = TypeVar("_T", str, Block)
 
 
 class Story:
@@ -74,6 +77,10 @@ class Story:
         self._marks: list[str] = []
         self._dropped: Counter[str] = Counter()
         self._boxes: list[str] = []
+        self._box: str | None = None
+        self._about: Element | None = None
+        self._tables: list[Element] = []
+        """The properties of the tables around the paragraph that is read."""
         self.texts = 0
         """Elements of text that were shown or counted so far."""
 
@@ -93,7 +100,7 @@ class Story:
             elif name == "tbl":
                 yield from self._table(element)
             elif name in _HOLDERS:
-                yield from self._blocks(element)
+                yield from self._checked(element, self._blocks(element))
             elif name == "AlternateContent":
                 yield from self._blocks(element[:1])
             elif name in ("del", "moveFrom"):
@@ -111,9 +118,10 @@ class Story:
         listed, depth = self._styles.listed(properties)
         depth = min(depth, MAX_DEPTH)
         label = self._lists.label(listed, depth) if listed else ""
-        outer, self._boxes = self._boxes, []
+        outer, around = self._boxes, self._about
+        self._boxes, self._about = [], properties
         text = "".join(self._inline(paragraph))
-        boxes, self._boxes = self._boxes, outer
+        boxes, self._boxes, self._about = self._boxes, outer, around
         if not text.strip():
             return Block(0, tuple(boxes))
         if level:
@@ -127,8 +135,11 @@ class Story:
             self._dropped["alternative text"] += 1
         cells = ([self._cell(cell) for cell in self._held(row, "tc")] for row in self._held(table, "tr"))
         rows = (list(tables.row(row)) for row in cells)
+        self._tables += [] if about is None else [about]
         for (level, lines), is_table in tables.merged(rows):
             yield Block(level, tuple(lines), table=is_table)
+        if about is not None:
+            self._tables.pop()
 
     def _cell(self, cell: Element) -> list[tuple[int, Sequence[str]]]:
         merge = cell.find(f"{W}tcPr/{W}vMerge")
@@ -158,7 +169,7 @@ class Story:
                 self._dropped["link target"] += sections.is_lost(words, target)
                 yield sections.link(words, target)
             elif name in _HOLDERS:
-                yield from self._inline(element)
+                yield from self._checked(element, self._inline(element))
             elif name in ("del", "moveFrom"):
                 self._drop("tracked deletion", element)
             elif name == "sdtPr":
@@ -169,16 +180,21 @@ class Story:
                 yield from self._inline(element[:1])
 
     def _run(self, run: Element) -> Iterator[str]:
-        hidden = run.find(f"{W}rPr/{W}vanish")
-        if hidden is not None and hidden.get(VAL) not in _OFF:
+        if self._styles.hides(run.find(f"{W}rPr"), self._about, self._tables):
             if any(local(element) != "rPr" for element in run):
                 self._drop("hidden text", run)
             return
+        font = _font(run)
         for element in run:
             name = local(element)
-            if name == "t":
+            if self._box is not None and name in ("t", "sym"):
                 self.texts += bool((element.text or "").strip())
-                yield " ".join(_LINE_END.split(element.text or ""))
+                yield self._box
+                self._box = ""
+            elif name == "t":
+                self.texts += bool((element.text or "").strip())
+                text = " ".join(_LINE_END.split(element.text or ""))
+                yield symbols.shown(font, text) if font else text
             elif name in _CHARACTERS:
                 yield _CHARACTERS[name](element)
             elif name == "instrText":
@@ -198,6 +214,14 @@ class Story:
                 yield "".join(self._inline(base)) if base is not None else ""
                 yield f"({''.join(self._inline(above))})" if above is not None else ""
 
+    def _checked(self, holder: Element, inside: Iterator[_T]) -> Iterator[_T]:
+        """What a holder has; of a checkbox its state in place of its sign."""
+        tick = _tick(holder) if local(holder) == "sdt" else None
+        outer, self._box = self._box, tick if tick is not None else self._box
+        yield from inside
+        if tick is not None:
+            self._box = outer
+
     def _drop(self, kind: str, element: Element) -> None:
         """Count what is not shown, and mark its text as known."""
         self._dropped[kind] += 1
@@ -213,7 +237,7 @@ class Story:
         for box in mark.iter(f"{W}checkBox"):
             checked = box.find(f"{W}checked")
             state = checked if checked is not None else box.find(f"{W}default")
-            return "[x]" if state is not None and state.get(VAL) not in _OFF else "[ ]"
+            return "[x]" if state is not None and state.get(VAL) not in OFF else "[ ]"
         for box in mark.iter(f"{W}ddList"):
             entries = [entry.get(VAL, "") for entry in box.findall(f"{W}listEntry")]
             chosen = box.find(f"{W}result")
@@ -281,10 +305,25 @@ def unknown_texts(root: Element, story: Story) -> int:
 
 
 def _symbol(element: Element) -> str:
-    try:
-        return chr(int(element.get(f"{W}char", ""), 16))
-    except (ValueError, OverflowError):
+    code = element.get(f"{W}char", "")
+    if not _CODE.fullmatch(code):
         return ""
+    return symbols.sign(element.get(f"{W}font", ""), int(code, 16))
+
+
+def _font(run: Element) -> str:
+    """The font that the letters of a run are set in by itself."""
+    fonts = run.find(f"{W}rPr/{W}rFonts")
+    return "" if fonts is None else fonts.get(f"{W}ascii", "")
+
+
+def _tick(control: Element) -> str | None:
+    """The state of a content control that is a checkbox, whatever sign it shows."""
+    for box in control.findall(f"{W}sdtPr/*"):
+        if local(box) == "checkbox":
+            states = [next(iter(at.attrib.values()), "1") for at in box if local(at) == "checked"]
+            return "[x]" if states and states[0] not in OFF else "[ ]"
+    return None
 
 
 _CHARACTERS: Mapping[str, Callable[[Element], str]] = {

@@ -7,7 +7,7 @@ are counted as the document is read, so labels must be asked for in order.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -38,6 +38,7 @@ class _Style(Struct, frozen=True):
     outline: int | None
     list_id: str
     list_level: int
+    vanish: bool | None = None
 
 
 class ListLevel(Struct, frozen=True):
@@ -49,10 +50,32 @@ class ListLevel(Struct, frozen=True):
 
 
 class Styles(Struct, frozen=True):
-    """What paragraphs inherit."""
+    """What paragraphs, runs and tables inherit."""
 
     styles: Mapping[str, _Style]
     default: str
+    vanish: bool = False
+    hiding: bool = False
+    """Whether any style hides text; most documents have none."""
+
+    def hides(self, run: Element | None, paragraph: Element | None, tables: Sequence[Element]) -> bool:
+        """Whether text with these properties is hidden; what it says itself counts more than its styles.
+
+        Hiding is a toggle: of the styles of a table, a paragraph and a run each turns it over, unless the
+        document hides all text.
+        """
+        own = flag(run, "vanish")
+        if own is not None:
+            return own
+        if not self.hiding:
+            return False
+        names = [child_value(run, "rStyle"), child_value(paragraph, "pStyle") or self.default]
+        names += [child_value(properties, "tblStyle") for properties in tables]
+        return self.vanish or sum(self._vanishes(name) for name in names if name) % 2 == 1
+
+    def _vanishes(self, name: str) -> bool:
+        stated = (style.vanish for style in self._chain(name))
+        return bool(next((vanish for vanish in stated if vanish is not None), False))
 
     def heading(self, properties: Element | None) -> int:
         """The level of the heading that a paragraph with these properties is; 0 when it is none."""
@@ -72,8 +95,11 @@ class Styles(Struct, frozen=True):
         return "", 0
 
     def _inherited(self, properties: Element | None) -> list[_Style]:
+        return self._chain(child_value(properties, "pStyle") or self.default)
+
+    def _chain(self, name: str) -> list[_Style]:
+        """A style and those that it is based on."""
         chain: list[_Style] = []
-        name = child_value(properties, "pStyle") or self.default
         while (style := self.styles.get(name)) is not None and len(chain) < MAX_BASED_ON:
             chain.append(style)
             name = style.based_on
@@ -81,17 +107,27 @@ class Styles(Struct, frozen=True):
 
 
 def styles(root: Element | None) -> Styles:
-    """The paragraph styles of the part `styles`; none without one."""
+    """The styles of the part `styles`; none without one."""
     by_name: dict[str, _Style] = {}
     default = ""
     for element in () if root is None else root.iter(f"{W}style"):
-        if element.get(f"{W}type") != "paragraph":
-            continue
         identity = element.get(f"{W}styleId", "")
-        by_name[identity] = _style(element)
-        if element.get(f"{W}default") in ("1", "true"):
+        by_name.setdefault(identity, _style(element))
+        if element.get(f"{W}type") == "paragraph" and element.get(f"{W}default") in ("1", "true"):
             default = identity
-    return Styles(by_name, default)
+    usual = None if root is None else root.find(f"{W}docDefaults/{W}rPrDefault/{W}rPr")
+    vanish = bool(flag(usual, "vanish"))
+    return Styles(by_name, default, vanish, vanish or any(style.vanish for style in by_name.values()))
+
+
+OFF = ("0", "false", "off")
+"""Values of a property that is there and does not hold."""
+
+
+def flag(properties: Element | None, name: str) -> bool | None:
+    """Whether a property holds; None if nothing is said of it."""
+    stated = None if properties is None else properties.find(f"{W}{name}")
+    return None if stated is None else stated.get(VAL) not in OFF
 
 
 class Lists(Struct):
@@ -162,7 +198,13 @@ def _style(element: Element) -> _Style:
     if outline is None and name.lower() == "title":
         outline = 0
     listed = child_value(numbering, "numId")
-    return _Style(child_value(element, "basedOn"), outline, listed, child_number(numbering, "ilvl") or 0)
+    return _Style(
+        child_value(element, "basedOn"),
+        outline,
+        listed,
+        child_number(numbering, "ilvl") or 0,
+        flag(element.find(f"{W}rPr"), "vanish"),
+    )
 
 
 def _levels(element: Element) -> dict[int, ListLevel]:

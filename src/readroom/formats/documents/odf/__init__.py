@@ -17,7 +17,7 @@ from typing import BinaryIO
 from lxml import etree
 from msgspec import Struct, field
 
-from readroom.formats.documents import Encrypted, Unreadable, archives, sections, xml
+from readroom.formats.documents import Encrypted, Unreadable, archives, sections, symbols, xml
 from readroom.formats.documents.archives import Archive
 from readroom.formats.documents.compound import check_not_ole
 from readroom.formats.documents.elements import Element, local
@@ -29,6 +29,7 @@ OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
+FO = "{urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0}"
 STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 XLINK = "{http://www.w3.org/1999/xlink}"
@@ -250,6 +251,19 @@ def hidden_styles(package: OdfPackage) -> frozenset[str]:
             if display is not None:
                 hidden.setdefault(name, display == "none")
     return frozenset(name for name in parents if _inherited(name, parents, hidden))
+
+
+def symbol_fonts(package: OdfPackage) -> Mapping[str, str]:
+    """The symbol fonts that styles set their text in, by the names of the styles."""
+    fonts: dict[str, str] = {}
+    for root in package.styled():
+        for style in root.iter(f"{STYLE}style"):
+            properties = style.find(f"{STYLE}text-properties")
+            for key in (f"{STYLE}font-name", f"{FO}font-family"):
+                font = "" if properties is None else properties.get(key, "").strip("'")
+                if symbols.known(font):
+                    fonts.setdefault(style.get(f"{STYLE}name", ""), font)
+    return fonts
 
 
 def _inherited(name: str, parents: Mapping[str, str], hidden: Mapping[str, bool]) -> bool:

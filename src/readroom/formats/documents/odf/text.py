@@ -20,7 +20,7 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.formats.documents import Unreadable, odf, sections, tables
+from readroom.formats.documents import Unreadable, odf, sections, symbols, tables
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.formats.documents.elements import Element, local
 from readroom.formats.documents.formulas import formula
@@ -81,6 +81,7 @@ class Walker:
         self._package = package
         self._lists = odf.lists(package)
         self._hidden = odf.hidden_styles(package)
+        self._fonts = odf.symbol_fonts(package)
         self._keys: dict[str, str] = {}
         self._items: list[_ListItem] = []
         self._marks: list[str] = []
@@ -256,6 +257,8 @@ class Walker:
             self.dropped["hidden text"] += 1
         elif element.get(f"{TEXT}style-name") in self._hidden or element.get(f"{TEXT}display") == "none":
             self.dropped["hidden text"] += bool("".join(element.itertext()).strip())
+        elif name == "span" and (font := self._fonts.get(element.get(f"{TEXT}style-name", ""))):
+            yield symbols.shown(font, "".join(self._inline(element)))
         elif name == "ruby":
             base, above = element.find(f"{TEXT}ruby-base"), element.find(f"{TEXT}ruby-text")
             yield "" if base is None else "".join(self._inline(base))

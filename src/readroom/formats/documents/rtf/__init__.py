@@ -30,6 +30,7 @@ from readroom.formats.documents.rtf.tokens import (
     State,
     Token,
     Tokens,
+    as_shown,
     code_page,
     decoded,
     fonts,
@@ -166,9 +167,7 @@ class _RtfReader:
     def _data(self, token: Token) -> None:
         data = token.data
         if self._to_skip:
-            passed = min(self._to_skip, len(data))
-            self._to_skip -= passed
-            data = data[passed:]
+            data, self._to_skip = data[self._to_skip :], max(0, self._to_skip - len(data))
         self._bytes += data
 
     def _flush(self) -> None:
@@ -201,7 +200,7 @@ class _RtfReader:
         elif word in _CHARACTERS:
             self._out(_CHARACTERS[word])
         elif word == "u":
-            self._out(chr((number or 0) % 0x10000))
+            self._out(as_shown(chr((number or 0) % 0x10000), self._state.codec))
             self._to_skip = self._state.skipped
         elif self._destination(word):
             return

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from readroom.formats.documents import symbols
 from readroom.formats.documents.formulas import FormulaParts
 from readroom.formats.documents.story import FlowStory, Paragraph
 
@@ -25,6 +26,11 @@ _TOKEN = re.compile(
 _END = re.compile(rb"\\bin(\d{1,9}) ?|\\.|[{}]", re.DOTALL)
 
 _FONT = re.compile(rb"\\(f|fcharset|cpg)(\d{1,6})(?![a-zA-Z])")
+_NAMED_FONT = re.compile(rb"\\f(\d{1,6})(?!\d)((?:[^;{}]|\{[^{}]*\})*);")
+_AROUND_NAME = re.compile(rb"\{[^{}]*\}|\\[a-z]+-?\d* ?")
+_SIGNS = "signs of "
+"""Before the name of a symbol font, in place of an encoding."""
+
 _STYLE = re.compile(rb"\{\s*\\s(\d{1,5})(?!\d)((?:[^{}]|\{[^{}]*\})*)\}")
 _OUTLINE = re.compile(rb"\\outlinelevel([0-8])(?!\d)")
 _NAME = re.compile(rb"[ \n](?:heading ([1-9])|Title)\s*(?:,[^;{}]*)?;\s*\Z", re.IGNORECASE)
@@ -108,6 +114,10 @@ def fonts(table: bytes, usual: str) -> dict[int, str]:
             encodings[font] = code_page(int(number))
         elif int(number) != 1:
             encodings.setdefault(font, CHARSETS.get(int(number), usual))
+    for number, about in _NAMED_FONT.findall(table):
+        name = _AROUND_NAME.sub(b"", about).decode("latin-1").strip()
+        if symbols.known(name):
+            encodings[int(number)] = _SIGNS + name
     return encodings
 
 
@@ -134,8 +144,15 @@ def code_page(number: int) -> str:
 
 
 def decoded(data: bytes, codec: str) -> str:
-    """Text; what its encoding does not have is U+FFFD."""
+    """Text; what its encoding does not have is U+FFFD. In a symbol font it is what that shows."""
+    if codec.startswith(_SIGNS):
+        return as_shown(data.decode("latin-1"), codec)
     return data.decode(codec, "replace")
+
+
+def as_shown(text: str, codec: str) -> str:
+    """A text that was written as characters: in a symbol font, what that shows for them."""
+    return symbols.shown(codec.removeprefix(_SIGNS), text) if codec.startswith(_SIGNS) else text
 
 
 # -----------------------------------------------------------------------------
