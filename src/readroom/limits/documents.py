@@ -118,6 +118,9 @@ PDF_ANNOTATIONS = 5_000
 PDF_CHOICES = 5_000
 """Choices of a drop-down that are examined for the chosen ones: all cities of a country."""
 
+PDF_INK_SIDE = 1_200
+"""Pixels of the long side of a page on which text of layers is looked for: letters of 6 points have 9."""
+
 PDF_VALUE_BYTES = 2 * 1024 * 1024
 """The value of a field or a note in UTF-16."""
 

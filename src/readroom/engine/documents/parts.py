@@ -118,12 +118,11 @@ class Parts:
             last = self._last_row(number, whole)
             offset = max(whole.first_row, last + offset + 1)
         start = max(whole.first_row, offset or 1)
-        last, lines = whole.last_row, min(most, DOCUMENT_ROWS)
+        lines = min(most, DOCUMENT_ROWS)
+        ends = [] if whole.last_row is None else [whole.last_row]
         if self._unit is not Unit.SHEET:  # in a sheet one line may be many rows
-            end = start + lines - 1
-            last = end if last is None else min(end, last)
-        if last is not None:
-            last = max(start, last)
+            ends.append(start + lines - 1)
+        last = max(start, min(ends)) if ends else None
         wanted = replace(whole, first_row=start, last_row=last, formulas=formulas, lines=lines)
         return self._chosen(self._reading.part(number, wanted), whole, offset)
 

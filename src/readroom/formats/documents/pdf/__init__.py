@@ -34,6 +34,7 @@ from readroom.formats.documents import (
 )
 from readroom.formats.documents.pdf import text as pdf_text
 from readroom.formats.documents.pdf.fields import Fields
+from readroom.formats.documents.pdf.unseen import Layers
 from readroom.limits import IMAGE_LONG_SIDE
 from readroom.limits.documents import DOCUMENT_CONTENTS
 
@@ -55,6 +56,7 @@ class Pdf:
     def __init__(self, document: pypdfium2.PdfDocument, file: BinaryIO) -> None:
         self._document = document
         self._fields = Fields(document, lambda: pypdfium2.PdfDocument(file))
+        self._layers = Layers(file, lambda: pypdfium2.PdfDocument(file))
         self.titles: Sequence[str] = [""] * len(document)
         self.contents = _contents(document)
 
@@ -70,7 +72,10 @@ class Pdf:
         page = self._page(number)
         beside = self._fields.of(page, number)
         try:
-            lines = pdf_text.lines(page.get_textpage(), beside.placed)
+            textpage = page.get_textpage()
+            unseen = self._layers.unseen(page, number, textpage)
+            beside.dropped.update(unseen.counts)
+            lines = pdf_text.lines(textpage, beside.placed, unseen.indexes)
         except pypdfium2.PdfiumError:
             lines = [line for placed in beside.placed for line in placed.lines]
         if number == 1:

@@ -26,6 +26,9 @@ _BEFORE_NUMBER = re.compile("[\x02\ufffe](?=[0-9])")
 _NO_TEXT = str.maketrans("", "", "".join(_JOINED) + accents.GONE + "\r")
 """Also what broken fonts give for a character."""
 
+_LEFT_OUT = frozenset(accents.GONE + "\r ")
+"""A line of nothing else has lost its characters."""
+
 _STEP = 2.0
 """Points between base lines from which boxes are looked at: less is never another line."""
 
@@ -73,10 +76,11 @@ class _Line(Struct):
     first: int
 
 
-def lines(textpage: Any, placed: Sequence[Placed] = ()) -> list[str]:
-    """The lines of a page, without empty ones at the end."""
-    text, exact = _text(textpage)
-    pieces = [piece for line in _parted(text) for piece in (_split(textpage, line) if exact else [line])]
+def lines(textpage: Any, placed: Sequence[Placed] = (), unseen: frozenset[int] = frozenset()) -> list[str]:
+    """The lines of a page, without empty ones at the end, and without characters that are not seen."""
+    text, exact = _text(textpage, unseen)
+    parted = [line for line in _parted(text) if not line.text or set(line.text) - _LEFT_OUT]
+    pieces = [piece for line in parted for piece in (_split(textpage, line) if exact else [line])]
     if placed:
         return _trimmed(_merged(textpage, pieces, placed, exact=exact))
     return _trimmed([_clean(piece.text) for piece in pieces])
@@ -89,7 +93,7 @@ def placed_lines(textpage: Any) -> list[tuple[Box, str]]:
     return [(row.box, _clean(row.text)) for row in rows if row.box is not None and _clean(row.text)]
 
 
-def _text(textpage: Any) -> tuple[str, bool]:
+def _text(textpage: Any, unseen: frozenset[int] = frozenset()) -> tuple[str, bool]:
     """The text of a page, and whether it has a character for each of PDFium's, which have places."""
     text = textpage.get_text_range(errors="replace")
     count = textpage.count_chars()
@@ -98,6 +102,11 @@ def _text(textpage: Any) -> tuple[str, bool]:
         if any(0xD800 <= unit < 0xE000 for unit in units):
             return text, False
         text = "".join(map(chr, units))
+    if unseen:
+        gone = (at in unseen and letter not in "\r\n" for at, letter in enumerate(text))
+        text = "".join(
+            accents.GONE if is_gone else letter for is_gone, letter in zip(gone, text, strict=True)
+        )
     return accents.composed(textpage, text), True
 
 
