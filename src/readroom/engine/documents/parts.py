@@ -122,8 +122,8 @@ class Parts:
         ends = [] if whole.last_row is None else [whole.last_row]
         if self._unit is not Unit.SHEET:  # in a sheet one line may be many rows
             ends.append(start + lines - 1)
-        last = max(start, min(ends)) if ends else None
-        wanted = replace(whole, first_row=start, last_row=last, formulas=formulas, lines=lines)
+        until = max(start, min(ends)) if ends else None
+        wanted = replace(whole, first_row=start, last_row=until, formulas=formulas, lines=lines)
         return self._chosen(self._reading.part(number, wanted), whole, offset)
 
     def _last_row(self, number: int, whole: Area) -> int:
