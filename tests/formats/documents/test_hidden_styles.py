@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
 from readroom.formats.documents.docx import open_document
+from readroom.formats.documents.pptx import open_document as open_slides
 from readroom.stores.memory import MemoryStore
 from tests.formats.documents.packages import NAMESPACES, word
+from tests.hostile import office
 from tests.laws.driving import Driver
 
 _HIDES, _SHOWS = "<w:rPr><w:vanish/></w:rPr>", '<w:rPr><w:vanish w:val="0"/></w:rPr>'
@@ -74,3 +78,30 @@ def test_what_a_style_hides_is_counted_and_not_found(case: str) -> None:
     found = next(driver.pages("grep_files", path=".", pattern="SECRET", documents=True)).text
     assert found.startswith("0 matches" if hidden else "1 match")
     driver.workspace.close()
+
+
+@pytest.mark.parametrize("name", ["sp", "pic", "grpSp", "graphicFrame"])
+@pytest.mark.parametrize(
+    ("hidden", "shown"), [('hidden="1"', False), ('hidden="true"', False), ('hidden="0"', True)]
+)
+def test_a_hidden_shape_of_a_slide_is_counted(name: str, hidden: str, shown: bool) -> None:
+    paragraph = "<a:p><a:r><a:t>SECRET</a:t></a:r></a:p>"
+    insides = {
+        "sp": f"<p:txBody>{paragraph}</p:txBody>",
+        "pic": "",
+        "grpSp": f"<p:sp><p:txBody>{paragraph}</p:txBody></p:sp>",
+        "graphicFrame": f"<a:tbl><a:tr><a:tc><a:txBody>{paragraph}</a:txBody></a:tc></a:tr></a:tbl>",
+    }
+    about = f'<p:nvPr><p:cNvPr {hidden} descr="SECRET"/></p:nvPr>'
+    if name == "pic":
+        about = f'<p:nvPicPr><p:cNvPr {hidden} descr="SECRET"/></p:nvPicPr>'
+    data = office.slides(f"<p:{name}>{about}{insides[name]}</p:{name}>")
+    part = open_slides(io.BytesIO(data)).part(1)
+    assert ("SECRET" in "\n".join(part.lines)) == shown
+    assert ("hidden shape" in " ".join(part.notes)) == (not shown)
+
+
+def test_a_hidden_title_names_its_slide() -> None:
+    about = '<p:nvSpPr><p:cNvPr hidden="1"/><p:nvPr><p:ph type="title"/></p:nvPr></p:nvSpPr>'
+    tree = f"<p:sp>{about}<p:txBody><a:p><a:r><a:t>Title</a:t></a:r></a:p></p:txBody></p:sp>"
+    assert list(open_slides(io.BytesIO(office.slides(tree))).titles) == ["Title"]

@@ -189,6 +189,9 @@ class _Slide:
     def _within(self, parent: Element) -> Iterator[_Shape]:
         for element in parent:
             name = local(element)
+            if _is_hidden(element):
+                self.dropped["hidden shape"] += 1
+                continue
             self._count(element, name)
             if name in ("sp", "cxnSp"):
                 yield self._shape(element)
@@ -284,6 +287,15 @@ class _Slide:
             elif name in ("AlternateContent", "m"):
                 roots = [element] if name == "m" else element[:1]  # the second form is for old programs
                 yield "".join(formula(at) for root in roots for at in root.iter() if local(at) == "oMath")
+
+
+def _is_hidden(shape: Element) -> bool:
+    """Whether a shape is not shown; titles are hidden for the eye alone, and name their slides."""
+    about = shape.find("*/{*}cNvPr")
+    if about is None or about.get("hidden") not in ("1", "true"):
+        return False
+    placeholder = shape.find("*/{*}nvPr/{*}ph")
+    return placeholder is None or placeholder.get("type", "") not in TITLES
 
 
 def _signs(run: Element, words: str) -> str:
