@@ -112,6 +112,9 @@ DOCUMENT_KEPT = 2
 DOCUMENT_IDLE_S = 20.0
 """How long they wait: a model reads a page and asks for the next one within it."""
 
+STYLE_RULES = 2_000
+"""Rules of a page about what is shown; a framework has some hundreds."""
+
 PDF_ANNOTATIONS = 5_000
 """Fields, notes and links of a page; the longest forms have some hundreds."""
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from lxml import etree
 from msgspec import Struct
 
-from readroom.formats.documents import Part, Unreadable, beside_note, charsets, sections, tables
+from readroom.formats.documents import Part, Unreadable, beside_note, charsets, css, sections, tables
 from readroom.formats.documents.formulas import FormulaParts
 from readroom.formats.documents.sections import Sections
 from readroom.limits import HEAD_BYTES
@@ -58,7 +58,6 @@ _TOLD = frozenset(("title", "aria-label", "aria-description", "placeholder", "su
 _ABOUT = frozenset(("description", "keywords", "author", "og:title", "og:description", "twitter:description"))
 _FIELDS = frozenset(("checkbox", "radio"))
 
-_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _FORMULAS = frozenset(("math", "m:math", "mml:math"))
 _SPACES = re.compile(r"[ \t\n\r\f]+")
 
@@ -102,11 +101,14 @@ class HtmlPage:
         self._tables: list[_Table] = []
         self._unnested = 0
         self._formula: FormulaParts | None = None
+        self._sheet = css.Sheet()
+        self._rules: list[str] | None = None
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An element begins."""
         if self._silent or self._is_silent(tag, attributes):
             self._silent += 1
+            self._rules = [] if tag == "style" else None
             return
         if self._formula is not None and tag in BLOCKS:
             self._formula_end()  # it was never closed
@@ -142,6 +144,9 @@ class HtmlPage:
         """An element ends; the parser ends all that it began."""
         if self._silent:
             self._silent -= 1
+            if self._rules is not None:
+                self._sheet.add("".join(self._rules))
+                self._rules = None
             return
         if self._formula is not None:
             self._formula.end()
@@ -170,7 +175,9 @@ class HtmlPage:
 
     def data(self, text: str) -> None:
         """Text between tags."""
-        if self._formula is not None and not self._silent:
+        if self._rules is not None:
+            self._rules.append(text)
+        elif self._formula is not None and not self._silent:
             self._formula.text(text)
         elif not self._silent:
             self._words.append(text if self._pre else _SPACES.sub(" ", text))
@@ -198,7 +205,7 @@ class HtmlPage:
     def _is_silent(self, tag: str, attributes: Mapping[str, str]) -> bool:
         if tag in UNSHOWN:
             self.dropped[UNSHOWN[tag]] += 1
-        elif "hidden" in attributes or _HIDDEN_STYLE.search(attributes.get("style", "")):
+        elif "hidden" in attributes or self._sheet.hides(tag, attributes):
             self.dropped["hidden element"] += 1
         else:
             return False
