@@ -17,13 +17,12 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_DEPTH, OUTLINE_NAME_CHARS
 from readroom.outline.markup import Stack, numbered_lines
+from readroom.outline.quoted import BLOCK_COMMENT, STRING, Marks, Quoted, marks
 from readroom.outline.signatures import shortened
 from readroom.values.files import Item
 
 _MOST = 400
 """Characters of a line that are read: names are at its beginning."""
-
-_STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.){0,400}\"|'(?:[^'\\\n]|\\.){0,400}'|//.*|#.*|--.*")
 
 
 class LineOpener(Struct, frozen=True):
@@ -37,15 +36,17 @@ class LineRules(Struct, frozen=True):
     """One language. `comments` are the beginnings of lines that belong to the next definition.
 
     With `braces` a definition ends with its brace, with `statements` with its semicolon; lines from one that
-    starts with `begins` to one that is `ends` are a body, even if they look like definitions.
+    `begins` matches to one that is `ends` are a body, even if they look like definitions.  No line is a
+    definition that begins in what `marks` say is not code.
     """
 
     openers: tuple[LineOpener, ...]
     comments: tuple[str, ...] = ("#",)
     braces: bool = False
     statements: bool = False
-    begins: str = ""
+    begins: re.Pattern[str] | None = None
     ends: str = ""
+    marks: Marks = marks(r"#.*")
 
 
 _MINOR = frozenset({"field", "enum member", "value", "argument", "macro"})
@@ -61,15 +62,20 @@ DOCKERFILE = LineRules(
     (
         _opener(r"FROM\s+(?:--\S+\s+)*(?P<base>\S+)(?:\s+AS\s+(?P<name>\S+))?", "stage", re.I),
         _opener(r"ARG\s+(?P<name>\w+)", "argument", re.I),
-    )
+    ),
+    marks=marks(
+        r"\A\s*+#.*",
+        r"(?<=\s)\d*+<<(?P<dash>-?)(?P<quote>[\"']?)(?P<tag>\w++)(?P=quote)(?=\s|\Z)",
+        indent="\t",
+    ),
 )
 MAKEFILE = LineRules(
     (
-        _opener(r"define\s+(?P<name>[^\s=]+)", "macro"),
+        _opener(r"(?:(?:override|export)\s+)*define\s+(?P<name>[^\s=]+)", "macro"),
         _opener(r"(?:export\s+|override\s+)?(?P<name>[\w.-]+)\s*(?:[:+?!]|::)?=", "macro"),
         _opener(r"(?P<name>[^\s:#=$][^:#=]{0,200}?)\s*::?(?![=:])", "target"),
     ),
-    begins="define",
+    begins=re.compile(r"(?:(?:override|export)\s+)*define\s+[^\s=:]"),
     ends="endef",
 )
 PROTOBUF = LineRules(
@@ -84,6 +90,7 @@ PROTOBUF = LineRules(
     ),
     comments=("//",),
     braces=True,
+    marks=marks(r"//.*", STRING, r"'[^'\\\n]*+(?:\\.[^'\\\n]*+)*'?", BLOCK_COMMENT),
 )
 SQL = LineRules(
     (
@@ -97,6 +104,14 @@ SQL = LineRules(
     ),
     comments=("--",),
     statements=True,
+    marks=marks(
+        r"--.*",
+        r"(?<!\S)#(?![>-]).*",
+        r"\A\\.*",  # a command of psql
+        STRING,
+        r"'[^'\\\n]*+(?:\\.[^'\\\n]*+)*'",
+        r"(?P<open>/\*|\$(?:[^\W\d]\w*+)?\$|')",
+    ),
 )
 TERRAFORM = LineRules(
     (
@@ -107,42 +122,55 @@ TERRAFORM = LineRules(
     ),
     comments=("#", "//"),
     braces=True,
+    marks=marks(
+        r"(?:#|//).*", STRING, BLOCK_COMMENT, r"(?P<dash><<)[-~]?[ \t]*+(?P<tag>[^\W\d][\w-]*+)(?=\s*+\Z)"
+    ),
 )
 
 
+_BACKTICK = re.compile(r"#[ \t]*escape[ \t]*=[ \t]*`", re.IGNORECASE)
+"""What continues a line of a Dockerfile, if not a backslash."""
+
+
 def _outlined(rules: LineRules, text: str, deadline: Deadline) -> Sequence[Item]:
-    stack, lead, depth = Stack(), 0, 0
+    stack, lead, depth, quoted = Stack(), 0, 0, Quoted(rules.marks)
     statement: _Statement | None = None
-    defining = goes_on = False
+    defining, goes_on = 0, False
+    escape = "`" if _BACKTICK.match(text) else "\\"
     for number, line in numbered_lines(text, deadline):
-        head = line[:_MOST]
-        if head.lstrip().startswith(rules.comments):
+        head, was_open = line[:_MOST], quoted.is_open
+        plain = quoted.code(line)
+        if was_open:
+            stack.filled, head = number, ""
+        elif head.lstrip().startswith(rules.comments):
             lead = lead or number
             continue
-        if not head.strip():
-            lead = 0
+        elif not head.strip():
+            lead, goes_on = 0, goes_on and not rules.ends
             continue
-        if rules.ends and head.strip() == rules.ends:
-            defining = False
+        is_end = bool(rules.ends) and head.partition("#")[0].strip() == rules.ends
+        if is_end:
+            defining = max(0, defining - 1)
+        elif defining and rules.begins is not None and rules.begins.match(head.lstrip()):
+            defining += 1
         is_recipe = bool(rules.ends) and line.startswith("\t")
         # The next statement begins at the margin, unless the line is in the quoted body of a function.
-        is_stated = statement is not None and (statement.is_quoted or head[:1].isspace())
-        is_inside = defining or is_stated or depth >= OUTLINE_DEPTH or is_recipe
+        is_stated = statement is not None and head[:1].isspace()
+        is_inside = defining or is_stated or was_open or goes_on or depth >= OUTLINE_DEPTH or is_recipe
         found = None if is_inside else _opened(rules, head)
         if found is not None:
             kind, name = found
             signature = shortened(head).removesuffix(" (")
             stack.add(kind, name[:OUTLINE_NAME_CHARS], signature, number, depth, lead or number)
             statement = _Statement() if rules.statements else None
-            defining = bool(rules.ends) and head.startswith(rules.begins)
+            defining = int(rules.begins is not None and rules.begins.match(head) is not None)
         # Lines between two rules of a makefile belong to neither.
-        if not rules.ends or found or is_inside or goes_on or head.strip() == rules.ends:
+        if not rules.ends or found or is_inside or goes_on or is_end:
             stack.filled = number
-        lead, goes_on = 0, line.rstrip().endswith("\\")
-        plain = _STRINGS.sub("", line)
+        lead, goes_on = 0, not (rules.braces or rules.statements) and line.rstrip().endswith(escape)
         if rules.braces:
             depth = max(0, depth + plain.count("{") - plain.count("}"))
-            if found is None or any(mark in plain for mark in "{;="):
+            if (found is None and (plain or not was_open)) or any(mark in plain for mark in "{;="):
                 stack.close(depth, number)
         if statement is not None and statement.ends_with(plain):
             statement = None
@@ -167,8 +195,6 @@ def _opened(rules: LineRules, line: str) -> tuple[str, str] | None:
     return None
 
 
-_QUOTED_HERE = re.compile(r"(\$\w*\$).*?\1")
-_QUOTES = re.compile(r"\$\w*\$|'")
 _BEGIN = re.compile(r"\bbegin\b", re.IGNORECASE)
 _END = re.compile(r"end\b[\s;/$]*\Z", re.IGNORECASE)
 
@@ -178,21 +204,10 @@ class _Statement:
     """An unfinished SQL statement: it ends with a semicolon, or a block with its `end` at the margin."""
 
     def __init__(self) -> None:
-        self._quote = ""
         self._is_block = False
 
-    @property
-    def is_quoted(self) -> bool:
-        """Whether it is in the dollar-quoted body of a function."""
-        return self._quote.startswith("$")
-
-    def ends_with(self, line: str) -> bool:
+    def ends_with(self, plain: str) -> bool:
         """Whether this line, given without strings and comments, is its last."""
-        plain = _QUOTED_HERE.sub("", line)
-        for mark in _QUOTES.findall(plain):
-            self._quote = mark if not self._quote else "" if mark == self._quote else self._quote
-        if self._quote:
-            return False
         self._is_block = self._is_block or _BEGIN.search(plain) is not None
         return _END.match(plain) is not None if self._is_block else ";" in plain
 

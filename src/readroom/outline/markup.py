@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from readroom.deadline import Deadline
 from readroom.limits.outline import OUTLINE_NAME_CHARS
+from readroom.outline.quoted import STRING, Quoted, marks
 from readroom.outline.signatures import shortened
 from readroom.values.files import Item
 
@@ -26,6 +27,10 @@ _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]|\r?\Z)")
 _SETEXT = re.compile(r" {0,3}(=+|-+)[ \t]*\r?\Z")
 _NO_PARAGRAPH = re.compile(r" {0,3}(?:[-*+>|#]|\d+[.)]|```|~~~|<)|\t| {4}|\s*\Z")
 _FRONT_MATTER = re.compile(r"(?:---|\+\+\+)[ \t]*\r?\Z")
+
+
+_HTML = re.compile(r" {0,3}(?:(<!--)|<(pre|script|style|textarea)\b)", re.IGNORECASE)
+"""Beginnings of HTML that goes on over blank lines, up to its end."""
 
 
 class _Open:
@@ -82,7 +87,7 @@ def numbered_lines(text: str, deadline: Deadline) -> Iterator[tuple[int, str]]:
 
 def markdown(text: str, deadline: Deadline) -> list[Item]:
     """Headings of both forms, each up to the next of the same or a higher level."""
-    stack, fence, in_front = Stack(), "", False
+    stack, fence, in_front, html = Stack(), "", False, ""
     before, begun, prior = "", 1, 1  # a paragraph that may be the text of a heading
     for number, line in numbered_lines(text, deadline):
         if number == 1 and _FRONT_MATTER.match(line):
@@ -92,7 +97,12 @@ def markdown(text: str, deadline: Deadline) -> list[Item]:
             in_front = not _FRONT_MATTER.match(line)
             continue
         mark = _FENCE.match(line)
-        if fence:
+        begun_html = None if html or fence else _HTML.match(line)
+        if begun_html:
+            html = "-->" if begun_html[1] else f"</{begun_html[2].lower()}>"
+        if html:
+            html, before = "" if html in line.lower() else html, ""
+        elif fence:
             if mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not mark[2].strip():
                 fence = ""
             before = ""
@@ -137,19 +147,17 @@ _TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*"'
 _NAME = rf"""(?:[^\[\]#"'\s]++|{_TEXT}|'[^']*+')"""
 _TABLE = re.compile(rf"\s*+(\[\[?)\s*+({_NAME}(?:\s*+{_NAME})*)\s*+\]\]?\s*+(?:#.*)?\Z")
 _TOML_KEY = re.compile(r"""([A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[A-Za-z0-9_"'-]+)*\s*=\s*(.*)""")
-_TRIPLES = ('"' * 3, "'" * 3)
+_TOML_MARKS = marks(r"#.*", r"(?P<open>\"{3}|'{3})", STRING, r"'[^']*'?")
 
 
 def toml(text: str, deadline: Deadline) -> list[Item]:
     """Tables, and keys before the first table, each with the comment lines directly above."""
-    stack, lead, quote, depth, in_table = Stack(), 0, "", 0, False
+    stack, lead, quoted, depth, in_table = Stack(), 0, Quoted(_TOML_MARKS), 0, False
     for number, line in numbered_lines(text, deadline):
-        if quote or depth > 0:
+        was_open, plain = quoted.is_open, quoted.code(line)
+        if was_open or depth > 0:
             stack.filled = number
-            if quote:
-                quote = "" if quote in line else quote
-            else:
-                depth += _brackets(line)
+            depth = max(0, depth + _brackets(plain)) if depth else 0
             continue
         if line.lstrip().startswith("#"):
             lead = lead or number
@@ -168,21 +176,14 @@ def toml(text: str, deadline: Deadline) -> list[Item]:
                     0,
                     lead or number,
                 )
-            value = key[2]
-            opened = next((one for one in _TRIPLES if value.startswith(one)), "")
-            quote = opened if opened and opened not in value[len(opened) :] else ""
-            depth = 0 if opened else max(0, _brackets(value))
+            depth = max(0, _brackets(plain))
         if line.strip():
             stack.filled = number
         lead = 0
     return stack.items()
 
 
-_STRINGS = re.compile(rf"""{_TEXT}?|'[^']*'?|#.*""")
-
-
-def _brackets(line: str) -> int:
-    plain = _STRINGS.sub("", line)
+def _brackets(plain: str) -> int:
     return plain.count("[") + plain.count("{") - plain.count("]") - plain.count("}")
 
 
@@ -195,12 +196,25 @@ _YAML_KEY = re.compile(
 _BLOCK = re.compile(r"(?:.*[:\s])?[|>][+-]?\d?[+-]?\s*(?:#.*)?\r?\Z")
 
 
+_QUOTE = re.compile(r"""\s*+(?:[!&]\S*+\s++)*(["'])""")
+_CLOSED = {'"': re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*"'), "'": re.compile(r"[^']*+(?:''[^']*+)*'(?!')")}
+
+
+def _still_open(rest: str, quote: str) -> str:
+    """The quote, unless the rest of its line closes it."""
+    return "" if _CLOSED[quote].match(rest) else quote
+
+
 def yaml(text: str, deadline: Deadline) -> list[Item]:
     """Keys of the outermost mappings and of mappings directly in them, but not in lists."""
     stack, lead = Stack(), 0
     indents: list[int] = []
     block = listed = -1
+    is_text, quote = False, ""
     for number, line in numbered_lines(text, deadline):
+        if quote:
+            stack.filled, quote = number, _still_open(line, quote)
+            continue
         word = line.lstrip(" ")
         indent = len(line) - len(word)
         if not word.strip():
@@ -216,6 +230,9 @@ def yaml(text: str, deadline: Deadline) -> list[Item]:
         if line.startswith(("---", "...")):
             stack.close(0, stack.filled)
             indents, lead, listed = [], 0, -1
+            is_text = _BLOCK.match(line) is not None
+            continue
+        if is_text:
             continue
         listed = indent if word.startswith("- ") else listed if indent > listed else -1
         key = _YAML_KEY.match(word) if listed < 0 else None
@@ -226,7 +243,11 @@ def yaml(text: str, deadline: Deadline) -> list[Item]:
                 name = key[1].strip("\"'")[:OUTLINE_NAME_CHARS]
                 stack.add("key", name, shortened(line), number, len(indents), lead or number)
             indents.append(indent)
-        if _BLOCK.match(line):
+        value = word[key.end() :] if key else word.lstrip("- ")
+        opened = _QUOTE.match(value)
+        if opened:
+            quote = _still_open(value[opened.end() :], opened[1])
+        elif _BLOCK.match(line):
             block = indent
         stack.filled, lead = number, 0
     return stack.items()
