@@ -18,8 +18,8 @@ class Marks(Struct, frozen=True):
     """How a language writes what is not code.
 
     `pattern` matches that, where it ends in its line, as a whole; else its beginning as the group "open", or
-    the last line of a heredoc as the group "tag", which `indent` may precede if the group "dash" is not empty.
-    `ends` are by their beginnings; others end as they begin.
+    the last line of a heredoc as the group "tag", which `indent` may precede if the group "dash" has
+    text.  `ends` are by their beginnings; others end as they begin.
     """
 
     pattern: re.Pattern[str]
