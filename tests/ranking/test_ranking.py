@@ -13,7 +13,7 @@ from readroom.ranking.names import NameHints
 from readroom.ranking.order import BestFirst
 from readroom.ranking.parts import PART_LINES, cut
 from readroom.ranking.query import MAX_TERMS, parse, term_of
-from readroom.ranking.roles import Role, older_versions, roles
+from readroom.ranking.roles import Role, confirmed, older_versions, roles
 from readroom.ranking.score import Scale, count, glance
 from readroom.ranking.words import fold, folded_and_lowered, lower, stem, sub_words
 
@@ -143,7 +143,6 @@ def test_lines_without_an_end_are_looked_at_from_near(text: str) -> None:
         ("dist/app.js", Role.GENERATED),
         ("app.min.js", Role.GENERATED),
         ("LICENSE", Role.LEGAL),
-        ("pkg/__init__.py", Role.EXPORTS),
         ("examples/a.py", Role.EXAMPLE),
         ("src/Shop.Benchmarks/Run.cs", Role.EXAMPLE),
         ("benches/run.rs", Role.EXAMPLE),
@@ -170,6 +169,135 @@ def test_names_tell_what_files_are_for(path: str, role: Role) -> None:
 )
 def test_names_that_only_look_like_it_have_no_role(path: str) -> None:
     assert roles(path, parse("connection pool"), older_versions([path])) == ()
+
+
+_LISTS = {
+    "pkg/__init__.py": '"""A shop.\n'
+    "\n"
+    "With a cart.\n"
+    '"""\n'
+    "\n"
+    "from .cart import Cart\n"
+    "from .pool import (\n"
+    "    Pool,\n"
+    ")\n"
+    "\n"
+    "__all__ = [\n"
+    '    "Cart",\n'
+    '    "Pool",\n'
+    "]\n"
+    '__version__ = "1.0"\n',
+    "src/index.js": "'use strict';\n"
+    "// all\n"
+    "module.exports = {\n"
+    "  cart: require('./cart'),\n"
+    "  pool: require('./pool')\n"
+    "};\n"
+    "exports.all = require('./all');\n",
+    "src/index.ts": "export * from './cart';\n"
+    "export {\n"
+    "  Pool,\n"
+    "  type Size as PoolSize,\n"
+    "} from './pool';\n"
+    "export type { A } from './a';\n",
+    "src/shop/mod.rs": "//! A shop.\n"
+    "\n"
+    "mod cart;\n"
+    "pub mod pool;\n"
+    "\n"
+    "#[cfg(test)]\n"
+    "mod tests;\n"
+    "\n"
+    "pub use self::cart::{\n"
+    "    Cart,\n"
+    "    Item,\n"
+    "};\n"
+    "pub(crate) use pool::Pool;\n",
+}
+_PROGRAMS = {
+    "pkg/__init__.py": "import os\n"
+    "\n"
+    "\n"
+    "class Pool:\n"
+    "    def __init__(self, size):\n"
+    "        self.size = size\n"
+    "        self.free = []\n"
+    "\n"
+    "    def take(self):\n"
+    "        return self.free.pop() if self.free else os.open('x', 0)\n",
+    "src/index.js": "var net = require('net');\n"
+    "\n"
+    "function Pool(size) {\n"
+    "  this.size = size;\n"
+    "  this.free = [];\n"
+    "}\n"
+    "\n"
+    "Pool.prototype.take = function () {\n"
+    "  return this.free.pop() || net.connect();\n"
+    "};\n"
+    "\n"
+    "module.exports = Pool;\n",
+    "src/index.ts": "import { connect } from './net';\n"
+    "\n"
+    "export function take(pool: Pool): Socket {\n"
+    "  if (pool.free.length) {\n"
+    "    return pool.free.pop()!;\n"
+    "  }\n"
+    "  return connect(pool.size);\n"
+    "}\n",
+    "src/shop/mod.rs": "use std::io;\n"
+    "\n"
+    "pub struct Pool {\n"
+    "    size: usize,\n"
+    "}\n"
+    "\n"
+    "impl Pool {\n"
+    "    pub fn take(&self) -> io::Result<()> {\n"
+    "        if self.size == 0 {\n"
+    "            return Err(io::Error::last_os_error());\n"
+    "        }\n"
+    "        Ok(())\n"
+    "    }\n"
+    "}\n",
+    "pkg/mock/server.go": "package mock\n"
+    "\n"
+    "// Server answers.\n"
+    "type Server struct{}\n"
+    "\n"
+    "func (s *Server) Run() error {\n"
+    "\treturn nil\n"
+    "}\n",
+    "numpy/testing/utils.py": "def assert_equal(a, b):\n    if a != b:\n        raise AssertionError\n",
+    "lib/mocks/index.js": "function mock(a) {\n  if (!a) {\n    return null;\n  }\n  return a.b;\n}\n",
+}
+_TESTS = {
+    "pkg/mock/server_helpers.go": "package mock\n\nfunc TestRun(t *testing.T) {\n}\n",
+    "pkg/testing/pool.py": "import pytest\n\n\ndef test_pool():\n    assert 1\n",
+    "src/mocks/pool.ts": "describe('pool', () => {\n  it('takes', () => {});\n});\n",
+}
+
+
+@pytest.mark.parametrize(("path", "text"), _LISTS.items())
+def test_a_list_of_exports_is_known_by_its_text(path: str, text: str) -> None:
+    assert confirmed(path, CountedText(text)) == (Role.EXPORTS,)
+
+
+@pytest.mark.parametrize(("path", "text"), _PROGRAMS.items())
+def test_a_program_has_no_role_whatever_its_name(path: str, text: str) -> None:
+    shown = confirmed(path, CountedText(text))
+    assert roles(path, parse("connection pool"), older_versions([path]), shown=shown) == ()
+
+
+@pytest.mark.parametrize(("path", "text"), _TESTS.items())
+def test_tests_in_a_folder_of_a_program_are_tests_unless_they_are_asked_for(path: str, text: str) -> None:
+    shown = confirmed(path, CountedText(text))
+    assert roles(path, parse("connection pool"), older_versions([path]), shown=shown) == (Role.TEST,)
+    assert roles(path, parse("mock of the pool"), older_versions([path]), shown=shown) == ()
+
+
+@pytest.mark.parametrize("path", ["tests/a.py", "src/__mocks__/a.js", "fixtures/a.json", "pool_test.go"])
+def test_a_question_for_mocks_asks_for_tests(path: str) -> None:
+    assert Role.TEST not in roles(path, parse("mock server"), older_versions([path]))
 
 
 def test_a_guide_below_documentation_is_no_example() -> None:

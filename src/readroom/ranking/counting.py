@@ -76,6 +76,11 @@ class CountedText:
         """Whether its lines are longer than people write: minified code or data."""
         return self.size > _DENSE_SIZE and self.size > DENSE_CHARS * (self._low.count("\n") + 1)
 
+    @property
+    def folded(self) -> str:
+        """The text with plain letters."""
+        return self._folded
+
     def places(self, term: Term, most: int) -> Sequence[int]:
         """The first places of words with the stem of the term, at most `most`."""
         places = self._places.get(term.stem)

@@ -1,5 +1,7 @@
 """The role of a file as its name suggests it: test, documentation, generated, older version and so on.
 
+Some names suggest a role that only the text can confirm: `index.js` may list exports or be the program.
+
 Files with a role come after the others, unless the question asks for that role.  None is left out: where
 all matching files have a role, it does not affect their order.
 """
@@ -11,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 
+from readroom.ranking.counting import CountedText
 from readroom.ranking.query import Query
 
 
@@ -38,7 +41,7 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (
         Role.TEST,
         _words(
-            r"(?:^|/)(?:tests?|specs?|__tests__|__mocks__|mocks?|testing|testdata|testsuites?|test[-_]data|fixtures?"
+            r"(?:^|/)(?:tests?|specs?|__tests__|__mocks__|testdata|testsuites?|test[-_]data|fixtures?"
             r"|e2e|features/(?:step_definitions|support)|[\w.-]+[-_.]tests?)/"
             r"|(?:^|/)(?:test_|tests?\.|conftest)[^/]*\Z|[^/](?:[-_.](?:tests?|spec))\.[^/]*\Z|\.(?:t|feature)\Z"
         ),
@@ -95,17 +98,65 @@ _PATTERNS: tuple[tuple[Role, re.Pattern[str]], ...] = (
             r"|[^/]\.(?:config|conf)\.[cm]?[jt]s\Z|\.gradle\.kts\Z"
         ),
     ),
+    (Role.EXPORTS, re.compile(r"(?:^|/)(?:package-info\.java|[^/]*\.d\.[cm]?ts)\Z")),
+)
+
+_READ_CHARS = 20_000
+"""Characters at the beginning of a text that say whether it confirms what its name suggests."""
+
+_PROSE = re.compile(
+    r"\"{3}[\s\S]*?(?:\"{3}|\Z)|'{3}[\s\S]*?(?:'{3}|\Z)|/\*[\s\S]*?(?:\*/|\Z)|^[ \t]*(?://|#(?!include|define)).*",
+    re.MULTILINE,
+)
+_LISTED = re.compile(
+    r"(?:pub(?:\([^)]*\))?\s+)?(?:use|mod|extern\s+crate)\b[^{]*(?:\{.*)?|(?:from|import|package)\b.*"
+    r"|export\s*(?:\*|\{|type\b\s*[*{]|default\s+\w+\s*;?\Z).*|__(?:all|version|author|path)\w*__\b.*"
+    r"|(?:(?:module\.)?exports\b|(?:const|let|var)\b).*\brequire\(.*|module\.exports\s*=\s*[\w{].{0,40}"
+    r"|(?:type\s+)?[\"']?[\w$.:*-]+[\"']?(?:\s+as\s+\w+)?(?:\s*,\s*[\w$.:*\"'-]+)*,?|\}?\s*from\b.*|[\W_]+"
+    r"|[\"']?[\w$]+[\"']?\s*:\s*require\(.*|[\"']use \w+[\"'];?|if\s+(?:typing\.)?TYPE_CHECKING:"
+)
+"""A line of a file that lists what others define; names alone on their lines are such a list."""
+
+_TESTED = re.compile(
+    r"^[ \t]*(?:(?:async\s+)?def\s+test_|class\s+\w*Tests?\b"
+    r"|func\s+(?:Test|Benchmark|Fuzz)[A-Z_]|@(?:Test|pytest)\b"
+    r"|#\[(?:\w+::)?test\b|(?:describe|it|test)\(|TEST(?:_[FP])?\(|\[(?:Fact|Test\w*|Theory)\])",
+    re.MULTILINE,
+)
+
+
+def _lists_exports(text: str) -> bool:
+    lines = [line.strip() for line in _PROSE.sub("", text[:_READ_CHARS]).split("\n")]
+    lines = [line for line in lines if line]
+    listed = sum(_LISTED.fullmatch(line) is not None for line in lines)
+    return listed * 3 >= len(lines) * 2
+
+
+def _has_tests(text: str) -> bool:
+    return _TESTED.search(text, 0, _READ_CHARS) is not None
+
+
+_CONFIRMED: tuple[tuple[Role, re.Pattern[str], Callable[[str], bool]], ...] = (
     (
         Role.EXPORTS,
-        re.compile(
-            r"(?:^|/)(?:__init__\.pyi?|index\.[cm]?[jt]sx?|mod\.rs|package-info\.java|[^/]*\.d\.[cm]?ts)\Z"
-        ),
+        re.compile(r"(?:^|/)(?:__init__\.pyi?|index\.[cm]?[jt]sx?|mod\.rs)\Z"),
+        _lists_exports,
     ),
+    (Role.TEST, _words(r"(?:^|/)(?:mocks?|testing)/"), _has_tests),
 )
+"""What a name suggests and the text confirms: a folder `mock` or `testing` may be what a program offers."""
+
+
+def confirmed(place: str, text: CountedText) -> Sequence[Role]:
+    """The roles that a file has by its text, most of them only with a certain name."""
+    generated = (Role.GENERATED,) if text.is_dense else ()
+    named = [role for role, pattern, is_so in _CONFIRMED if pattern.search(place) and is_so(text.folded)]
+    return (*generated, *named)
+
 
 _ASKED: Mapping[Role, tuple[str, ...]] = MappingProxyType(
     {
-        Role.TEST: ("test", "spec", "fixtur"),
+        Role.TEST: ("test", "spec", "fixtur", "mock", "stub", "fake"),
         Role.EXAMPLE: ("exampl", "sampl", "demo", "benchmark", "bench"),
         Role.DOCUMENTATION: ("doc", "docs", "document", "readm", "guid", "tutori", "manual"),
         Role.LEGAL: ("licens", "licenc", "changelog", "author", "notic", "copyright"),
@@ -121,18 +172,20 @@ _ASKED: Mapping[Role, tuple[str, ...]] = MappingProxyType(
 _VERSION = re.compile(r"(?:^|/)v(\d+)(?=/)")
 
 
-def roles(path: str, query: Query, older: Callable[[str], bool], *, dense: bool = False) -> tuple[Role, ...]:
+def roles(
+    path: str, query: Query, older: Callable[[str], bool], *, shown: Iterable[Role] = ()
+) -> tuple[Role, ...]:
     """The roles of a file that the question does not ask for.
 
     Args:
         path: Relative to the root.
         query: The question.
         older: Whether a path belongs to an older version; of `older_versions`.
-        dense: Whether its lines are longer than people write, except paragraphs.
+        shown: The roles that its text shows; in documents, long lines are paragraphs.
     """
     matching = dict.fromkeys(role for role, pattern in _PATTERNS if pattern.search(path))
-    if dense and Role.DOCUMENTATION not in matching:
-        matching[Role.GENERATED] = None
+    if Role.DOCUMENTATION not in matching:
+        matching |= dict.fromkeys(shown)
     if older(path):
         matching[Role.OLDER] = None
     if query.asks_how_to:

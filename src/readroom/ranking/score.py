@@ -27,7 +27,7 @@ from readroom.ranking.counting import COUNTED, CountedText, pairs_of
 from readroom.ranking.names import NameHints, covered, in_names, is_spelled_out, likeness, names_of, words_of
 from readroom.ranking.parts import TextPart
 from readroom.ranking.query import Query
-from readroom.ranking.roles import Role, are_tests, roles
+from readroom.ranking.roles import Role, are_tests, confirmed, roles
 from readroom.ranking.words import plain
 from readroom.values.find import millionths
 
@@ -106,7 +106,7 @@ class Glimpse(Struct, frozen=True, gc=False):
         most: The most occurrences of each term that are possible; 0 only if it does not occur.
         named: Whether its names may have words of the question.
         defined: Names of the question that it seems to define.
-        dense: Whether its lines are longer than people write.
+        shown: The roles that its text shows.
     """
 
     path: str
@@ -115,7 +115,7 @@ class Glimpse(Struct, frozen=True, gc=False):
     most: Sequence[int]
     named: bool = False
     defined: Sequence[str] = ()
-    dense: bool = False
+    shown: Sequence[Role] = ()
 
 
 class Counted(Struct, frozen=True):
@@ -128,7 +128,7 @@ class Counted(Struct, frozen=True):
         counts: Occurrences of each term.
         pairs: Occurrences of each pair of neighbours.
         defined: Names of the question that it seems to define.
-        dense: Whether its lines are longer than people write.
+        shown: The roles that its text shows.
     """
 
     path: str
@@ -137,7 +137,7 @@ class Counted(Struct, frozen=True):
     counts: Sequence[int]
     pairs: Sequence[int]
     defined: Sequence[str] = ()
-    dense: bool = False
+    shown: Sequence[Role] = ()
 
 
 class RankedFile(Struct, frozen=True):
@@ -181,8 +181,8 @@ def glance(query: Query, hints: NameHints, path: str, place: str, text: CountedT
     if any(most):
         names = (query.symbol[-1],) if query.symbol else query.names
         defined = tuple([name for name in names if text.defines(name)])
-        dense = bool(place) and text.is_dense  # a window of a large file is compared with other windows
-        return Glimpse(path, place, text.size, most, named, defined, dense)
+        shown = confirmed(place, text) if place else ()  # a window of a large file is compared with others
+        return Glimpse(path, place, text.size, most, named, defined, shown)
     return Glimpse(path, place, text.size, most, named) if named and in_names(place, query) else None
 
 
@@ -190,7 +190,7 @@ def count(query: Query, glimpse: Glimpse, text: CountedText) -> Counted:
     """Count the words of the question in a text."""
     counts = tuple([len(text.places(term, COUNTED)) for term in query.terms])
     pairs = tuple([len(text.pairs(first, second, COUNTED)) for first, second in pairs_of(query)])
-    return Counted(glimpse.path, glimpse.place, text.size, counts, pairs, glimpse.defined, glimpse.dense)
+    return Counted(glimpse.path, glimpse.place, text.size, counts, pairs, glimpse.defined, glimpse.shown)
 
 
 class Scale:
@@ -254,7 +254,7 @@ def _in_all(
     points: Sequence[float], scale: Scale, file: Glimpse | Counted, older: Callable[[str], bool]
 ) -> tuple[float, float]:
     """The score for points, and the factor of the roles in it."""
-    factor = math.prod(FACTORS[role] for role in roles(file.place, scale.query, older, dense=file.dense))
+    factor = math.prod(FACTORS[role] for role in roles(file.place, scale.query, older, shown=file.shown))
     return math.fsum(points) * (1 + COVERED * covered(file.place, scale.query)) * factor, factor
 
 
@@ -310,7 +310,7 @@ def explain_file(scale: Scale, file: RankedFile, older: Callable[[str], bool]) -
     share = covered(place, scale.query)
     if share:
         whys.append(Why(f"{share:.0%} of its name asked for", 1 + COVERED * share, factor=True))
-    matching = roles(place, scale.query, older, dense=file.counted.dense)
+    matching = roles(place, scale.query, older, shown=file.counted.shown)
     return whys + [Why(role.value, FACTORS[role], factor=True) for role in matching]
 
 
