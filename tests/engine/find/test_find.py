@@ -494,3 +494,28 @@ def test_a_budget_that_runs_low_shows_less(tmp_path: Path) -> None:
     assert set(outputs[1:]) - {"passages"} <= {"outline", "files"}
     assert outputs[-1] != "passages"
     assert fact(replies[-1], "error")["code"] == "budget_spent"
+
+
+def test_from_the_second_page_on_outlines_are_recommended(tmp_path: Path) -> None:
+    """The first page does not pay for the sentence, nor the last, nor a list of files."""
+    for number in range(30):
+        text = f"def price_{number}(a):\n    total = {number}\n    return total\n\n\n"
+        (tmp_path / f"shop{number}.py").write_text(text * 3, encoding="utf-8")
+    with Workspace(tmp_path) as workspace:
+        asked: dict[str, Any] = {"query": "how is the total price made", "budget_tokens": 300}
+        replies = [workspace.call("find_relevant", asked)]
+        while following := fact(replies[-1], "next"):
+            assert len(replies) < 60
+            replies.append(workspace.call("find_relevant", following["arguments"]))
+        assert len(replies) > 3
+        recommended = ['view="outline"' in reply.text for reply in replies]
+        assert recommended == [False, *[True] * (len(replies) - 2), False]
+        sentence = re.search(r"Outlines[^.]*\.", replies[1].text)
+        assert sentence is not None
+        assert tokens_of(sentence[0]) <= 20
+        path = re.search(r"shop\d+\.py", replies[1].text)
+        assert path is not None
+        assert not workspace.call("read_file", {"path": path[0], "view": "outline"}).is_error
+        files = workspace.call("find_relevant", {**asked, "output": "files", "budget_tokens": 100})
+        more = workspace.call("find_relevant", fact(files, "next")["arguments"])
+        assert "outline" not in files.text + more.text

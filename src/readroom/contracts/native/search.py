@@ -282,6 +282,10 @@ def _reasons(whys: Sequence[Reason]) -> str:
     return ", ".join(f"{reason.what} {'*' if reason.factor else '+'}{reason.value:.2f}" for reason in whys)
 
 
+_OUTLINES = 'Outlines of the best files (view="outline") now show more than further pages.'
+"""From the second page on: measured on fixes, by the needed lines that so many tokens show."""
+
+
 def _asides(result: FindResult) -> list[str | Aside]:
     """The note on what is not shown."""
     parts = list[str | Aside]()
@@ -289,6 +293,8 @@ def _asides(result: FindResult) -> list[str | Aside]:
         left = [_number(result.more_passages, "more passage")] if result.more_passages else []
         left += [f"{_number(result.more_files, 'more file')} that match"] if result.more_files else []
         parts.append(f"{' and '.join(left)}.")
+        if result.request.cursor is not None and result.request.output == "passages":
+            parts.append(_OUTLINES)
     if result.left_words:
         parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
     for item in result.omitted:
