@@ -125,7 +125,7 @@ def test_an_edit(workspace: Workspace) -> None:
     _edit(workspace, "x = 1", "x = 2")()
     road = travelled(_edit(workspace, "x = 2", "x = 3"))
     assert road.files <= 43
-    assert road.functions <= 232
+    assert road.functions <= 250  # of which some fifteen look for links that give the file another name
     assert road.changes <= 250
 
 

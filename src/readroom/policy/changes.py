@@ -31,7 +31,7 @@ from readroom.errors import (
 from readroom.paths import ROOT, WorkPath, join, require_normal
 from readroom.policy.executed import ExecutedNames
 from readroom.policy.guard import Guard
-from readroom.policy.links import LinkedNames, linked_names
+from readroom.policy.links import LinkedNames, LinkSearch
 from readroom.policy.names import root_names
 from readroom.policy.rules import SOURCE, Rule
 from readroom.policy.rules.names import foldable, other_names
@@ -84,6 +84,7 @@ class WriteTargets:
         self.guard = guard
         self.policy = policy or ChangePolicy()
         self.protected = frozenset(_folded(name) for name in (*OWN_FILES, *protected))
+        self._search = LinkSearch(guard.store, self._give_protected_names)
         self._links = LinkedNames({})
         """Those of the latest change, for what is changed along with it."""
         self._executed = ExecutedNames(self.policy.exceptions, root_names(guard.store))
@@ -148,7 +149,7 @@ class WriteTargets:
 
     def fixed(self) -> Fixed:
         """What tells the names in an unprotected folder that may be seen but not changed."""
-        linked = self._linked()
+        linked = self._search.links()
 
         def among(folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
             own = {name for name in names if self._is_policy(join(folder, name))}
@@ -166,7 +167,7 @@ class WriteTargets:
         """Why a visible name must not be changed; None if it may be."""
         try:
             self._require_unprotected(path, path, folder=folder)
-            self._require_no_link(self._linked(), path, path)
+            self._require_no_link(self._search.links(), path, path)
         except Protected as why:
             return why
         return None
@@ -244,7 +245,7 @@ class WriteTargets:
         try:
             if place.real != path:
                 self._require(place.real, requested, folder=False)
-            self._links = self._linked()
+            self._links = self._search.links()
             self._require_no_link(self._links, place.real, requested)
         except BaseException:
             place.close()
@@ -292,9 +293,6 @@ class WriteTargets:
         rule = self._by_link(linked, real, folder=False) or self._by_link(linked, real, folder=True)
         if rule is not None:
             raise Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(real))
-
-    def _linked(self) -> LinkedNames:
-        return linked_names(self.guard.store, self._give_protected_names)
 
     def _give_protected_names(self, folder: WorkPath, names: Sequence[str]) -> set[str]:
         """The links in a folder by which something may have a protected or a denied name."""
