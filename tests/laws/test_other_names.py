@@ -146,6 +146,9 @@ LINKED = (
     ("bare/hooks", "../src", "src/post-checkout"),
     (".git/hooks", "../src", "src/post-checkout"),
     (".bashrc", "config/bash", "config/bash"),
+    (".vscode", ".", "tasks.json"),
+    ("src/.vscode", "../src", "src/tasks.json"),
+    ("objects/.VSCode", "../config", "config/launch.json"),
     (".readroomignore", "config/ignore", "config/ignore"),
     ("readroom.toml", "config/readroom", "config/readroom"),
     (".env", "config/env", "config/env"),
@@ -179,6 +182,24 @@ def test_links_of_links_and_absolute_ones_count(root: Path) -> None:
         workspace.write("config/mcp.json", "x\n", "absent")
     with Workspace(root) as workspace:
         workspace.write("config/other.json", "x\n", "absent")
+
+
+def test_many_links_and_links_in_circles_hide_none(root: Path) -> None:
+    for folder in ("a", "b", "config"):
+        (root / folder).mkdir()
+    (root / "a/config").symlink_to("../b")
+    (root / "b/config").symlink_to("../a")
+    (root / "src/hooks").symlink_to(".")
+    with Workspace(root) as workspace:
+        workspace.write("a/x.txt", "x\n", "absent")
+        workspace.write("src/hooks.txt", "x\n", "absent")
+    for number in range(1100):
+        (root / f"open/{number}").mkdir()
+        (root / f"open/{number}/config").symlink_to(root / "config")
+    (root / "open/z").mkdir()
+    (root / "open/z/.vscode").symlink_to(root / "config")
+    with Workspace(root) as workspace, pytest.raises(Protected):
+        workspace.write("config/tasks.json", "x\n", "absent")
 
 
 def test_a_folder_is_not_moved_to_where_a_link_leads(root: Path) -> None:

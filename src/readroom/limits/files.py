@@ -95,4 +95,7 @@ LINK_FOLDERS = 5_000
 """Folders, from the top down, that are searched for links before a change: 0.15 s at most."""
 
 LINK_NAMES = 1_000
-"""Names of one file by links in links; a name more than that is not one that a program looks for."""
+"""Names of one file by links that are looked at; one with more is not changed."""
+
+LINK_PARTS = 5
+"""Links one after the other that give a file a name: one for each part of the longest protected name."""

@@ -18,8 +18,8 @@ from typing import final
 
 from msgspec import Struct
 
-from readroom.errors import ReadroomError
-from readroom.limits.files import LINK_FOLDERS, LINK_NAMES
+from readroom.errors import Protected, ReadroomError
+from readroom.limits.files import LINK_FOLDERS, LINK_NAMES, LINK_PARTS
 from readroom.paths import ROOT, WorkPath, ancestors, basename, join, normalize, parent
 from readroom.stores.base import Store
 from readroom.values import EntryKind
@@ -28,8 +28,8 @@ Relevant = Callable[[WorkPath, Sequence[str]], Container[str]]
 """Which names of links in a folder matter."""
 
 _NAMES = 1000
-_PASSED_OVER = frozenset({"node_modules", "objects"})
-"""Folders with thousands below them, in which no program looks for its settings."""
+_PASSED_OVER = ("/node_modules", "/.git/objects")
+"""The ends of folders with thousands below them, in which no program looks for its settings."""
 
 
 class LinkedNames(Struct, frozen=True):
@@ -38,17 +38,25 @@ class LinkedNames(Struct, frozen=True):
     links: Mapping[WorkPath, Sequence[WorkPath]]
 
     def others(self, path: WorkPath) -> Iterator[WorkPath]:
-        """The other names of a real name, by one link or several."""
-        seen, pending = {path}, [path] if self.links else []
-        while pending and len(seen) < LINK_NAMES:
-            name = pending.pop()
-            for above in (*ancestors(name), name):
-                for link in self.links.get(above, ()):
-                    other = WorkPath(link + name[len(above) :])
-                    if other not in seen:
-                        seen.add(other)
-                        pending.append(other)
-                        yield other
+        """The other names of a real name, by one link or several.
+
+        Raises:
+            Protected: There are too many to look at all of them.
+        """
+        seen, latest = {path}, [path]
+        for _ in range(LINK_PARTS if self.links else 0):
+            found = [other for name in latest for other in self._by_one(name) if other not in seen]
+            yield from found
+            seen.update(found)
+            latest = found
+            if len(seen) > LINK_NAMES:
+                raise Protected(path, f"more than {LINK_NAMES:,} names lead to it by links")
+
+    def _by_one(self, name: WorkPath) -> Iterator[WorkPath]:
+        for above in (ROOT, *ancestors(name), name):
+            for link in self.links.get(above, ()):
+                if not name.startswith(f"{link}/"):
+                    yield join(link, name) if above == ROOT else WorkPath(link + name[len(above) :])
 
 
 class _Seen(Struct, frozen=True):
@@ -111,7 +119,7 @@ class LinkSearch:
                         found += [join(path, name) for name, is_kind in some.kinds.items() if is_kind is kind]
         except ReadroomError:
             pass
-        folders = [name for name in folders if basename(name) not in _PASSED_OVER]
+        folders = [name for name in folders if not f"/{name}".endswith(_PASSED_OVER)]
         if links:
             relevant = self._is_relevant(path, list(map(basename, links)))
             links = [link for link in links if basename(link) in relevant]
