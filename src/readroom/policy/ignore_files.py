@@ -280,13 +280,12 @@ def _lines(data: bytes, name: WorkPath) -> Sequence[str]:
     for number, line in enumerate(lines, 1):
         found = next((word for char, word in _NO_LINES.items() if char in line), None)
         if found is not None:  # in a comment, too: what looks like the next line may be hidden in it
-            advice = f"{_ADVICE} Lines of UTF-8 are right."
-            raise BadConfig(name, f"line {number}", f"it has {found} in it", advice)
+            raise BadConfig(name, f"line {number}", f"it holds {found}", f"{_ADVICE} UTF-8 is right for it.")
     return lines
 
 
 _NO_LINES = {
-    "\0": "a NUL, as text in UTF-16 without a mark has",
+    "\0": "a NUL, as UTF-16 without a byte order mark does",
     "\r": "a carriage return that ends no line",
     "\x85": "a line end of another kind (U+0085)",
     "\u2028": "a line end of another kind (U+2028)",
