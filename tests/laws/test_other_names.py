@@ -145,6 +145,8 @@ LINKED = (
     (".kiro/settings", "../config/kiro", "config/kiro/mcp.json"),
     ("bare/hooks", "../src", "src/post-checkout"),
     (".git/hooks", "../src", "src/post-checkout"),
+    ("bare/hooks/post-merge", "../../src/run", "src/run"),
+    (".git/hooks/post-merge", "../../src/run", "src/run"),
     (".bashrc", "config/bash", "config/bash"),
     (".vscode", ".", "tasks.json"),
     ("src/.vscode", "../src", "src/tasks.json"),

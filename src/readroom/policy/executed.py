@@ -209,7 +209,8 @@ class ExecutedNames:
 
     def parts_among(self, folder: WorkPath, names: Sequence[str]) -> set[str]:
         """The names in a folder that can be a part of a protected name."""
-        if self.rule(folder, folder=True) is not None:
+        in_hooks = any(foldable(part).lower() in _RUNS for part in folder.split("/"))
+        if in_hooks or self.rule(folder, folder=True) is not None:
             return set(names)
         folded = [byte_text(foldable(name).lower()) for name in names]
         ends = {*self._list.concerned(folded), *names_with_others(folded)}
