@@ -14,6 +14,8 @@ release = VERSION
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
+# Quotes outside of code are part of what is pasted, too: view="outline".
+smartquotes = False
 exclude_patterns: list[str] = []
 nitpicky = True
 
