@@ -17,6 +17,7 @@ from readroom.errors import MissingProgram
 from readroom.extras import install
 from readroom.ledger.ledger import Condition
 from readroom.ledger.rows import COLUMNS, Event, Row
+from readroom.ledger.sums import LOOKED_AT
 from readroom.limits.session import LEDGER_PAGE_ROWS
 
 
@@ -30,6 +31,7 @@ class Filter(Struct, frozen=True):
         since_us: At or after that time.
         until_us: Before that time.
         refused: Only calls that policy refused.
+        of_agents: Without looks at files in the dashboard.
     """
 
     agent: str | None = None
@@ -42,6 +44,7 @@ class Filter(Struct, frozen=True):
     since_us: int | None = None
     until_us: int | None = None
     refused: bool = False
+    of_agents: bool = False
 
     def conditions(self) -> list[Condition]:
         """The conditions for a ledger."""
@@ -60,6 +63,8 @@ class Filter(Struct, frozen=True):
             conditions.append(Condition("time_us < ?", (self.until_us,)))
         if self.refused:
             conditions.append(Condition("decision = 'refused'", ()))
+        if self.of_agents:
+            conditions.append(Condition("face <> ?", (LOOKED_AT,)))
         return conditions
 
 

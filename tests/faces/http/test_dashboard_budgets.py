@@ -46,3 +46,20 @@ def test_calls_say_what_was_shown_instead_when_a_budget_ran_low(tmp_path: Path) 
         budgets = overview.partition('id="of-budgets"')[2].partition("</section>")[0]
         assert f"{BUDGET:,}" in budgets
         assert "content" not in budgets.partition("<tbody>")[2]
+
+
+def test_a_missing_name_is_empty_in_an_export(tmp_path: Path) -> None:
+    """A dash is for the eye; before a spreadsheet it would be quoted as a formula."""
+    root, state = tmp_path / "shop", tmp_path / "state"
+    root.mkdir()
+    (root / "a.txt").write_text("a\n", encoding="utf-8")
+    with open_agent(state, "--", str(root)) as running:
+        assert running.call("read_file", {"path": "a.txt"}).status == 200
+        tables = {}
+        for page in ("/ui", "/ui/calls", "/ui/files", "/ui/file?path=a.txt"):
+            html = running.request("GET", page).body.decode()
+            for link in re.findall(r'href="([^"]*format=csv[^"]*)"', html):
+                listed = running.request("GET", link.replace("&amp;", "&")).body.decode()
+                tables[link] = [*csv.reader(io.StringIO(listed))]
+    assert len(tables) >= 5
+    assert [(link, row) for link, rows in tables.items() for row in rows if {"-", "'-"} & set(row)] == []

@@ -36,7 +36,8 @@ from readroom.ledger.queries import (
     write_jsonl,
     write_parquet,
 )
-from readroom.ledger.rows import COLUMNS, Row
+from readroom.ledger.rows import COLUMNS, Event, Row
+from readroom.ledger.sums import LOOKED_AT
 from readroom.ledger.verify import Verdict, prune, verify
 from readroom.quoting import as_given
 
@@ -68,7 +69,7 @@ def of_rows(rows: Sequence[Row], total: int) -> str:
         (
             str(row.number),
             _time(row.event.time_us, "%m-%d %H:%M:%S"),
-            row.event.agent or row.event.face,
+            _who(row.event),
             _short(_home(row.event.workspace)),
             row.event.tool,
             _short(as_given(row.event.path or "")),
@@ -80,6 +81,13 @@ def of_rows(rows: Sequence[Row], total: int) -> str:
         for row in rows
     ]
     return f"{_table(heads, cells)}\n{_of(len(rows), total, 'calls')}"
+
+
+def _who(event: Event) -> str:
+    """The agent; a look at the dashboard is said to be one."""
+    if event.face == LOOKED_AT:
+        return f"{event.agent} (looked)" if event.agent else LOOKED_AT
+    return event.agent or event.face
 
 
 def of_totals(shown: Sequence[Total], every: Sequence[Total], by: str) -> str:
@@ -222,6 +230,8 @@ def _ledger(
 
 
 def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_json: bool) -> ExitCode:
+    if action not in ("list", "refused") and chosen.face is None and by != "face":
+        chosen = replace(chosen, of_agents=True)  # who looks at the dashboard is no agent
     conditions = chosen.conditions()
     if action in ("list", "refused"):
         total = book.count(conditions)

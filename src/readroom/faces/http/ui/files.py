@@ -19,7 +19,7 @@ from readroom.errors import AbsentError, NoSuchView, NotAFile, ReadroomError, Re
 from readroom.faces.http.ui.conversations import NOT_KEPT
 from readroom.faces.http.ui.findings import findings_beside
 from readroom.faces.http.ui.folder import crumbs, folder_map
-from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, moment, number, stamp
+from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, missing, moment, number, stamp
 from readroom.faces.http.ui.view import View
 from readroom.ledger.recorder import Entry
 from readroom.ledger.rows import Row, shown_path
@@ -248,7 +248,7 @@ def _calls(view: View, looks: Sequence[Look], title: str) -> Table:
             stamp(one.row.event.time_us),
             view.named(one.row.event.agent),
             view.named(one.row.event.tool),
-            Cell(f"{one.span.first:,} to {one.span.last:,}" if one.span.last else "-"),
+            Cell(f"{one.span.first:,} to {one.span.last:,}") if one.span.last else missing(),
             Cell((one.span.content_hash or "")[7:19] or "not recorded", code=True),
             view.conversation(one.row.event.session, one.row.event.agent, one.row.event.token),
         )
@@ -269,7 +269,9 @@ def _states(view: View, looks: Sequence[Look], digest: str | None) -> Table:
             Cell((state or "")[7:19] or "not recorded (searches)", code=True),
             Cell("as it is now", tone="good")
             if state is not None and state == digest
-            else Cell("changed since" if state else "-", tone="soft"),
+            else Cell("changed since", tone="soft")
+            if state
+            else missing(),
             number(count),
             Cell(moment(last[state]), tone="soft"),
         )

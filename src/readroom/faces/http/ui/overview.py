@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from readroom.faces.http.ui.page import Cell, Figure, Filter, Option, Page, Table, lasted, moment, number
+from readroom.faces.http.ui.page import (
+    Cell,
+    Figure,
+    Filter,
+    Option,
+    Page,
+    Table,
+    lasted,
+    missing,
+    moment,
+    number,
+)
 from readroom.faces.http.ui.queries import PROBLEMS, By, Series, SessionSum, Slice, Sum
 from readroom.faces.http.ui.view import LIVE_US, View
 from readroom.ledger.sums import DAY_US
@@ -201,7 +212,7 @@ def _budgets(view: View) -> list[Table]:
     rows = [
         (
             Cell(use.scope),
-            Cell(name or "-"),
+            Cell(name) if name else missing(),
             number(use.used, share=min(100, use.used * 100 // max(1, use.limit))),
             number(use.limit),
             number(use.left),

@@ -104,6 +104,11 @@ class Page(Struct):
     status: int = 200
 
 
+def missing(dash: str = "-") -> Cell:
+    """A cell of what is not there: a dash for the eye, and nothing in an export."""
+    return Cell(dash, raw="", tone="soft")
+
+
 def number(value: int, href: str = "", *, share: int | None = None) -> Cell:
     """A cell with a count."""
     return Cell(f"{value:,}", href, number=True, raw=value, share=share)

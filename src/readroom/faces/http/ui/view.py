@@ -192,7 +192,7 @@ class View(Struct, dict=True):
         """The name of an agent, a tool or a conversation, which may contain the name of a file."""
         if self.sight.text(name) != name:
             return Cell(HIDDEN, tone="soft")
-        return Cell(name or none, href)
+        return Cell(name, href) if name else Cell(none, href, raw="")
 
     def conversation(self, session: str, agent: str, token: str) -> Cell:
         """The name of a conversation, with a link to its page."""
