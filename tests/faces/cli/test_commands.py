@@ -125,7 +125,7 @@ def test_a_class_of_errors_has_one_exit_code_by_itself_and_by_its_facts(error: t
 def test_a_failure_is_a_sentence_and_the_command_that_works(cli: Cli) -> None:
     done = cli("read", "README.md", "--offset", "99")
     first, second = done.err.rstrip("\n").split("\n")
-    assert first.startswith("readroom: offset=99 is past the end of README.md, which has 3 lines.")
+    assert first.startswith("readroom: --offset 99 is past the end of README.md, which has 3 lines.")
     assert second.startswith("Try: readroom read README.md --offset 3")
     assert cli.bare(*shlex.split(second)[2:]).code == 0
 

@@ -37,7 +37,7 @@ from readroom.lens.normal_form import (
 from readroom.lens.report import Totals, html, plain
 from readroom.lens.report import terminal as words
 from readroom.lens.sessions import Audited
-from readroom.quoting import joined
+from readroom.quoting import joined, quote
 from readroom.session.budgets import COUNTERS
 
 _SHOWN = 5
@@ -93,9 +93,12 @@ def _audit(
         if page is not None:
             with _new(page, force) as stream:
                 stream.writelines(html.page(totals, with_secrets))
+    if here and not totals.sessions:
+        looked = ", ".join(str(place) for place in records.places_of(folders, Path.home(), clients))
+        output.complain(f"No session of this folder was found. Looked in {looked}.")
     if out is not None:
         out.close(totals)
-    else:
+    elif totals.sessions or paths:
         text = words.summary(totals, limit, with_secrets)
         output.write((text + "\n").encode("utf-8", "backslashreplace"))
     return _ended(totals, wanted)
@@ -152,10 +155,12 @@ def _kinds(fail_on: str | None) -> list[str]:
 
 def _named(paths: tuple[str, ...], here: bool) -> list[Path]:
     if not paths and not here:
-        raise UsageError("Nothing to audit was named", "Name records or folders of them, or say --here")
+        usual = "~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp, ~/.qwen/projects"
+        advice = f"Name records or folders of them, such as {usual}, or say --here for those of this folder"
+        raise UsageError("Nothing to audit was named", advice)
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
-        raise BadValue("PATHS", absent[0], "is not a file or folder", "Check the path, or say --here.")
+        raise UsageError(f"There is no file or folder {quote(absent[0])}", "Check the path, or say --here")
     return [Path(path) for path in paths]
 
 

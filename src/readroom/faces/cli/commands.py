@@ -69,6 +69,11 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from readroom.faces.cli import near
+
+            if args[0] in near.COMMANDS:
+                line = near.COMMANDS[args[0]]
+                raise click.UsageError(f"No such command {args[0]!r}. Use `{line}`.", ctx)
             raise click.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
         return super().resolve_command(ctx, args)
 
@@ -84,7 +89,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.UsageError as error:
-        return _misused(_in_place(error, arguments), arguments)
+        return _misused(_meant(_in_place(error, arguments)), arguments)
     except Exception as error:
         from readroom.faces.cli.failures import unexpected
 
@@ -103,6 +108,19 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
 
     line = shlex.join(["readroom", arguments[at], *arguments[at + 1 :], *arguments[:at]])
     return click.UsageError(f"{error.message} Options come after the command: {line}", error.ctx)
+
+
+def _meant(error: click.UsageError) -> click.UsageError:
+    """The options that do what an option of another program does, where the command has them."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return error
+    from readroom.faces.cli import near
+
+    has = {name for parameter in error.ctx.command.params for name in parameter.opts}
+    meant = [name for name in near.OPTIONS.get(error.option_name, ()) if name in has]
+    if not meant:
+        return error
+    return click.UsageError(f"{error.message} Use {' and '.join(meant)}.", error.ctx)
 
 
 def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:

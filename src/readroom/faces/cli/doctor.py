@@ -19,6 +19,7 @@ from readroom.errors import BadValue, ReadroomError
 from readroom.extras import OF_GRAMMARS, install
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.near import did_you_mean
 from readroom.faces.cli.options import folder_argument, json_option, subcommand
 from readroom.limits import HTTP_PORT
 from readroom.release import VERSION
@@ -194,18 +195,22 @@ def _state() -> Iterator[Diagnosis]:
 
 
 def _client(name: str | None) -> Iterator[Diagnosis]:
-    from readroom.faces.cli.connect.clients import CLIENTS
+    from readroom.faces.cli.connect.clients import CLIENTS, longest_reply
     from readroom.faces.mcp.server import known
 
     if name is None:
         return
     client = CLIENTS.get(name)
     if client is None:
-        raise BadValue("client", name, "is not a client that is known", f"They are: {', '.join(CLIENTS)}.")
+        raise BadValue(
+            "client",
+            name,
+            "is not a client that is known",
+            f"{did_you_mean(name, CLIENTS)}They are: {', '.join(CLIENTS)}.",
+        )
     cap = known(client.wire)
-    lines = "" if cap is None or cap.lines is None else f" and {cap.lines:,} lines"
-    text = "replies are not cut" if cap is None else f"replies have at most {cap.chars:,} characters{lines}"
-    yield Diagnosis(client.title, "ok", text)
+    lines = "" if cap is None or cap.lines is None else f"; it passes on {cap.lines:,} lines"
+    yield Diagnosis(client.title, "ok", f"{longest_reply(None if cap is None else cap.chars)}{lines}")
     program = shutil.which(client.check[0]) if client.check else None
     if client.check and program is None:
         yield Diagnosis(client.title, "note", f"{client.check[0]} is not on the PATH")

@@ -9,14 +9,16 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from readroom.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, WRITE
+from readroom.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
 from readroom.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError, of_code
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.log import log
 from readroom.paths import ABOVE, ELSEWHERE
 from readroom.quoting import quote, unquoted
-from readroom.values import Call, Fact
+from readroom.values import Call, Fact, FindRequest, GrepRequest, ListRequest, ReadRequest
+from readroom.values.changes import EditRequest, WriteRequest
+from readroom.values.commands import RunRequest
 
 COMMANDS: Mapping[str, str] = {
     READ: "read", GREP: "grep", FIND: "find", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
@@ -90,9 +92,35 @@ def _option(name: str, value: Fact) -> Iterator[str]:
             yield from (flag, str(item))
 
 
-_OPTIONS: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "encoding=utf-8": "--encoding utf-8"}
+_APART: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "replace_all": "--replace-all"}
+"""Parts of an edit, which are options of their own."""
 
-_TOOL_WORD = re.compile(rf"(?<![\w./'\"-])(?:{'|'.join([*COMMANDS, *_OPTIONS])})(?![\w/'\"-]|\.\w)")
+_ARGUMENTS = {
+    name: _APART.get(name) or f"--{name.replace('_', '-')}"
+    for kind in (ReadRequest, GrepRequest, FindRequest, ListRequest, EditRequest, WriteRequest, RunRequest)
+    for name in (*SAID[kind], *_APART)
+    if name not in {argument for positional in POSITIONAL.values() for argument in positional}
+}
+"""Arguments of tools, and their options."""
+
+_LONG = "|".join(sorted((name for name in _ARGUMENTS if "_" in name), key=len, reverse=True))
+_ANY = "|".join(sorted(_ARGUMENTS, key=len, reverse=True))
+
+_TOOL_WORD = re.compile(
+    rf"(?<![\w./'\"-])(?:(?P<tool>{'|'.join(COMMANDS)})|(?P<long>{_LONG})"
+    rf"|(?P<said>\b(?:[Ss]et|[Uu]se|[Ss]end|without|argument|with) )(?P<short>{_ANY})"
+    rf"|(?P<set>{_ANY})=(?P<value>[\w-]+))(?![\w/'\"-]|\.\w)"
+)
+"""A tool or an argument in advice: words that are also plain English only where an argument is meant."""
+
+_TICKED = re.compile(rf"`({_ANY})`")
+
+_BEGINS = re.compile(rf"({_ANY})=")
+"""An argument with its value, with which a message begins."""
+
+_EDIT = re.compile(r"\bedits\[(\d+)\](?:\.(old_text|new_text|replace_all))?")
+
+_OUTLINE = 'view="outline"'
 
 _NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
 """Quoted ones; splitting at them keeps them."""
@@ -170,17 +198,42 @@ def _other_root(known: Mapping[str, Fact]) -> str:
 def _in_verbs(message: str) -> str:
     """The advice with commands and options for the names of tools and arguments; what happened as it is.
 
-    What is quoted is a name, whatever it says.
+    What is quoted is a name, whatever it says.  What happened to an argument begins with it.
     """
+    message = message.replace(_OUTLINE, "`readroom outline`")
+    if _EDIT.match(message):
+        message = _of_edits(message)
+    begun = _BEGINS.match(message)
+    if begun is not None:
+        message = f"{_ARGUMENTS[begun[1]]} {message[begun.end() :]}"
     worded_text, advises = "", False
     for piece in _NAMES.split(message):
         happened, stop, advice = ("", "", piece) if advises else piece.partition(". ")
         if piece.startswith('"'):
             happened, stop, advice = piece, "", ""
         advises = advises or bool(stop)
-        worded_text += happened + stop + _TOOL_WORD.sub(lambda word: _for_shells(word[0]), advice)
+        advice = _TICKED.sub(lambda name: f"`{_ARGUMENTS[name[1]]}`", advice)
+        worded_text += happened + stop + _TOOL_WORD.sub(_for_shells, advice)
     return worded_text
 
 
-def _for_shells(word: str) -> str:
-    return f"`readroom {COMMANDS[word]}`" if word in COMMANDS else _OPTIONS[word]
+def _of_edits(message: str) -> str:
+    """What is said of edits, of the pairs of options that they are here."""
+    happened, stop, advice = message.partition(". ")
+    for name, option in _APART.items():
+        advice = re.sub(rf"\b{name}\b", option, advice)
+    happened = _EDIT.sub(_pair, happened)
+    return re.sub(r"\b(old_text|new_text)\b", lambda name: _APART[name[1]], happened) + stop + advice
+
+
+def _pair(edit: re.Match[str]) -> str:
+    number = int(edit[1]) + 1
+    return f"{_APART[edit[2] or 'old_text']}{f' number {number}' if number > 1 else ''}"
+
+
+def _for_shells(word: re.Match[str]) -> str:
+    if word["tool"]:
+        return f"`readroom {COMMANDS[word['tool']]}`"
+    if word["set"]:
+        return f"{_ARGUMENTS[word['set']]} {word['value']}"
+    return f"{word['said'] or ''}{_ARGUMENTS[word['long'] or word['short']]}"

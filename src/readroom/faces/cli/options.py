@@ -27,6 +27,25 @@ _SHORT = {
     "after": "-A",
 }
 
+_WORDS = {
+    "view": "outline lists what it defines, formulas are those of a workbook",
+    "encoding": "That of the text, where it is not detected rightly",
+    "output": "What is shown of the matches",
+    "ignore_case": "Upper and lower case are the same",
+    "multiline": "The pattern may match over several lines",
+    "timeout_s": "Seconds that it may take",
+    "glob": "Only files that match, such as *.py or !tests/**",
+    "type": "Only files of a language, such as py",
+    "budget_tokens": "The most that the reply costs",
+    "documents": "Whether documents are looked into",
+    "explain": "Say why each passage is there",
+    "cursor": "Where the reply before ended",
+    "include": "Also what is left out otherwise",
+    "depth": "How many levels of folders",
+    "cwd": "The folder that it starts in",
+}
+"""Help for arguments that a model knows by their names; words in the schema cost every session tokens."""
+
 _PATHS = "Relative to the root, or absolute inside it"
 
 
@@ -167,13 +186,14 @@ def _option(field: msgspec.structs.FieldInfo, schema: Mapping[str, Any]) -> clic
         multiple=several,
         default=default,
         show_default=default is not None,
-        help=_help(schema, several),
+        help=_help(name, schema, several),
     )
 
 
-def _help(schema: Mapping[str, Any], several: bool) -> str | None:
+def _help(name: str, schema: Mapping[str, Any], several: bool) -> str | None:
     words = schema.get("description") or next(
-        (branch["description"] for branch in schema.get("anyOf", ()) if "description" in branch), None
+        (branch["description"] for branch in schema.get("anyOf", ()) if "description" in branch),
+        _WORDS.get(name),
     )
     if not several:
         return words

@@ -14,6 +14,7 @@ import click
 from readroom.errors import BadValue
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.near import did_you_mean
 from readroom.faces.cli.options import database_option, folder_argument, json_option, subcommand
 
 if TYPE_CHECKING:
@@ -56,7 +57,12 @@ def _create(
     known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)}
     for tool in tools:
         if tool not in known:
-            raise BadValue("tool", tool, "is not a tool", f"The tools are: {', '.join(sorted(known))}.")
+            raise BadValue(
+                "tool",
+                tool,
+                "is not a tool",
+                f"{did_you_mean(tool, known)}The tools are: {', '.join(sorted(known))}.",
+            )
     if policy is not None:
         policy = _policy(policy)
     with closing(_tokens(config)) as tokens:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import click
 from msgspec.structs import replace
 
-from readroom.errors import BadValue
+from readroom.errors import BadValue, UsageError
 from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
 from readroom.faces.cli.answers import NATIVE
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import open_option, place_options, port_option, subcommand
 from readroom.ledger import FILE, LedgerPolicy
+from readroom.quoting import quote
 
 if TYPE_CHECKING:
     from readroom.config import Settings
@@ -93,7 +94,7 @@ def _with_ledger(
         return replace(settings, ledger=LedgerPolicy(enabled=True, url=source)), None
     if not os.path.exists(source):
         advice = "Check the path, or leave it out for the ledger of this folder."
-        raise BadValue("SOURCE", source, "there is no such file or folder", advice)
+        raise UsageError(f"There is no file or folder {quote(source)}", advice)
     if _is_ledger(source):
         policy = LedgerPolicy(enabled=True, file=os.path.abspath(source))
         return replace(settings, ledger=policy), None

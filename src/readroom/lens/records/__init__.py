@@ -80,6 +80,11 @@ def names_of(folder: Path, environment: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def of_folder(names: Sequence[str], home: Path, environment: Mapping[str, str]) -> list[Path]:
+    """The places that are there of those where clients keep the sessions of one folder."""
+    return [place for place in places_of(names, home, environment) if place.exists()]
+
+
+def places_of(names: Sequence[str], home: Path, environment: Mapping[str, str]) -> list[Path]:
     """Where clients keep the sessions of one folder.
 
     Codex and opencode keep the sessions of all folders together, so records there must still be filtered.
@@ -89,14 +94,13 @@ def of_folder(names: Sequence[str], home: Path, environment: Mapping[str, str]) 
     codex = Path(environment.get("CODEX_HOME") or home / ".codex")
     data = Path(environment.get("XDG_DATA_HOME") or home / ".local" / "share")
     database = data / "opencode" / "opencode.db"
-    places = [
+    return [
         *(claude / "projects" / slug for slug in slugs),
         codex / "sessions",
         *(home / ".qwen" / "projects" / slug for slug in slugs),
         *_gemini(home / ".gemini" / "tmp", names),
         database if database.exists() else data / "opencode" / "storage",
     ]
-    return [place for place in places if place.exists()]
 
 
 def _gemini(base: Path, names: Sequence[str]) -> Iterator[Path]:

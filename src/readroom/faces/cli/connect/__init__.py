@@ -26,11 +26,20 @@ from msgspec.structs import replace
 
 from readroom.errors import BadConfig, BadValue, NotAFolder, NotFound, UsageError
 from readroom.faces.cli import output
-from readroom.faces.cli.connect.clients import CLIENTS, GENERIC, SERVER, TOKEN, Folders, KnownClient
+from readroom.faces.cli.connect.clients import (
+    CLIENTS,
+    GENERIC,
+    SERVER,
+    TOKEN,
+    Folders,
+    KnownClient,
+    longest_reply,
+)
 from readroom.faces.cli.connect.files import SettingsFile
 from readroom.faces.cli.connect.formats import Unusable
 from readroom.faces.cli.connect.handshake import Greeting, NoAnswer, reach, start
 from readroom.faces.cli.exits import ExitCode
+from readroom.faces.cli.near import did_you_mean
 from readroom.faces.cli.options import folder_argument, subcommand
 from readroom.faces.mcp.client_configs import program
 from readroom.quoting import quote
@@ -168,11 +177,8 @@ def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
     if name is None:
         output.show(text)
         return ExitCode.OK
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, CLIENTS, n=1, cutoff=0.5)
-    guess = f" Did you mean {near[0]}?" if near else ""
-    output.complain(f"readroom: {quote(name)} is not a client that connect knows.{guess}\n\n{text}")
+    guess = did_you_mean(name, CLIENTS)
+    output.complain(f"readroom: {quote(name)} is not a client that connect knows. {guess}\n\n{text}")
     return ExitCode.USAGE
 
 
@@ -203,6 +209,8 @@ def _export(task: _Task) -> str:
 
 def _greeted(task: _Task, *, written: bool) -> ExitCode:
     """Do what the client will do, and say how it went."""
+    from readroom.faces.mcp.server import known
+
     try:
         greeting = _greeting(task)
     except NoAnswer as error:
@@ -210,9 +218,10 @@ def _greeted(task: _Task, *, written: bool) -> ExitCode:
         output.complain(f"\nreadroom: as {task.client.wire}: {error}.{hint}")
         return ExitCode.FAILED
     answered = f"{greeting.server} answers in {greeting.seconds:.1f} s with {len(greeting.tools)} tools"
-    output.show(
-        f"\nTried as {task.client.wire}: {answered} ({', '.join(greeting.tools)}); {_cap(task.client)}."
-    )
+    answered += f" ({', '.join(greeting.tools)})"
+    limited = known(task.client.wire)
+    most = longest_reply(None if limited is None else limited.chars)
+    output.show(f"\nTried as {task.client.wire}: {answered}; {most}.")
     if written:
         output.show(
             "\n".join(filter(None, (task.client.after, f"To take it out again: {task.again('--undo')}")))
@@ -232,15 +241,6 @@ def _greeting(task: _Task) -> Greeting:
         own = config.folder_tokens().of(task.folder)
         token = None if own is None else own.token
     return reach(task.url, token or "", task.client.wire)
-
-
-def _cap(client: KnownClient) -> str:
-    from readroom.faces.mcp.server import known
-
-    limited = known(client.wire)
-    return (
-        "its replies are not cut" if limited is None else f"a reply has at most {limited.chars:,} characters"
-    )
 
 
 def _own_check(task: _Task, *, wanted: bool) -> None:
@@ -356,8 +356,8 @@ def _written(task: _Task) -> str:
     ours = before is not None and _at(task.client.form.loads(before), task.path) is not None
     keep = None if before is None or (ours and task.file.read_backup() is not None) else before
     task.file.replace(after, keep=keep)
-    change = "change" if before is None else f"changed; what it was is kept in {task.file.backup}"
-    return f"{task.file.path} is {change}. It now has:\n\n{_entry_text(task)}"
+    done = "was made" if before is None else f"was changed; what it was is kept in {task.file.backup}"
+    return f"{task.file.path} {done}. It now has:\n\n{_entry_text(task)}"
 
 
 def _undone(task: _Task) -> ExitCode:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 
 from readroom.faces.cli.connect.formats import Form, Json, Toml, Yaml
+from readroom.limits import REPLY_BYTES
 
 TOKEN: Final = "READROOM_TOKEN"
 """The variable that holds the token for a server that runs already."""
@@ -256,3 +257,10 @@ GENERIC = KnownClient(
     reached=lambda url: {"type": "http", "url": url, "headers": _bearer(f"${{{TOKEN}}}")},
 )
 """The form that most clients read."""
+
+
+def longest_reply(passed_on: int | None) -> str:
+    """The most that a reply to a client has: what it passes on, if that is less than the contract's limit."""
+    if passed_on is None or passed_on >= REPLY_BYTES:
+        return f"a reply has at most {REPLY_BYTES:,} bytes, which it passes on whole"
+    return f"a reply has at most {passed_on:,} characters, since it cuts longer ones"
