@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,7 +107,7 @@ def test_a_variable_in_a_path_leads_to_what_follows_it(tmp_path: Path, asked: st
     (tmp_path / "src" / "a.txt").write_text("found\n", encoding="utf-8")
     path = asked if tool == "read_file" else asked.removesuffix("a.txt").rstrip("/\\")
     with Workspace(tmp_path) as workspace:
-        error = workspace.call(tool, {"path": path}).facts["error"]
+        error: Any = workspace.call(tool, {"path": path}).facts["error"]
         following = error["next"]
         found = workspace.call(following["tool"], following["arguments"])
     assert following["tool"] == tool

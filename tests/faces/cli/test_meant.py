@@ -13,7 +13,6 @@ import pytest
 from readroom.contracts.native import NATIVE
 from readroom.contracts.schema import properties
 from readroom.faces.cli import near
-from readroom.faces.cli.audit import FINDINGS
 from readroom.faces.cli.commands import COMMANDS, GROUP
 from readroom.faces.cli.connect.clients import CLIENTS, longest_reply
 from readroom.faces.mcp.server import known
@@ -185,7 +184,6 @@ def test_an_audit_that_finds_no_session_says_where_it_looked(
     assert "No session of this folder was found. Looked in " in done.err
     assert "nobody" in done.err
     assert "~/.claude/projects" in cli.bare("audit").err
-    assert "secrets" in FINDINGS  # the words of a report, none of which is here
     assert "Nothing was found" not in done.err
 
 

@@ -216,6 +216,8 @@ def _ledger(
         since_us=_moment("since", since),
         until_us=_moment("until", until),
         refused=action == "refused",
+        # Who looks at the dashboard is no agent.
+        of_agents=action in ("totals", "files", "twice") and by != "face" and wanted.get("face") is None,
     )
     with _opened(root, config, file, make=False) as book:
         if action == "verify":
@@ -230,8 +232,6 @@ def _ledger(
 
 
 def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_json: bool) -> ExitCode:
-    if action not in ("list", "refused") and chosen.face is None and by != "face":
-        chosen = replace(chosen, of_agents=True)  # who looks at the dashboard is no agent
     conditions = chosen.conditions()
     if action in ("list", "refused"):
         total = book.count(conditions)
