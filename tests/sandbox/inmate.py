@@ -93,6 +93,7 @@ def _shared() -> dict[str, object]:
     libc.shmat.restype = ctypes.c_void_p
     memory, messages, semaphore = libc.shmget(0, 4096, 0o600), libc.msgget(0, 0o600), libc.semget(0, 1, 0o600)
     ctypes.memmove(libc.shmat(memory, 0, 0), _SECRET, len(_SECRET))
+    libc.shmctl(memory, 0, None)  # it is there as long as this process, and others can attach it
     libc.msgsnd(messages, (1).to_bytes(8, sys.byteorder) + _SECRET, len(_SECRET), 0)
     libc.semctl(semaphore, 0, _SET_VALUE, 77)
     queue = f"readroom-{os.getpid()}"
@@ -103,7 +104,6 @@ def _shared() -> dict[str, object]:
 def _unshare(shared: dict[str, object]) -> None:
     """Remove them; nothing else does."""
     libc = ctypes.CDLL(None)
-    libc.shmctl(shared["memory"], 0, None)
     libc.msgctl(shared["messages"], 0, None)
     libc.semctl(shared["semaphore"], 0, 0)
     libc.mq_unlink(f"/{shared['queue']}".encode())
