@@ -246,8 +246,8 @@ RUN_COMMAND = Tool(
     name=RUN,
     title="Run a command",
     description=(
-        "Run a command in bash (sh if missing); what it starts ends with it. Shows errors first; all "
-        f"output can be read and searched in {OUTPUTS}."
+        "Run a command in bash, else sh; what it starts ends with it. Shows errors first; all output is "
+        f"in {OUTPUTS}."
     ),
     arguments=RunArguments,
     to_request=lambda arguments: into(RunRequest, arguments, path=arguments.cwd),
