@@ -213,26 +213,15 @@ class Unsearched:
         """The kinds of which there are any."""
         return [kind for kind, names in self._names.items() if names]
 
-    def included(self, known: Container[str]) -> tuple[list[str], bool, str]:
-        """What has to be included to search them, of what is `known`; whether documents; both in words."""
-        kinds = [kind for kind in self.kinds if kind in known]
-        documents = "documents" in self.kinds
-        quoted = ",".join(f'"{kind}"' for kind in kinds)
-        words = [f"include=[{quoted}]"] if kinds else []
-        words += ["documents=true"] if documents else []
-        return list(kinds), documents, f"{' and '.join(words)} search{'' if len(words) > 1 else 'es'} them"
-
     @property
     def total(self) -> int:
         """How many were left out, once they are counted."""
         return sum(map(len, self._names.values())) if self.counted else 0
 
-    def warnings(self, known: Container[str]) -> Iterator[Warn]:
-        """What was left out, and what searches it; `known` is what can be included."""
+    def warnings(self) -> Iterator[Warn]:
+        """What was left out."""
         if self.total:
-            kinds, documents, how = self.included(known)
-            more = f"; {how}" if kinds or documents else ""
-            yield Warn("left_out", f"{', '.join(map(self._counted, self.kinds))}{more}")
+            yield Warn("left_out", ", ".join(map(self._counted, self.kinds)))
 
     def _counted(self, kind: Kind) -> str:
         names = self._names[kind]

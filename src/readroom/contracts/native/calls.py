@@ -190,6 +190,11 @@ def spelled(spelling: Callable[[Call], str]) -> Iterator[None]:
         _SPELLING.reset(before)
 
 
+def spells_tools() -> bool:
+    """Whether calls are spelled as calls of tools."""
+    return _SPELLING.get() is as_tool_call
+
+
 def shown(request: Request) -> str:
     """The call for a request, as the reader of the reply can send it."""
     return _SPELLING.get()(to_call(request))

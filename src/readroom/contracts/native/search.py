@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from readroom.contracts.base import Tool
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
-from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, to_call
+from readroom.contracts.native.calls import FIND, Aside, closing, ending, in_documents, spells_tools, to_call
 from readroom.contracts.native.facts import named
 from readroom.contracts.native.render import HASH_DIGITS, body_within, cut_mark, reply, warning_parts
 from readroom.contracts.schema import DIGITS, NEVER_ZERO, into
@@ -27,6 +27,7 @@ from readroom.values import (
     FindResult,
     GrepFile,
     GrepLine,
+    GrepRequest,
     GrepResult,
     ListRequest,
     Omission,
@@ -95,7 +96,11 @@ def _coverage(result: GrepResult) -> list[str]:
     return [f"Time limit: {searched}{total} searched."]
 
 
-_BESIDE = {"timeout": "To search just that", "compressed": "To search them too"}
+_BESIDE = {
+    "timeout": "To search just that",
+    "compressed": "To search them too",
+    "left_out": "To search them too",
+}
 """The words before the first call for files that were left out, by the reason."""
 
 
@@ -106,13 +111,17 @@ _INSTEAD = {
 """The same where the search itself cannot go on."""
 
 
-def _beside(result: GrepResult) -> list[Aside]:
+def _beside(result: GrepResult) -> list[str | Aside]:
     """How files are searched that were left out, or left before their end."""
-    calls: dict[str, Aside] = {}
+    calls: dict[str, str | Aside] = {}
     for item in result.omitted:
         if item.reason in _BESIDE and item.request is not None:
             words = _INSTEAD.get(type(item.request), _BESIDE[item.reason])
             calls.setdefault(item.reason, Aside(words, item.request))
+    if (left := calls.get("left_out")) is not None:
+        # This stands below every search of such a tree; its call includes what is compressed.
+        calls.pop("compressed", None)
+        calls["left_out"] = _in_brief(left, result.request)
     return list(calls.values())
 
 
@@ -193,7 +202,7 @@ def _found(result: FindResult) -> str:
 
 
 def _sentences(result: FindResult) -> list[str]:
-    asides: list[str | Aside] = [*_asides(result), *warning_parts(result.warnings)]
+    asides: list[str | Aside] = [*_asides(result), *warning_parts(result.warnings), *_left_out(result)]
     following = result.next
     is_long = len(result.request.query) > FIND_REPEATED_CHARS
     if following is not None or is_long:
@@ -204,9 +213,15 @@ def _sentences(result: FindResult) -> list[str]:
     return sentences or ["end of files" if result.request.output == "files" else "end of passages"]
 
 
-def _in_brief(aside: str | Aside, asked: FindRequest) -> str | Aside:
-    """The same; of a ranked search, only the arguments that differ."""
-    if isinstance(aside, str) or not isinstance(aside.request, FindRequest):
+def _left_out(result: FindResult) -> list[str | Aside]:
+    """How files are looked at that were left out, compressed ones among them."""
+    left = [item.request for item in result.omitted if item.reason == "left_out" and item.request is not None]
+    return [_in_brief(Aside("To look at them too", request), result.request) for request in left]
+
+
+def _in_brief(aside: str | Aside, asked: FindRequest | GrepRequest) -> str | Aside:
+    """The same; of another search of the same kind, only the arguments that differ."""
+    if isinstance(aside, str) or not isinstance(aside.request, type(asked)) or not spells_tools():
         return aside
     known = to_call(replace(asked, cursor=None)).arguments
     other = {
@@ -298,7 +313,7 @@ def _asides(result: FindResult) -> list[str | Aside]:
     if result.left_words:
         parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
     for item in result.omitted:
-        if item.reason == "compressed":
+        if item.reason == "compressed" and not _left_out(result):
             parts.append(Aside("To look at compressed files too", item.request))
         elif item.reason == "documents":
             parts.append(Aside(f"{_number(item.last, 'document')} not looked at; with them", item.request))

@@ -429,7 +429,7 @@ class _Ranking:
         warnings = [*_unreadable(seen.unreadable), *_others_begun(seen.begun), *result.warnings]
         if not self.cursor.goes_on:
             if seen.left is not None:
-                warnings[:0] = seen.left.warnings(get_args(FindInclude))
+                warnings[:0] = seen.left.warnings()
             if seen.compressed:
                 warnings.insert(0, _not_expanded(seen.compressed))
         result = replace(result, warnings=warnings[:MAX_WARNINGS])
@@ -448,9 +448,10 @@ class _Ranking:
         # Earlier pages have said it of what they ranked.
         new = not self.cursor.goes_on
         if new and seen.left is not None and seen.left.total:
-            kinds = seen.left.included(get_args(FindInclude))[0]
+            kinds = {*seen.left.kinds, *(["compressed"] if seen.compressed else [])}
             with_them = self._request.include.union(kind for kind in get_args(FindInclude) if kind in kinds)
-            request = replace(self._request, include=with_them, cursor=None) if kinds else None
+            again = replace(self._request, include=with_them, cursor=None)
+            request = None if again.include == self._request.include else again
             yield Omission("files", 1, seen.left.total, "left_out", request=request)
         if seen.compressed and new:
             with_them = self._request.include | {"compressed"}

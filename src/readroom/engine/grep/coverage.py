@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, final, get_args
 
@@ -129,16 +129,15 @@ def patient(request: GrepRequest) -> GrepRequest:
     return request if timeout_s is None else replace(request, timeout_s=max(timeout_s, _LEAST_S))
 
 
-def _including(request: GrepRequest, names: Unsearched) -> GrepRequest | None:
-    """The search that looks into what was left out; None if none does."""
-    kinds, documents, _ = names.included(get_args(Include))
-    if not kinds and not documents:
+def _including(request: GrepRequest, kinds: Sequence[str]) -> GrepRequest | None:
+    """The search that looks into kinds of files that were left out; None if none does."""
+    include = request.include.union(kind for kind in get_args(Include) if kind in kinds)
+    again = replace(request, include=include, documents=request.documents or "documents" in kinds)
+    if again == request:
         return None
     # Documents and archives are searched in path order.
-    sort = None if documents or "archives" in kinds else request.sort
-    include = request.include.union(kind for kind in get_args(Include) if kind in kinds)
-    with_documents = documents or request.documents
-    return replace(request, include=include, documents=with_documents, sort=sort, cursor=None)
+    sort = None if again.documents or "archives" in include else request.sort
+    return replace(again, sort=sort, cursor=None)
 
 
 class _Unfinished(Struct, frozen=True):
@@ -240,7 +239,8 @@ class Left:
             again = replace(self._request, include=self._request.include | {"compressed"}, cursor=None)
             yield Omission("files", 1, count, "compressed", request=again)
         if self.names is not None and (total := self.names.total):
-            yield Omission("files", 1, total, "left_out", request=_including(self._request, self.names))
+            kinds = [*self.names.kinds, *(["compressed"] if count else [])]
+            yield Omission("files", 1, total, "left_out", request=_including(self._request, kinds))
 
     def warnings(self) -> Iterator[Warn]:
         """Warnings about what was left, and about what cannot be read."""
@@ -260,7 +260,7 @@ class Left:
             example = first_of(sorted(self.compressed, key=path_key), 1)
             yield Warn("compressed", f"{what} not searched: {example}")
         if self.names is not None:
-            yield from self.names.warnings(get_args(Include))
+            yield from self.names.warnings()
         yield from self.beside[:MAX_WARNINGS]
         unnamed = self.beside[MAX_WARNINGS:]
         if unnamed:
