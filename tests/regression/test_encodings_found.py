@@ -91,7 +91,7 @@ JOURNAL = (
 
 @pytest.mark.parametrize("name", STORES)
 def test_an_export_of_journald_is_text_with_control_characters(name: StoreName) -> None:
-    with stored(name, {"j.export": JOURNAL, "x.bin": b"\0needle"}) as store:
+    with stored(name, {"j.export": JOURNAL, "x.bin": b"\0\0\1\2needle"}) as store:
         driver = Driver(store)
         reply = driver.call("read_file", path="j.export")
         assert "\n4\tMESSAGE=plain needle\n" in reply.text

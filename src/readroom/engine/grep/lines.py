@@ -268,7 +268,7 @@ class Opened:
         foreign: Whether the encoding is not UTF-8.
         wide_unmarked: Whether rg misreads it: UTF-16 without a byte order mark, an export of journald.
         compression: The format it is compressed with; None if it is not.
-        mixed: Whether rg takes it for binary, although it is a text with some NULs.
+        is_text: Whether a read shows it as text.
     """
 
     def __init__(self, source: Source, deadline: Deadline) -> None:
@@ -280,7 +280,7 @@ class Opened:
         self.foreign = self.encoding.name != "utf-8"
         self.wide_unmarked = is_wide_unmarked(self.head, detected)
         self.compression = by_magic(self.head)
-        self.mixed = is_mixed(self.head)
+        self.is_text = detected is not None
 
     @property
     def too_large(self) -> bool:
@@ -324,7 +324,7 @@ class Searcher:
         if self.leaves(file):
             return None
         searched = self._by_program(file, after) if self._stays_in_file(file) else self._small(file)
-        binary = file.encoding.unit == 1 and _looks_binary(file.head)
+        binary = file.encoding.unit == 1 and (_looks_binary(file.head) or not file.is_text)
         return replace(searched, binary=True) if binary and searched is not None else searched
 
     def count(self, file: Opened) -> int:
