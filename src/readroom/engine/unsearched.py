@@ -24,7 +24,7 @@ from readroom.formats.kinds import SEARCHED, searched_as, suffix
 from readroom.limits import LIST_MAX_DEPTH
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
-from readroom.quoting import quote
+from readroom.quoting import shortened
 from readroom.search.skips import Skips
 from readroom.values import EntryKind, Warn
 
@@ -44,8 +44,11 @@ _WORDS: Mapping[Kind, tuple[str, str]] = {
 _NAMED = 2
 """Names of a kind that are said: this stands below every search of such a tree."""
 
-_SHARE = 0.3
-"""The share of the remaining time that a walk for names may take."""
+_NAME_BYTES = 160
+"""How much of a long name is said."""
+
+_SHARE, _MOST_S = 0.3, 1.0
+"""The share of the remaining time that a walk for names may take, and the seconds, as it only counts."""
 
 
 @final
@@ -147,7 +150,7 @@ class Unsearched:
     def walk(self, deadline: Deadline, below: str = "") -> None:
         """Find what is left out by name in a walk, below one folder of the searched one."""
         left = deadline.remaining
-        within = deadline if left is None else deadline.within(left * _SHARE)
+        within = deadline.within(_MOST_S if left is None else min(left * _SHARE, _MOST_S))
         prefix = f"{below}/" if below else ""
         walk = Walk(
             self._guard,
@@ -226,6 +229,6 @@ class Unsearched:
     def _counted(self, kind: Kind) -> str:
         names = self._names[kind]
         count = f"{len(names):,}{'' if self.whole else '+'} {_WORDS[kind][len(names) > 1]}"
-        first = sorted(names, key=path_key)[:_NAMED]
+        first = [join_below(self._folder, name) for name in sorted(names, key=path_key)[:_NAMED]]
         dots = ", …" if len(names) > _NAMED else ""
-        return f"{count} ({', '.join(quote(join_below(self._folder, name)) for name in first)}{dots})"
+        return f"{count} ({', '.join(shortened(name, _NAME_BYTES) for name in first)}{dots})"
