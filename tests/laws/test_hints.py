@@ -7,6 +7,7 @@ most of what a tree can hold.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from readroom.contracts.native import NATIVE
 from readroom.limits import MIN_REPLY_BYTES, Limits
 from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
@@ -240,18 +242,66 @@ def test_every_reply_is_within_its_cap(
         assert fact(reply, "error")["code"] != "internal", reply.text
 
 
-@given(call=any_call, cap=caps)
+_NOTHING = st.sampled_from(["", 0, None, [], {}])
+_EMPTY = {tool.name: list(tool.input_schema["properties"]) for tool in NATIVE.tools}
+filled_in = any_call.flatmap(
+    lambda call: st.builds(
+        lambda values: (call[0], {**dict(zip(_EMPTY[call[0]], values, strict=True)), **call[1]}),
+        st.lists(_NOTHING, min_size=len(_EMPTY[call[0]]), max_size=len(_EMPTY[call[0]])),
+    )
+)
+"""Calls with a value for every argument, as some models send them."""
+
+_LEFT_OUT = re.compile(r"[Ll]eave (?:it|(?:out )?[`'](?P<name>\w+)[`'])(?: out)?\b")
+_BAD_VALUE = re.compile(r"^(?P<name>\w+)=")
+_ONE_OF = re.compile(r"'(?P<name>\w+)' must be one of '(?P<value>\w+)'")
+_AS_NUMBER = re.compile(r"'(?P<name>\w+)' (?:must be|as) a (?:whole )?number")
+
+
+def advised(call: tuple[str, dict[str, Any]], error: dict[str, Any], text: str) -> dict[str, Any] | None:
+    """The arguments after what an error advises in words; None where it advises nothing about them."""
+    arguments, advice = dict(call[1]), text.removeprefix(error["message"])
+    named = _BAD_VALUE.match(error["message"])
+    if (left := _LEFT_OUT.search(advice)) is not None:
+        name = left["name"] or (named and named["name"])
+        return None if name not in arguments else {k: v for k, v in arguments.items() if k != name}
+    if "argument `encoding`" in advice and call[0] == "read_file":
+        return {**arguments, "encoding": "utf-8"}
+    if (choice := _ONE_OF.search(advice)) is not None:
+        return {**arguments, choice["name"]: choice["value"]}
+    if (number := _AS_NUMBER.search(advice)) is not None:
+        return {**arguments, number["name"]: 1}
+    return None
+
+
+def next_call(call: tuple[str, dict[str, Any]], reply: Reply) -> tuple[str, dict[str, Any]] | None:
+    """The call that an error suggests, as a call or in words."""
+    error = fact(reply, "error")
+    if error["next"] is not None:
+        return error["next"]["tool"], error["next"]["arguments"]
+    arguments = advised(call, error, reply.text)
+    return None if arguments is None else (call[0], arguments)
+
+
+@given(call=st.one_of(any_call, filled_in), cap=caps)
+@example(call=("read_file", {"path": "data/blob.bin"}), cap=10**6)
+@example(call=("read_file", {"path": "data/latin.txt", "encoding": "utf-8"}), cap=10**6)
+@example(
+    call=("read_file", {"path": "README.md", "view": "", "pages": "", "symbol": "", "offset": 0}), cap=10**6
+)
 def test_every_hint_is_accepted(store: Store, call: tuple[str, dict[str, Any]], cap: int) -> None:
-    tool, arguments = call
     driver = Driver(store, reply_bytes=cap)
-    reply, mended = driver.call(tool, **arguments), list[object]()
-    while reply.is_error and fact(reply, "error")["next"] is not None:
-        # A call may be wrong in several ways: each hint mends one for good.
+    reply, mended, sent = driver.call(call[0], **call[1]), list[object](), [call]
+    while reply.is_error and (following := next_call(call, reply)) is not None:
+        # A call may be wrong in several ways: each hint mends one for good, and none leads back.
         mistake = (fact(reply, "error")["code"], fact(reply, "error")["message"])
         assert mistake not in mended, reply.text
+        assert following not in sent, reply.text
         assert len(mended) < MOST_MISTAKES, reply.text
         mended.append(mistake)
-        reply = driver.follow(fact(reply, "error")["next"])
+        sent.append(following)
+        call = following
+        reply = driver.follow({"tool": call[0], "arguments": call[1]})
     if not reply.is_error:
         check_hints(driver, reply, depth=3)
 

@@ -1,4 +1,4 @@
-"""Changes that a read cannot foresee: of files that are shown otherwise than stored, NULs, guessed encodings."""
+"""Changes whose effect a read does not show: of files stored in another form, NULs, guessed encodings."""
 
 from __future__ import annotations
 
