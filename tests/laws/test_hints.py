@@ -258,10 +258,9 @@ _ONE_OF = re.compile(r"'(?P<name>\w+)' must be one of '(?P<value>\w+)'")
 _AS_NUMBER = re.compile(r"'(?P<name>\w+)' (?:must be|as) a (?:whole )?number")
 
 
-def advised(call: tuple[str, dict[str, Any]], error: dict[str, Any], text: str) -> dict[str, Any] | None:
+def advised(call: tuple[str, dict[str, Any]], advice: str) -> dict[str, Any] | None:
     """The arguments after what an error advises in words; None where it advises nothing about them."""
-    arguments, advice = dict(call[1]), text.removeprefix(error["message"])
-    named = _BAD_VALUE.match(error["message"])
+    arguments, named = dict(call[1]), _BAD_VALUE.match(advice)
     if (left := _LEFT_OUT.search(advice)) is not None:
         name = left["name"] or (named and named["name"])
         return None if name not in arguments else {k: v for k, v in arguments.items() if k != name}
@@ -279,7 +278,7 @@ def next_call(call: tuple[str, dict[str, Any]], reply: Reply) -> tuple[str, dict
     error = fact(reply, "error")
     if error["next"] is not None:
         return error["next"]["tool"], error["next"]["arguments"]
-    arguments = advised(call, error, reply.text)
+    arguments = advised(call, error["message"])
     return None if arguments is None else (call[0], arguments)
 
 
