@@ -202,9 +202,9 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         if not _encodable(value) and not (items and isinstance(value, list)):
             raise BadValue(
                 within + name,
-                ascii(value)[:VALUE_CHARS],
+                _without_halves(value),
                 "holds half of a surrogate pair",
-                f"Send {name!r} as valid Unicode; odd bytes of a name are written as in listings.",
+                f"Send {name!r} as valid Unicode{_OF_NAMES if 'path' in name else ''}.",
             )
         if field.variants:
             values[field.name] = _convert_variant(field.variants, arguments, tool, name, value)
@@ -347,6 +347,15 @@ def _encodable(value: object) -> bool:
         elif isinstance(item, list):
             left += item
     return True
+
+
+_OF_NAMES = "; odd bytes of a name are written as in listings"
+
+
+def _without_halves(value: object) -> str:
+    """The beginning of a value, with halves of pairs escaped."""
+    text = value if isinstance(value, str) else str(value)
+    return text.encode("utf-8", "backslashreplace").decode()[:VALUE_CHARS]
 
 
 _SURROGATE = "[\ud800-\udfff]"

@@ -24,6 +24,7 @@ from readroom.deadline import Deadline
 from readroom.engine.services import Job, OwnCommands, Services
 from readroom.engine.suggest import with_near_names, with_note, with_place_inside
 from readroom.errors import (
+    BadPath,
     BadValue,
     Binary,
     Closed,
@@ -44,6 +45,7 @@ from readroom.policy.rules import Layer
 from readroom.session.caches import OutlineCache, TextCache
 from readroom.session.index_cache import IndexCache
 from readroom.values import Cap, ReadRequest, ReadResult, Request, Result
+from readroom.values.changes import WriteRequest
 from readroom.values.commands import RunRequest
 from readroom.values.steps import AS_IT_IS, Steps
 from readroom.values.verbs import BY_REQUEST, changes, function, is_edit
@@ -125,6 +127,8 @@ class Engine:
         respelled = False
         for name in verb.paths:
             spelled, there = getattr(request, name), own
+            if isinstance(request, WriteRequest) and spelled.removesuffix('"').endswith("/"):
+                raise BadPath(spelled, "ends with a slash, as names of folders do")
             try:
                 if services.commands is None:
                     path = own.parse(spelled)

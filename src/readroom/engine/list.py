@@ -25,11 +25,9 @@ from readroom.engine.globs import globs_in, reading_of
 from readroom.engine.services import Job, Services
 from readroom.engine.walk import CHECK_EVERY, Run, Walk, behind, in_order
 from readroom.errors import (
-    BadPath,
     Denied,
     NoPermission,
     NotFound,
-    OutsideRoot,
     ReadroomError,
     StoreFailed,
     TimedOut,
@@ -37,7 +35,7 @@ from readroom.errors import (
 from readroom.limits import LIST_MAX_DEPTH
 from readroom.paths import WorkPath, join
 from readroom.policy.ignore_files import IgnoreTree
-from readroom.quoting import first_of, quote
+from readroom.quoting import first_of
 from readroom.search.globs import Globs
 from readroom.stores.base import Folder
 from readroom.values import Cap, EntryKind, ListEntry, ListRequest, ListResult, Omission
@@ -235,8 +233,8 @@ class _Listing:
         """The target of a link, as stored; None if it is denied or outside the root."""
         target = None
         try:
-            target = folder.target(name)
-            if target is None or not self._may_name(folder.real, target):
+            target = self._guard.link_target(folder, name)
+            if target is None:
                 return None
             self._guard.stat(join(folder.real, name))
         except Denied:
@@ -244,14 +242,6 @@ class _Listing:
         except ReadroomError:
             return target
         return target
-
-    def _may_name(self, folder: WorkPath, target: str) -> bool:
-        """Whether the stored target may be shown, since it names a file."""
-        try:
-            path = self._guard.parse(quote(target if target.startswith("/") else f"{folder}/{target}"))
-        except (BadPath, OutsideRoot):
-            return False
-        return self._guard.allows(path, folder=False) and self._guard.allows(path, folder=True)
 
     # --- the page -----------------------------------------------------------------------------
 

@@ -55,6 +55,8 @@ def with_near_names(
     commands = services.commands
     if commands is not None and request.path.startswith(f"{OUTPUTS[1:]}/") and commands.holds(kept):
         return NotFound(request.path, [kept])
+    if (target := _dangling(services.guard, WorkPath(request.path))) is not None:
+        return NotFound(request.path, link_to=target)
     inside = _file_above(services.guard, WorkPath(request.path))
     pattern = _by_glob(request, services.guard) if inside is None else None
     if pattern is not None:
@@ -119,6 +121,20 @@ def _archive_in(guard: Guard, path: str) -> WorkPath | None:
 
 def _borders(path: str) -> Iterator[int]:
     return (at for at, char in enumerate(path) if char == BORDER and not path[at + 1 :].startswith("/"))
+
+
+def _dangling(guard: Guard, path: WorkPath) -> str | None:
+    """The target of a link that leads nowhere; None without one, or if the target is not to be named."""
+    try:
+        folder = guard.open_folder(parent(path))
+    except ReadroomError:
+        return None
+    try:
+        return guard.link_target(folder, basename(path))
+    except ReadroomError:
+        return None
+    finally:
+        folder.close()
 
 
 def _file_above(guard: Guard, path: WorkPath) -> WorkPath | None:

@@ -354,6 +354,7 @@ class NotFound(AbsentError):
         next_request: Request | None = None,
         advice: str = "Use list_directory or grep_files to find the right path.",
         inside: str | None = None,
+        link_to: str | None = None,
     ) -> None:
         """Say it.
 
@@ -363,11 +364,17 @@ class NotFound(AbsentError):
             next_request: A next step other than reading the first of them.
             advice: What to do if there are none.
             inside: The file on the way to it that should be a folder.
+            link_to: The target of the link that is there.
         """
+        missing = f"There is no file or folder {quote(path)}"
+        if inside:
+            missing += f": {quote(inside)} is a file"
+        if link_to is not None:
+            missing = f"{quote(path)} is a link to {quote(link_to)}, which is not there"
         if near:
             advice = f"Did you mean {joined(near, ' or ')}?"
         super().__init__(
-            f"There is no file or folder {quote(path)}" + (f": {quote(inside)} is a file" if inside else ""),
+            missing,
             advice,
             facts={
                 "path": as_value(path),

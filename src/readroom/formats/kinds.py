@@ -253,6 +253,9 @@ def zip_names(head: bytes) -> list[bytes]:
 # say what they are, and whoever asks for their encoding means the text itself.
 # -----------------------------------------------------------------------------
 
+LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
+"""How the text begins that git has in place of a file whose content is stored elsewhere."""
+
 PDF_MARK = b"%PDF-"
 _PDF_WITHIN = 1024
 """Readers of PDF look for its mark in the first 1,024 bytes: mail gateways put lines before it."""
@@ -364,6 +367,8 @@ def suffix(path: str) -> str:
 
 def recognise(path: str, head: bytes) -> Recognised | None:
     """The kind of document that a file is, by its name and first bytes; None for none."""
+    if head.startswith(LFS_POINTER):
+        return None
     if head.startswith(PDF_MARK):
         return Recognised("pdf")
     if head.startswith(_ZIP):

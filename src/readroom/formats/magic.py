@@ -153,6 +153,7 @@ MAGIC: tuple[tuple[int, bytes, MediaType], ...] = (
     *_media("application/x-vhdx", Family.DISK, b"vhdxfile"),
     *_media("application/x-vhd", Family.DISK, b"conectix"),
     *_media("application/x-luks", Family.ENCRYPTED, b"LUKS\xba\xbe"),
+    *_media("application/x-git-crypt", Family.ENCRYPTED, b"\0GITCRYPT\0"),
     *_media("application/x-age", Family.ENCRYPTED, b"age-encryption.org/v1\n"),
     *_media("application/x-openssl-encrypted", Family.ENCRYPTED, b"Salted__"),
     *_media("application/x-rpm", Family.ARCHIVE, b"\xed\xab\xee\xdb"),

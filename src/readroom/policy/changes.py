@@ -107,7 +107,7 @@ class WriteTargets:
                 return place
             if stat.kind is not EntryKind.LINK:
                 self._require(requested, requested, folder=stat.kind is EntryKind.FOLDER)
-                raise NotAFile(requested, "folder" if stat.kind is EntryKind.FOLDER else "device")
+                raise NotAFile(requested, _what(place, stat))
         except BaseException:
             place.close()
             raise
@@ -352,3 +352,14 @@ def _exception(path: WorkPath) -> str:
 def _folded(path: str) -> str:
     """A form in which names are equal if any file system takes them for the same."""
     return foldable(path).lower()
+
+
+def _what(place: WriteTarget, stat: Stat) -> str:
+    """The word for what is at a target that is no file."""
+    if stat.kind is EntryKind.FOLDER:
+        return "folder"
+    try:
+        place.open().close()
+    except NotAFile as problem:
+        return str(problem.facts["what"])
+    return "device"

@@ -21,12 +21,14 @@ from readroom import paths
 from readroom.deadline import Deadline
 from readroom.errors import (
     AbsentError,
+    BadPath,
     Denied,
     FailedError,
     HardLinked,
     NotAFile,
     NotAFolder,
     NotFound,
+    OutsideRoot,
     ReadroomError,
 )
 from readroom.limits import (
@@ -42,6 +44,7 @@ from readroom.policy.hardlinks import HardLinks
 from readroom.policy.ignore_files import MARKS, NAMES, IgnoreFile, IgnoreTree
 from readroom.policy.names import root_names
 from readroom.policy.rules import Denials, Layer, Rules, Verdict, denials
+from readroom.quoting import quote
 from readroom.stores.base import Folder, Source, Store
 from readroom.values import EntryKind, Stat
 
@@ -321,6 +324,17 @@ class Guard:
         if real != requested:
             _require(rules, real, folder=folder, requested=requested)
         return real, stat
+
+    def link_target(self, folder: Folder, name: str) -> str | None:
+        """The target of a link in a folder, as stored; None without one, or if it is not to be named."""
+        target = folder.target(name)
+        if target is None:
+            return None
+        try:
+            path = self.parse(quote(target if target.startswith("/") else f"{folder.real}/{target}"))
+        except (BadPath, OutsideRoot):
+            return None
+        return target if self.allows(path, folder=False) and self.allows(path, folder=True) else None
 
     def through_link(self, path: str) -> bool:
         """Whether a path, or a folder on the way, is a symbolic link.

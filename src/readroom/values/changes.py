@@ -138,7 +138,8 @@ class EditResult(Struct, frozen=True):
 class WriteResult(Struct, frozen=True):
     """What a write did.
 
-    `previous_hash` is None for a new file; `folders` are those that were created for it.
+    `previous_hash` is None for a new file, and `previous_lines` for one and for what was no text; `folders`
+    are those that were created for it.
     """
 
     path: str
@@ -151,6 +152,7 @@ class WriteResult(Struct, frozen=True):
     ends: LineEnds
     folders: Sequence[str] = ()
     warnings: Sequence[Warn] = ()
+    previous_lines: int | None = None
 
 
 # -----------------------------------------------------------------------------

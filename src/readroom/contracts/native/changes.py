@@ -141,6 +141,8 @@ def _left_out(result: EditResult) -> list[str]:
 def render_write(result: WriteResult, cap: Cap) -> Reply:
     """The reply for a file that was written."""
     lines = f"{result.total_lines} line{'' if result.total_lines == 1 else 's'}"
+    if result.previous_lines not in (None, result.total_lines):
+        lines += f", {result.previous_lines} before"
     about = [
         short(result.path, cap),
         f"{'created' if result.previous_hash is None else 'replaced'}, {lines}",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom.engine.edit.checks import about_links, about_nuls, binary_media, stale
 from readroom.engine.edit.forms import form_of
@@ -193,7 +194,8 @@ class _Writing:
             problem = f"would leave {quote(self._request.path)} invalid {form.name}"
             raise BadValue("content", text[:VALUE_CHARS], problem, f"Send the whole file as {form.name}.")
         warnings += self._put(source, content)
-        return self._described(content, index.sha256, warnings)
+        described = self._described(content, index.sha256, warnings)
+        return replace(described, previous_lines=index.total_lines) if media is None else described
 
     def _put(self, source: Source, content: _Bytes) -> Sequence[Warn]:
         if self._texts.wants(source.size):

@@ -6,6 +6,7 @@ of the last lines, which are then numbered from the end.
 
 from __future__ import annotations
 
+import re
 from typing import final
 
 from msgspec import Struct
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 
 from readroom.errors import BadRange, TimedOut
 from readroom.errors.usage import past_column
-from readroom.formats.kinds import carries_header, default_lines, starts_at_end
+from readroom.formats.kinds import LFS_POINTER, carries_header, default_lines, starts_at_end
 from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits.files import READ_END_BYTES
 from readroom.quoting import quote
@@ -396,9 +397,19 @@ class Windows(Struct, frozen=True):
         elif not content.digits:
             detail = "it was counted in parts, as it grew or as time ran out, after spot checks"
             warnings += (Warn("hash_unknown", f"{detail}; known_hash has all of it read and hashed"),)
+        warnings += _of_pointer(content.text)
         if not content.encoding.sure:
             warnings += (Warn("encoding_guessed", f"{content.encoding.name}; `encoding` names another"),)
         return warnings
+
+
+def _of_pointer(text: Text) -> tuple[Warn, ...]:
+    """A warning about a text that only points to the content."""
+    if not isinstance(text, WholeText) or not text.whole.startswith(LFS_POINTER.decode()):
+        return ()
+    size = re.search(r"\nsize (\d{1,18})\n", text.whole)
+    stored = f", {int(size[1]):,} bytes," if size else ""
+    return (Warn("git_lfs_pointer", f"the content{stored} is not here; git lfs pull fetches it"),)
 
 
 def _last(data: bytes, lines: int, encoding: Encoding) -> int:

@@ -1,0 +1,71 @@
+"""What replies say of pipes, links that lead nowhere, names of folders, pointers and halves of characters."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readroom.workspace import Workspace
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\nsize 1234567\n"
+
+
+def said(folder: Path, tool: str, **arguments: Any) -> str:
+    with Workspace(folder) as space:
+        return space.call(tool, arguments).text
+
+
+def test_a_write_to_a_pipe_says_so(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "is a pipe" in said(tmp_path, "write_file", path="pipe", content="x", expected_hash="absent")
+    assert "is a pipe" in said(tmp_path, "read_file", path="pipe")
+
+
+@pytest.mark.parametrize("tool", ["read_file", "list_directory"])
+def test_a_link_that_leads_nowhere_is_called_one(tmp_path: Path, tool: str) -> None:
+    (tmp_path / "dang").symlink_to("nowhere")
+    (tmp_path / "hidden").symlink_to(".env")
+    (tmp_path / "out").symlink_to("/no/such/file")
+    assert "dang is a link to nowhere, which is not there" in said(tmp_path, tool, path="dang")
+    assert ".env" not in said(tmp_path, tool, path="hidden")
+    assert "/no/such" not in said(tmp_path, tool, path="out")
+
+
+@pytest.mark.parametrize("path", ["newdir/", "a/newdir/", '"newdir/"'])
+def test_the_name_of_a_folder_is_no_file(tmp_path: Path, path: str) -> None:
+    assert "slash" in said(tmp_path, "write_file", path=path, content="", expected_hash="absent")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_write_says_how_many_lines_were_there(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"x\n" * 600)
+    with Workspace(tmp_path) as space:
+        known = space.read("a.txt", limit=1).facts["content_hash"]
+        call = {"path": "a.txt", "content": "a\nb\n", "expected_hash": known}
+        assert "replaced, 2 lines, 600 before" in space.call("write_file", call).text
+
+
+@pytest.mark.parametrize("name", ["a.png", "b.pdf", "c.xlsx", "d.ipynb", "e.bin", "f.docx", "g.csv", "h"])
+def test_a_pointer_of_git_lfs_is_called_one(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(POINTER)
+    text = said(tmp_path, "read_file", path=name)
+    assert "git lfs pointer" in text
+    assert "1,234,567 bytes" in text
+
+
+def test_a_file_of_git_crypt_is_encrypted(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_bytes(b"\0GITCRYPT\0" + bytes(range(200)))
+    text = said(tmp_path, "read_file", path="a.yml")
+    assert "git-crypt" in text
+    assert "encrypted" in text
+
+
+def test_half_of_a_character_is_said_in_one_pair_of_quotes(tmp_path: Path) -> None:
+    edits = [{"old_text": "a", "new_text": "a\ud83d b"}]
+    text = said(tmp_path, "edit_file", path="a", expected_hash="0" * 12, edits=edits)
+    assert "edits[0].new_text='a\\\\ud83d b' holds half of a surrogate pair" in text
+    assert "names" not in text
+    assert "written as in listings" in said(tmp_path, "read_file", path="a\ud83d")
