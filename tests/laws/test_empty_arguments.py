@@ -50,7 +50,7 @@ def empties(name: str, tool: Tool) -> st.SearchStrategy[dict[str, Any]]:
     for argument in tool.input_schema["properties"]:
         if argument in required or (tool.name, argument) in MEANT:
             continue
-        nothing = ["", None, [], {}, [""]]
+        nothing: list[object] = ["", None, [], {}, [""]]
         zeros = [0, 0.0, "0"] if argument in MEANING_NOTHING.get(name, ()) else []
         optional[argument] = st.sampled_from([*nothing, *zeros])
     return st.fixed_dictionaries({}, optional=optional)

@@ -242,7 +242,7 @@ def test_every_reply_is_within_its_cap(
         assert fact(reply, "error")["code"] != "internal", reply.text
 
 
-_NOTHING = st.sampled_from(["", 0, None, [], {}])
+_NOTHING: st.SearchStrategy[object] = st.sampled_from(["", 0, None, [], {}])
 _EMPTY = {tool.name: list(tool.input_schema["properties"]) for tool in NATIVE.tools}
 filled_in = any_call.flatmap(
     lambda call: st.builds(

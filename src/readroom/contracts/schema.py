@@ -83,7 +83,7 @@ def _forms(arguments: type[msgspec.Struct]) -> dict[str, _Form]:
 
 def _ignored(wanted: object) -> tuple[object, ...]:
     """The values of an optional field that count as left out: empty ones, and 0 where it means nothing."""
-    empty = ([], {}) if _marked(wanted, EMPTY_TEXT) is not None else ("", [], {})
+    empty: tuple[object, ...] = ([], {}) if _marked(wanted, EMPTY_TEXT) is not None else ("", [], {})
     return empty if _marked(wanted, NEVER_ZERO) is None else (*empty, 0, "0")
 
 
