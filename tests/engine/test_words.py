@@ -69,3 +69,14 @@ def test_half_of_a_character_is_said_in_one_pair_of_quotes(tmp_path: Path) -> No
     assert "edits[0].new_text='a\\\\ud83d b' holds half of a surrogate pair" in text
     assert "names" not in text
     assert "written as in listings" in said(tmp_path, "read_file", path="a\ud83d")
+
+
+def test_a_name_that_is_missing_in_a_large_folder_is_looked_for_by_a_listing(tmp_path: Path) -> None:
+    for number in range(12_000):
+        (tmp_path / f"{number:05}-part").touch()
+    with Workspace(tmp_path) as space:
+        refused = space.call("read_file", {"path": "report.txt"})
+        error: Any = refused.facts["error"]
+        assert error["next"]["tool"] == "list_directory"
+        assert "report" in error["next"]["arguments"]["glob"]
+        assert not space.call(error["next"]["tool"], error["next"]["arguments"]).is_error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -13,7 +14,7 @@ from readroom.engine.services import Services
 from readroom.errors import AbsentError, NotFound, OutsideRoot, ReadroomError
 from readroom.formats.compressed import by_magic
 from readroom.formats.holding import is_archive_name
-from readroom.limits import HEAD_BYTES, LIST_MAX_DEPTH
+from readroom.limits import HEAD_BYTES, LIST_MAX_DEPTH, NEAR_SCAN_NAMES
 from readroom.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
@@ -24,6 +25,9 @@ from readroom.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = re.compile(r"[*?]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 """A path with one of these is taken for a glob; brackets are common in names, and `{cwd}` is a variable."""
+
+_SIGNS = re.compile(r"[*?{}\[\]!,\\]")
+"""What means something in a glob."""
 
 _SLASHES = re.compile(r"[/\\]")
 
@@ -73,7 +77,11 @@ def with_near_names(
         near = [inside]
     if near and near[0] == asked.path:
         near = near[:1]
-    following = _next(verb.suggestion, asked, near[0]) if near else None
+    following = (
+        _next(verb.suggestion, asked, near[0])
+        if near
+        else _in_large_folder(services.guard, WorkPath(asked.path))
+    )
     return NotFound(request.path, near, next_request=following, inside=inside)
 
 
@@ -121,6 +129,18 @@ def _archive_in(guard: Guard, path: str) -> WorkPath | None:
 
 def _borders(path: str) -> Iterator[int]:
     return (at for at, char in enumerate(path) if char == BORDER and not path[at + 1 :].startswith("/"))
+
+
+def _in_large_folder(guard: Guard, path: WorkPath) -> ListRequest | None:
+    """The listing of names like that of a path, if not all names beside it were compared."""
+    try:
+        folder = guard.open_folder(parent(path))
+    except ReadroomError:
+        return None
+    with folder:
+        is_large = next(islice(folder.entries(), NEAR_SCAN_NAMES, None), None) is not None
+    stem = _SIGNS.sub("?", basename(path).rpartition(".")[0] or basename(path))
+    return ListRequest(parent(path), glob=(f"*{stem}*",)) if is_large else None
 
 
 def _dangling(guard: Guard, path: WorkPath) -> str | None:
