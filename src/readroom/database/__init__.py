@@ -58,6 +58,8 @@ class Backend(Protocol):
         Raises:
             DatabaseFailed: The database cannot be used; an instance of `failure`.
             BadRequest: It cannot hold a value; the connection and all others go on.
+
+        `Damaged`, raised by `work`, becomes such a `failure`.
         """
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
@@ -65,6 +67,19 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Release it."""
+
+
+class Damaged(Exception):
+    """Raised by work that finds what readroom did not write; the backend makes its own failure of it."""
+
+    advice = "Restore it from a backup, or move it away to begin a new one."
+
+
+def the_row(rows: Sequence[tuple[Any, ...]], *types: type) -> tuple[Any, ...]:
+    """The one row that a table has, with values of these types. Raises Damaged."""
+    if len(rows) != 1 or not all(map(isinstance, rows[0], types)):
+        raise Damaged("it lacks a row that it always has, or has another there")
+    return rows[0]
 
 
 def not_kept(error: Exception) -> BadRequest:
@@ -135,9 +150,10 @@ def migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]]) -> 
 def _version(table: str, execute: Execute) -> int:
     execute(f"CREATE TABLE IF NOT EXISTS {table} (version INTEGER NOT NULL)")
     rows = execute(f"SELECT version FROM {table}")
-    if not rows:
-        execute(f"INSERT INTO {table} (version) VALUES (0)")
-    return int(rows[0][0]) if rows else 0
+    if rows:
+        return int(the_row(rows, int)[0])
+    execute(f"INSERT INTO {table} (version) VALUES (0)")
+    return 0
 
 
 def _migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]], execute: Execute) -> None:

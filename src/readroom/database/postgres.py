@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from readroom.database import Execute, Turn, not_kept
+from readroom.database import Damaged, Execute, Turn, not_kept
 from readroom.errors import DatabaseFailed, LedgerFailed, MissingProgram
 from readroom.extras import install
 from readroom.limits.session import (
@@ -168,6 +168,8 @@ class PostgresBackend:
                 except self._driver.Error as error:
                     self._drop()
                     raise self.failure(self.name, _problem(error)) from None
+                except Damaged as error:
+                    raise self.failure(self.name, str(error), error.advice) from None
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
         """Statements in the dialect of PostgreSQL."""

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
-from readroom.database import Execute, Turn, not_kept
+from readroom.database import Damaged, Execute, Turn, not_kept
 from readroom.errors import DatabaseFailed, LedgerFailed, reason_of
 from readroom.limits.session import LEDGER_LOG_PAGES, LEDGER_SWITCH_S, LEDGER_WAIT_S
 
@@ -114,6 +114,8 @@ class SqliteBackend:
                     raise
             except sqlite3.Error as error:
                 raise self.failure(self._path, str(error)) from None
+            except Damaged as error:
+                raise self.failure(self._path, str(error), error.advice) from None
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
         """Statements in the dialect of SQLite."""

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.database import Backend, Execute, migrate
+from readroom.database import Backend, Execute, migrate, the_row
 from readroom.errors import DatabaseFailed, Internal, ReadroomError
 from readroom.ledger import sums
 from readroom.ledger.rows import COLUMNS, START, Event, Row, from_values, row
@@ -359,8 +359,9 @@ class Ledger:
         """Up to `limit` rows in order, the first after a number or, with `newest`, the last ones."""
         where, values = _where([*conditions, Condition("number > ?", (after,))])
         sql = f"{_SELECT}{where} ORDER BY number{' DESC' if newest else ''} LIMIT ?"
-        records = self._backend.run(lambda execute: execute(sql, (*values, limit)), write=False)
-        rows = [from_values(record) for record in records]
+        rows = self._backend.run(
+            lambda execute: [*map(from_values, execute(sql, (*values, limit)))], write=False
+        )
         return rows[::-1] if newest else rows
 
     def count(self, conditions: Sequence[Condition] = ()) -> int:
@@ -413,13 +414,13 @@ def _where(conditions: Sequence[Condition]) -> tuple[str, tuple[object, ...]]:
 
 
 def _head(execute: Execute) -> Head:
-    return Head(*execute("SELECT number, hash FROM head WHERE one = 1")[0])
+    return Head(*the_row(execute("SELECT number, hash FROM head WHERE one = 1"), int, str))
 
 
 def _start(execute: Execute) -> Head:
 
     checkpoints = execute("SELECT number, hash FROM checkpoints ORDER BY number DESC LIMIT 1")
-    return Head(*checkpoints[0]) if checkpoints else Head(0, START)
+    return Head(*the_row(checkpoints, int, str)) if checkpoints else Head(0, START)
 
 
 def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
@@ -427,7 +428,8 @@ def _appended(execute: Execute, events: Sequence[Event]) -> list[Row]:
     ids = [event.id for event in events]
     places = ", ".join("?" * len(ids))
     known = f"(SELECT COUNT(*) FROM calls WHERE id IN ({places}))"
-    start, previous, recorded = execute(f"SELECT number, hash, {known} FROM head WHERE one = 1", ids)[0]
+    head = execute(f"SELECT number, hash, {known} FROM head WHERE one = 1", ids)
+    start, previous, recorded = the_row(head, int, str, int)
     rows = _recorded(execute, ids, places) if recorded else {}
     number, fresh = start, []
     for event in events:

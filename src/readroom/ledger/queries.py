@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from readroom.errors import MissingProgram
 from readroom.extras import install
 from readroom.ledger.ledger import Condition
-from readroom.ledger.rows import COLUMNS, Event, Row
+from readroom.ledger.rows import COLUMNS, Event, Row, decoded
 from readroom.ledger.sums import LOOKED_AT
 from readroom.limits.session import LEDGER_PAGE_ROWS
 
@@ -167,7 +167,7 @@ def write_jsonl(rows: Iterable[Row], out: TextIO) -> int:
     count = 0
     for row in rows:
         record = dict(zip(COLUMNS, row.values(), strict=True))
-        record["arguments"], record["shown"] = json.loads(row.event.arguments), json.loads(row.event.shown)
+        record["arguments"], record["shown"] = decoded(row.event.arguments), decoded(row.event.shown)
         out.write(json.dumps(record, separators=(",", ":")) + "\n")
         count += 1
     return count

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any, Final
 
 import msgspec
@@ -76,13 +77,25 @@ class Event(Struct, frozen=True):
 
     @property
     def spans(self) -> Sequence[ShownLines]:
-        """The lines that were shown."""
-        return [ShownLines(*fields) for fields in json.loads(self.shown)]
+        """The lines that were shown; none of a damaged row, which the chain reveals."""
+        try:
+            return [ShownLines(*fields) for fields in _SPANS.decode(self.shown)]
+        except msgspec.MsgspecError:
+            return []
 
 
 FIELDS: Final = tuple(field.name for field in fields(Event))
 COLUMNS: Final = ("number", *FIELDS, "previous", "hash")
 """The columns of the table, in order."""
+
+
+_SPANS: Final = msgspec.json.Decoder(list[tuple[str, str | None, int, int]])
+_TYPES: Final = (
+    int,
+    *(int if one.type is int else str if one.type is str else (str, NoneType) for one in fields(Event)),
+    *(str, str),
+)
+"""The types of the columns."""
 
 
 class Row(Struct, frozen=True):
@@ -121,13 +134,26 @@ def encoded_spans(spans: Sequence[ShownLines]) -> str:
     return encoded([astuple(span) for span in spans])
 
 
+def decoded(text: str) -> Any:
+    """The value of a column with JSON; the text itself if somebody has made it something else."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def row(number: int, previous: str, event: Event) -> Row:
     """The row of an event after another."""
     return Row(number, event, previous, digest(number, previous, event))
 
 
 def from_values(values: Sequence[Any]) -> Row:
-    """A row from the values of the table's columns."""
+    """A row from the values of the table's columns; what readroom did not write there breaks its hash."""
+    if not all(map(isinstance, values, _TYPES)):
+        values = [
+            value if isinstance(value, kind) else -1 if kind is int else repr(value)
+            for value, kind in zip(values, _TYPES, strict=True)
+        ]
     return Row(values[0], Event(*values[1:-2]), values[-2], values[-1])
 
 

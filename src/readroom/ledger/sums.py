@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from readroom.database import Execute
+from readroom.database import Damaged, Execute, the_row
 from readroom.limits.session import LEDGER_FOLD_ROWS, LEDGER_PROBLEMS
 
 HOUR_US: Final = 3_600_000_000
@@ -181,7 +181,10 @@ class _Folded:
     def add(self, rows: Iterable[Sequence[Any]]) -> None:
         found = _Detailed(defaultdict(list), defaultdict(list), defaultdict(list))
         for row in rows:
-            self._find(row, found)
+            try:
+                self._find(row, found)
+            except (TypeError, ValueError):
+                raise Damaged(f"row {row[0]} is not one that readroom wrote") from None
         for table, values in zip(_DETAILED, found, strict=True):
             for key, added in values.items():
                 self._add(table, key, _summed(table, added))
@@ -271,7 +274,7 @@ def fold(execute: Execute, most: int = LEDGER_FOLD_ROWS) -> int:
 
 def up_to(execute: Execute) -> int:
     """The last row that is in the sums."""
-    return int(execute("SELECT number FROM summed WHERE one = 1")[0][0])
+    return int(the_row(execute("SELECT number FROM summed WHERE one = 1"), int)[0])
 
 
 def forget(execute: Execute, removed: int) -> None:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from msgspec import Struct
 
-from readroom.errors import BadTokenStore, NoSuchToken
+from readroom.errors import BadTokenStore, NoSuchToken, reason_of
 from readroom.limits.session import TOKEN_SETTLED_S, TOKENS_FOUND
 from readroom.lru import LruCache
 
@@ -281,7 +281,7 @@ class Tokens(MadeTokens):
         try:
             state = self._state()
             return [] if state is None else self._connection(state.identity).execute(sql, values).fetchall()
-        except (sqlite3.Error, FileNotFoundError) as error:
+        except (sqlite3.Error, OSError, UnicodeError) as error:
             raise BadTokenStore(self._path, str(error)) from None
 
     def _state(self) -> _State | None:
@@ -310,14 +310,17 @@ class Tokens(MadeTokens):
         return connection
 
     def _change(self, sql: str, values: Sequence[object]) -> None:
-        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-        # Create the file first: SQLite would create it with the mode of the umask.
-        os.close(os.open(self._path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        try:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            # Create the file first: SQLite would create it with the mode of the umask.
+            os.close(os.open(self._path, _CREATED, 0o600))
+        except OSError as error:
+            raise BadTokenStore(self._path, reason_of(error)) from None
         self._state()
         try:
             with closing(_opened(self._path)) as connection, connection:
                 connection.execute(sql, values)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:
             raise BadTokenStore(self._path, str(error)) from None
 
     def _stored(self, seconds: float) -> float:
@@ -325,6 +328,10 @@ class Tokens(MadeTokens):
 
     def _seconds(self, stored: Any) -> float | None:
         return stored if isinstance(stored, float) else None
+
+
+_CREATED = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK
+"""Without waiting: where the file should be there may be a pipe."""
 
 
 def new_token() -> str:
@@ -377,5 +384,13 @@ def _listed(names: Sequence[str] | None) -> str | None:
 
 
 def _names(column: str | None) -> frozenset[str] | None:
-    """The inverse of `_listed`."""
-    return None if column is None else frozenset(json.loads(column))
+    """The inverse of `_listed`; a damaged restriction admits nothing."""
+    if column is None:
+        return None
+    try:
+        names = json.loads(column)
+    except ValueError:
+        return frozenset()
+    return (
+        frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
+    )

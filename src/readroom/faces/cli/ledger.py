@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
@@ -36,7 +35,7 @@ from readroom.ledger.queries import (
     write_jsonl,
     write_parquet,
 )
-from readroom.ledger.rows import COLUMNS, Event, Row
+from readroom.ledger.rows import COLUMNS, Event, Row, decoded
 from readroom.ledger.sums import LOOKED_AT
 from readroom.ledger.verify import Verdict, prune, verify
 from readroom.quoting import as_given
@@ -55,8 +54,8 @@ def fact_of(row: Row) -> dict[str, object]:
     return {
         **fields,
         "time": _time(row.event.time_us, "%Y-%m-%dT%H:%M:%S.%fZ"),
-        "arguments": json.loads(row.event.arguments or "null"),
-        "shown": json.loads(row.event.shown),
+        "arguments": decoded(row.event.arguments or "null"),
+        "shown": decoded(row.event.shown),
     }
 
 

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from readroom.caller import Owner
-from readroom.database import Backend, Database, Execute, migrate
+from readroom.database import Backend, Damaged, Database, Execute, migrate
 from readroom.errors import StateFailed
 from readroom.limits import RUN_SESSION_OUTPUTS
 from readroom.limits.session import (
@@ -273,9 +273,11 @@ class Spending(Struct, frozen=True):
     used: int
 
 
-def _spending(account: str, used: int) -> Spending:
-    scope, workspace, name = account.split("\n")
-    return Spending(scope, workspace, name, used)
+def _spending(account: object, used: object) -> Spending:
+    parts = account.split("\n") if isinstance(account, str) else ()
+    if len(parts) != len(("scope", "workspace", "name")) or not isinstance(used, int):
+        raise Damaged("it has a budget that readroom did not write")
+    return Spending(*parts, used)
 
 
 @final
@@ -330,8 +332,8 @@ class SharedState:
 
         def work(execute: Execute) -> None:
             for (process,) in execute("SELECT DISTINCT process FROM state_held WHERE until_us > 0"):
-                machine, pid, _ = process.split("/")
-                if machine == self.machine and not _lives(int(pid)):
+                machine, _, pid = process.rpartition("/")[0].rpartition("/")
+                if machine == self.machine and pid.isdecimal() and not _lives(int(pid)):
                     execute("UPDATE state_held SET until_us = 0 WHERE process = ?", (process,))
 
         self.database.change(work)
@@ -343,8 +345,7 @@ class SharedState:
     def spent(self) -> list[Spending]:
         """What was paid from every account, the largest first. Raises StateFailed."""
         sql = "SELECT account, used FROM state_paid ORDER BY used DESC, account"
-        rows = self.database.look(lambda execute: execute(sql))
-        return [_spending(account, int(used)) for account, used in rows]
+        return self.database.look(lambda execute: [_spending(*row) for row in execute(sql)])
 
     def forgive(self, one: Spending) -> None:
         """Reset an account. Raises StateFailed."""
