@@ -23,6 +23,7 @@ from readroom.contracts.schema import in_words
 from readroom.errors import ReadroomError
 from readroom.faces.cli.exits import MEANING, OF_RUN
 from readroom.faces.cli.failures import exit_code
+from readroom.faces.http.header_names import READ, WRITTEN
 from readroom.faces.mcp.server import CLIENTS
 from readroom.formats.kinds import WINDOWS
 from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS
@@ -183,6 +184,14 @@ def clients() -> str:
     return table(heads, [*rows, ["any other", "", *(f"{cap:,}" for cap in caps)]])
 
 
+def headers_read() -> str:
+    return table(["header", "of a request"], [[f"`{name}`", words] for name, words in READ.items()])
+
+
+def headers_written() -> str:
+    return table(["header", "of an answer"], [[f"`{name}`", words] for name, words in WRITTEN.items()])
+
+
 def denials() -> str:
     by_reason: dict[str, list[str]] = {}
     for rule in RULES:
@@ -235,6 +244,8 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "limits": limits_table,
     "settable-limits": settable_limits,
     "clients": clients,
+    "headers-read": headers_read,
+    "headers-written": headers_written,
     "denials": denials,
     "executed": executed,
     "name-rules": name_rules,

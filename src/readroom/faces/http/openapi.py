@@ -10,6 +10,7 @@ from readroom.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.contracts.coder import routes
 from readroom.contracts.schema import in_words, properties, schema
 from readroom.faces.http.gate import NAME
+from readroom.faces.http.header_names import AGENT, READ, SESSION, WRITTEN
 from readroom.release import VERSION
 
 # -----------------------------------------------------------------------------
@@ -189,8 +190,10 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
         ],
         "security": [{"token": []}, {}],
         "paths": paths,
+        "x-headers": {"read": READ, "written": WRITTEN},
         "components": {
             "schemas": _SCHEMAS,
+            "parameters": {name: _named_by(name) for name in _NAMES},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -201,6 +204,7 @@ def _operation(contract: Contract, tool: Tool) -> dict[str, Any]:
         "operationId": f"{contract.name}.{tool.name}",
         "summary": tool.title,
         "description": tool.description,
+        "parameters": [{"$ref": f"#/components/parameters/{name}"} for name in _NAMES],
         "requestBody": {
             "required": True,
             "content": {"application/json": {"schema": tool.input_schema}},
@@ -210,6 +214,15 @@ def _operation(contract: Contract, tool: Tool) -> dict[str, Any]:
             **_errors(),
         },
     }
+
+
+_NAMES = (SESSION, AGENT)
+"""The headers by which a caller names itself."""
+
+
+def _named_by(header: str) -> dict[str, Any]:
+    name = {"type": "string", "pattern": f"^{NAME}$"}
+    return {"name": header, "in": "header", "description": READ[header], "schema": name}
 
 
 def _compacted() -> dict[str, Any]:
