@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 from readroom import config
 from readroom.caller import Caller
 from readroom.errors import BadConfig, BudgetSpent
+from readroom.ledger import LedgerPolicy, open_book
 from readroom.session.budgets import BudgetPolicy, BudgetPool, Level
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
@@ -124,6 +127,31 @@ def test_a_refusal_that_a_budget_is_spent_costs_nothing() -> None:
     assert facts["budget"][0]["used"] <= 900
     with pytest.raises(BudgetSpent):
         workspace.perform("read_file", {"path": "a.txt"})
+
+
+def test_the_ledger_adds_up_to_what_was_paid(tmp_path: Path) -> None:
+    """A row of a call that was not charged has no tokens, so that the two sums are one."""
+    policy = LedgerPolicy(enabled=True, file=str(tmp_path / "ledger.sqlite3"))
+    store = MemoryStore({"a.txt": TEXT, ".env": "KEY=1\n"})
+    budgets = BudgetPolicy(session=4_000)
+    chosen = replace(config.load(store), budgets=budgets, ledger=policy)
+    who = Caller(session="one", token="t")
+    with Workspace(store, settings=chosen) as workspace:
+        for tool, arguments in (
+            *(("read_file", {"path": "a.txt", "limit": 20}), ("read_file", {"path": "nothing"})),
+            *(("read_file", {"path": ".env"}), ("read_file", {"path": "a.txt", "offset": "x"})),
+            *(("no_such_tool", {}), ("read_file", [1]), ("grep_files", {"pattern": "("})),
+            *(("write_file", {"path": "b.txt", "content": "x"}), ("list_directory", {})),
+            *[("read_file", {"path": "a.txt"})] * 9,
+        ):
+            workspace.call(tool, arguments, caller=who)
+            workspace.call(tool, arguments, caller=who, granted=frozenset(("list_directory",)))
+        used = workspace.call("read_file", {"path": "a.txt"}, caller=who).facts["budget"][0]["used"]
+    with closing(open_book(policy)) as book:
+        rows = [row.event for row in book.rows()]
+    assert {"not_granted", "unknown_tool", "budget_spent", "ok", "denied"} <= {one.outcome for one in rows}
+    assert sum(one.tokens for one in rows) == used
+    assert {one.tokens for one in rows if one.outcome in ("not_granted", "unknown_tool")} == {0}
 
 
 def test_a_token_pays_for_all_its_conversations() -> None:

@@ -420,13 +420,15 @@ class CallContext:
 
     def _leave(self, reply: Reply, tokens: int, **known: Any) -> Reply:
         """Pay and record the call. Raises LedgerFailed if a required ledger cannot be written."""
+        gatekeeper = self._gatekeeper
+        # Budgets and ledger agree: what was refused before tokens were reserved costs none.
+        charged = tokens if self._reserved is not None or gatekeeper.budget_pool is None else 0
         uses = self._paid(tokens, reply)
         self._over = True
-        gatekeeper = self._gatekeeper
         reply = noted(reply, self._record, tokens, gatekeeper.counter_name, uses, self._level)
         if gatekeeper.recorder is None:
             return reply
-        entry = self._entry(tokens=tokens, **known)
+        entry = self._entry(tokens=charged, **known)
         if self._receipt is not None and not gatekeeper.recorder.required:
             self._receipt.expect(partial(unrecorded, reply, self._record))
             gatekeeper.recorder.submit(entry, self._receipt.settle, self._receipt.hold)
