@@ -57,7 +57,8 @@ def audit_rows() -> str:
     for name, kind in KINDS.items():
         said = re.sub(r"\s*\n\s*", " ", (kind.__doc__ or "").strip()).replace(". ", ".\n")
         fields = ", ".join(f"`{field}`" for field in kind.__struct_fields__)
-        parts.append(f"### {name}\n\n{said}\n\n{fields}")
+        tag = kind.__struct_config__.tag
+        parts.append(f"### {tag}\n\n{said}\nAs Parquet: `{name}.parquet`.\n\n{fields}")
     return "\n\n".join(parts)
 
 

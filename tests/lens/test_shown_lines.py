@@ -145,6 +145,31 @@ def test_lines_are_those_that_a_client_really_showed(
     assert (_spans(seen), list(seen.wide), seen.cut_by) == (spans, wide, cut)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments", "text"),
+    [
+        (_COMMAND, {"command": "cat a"}, ""),
+        (_COMMAND, {"command": "cat a"}, "(Bash completed with no output)"),
+        ("run_shell_command", {"command": "cat a"}, _QWEN.format("(empty)")),
+        (
+            "run_shell_command",
+            {"command": "cat a"},
+            "<untrusted_context>\nOutput: (empty)\n</untrusted_context>",
+        ),
+        ("bash", {"command": "cat a; cat b"}, "(no output)"),
+        ("read_file", {"file_path": "a"}, ""),
+        ("read_file", {"file_path": "a"}, "File is empty"),
+        (
+            "Read",
+            {"file_path": "a"},
+            "<system-reminder>Warning: the file exists but the contents are empty.</system-reminder>",
+        ),
+    ],
+)
+def test_an_empty_result_is_no_line(tool: str, arguments: dict[str, Any], text: str) -> None:
+    assert _spans(_seen(tool, arguments, text)) == []
+
+
 def test_a_client_says_where_it_keeps_the_whole() -> None:
     """The place stands in what the model got in place of the output."""
     assert _seen(_COMMAND, {"command": "x"}, _PREVIEW).kept_at == "/h/tool-results/x.txt"

@@ -71,6 +71,8 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
             cut=unwrapped.cut or ran.output is None,
             exit_code=ran.exit_code,
         )
+    if kind == "command" and unwrapped.body[0].strip() in wrapping.NO_OUTPUT:
+        unwrapped = msgspec.structs.replace(unwrapped, body=("",))
     if result.exit_code is not None:
         unwrapped = msgspec.structs.replace(unwrapped, exit_code=result.exit_code)
     body = "\n".join(unwrapped.body)

@@ -242,6 +242,12 @@ _EMPTY = re.compile(
 )
 
 
+NO_OUTPUT = frozenset({
+    "(empty)", "(no output)", "[no output]", "<no output>", "(Bash completed with no output)", "[No output]",
+})  # fmt: skip
+"""What clients say in place of an output without a character."""
+
+
 def shows_nothing(text: str) -> bool:
     """Whether a read answered that nothing changed, or that the file is empty, without content."""
     return len(text) < 3000 and bool(_RECEIPT.match(text) or (text.count("\n") < 4 and _EMPTY.match(text)))
