@@ -196,6 +196,7 @@ class _Assembler:
         self._ends: list[int] = []  # the last turn of each epoch that ended in a compaction
         self._awaited = AwaitedCalls(bounds)
         self._numbers: dict[int, int] = {}
+        self._kept: dict[int, int] = {}  # calls that outlived a compaction, and their last epoch
         self._calls: list[Call] = []
         self._lines: list[Lines] = []
         self._shown = Shown(session, bounds)
@@ -325,15 +326,16 @@ class _Assembler:
     def _is_copy(self, pending: Pending, event: Returned) -> bool:
         """Whether a record repeats a call: opencode copies the last ones after a compaction, with their ids.
 
-        The answer before a copy did not make the call.
+        The answer before a copy did not make the call, and the result is sent on.
         """
-        called, number = pending.called, self._numbers.get(hash(pending.called.id))
-        before = self._calls[number - 1] if number is not None else None
+        called, number = pending.called, self._numbers.get(hash(pending.called.id), 0)
+        before = self._calls[number - 1] if number else None
         if before is None or before.characters != len(event.text) or before.tool != bare_name(called.tool)[0]:
             return False
         turn = self._turns[pending.turn - 1]
         same = before.arguments == shortened(called.arguments)
         self._turns[pending.turn - 1] = msgspec.structs.replace(turn, calls=turn.calls - same)
+        self._kept |= {number: self._epoch} if same else {}
         return same
 
     def _record(self, event: Recorded) -> None:
@@ -407,6 +409,8 @@ class _Assembler:
         if len(self._ends) < self._bounds.calls:
             self._epoch += 1
             self._ends.append(len(self._turns) + (0 if event.counted else 1))
+        for number in filter(None, (self._numbers.get(hash(id)) for id in event.kept)):
+            self._kept[number] = self._epoch
 
     def _rewind(self, event: Rewound) -> None:
         index = self._turn_of.get(hash(event.key), -1) if event.key else -1
@@ -439,7 +443,7 @@ class _Assembler:
         """The session with all its rows."""
         self._give_up(self._awaited.take_all())
         self._calls = [
-            msgspec.structs.replace(call, sent_in_requests=self._requests(call.turn, call.epoch))
+            msgspec.structs.replace(call, sent_in_requests=self._requests(call.turn, self._last_epoch(call)))
             if call.answered
             else call
             for call in self._calls
@@ -486,5 +490,8 @@ class _Assembler:
 
     def _epoch_of(self, finding: Finding) -> int:
         if 0 < finding.call <= len(self._calls):
-            return self._calls[finding.call - 1].epoch
+            return self._last_epoch(self._calls[finding.call - 1])
         return self._epoch
+
+    def _last_epoch(self, call: Call) -> int:
+        return self._kept.get(call.call, call.epoch)

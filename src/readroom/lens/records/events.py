@@ -106,12 +106,14 @@ class Recorded(msgspec.Struct, frozen=True):
 class Compacted(msgspec.Struct, frozen=True):
     """Nothing before this is sent any more.
 
-    `counted`: the record has the request for the summary as an answer like any other.
+    `counted`: the record has the request for the summary as an answer like any other. `kept` are calls whose
+    results are sent on.
     """
 
     session: str
     time: str = ""
     counted: bool = False
+    kept: tuple[str, ...] = ()
 
 
 class Rewound(msgspec.Struct, frozen=True):

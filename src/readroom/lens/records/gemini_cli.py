@@ -132,7 +132,7 @@ class _Chat:
         # A resume first writes a list with nothing new; a list that drops results for new text is a
         # compression.
         if new and not self._returned.all_in(kept):
-            yield Compacted(self._session)
+            yield Compacted(self._session, kept=tuple(kept))
         for response in filter(None, responses):
             if short_name(as_text(response.get("id"))) in self._returned:
                 yield from self._response(response, 0, "")

@@ -90,9 +90,18 @@ def _events(entry: Object, session: str, number: int, answer: str) -> Iterator[E
     elif kind in ("user", "tool_result"):
         yield from _input(message, session, time)
     elif kind == "system" and entry.get("subtype") == "chat_compression":
-        yield Compacted(session, time)
+        yield Compacted(session, time, kept=tuple(_kept(as_object(entry.get("systemPayload")))))
     elif kind not in _KNOWN:
         yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", session)
+
+
+def _kept(payload: Object) -> Iterator[str]:
+    """The calls whose results are in the history that replaces what was before."""
+    for message in objects(payload.get("compressedHistory")):
+        for part in objects(message.get("parts")):
+            for kind in ("functionCall", "functionResponse"):
+                if id := as_text(as_object(part.get(kind)).get("id")):
+                    yield short_name(id)
 
 
 def _answer(entry: Object, message: Object, session: str, time: str, key: str) -> Iterator[Event]:
