@@ -68,6 +68,8 @@ def test_code_that_was_cut_away_is_no_failure(language: str) -> None:
         command = read.format(f=f"src/a.{language}")
         assert "lost-errors" not in _kinds("exec_command", {"cmd": command}, _lost(language), None), command
         assert "lost-errors" not in _kinds("exec_command", {"cmd": command}, _lost(language), 0), command
+        if language in ("go", "py", "ts", "java"):
+            assert "lost-errors" not in _kinds("exec_command", {"cmd": command}, _lost(language), 1), command
     for tool in ("read_file", "grep", "list_directory"):
         assert "lost-errors" not in _kinds(tool, {"path": f"a.{language}"}, _lost(language), None), tool
 

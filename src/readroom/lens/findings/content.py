@@ -232,6 +232,10 @@ def _as_stated(result: Result) -> tuple[int, str]:
     return count if unit == "tokens" else round(result.tokens * count / shown), f"{count:,} {unit}"
 
 
+_FORM = re.compile(r"(?:ERROR|Error|FATAL|FAIL|FAILED|panic|fatal|error(?:\[\w+\])?): ")
+"""How a line begins that says of a program that it failed."""
+
+
 def _errors(result: Result, lines: list[str]) -> list[str]:
     """The lines that say what failed, or else those with a word for failure where something did fail.
 
@@ -239,8 +243,10 @@ def _errors(result: Result, lines: list[str]) -> list[str]:
     """
     seen = result.seen
     command = command_of(result.called.arguments)
-    if seen.kind not in ("command", "other") or (command and only_reads(command)):
+    if seen.kind not in ("command", "other"):
         return []
+    if command and only_reads(command):
+        return [line for line in lines if seen.exit_code and _FORM.match(line)]
     # Seventy rules for each of thousands of lines took half of an audit: one pattern says which may match.
     heads = ((line, line[:WIDE_CHARS]) for line in lines)
     telling = ((line, head) for line, head in heads if holds(head.encode("utf-8", "replace"), _TELLING))
