@@ -8,10 +8,11 @@ from __future__ import annotations
 import posixpath
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import BinaryIO
 from urllib.parse import unquote
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from readroom.formats.documents import Unreadable, archives, xml
 from readroom.formats.documents.archives import Archive
@@ -36,14 +37,37 @@ class Package(Struct, frozen=True):
 
     archive: Archive
     main: str
+    _unread: dict[str, None] = field(default_factory=dict)
 
     def root(self, name: str) -> Element:
         """The root element of a part. Raises Unreadable."""
         return xml.parse(self.archive.read(name), name)
 
+    def beside(self, name: str) -> Element | None:
+        """The root element of a part that others do not need; None if it cannot be read, see `unread`."""
+        with self.passing():
+            return self.root(name)
+        return None
+
     def relations(self, part: str) -> Mapping[str, Relation]:
-        """The references of `part` by id. Raises Unreadable."""
-        return _relations(self.archive, part)
+        """The references of `part` by id; none where they cannot be read, see `unread`."""
+        with self.passing():
+            return _relations(self.archive, part)
+        return {}
+
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Pass over what cannot be read, and say so by `unread`."""
+        try:
+            yield
+        except Unreadable as error:
+            self._unread[error.problem] = None
+
+    def unread(self) -> list[str]:
+        """Notes about parts that could not be read since this was asked last."""
+        notes = [f"Not read: {problem}." for problem in self._unread]
+        self._unread.clear()
+        return notes
 
     def related(self, part: str, kind: str) -> tuple[str, ...]:
         """Parts that `part` refers to as `kind` and that exist, in the order of the file."""

@@ -103,11 +103,13 @@ class Slides(Struct, frozen=True, dict=True):
         notes = [sections.HIDDEN_SLIDE] if root.get("show") in ("0", "false") else []
         if number == 1:
             slide.dropped.update(self._beside())
-        return Part(number, words, lines, notes=[*notes, *beside_note(slide.dropped)])
+        notes += [*beside_note(slide.dropped), *self.package.unread()]
+        return Part(number, words, lines, notes=notes)
 
     def _comments(self, member: str) -> Iterator[str]:
         """Comments of the old and of the new kind, with their authors."""
-        for comment in self.package.root(member).iter():
+        root = self.package.beside(member)
+        for comment in () if root is None else root.iter():
             if local(comment) not in ("cm", "reply"):
                 continue
             author = self._authors.get(comment.get("authorId", ""), "")
@@ -120,7 +122,8 @@ class Slides(Struct, frozen=True, dict=True):
         authors = {}
         for kind in ("commentAuthors", "authors"):
             for part in self.package.related(self.package.main, kind):
-                for at in self.package.root(part).iter():
+                root = self.package.beside(part)
+                for at in () if root is None else root.iter():
                     authors[at.get("id", "")] = at.get("name", "")
         return authors
 
@@ -148,7 +151,8 @@ class Slides(Struct, frozen=True, dict=True):
         )
 
     def _notes(self, member: str) -> Iterator[str]:
-        for shape in _Slide(self.package, member).shapes(self.package.root(member)):
+        root = self.package.beside(member)
+        for shape in () if root is None else _Slide(self.package, member).shapes(root):
             yield from (line.removeprefix("- ") for line in shape.lines)
 
     def _title(self, member: str) -> str:

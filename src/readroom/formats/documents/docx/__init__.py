@@ -388,7 +388,10 @@ class _DocxReader:
         for relation in self._package.relations(main).values():
             self._beside[RELATED.get(relation.kind, "")] += relation.kind in RELATED
         self._beside += ooxml.properties(self._package)
-        return sections.document(blocks, marginal, notes, self._beside)
+        document = sections.document(blocks, marginal, notes, self._beside)
+        first, *others = document.parts
+        first = replace(first, notes=[*first.notes, *self._package.unread()])
+        return replace(document, parts=[first, *others])
 
     def _notes(self, wanted: set[str]) -> Mapping[str, Sequence[str]]:
         """The text of foot- and endnotes and comments, by their marks; notes of notes with them."""
@@ -396,7 +399,8 @@ class _DocxReader:
         for kind, prefix, tag in STORIES:
             for part in self._package.related(self._package.main, kind):
                 story = self._story(part)
-                for element in self._package.root(part).iter(f"{W}{tag}"):
+                root = self._package.beside(part)
+                for element in () if root is None else root.iter(f"{W}{tag}"):
                     mark = prefix + element.get(f"{W}id", "")
                     if mark not in wanted:
                         self._beside["note without a place"] += element.get(f"{W}type") not in _SEPARATORS
@@ -416,7 +420,8 @@ class _DocxReader:
     def _marginal(self, kind: str) -> Iterator[Sequence[str]]:
         """The headers, or the footers."""
         for part in self._package.related(self._package.main, kind):
-            blocks = list(self._story(part).blocks(self._package.root(part)))
+            root = self._package.beside(part)
+            blocks = [] if root is None else list(self._story(part).blocks(root))
             self._count(blocks)
             lines = [line.strip() for block in blocks for line in block.lines if line.strip()]
             yield sections.margin(kind, lines)
@@ -429,4 +434,4 @@ class _DocxReader:
 
     def _one(self, kind: str) -> Element | None:
         part = next(iter(self._package.related(self._package.main, kind)), None)
-        return None if part is None else self._package.root(part)
+        return None if part is None else self._package.beside(part)

@@ -81,7 +81,7 @@ def open_document(file: BinaryIO) -> Document:
 
 
 def _sheets(package: Package) -> Sequence[ListedSheet]:
-    related = cut_out.relations(package)
+    related = package.relations(package.main)
     return [
         cut_out.listed(
             package,
@@ -134,14 +134,13 @@ class _SheetReader(Struct, frozen=True):
         archives.check_size(archive, member, SHEET_BYTES)
         part = self._rows(number, area)
         if number not in self._totals:
-            comments, notes = self._said(member)
+            comments = xlsx_beside.comments(self.package, member)
             last = max((row for row, _ in comments), default=0)
             self._totals[number], self._merged[number] = max(part.total, last), part.merged
             self._comments[number] = comments
             hidden = cells.hidden_notes(0, xlsx_beside.hidden_columns(part.head))
             self._beside[number] = [
                 *part.notes,
-                *notes,
                 *hidden,
                 *self._of_workbook(number, member, part.tail),
             ]
@@ -158,20 +157,9 @@ class _SheetReader(Struct, frozen=True):
 
     def _of_workbook(self, number: int, member: str = "", tail: bytes = b"") -> list[str]:
         """The note on what is not shown of a sheet, at the first one also of its workbook."""
-        counts: Counter[str] = Counter()
-        try:
-            counts += xlsx_beside.counts(self.package, member, tail) if member else Counter()
-            counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
-        except Unreadable as error:
-            return [*beside_note(counts), f"What else it has beside its cells is not told: {error.problem}."]
-        return beside_note(counts)
-
-    def _said(self, member: str) -> tuple[Comments, list[str]]:
-        """The comments of a sheet; its cells are there also when they are broken."""
-        try:
-            return xlsx_beside.comments(self.package, member), []
-        except Unreadable as error:
-            return {}, [f"Its comments are not shown: {error.problem}."]
+        counts = xlsx_beside.counts(self.package, member, tail) if member else Counter()
+        counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
+        return [*beside_note(counts), *self.package.unread()]
 
     def _formula_reader(self, number: int) -> Formulas:
         if number not in self._formulas:

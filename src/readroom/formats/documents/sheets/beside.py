@@ -47,21 +47,28 @@ _OF_WORKBOOK = {
 
 
 def comments(package: Package, member: str) -> Comments:
-    """The comments on cells of a sheet. Raises Unreadable."""
+    """The comments on cells of a sheet."""
     by_place: defaultdict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
     threads = package.related(member, "threadedComment")
     people = _people(package) if threads else {}
     for part in threads:
-        for element in package.root(part):
+        for element in _elements(package, part):
             place = _placed(element.get("ref", ""))
             if local(element) == "threadedComment" and place is not None:
                 text = "".join(at.text or "" for at in element if local(at) == "text")
                 by_place[place].append((people.get(element.get("personId", ""), ""), text))
     for part in package.related(member, "comments"):
-        for place, author, text in _notes(package.root(part)):
+        root = package.beside(part)
+        for place, author, text in () if root is None else _notes(root):
             if not (author.startswith(_STAND_IN) and place in by_place):
                 by_place[place].append(("" if author.startswith(_STAND_IN) else author, text))
     return {place: cells.comment(texts) for place, texts in by_place.items()}
+
+
+def _elements(package: Package, part: str) -> Iterator[Element]:
+    """The elements in the root of a part; none if it cannot be read."""
+    root = package.beside(part)
+    yield from () if root is None else root
 
 
 def _notes(root: Element) -> Iterator[tuple[tuple[int, int], str, str]]:
@@ -78,7 +85,7 @@ def _notes(root: Element) -> Iterator[tuple[tuple[int, int], str, str]]:
 def _people(package: Package) -> Mapping[str, str]:
     names = {}
     for part in package.related(package.main, "person"):
-        for element in package.root(part):
+        for element in _elements(package, part):
             names[element.get("id", "")] = element.get("displayName", "")
     return names
 

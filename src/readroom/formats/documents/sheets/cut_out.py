@@ -45,14 +45,6 @@ _WITHOUT = {
 }
 
 
-def relations(package: Package) -> Mapping[str, Relation]:
-    """What the workbook refers to; nothing if that part is broken."""
-    try:
-        return package.relations(package.main)
-    except Unreadable:
-        return {}
-
-
 def _beside(package: Package, name: str) -> str:
     """The member that programs call so, in the folder of the workbook."""
     folder, ending = package.main.rpartition("/")[0], package.main.rpartition(".")[2]
@@ -61,7 +53,9 @@ def _beside(package: Package, name: str) -> str:
 
 def part_of(package: Package, kind: str) -> str | None:
     """The part of the workbook of this kind; by its usual name where the workbook refers to none."""
-    known = [at.target for at in relations(package).values() if at.kind == kind and not at.external]
+    known = [
+        at.target for at in package.relations(package.main).values() if at.kind == kind and not at.external
+    ]
     usual = _beside(package, kind)
     return next((member for member in (*known, usual) if member in package.archive.members), None)
 

@@ -75,7 +75,7 @@ class BinarySheets(Struct, frozen=True):
         notes += sheet_cells.count_note(part.formulas, *sheet_cells.VALUES)
         notes += sheet_cells.hidden_notes(part.hidden, part.columns)
         notes += sheet_cells.merged_note(part.merged)
-        notes += beside_note(self._beside(number, sheet, part))
+        notes += [*beside_note(self._beside(number, sheet, part)), *self.package.unread()]
         table = Table(rows, header, part.total, end, notes, is_full=part.is_full)
         return sheet_cells.part(number, sheet.name, table, area)
 
@@ -83,7 +83,9 @@ class BinarySheets(Struct, frozen=True):
         package = self.package
         counts = Counter({"link target": part.links})
         for member in package.related(sheet.member, "comments"):
-            counts["comment"] += sum(kind == COMMENT for kind, _ in records(package.archive.pieces(member)))
+            with package.passing():
+                kinds = [kind for kind, _ in records(package.archive.pieces(member))]
+                counts["comment"] += kinds.count(COMMENT)
         for relation in package.relations(sheet.member).values():
             counts["drawing"] += relation.kind in ("drawing", "vmlDrawing") and not counts["comment"]
             counts["pivot table"] += relation.kind == "pivotTable"
@@ -92,9 +94,9 @@ class BinarySheets(Struct, frozen=True):
             counts += ooxml.properties(package)
             main = list(records(package.archive.pieces(package.main)))
             counts["defined name"] += sum(kind == NAME for kind, _ in main)
-            kinds = [relation.kind for relation in package.relations(package.main).values()]
-            counts["macro project"] += kinds.count("vbaProject")
-            counts["link to another workbook"] += kinds.count("externalLink")
+            parts = [relation.kind for relation in package.relations(package.main).values()]
+            counts["macro project"] += parts.count("vbaProject")
+            counts["link to another workbook"] += parts.count("externalLink")
         return counts
 
     def _values(self, rows: Mapping[int, Sequence[bytes]]) -> sheet_cells.Rows:
@@ -124,7 +126,7 @@ class BinarySheets(Struct, frozen=True):
 
 def open_workbook(package: Package) -> BinarySheets:
     """The workbook in `package`. Raises Unreadable."""
-    related = cut_out.relations(package)
+    related = package.relations(package.main)
     sheets: list[ListedSheet] = []
     for kind, data in records(package.archive.pieces(package.main)):
         if kind == SHEET and len(data) >= 12:
