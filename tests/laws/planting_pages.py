@@ -198,7 +198,8 @@ _ANNOTATIONS: Mapping[str, tuple[Callable[[str], tuple[str, str]], str]] = {
     },
 }  # fmt: skip
 _PDF_BESIDE = {
-    "text": "", "invisible text": "", "switched off layer": "", "form object": "", "bookmark": "",
+    "text": "", "invisible text": "", "switched off layer": "text of a layer that is off",
+    "form object": "", "bookmark": "",
     "property": "document property", "attachment": "attached file", "script": "script",
     "form of another make": "XFA",
 }  # fmt: skip

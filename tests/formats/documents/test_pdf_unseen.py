@@ -8,6 +8,7 @@ import zlib
 import pytest
 
 from readroom.formats.documents.pdf import open_document
+from readroom.formats.documents.pdf.unseen import says_layers
 from readroom.stores.memory import MemoryStore
 from tests.formats.documents.pdf_pages import FIRST, page, stream, text
 from tests.laws.driving import Driver
@@ -75,9 +76,7 @@ def test_what_is_seen_is_shown(name: str) -> None:
 
 
 def test_layers_are_known_where_the_catalog_is_compressed() -> None:
-    from readroom.formats.documents.pdf.unseen import _says
-
     packed = zlib.compress(b"1 0 <</Type/Catalog" + _OFF + b">>")
     data = b"%PDF-1.7\n" + b"x" * 3_000_000 + b"9 0 obj<</Type/ObjStm/Filter/FlateDecode>>stream\r\n" + packed
-    assert _says(io.BytesIO(data))
-    assert not _says(io.BytesIO(data.replace(packed, b"")))
+    assert says_layers(io.BytesIO(data))
+    assert not says_layers(io.BytesIO(data.replace(packed, b"")))

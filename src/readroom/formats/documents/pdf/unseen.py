@@ -77,7 +77,7 @@ class Layers:
     def _has_layers(self) -> bool:
         """Whether the document says that it has layers, also where that is compressed."""
         if self._has is None:
-            self._has = _says(self._file)
+            self._has = says_layers(self._file)
         return self._has
 
     def _drawn(self, number: int) -> _Drawn:
@@ -182,7 +182,8 @@ def _address(pointer: Any) -> int:
     return ctypes.addressof(pointer.contents) if pointer else 0
 
 
-def _says(file: BinaryIO) -> bool:
+def says_layers(file: BinaryIO) -> bool:
+    """Whether the bytes of a document speak of layers, also in streams of packed objects."""
     file.seek(0)
     rest = b""
     while piece := file.read(_PIECE_BYTES):
