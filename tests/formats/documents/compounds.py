@@ -140,6 +140,7 @@ class Word:
         self._marks: dict[str, list[int]] = {"footnotes": [], "comments": [], "endnotes": [], "boxes": []}
         self._ends: dict[str, list[int]] = {name: [0] for name in self._stories}
         self.bookmarks: list[str] = []
+        self.fonts: list[str] = []
 
     def paragraph(self, text: str, *modifiers: tuple[int, int], end: str = "\r", **runs: str) -> None:
         """`runs` are words of the text and what they are: hidden, deleted."""
@@ -155,6 +156,11 @@ class Word:
         """Let a character stand for what stands at a place of the stream of data."""
         at = self.text.index(char)
         self._characters.append((at, at + 1, _modifiers([(0x6A03, place), (0x0855, 1)])))
+
+    def sign(self, font: int, code: int) -> None:
+        """Let the last character of the text show a sign of a font, by its number."""
+        at = self.text.rindex("\x28")
+        self._characters.append((at, at + 1, _modifiers([(0x6A09, code << 16 | font), (0x0855, 1)])))
 
     def note(self, kind: str, text: str, mark: str) -> None:
         """A paragraph that refers to a note."""
@@ -214,6 +220,10 @@ class Word:
         if self._stories["boxes"]:
             ends = self._ends["boxes"]
             put(56, struct.pack(f"<{len(ends)}I", *ends) + bytes(22 * (len(ends) - 1)))
+        if self.fonts:
+            entries = (bytes(39) + f"{name}\0".encode("utf-16-le") for name in self.fonts)
+            table_of = b"".join(bytes((len(entry),)) + entry for entry in entries)
+            put(15, struct.pack("<HH", len(self.fonts), 0) + table_of)
         if self.bookmarks:
             words = b"".join(
                 struct.pack("<H", len(name)) + name.encode("utf-16-le") for name in self.bookmarks

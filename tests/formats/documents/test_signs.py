@@ -8,9 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from readroom.formats.documents import rtf, symbols
+from readroom.formats.documents.doc import open_document as open_old
 from readroom.formats.documents.docx import open_document
 from readroom.formats.documents.odf import text as odt
 from readroom.formats.documents.pptx import open_document as open_slides
+from tests.formats.documents.compounds import Word
 from tests.formats.documents.packages import word
 from tests.hostile import letters, office
 from tests.laws.planting_flows import OPEN_NAMES
@@ -62,6 +64,16 @@ def test_a_sign_of_an_open_document(font: str, code: int, shown: str) -> None:
     body = f'<text:p>a <text:span text:style-name="S">&#x{0xF000 + code:X};</text:span> b</text:p>'
     data = letters.open_text(body, **{"styles.xml": styles})
     assert odt.open_document(io.BytesIO(data)).part(1).lines == [f"a {shown} b"]
+
+
+@every_sign
+def test_a_sign_of_an_old_word_document(font: str, code: int, shown: str) -> None:
+    document = Word()
+    document.fonts = ["Times New Roman", font]
+    document.paragraph("a \x28 b")
+    document.sign(1, 0xF000 + code)
+    part = open_old(io.BytesIO(document.build())).part(1)
+    assert (list(part.lines), list(part.notes)) == ([f"a {shown} b"], [])
 
 
 def test_letters_of_other_fonts_stay_and_unknown_signs_have_a_name() -> None:

@@ -343,7 +343,9 @@ class _StoryWriter:
             story.boxes += lines
             story.dropped["drawing"] += not lines
         elif char == "\x28":
-            story.dropped["symbol"] += 1
+            sign = self._formats.sign(self._text.place(at))
+            self._out(sign)
+            story.dropped["symbol"] += not sign
 
     def _field(self, char: str) -> None:
         story = self._story

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from readroom.formats.documents import symbols
 from readroom.formats.documents.docx.lists import ListLevel, Lists
 
 PAGE = 512
@@ -26,7 +27,7 @@ _PARAGRAPH_WORDS = frozenset(
     (_IN_TABLE, _ROW_END, _DEPTH, _INNER_CELL, _INNER_END, _OUTLINE, _LIST_LEVEL, _LIST)
 )
 _DELETED, _HIDDEN, _SPECIAL = 0x0800, 0x083C, 0x0855
-_DATA_PLACE = 0x6A03
+_DATA_PLACE, _SIGN = 0x6A03, 0x6A09
 HIDDEN, DELETED, SPECIAL = 1, 2, 4
 """What characters can be; they add up."""
 
@@ -91,6 +92,8 @@ class Formats(Struct, frozen=True):
     characters: _Runs
     data: _Runs
     lists: Lists
+    signs: _Runs = NO_RUNS
+    fonts: Sequence[str] = ()
     _known: dict[object, Properties] = field(default_factory=dict)
 
     def paragraph(self, place: int) -> Properties:
@@ -118,6 +121,14 @@ class Formats(Struct, frozen=True):
             min(properties.get(_LIST_LEVEL, 0), LEVELS - 1),
         )
 
+    def sign(self, place: int) -> str:
+        """What a symbol font shows at a place; empty if it is none."""
+        stated = self.signs.at(place)
+        if not isinstance(stated, int):
+            return ""
+        font, code = stated & 0xFFFF, stated >> 16
+        return symbols.sign(self.fonts[font] if font < len(self.fonts) else "", code)
+
     def kinds(self, first: int, last: int) -> Iterator[tuple[int, int, int]]:
         """Runs of characters between two places that are hidden, deleted or special, and which."""
         runs = self.characters
@@ -138,13 +149,15 @@ def formats(document: bytes, table: bytes, places: Mapping[str, tuple[int, int]]
         return table[start : start + size]
 
     start, size = places["lists"]
-    characters, data = _characters(document, of("characters"))
+    characters, data, signs = _characters(document, of("characters"))
     return Formats(
         styles(of("styles")),
         _paragraphs(document, of("paragraphs")),
         characters,
         data,
         lists(table, start, start + size, of("used lists")),
+        signs,
+        _fonts(of("fonts")),
     )
 
 
@@ -185,10 +198,23 @@ def _paragraph(page: bytes, offset: int) -> tuple[int, tuple[tuple[int, int], ..
     return int.from_bytes(content[:2], "little"), words
 
 
-def _characters(document: bytes, table: bytes) -> tuple[_Runs, _Runs]:
-    """Properties of runs of characters, and where in the data stream the objects are that they represent."""
+def _fonts(table: bytes) -> list[str]:
+    """The names of the fonts, by their numbers."""
+    names: list[str] = []
+    at = 4
+    for _ in range(int.from_bytes(table[:2], "little")):
+        size = table[at] if at < len(table) else 0
+        name = table[at + 40 : at + 1 + size].decode("utf-16-le", "replace")
+        names.append(name.partition("\0")[0])
+        at += 1 + size
+    return names
+
+
+def _characters(document: bytes, table: bytes) -> tuple[_Runs, _Runs, _Runs]:
+    """Properties of runs of characters, where in the data stream their objects are, and signs of fonts."""
     runs: list[tuple[int, int, object]] = []
     data: list[tuple[int, int, object]] = []
+    signs: list[tuple[int, int, object]] = []
     for page, count in _pages(document, table):
         places = struct.unpack_from(f"<{count + 1}I", page)
         for at in range(count):
@@ -202,7 +228,9 @@ def _characters(document: bytes, table: bytes) -> tuple[_Runs, _Runs]:
                 runs.append((places[at], places[at + 1], kind))
             if _DATA_PLACE in properties:
                 data.append((places[at], places[at + 1], properties[_DATA_PLACE]))
-    return _sorted(runs), _sorted(data)
+            if _SIGN in properties:
+                signs.append((places[at], places[at + 1], properties[_SIGN]))
+    return _sorted(runs), _sorted(data), _sorted(signs)
 
 
 def _sorted(runs: list[tuple[int, int, object]]) -> _Runs:
