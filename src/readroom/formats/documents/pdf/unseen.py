@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, BinaryIO, final
 
@@ -129,15 +129,28 @@ class _Drawn:
 
 def _outside(page: pypdfium2.PdfPage, textpage: Any) -> set[int]:
     """The characters that lie outside of the sheet; what is only cropped may be meant to be read."""
-    least_x, least_y, most_x, most_y = page.get_mediabox()
+    sheet = page.get_mediabox()
+    # Few pages have anything there, and places of pieces are asked for much faster than those of letters.
+    edges = [ctypes.c_float() for _ in range(4)]
+    pieces = (raw.FPDFPage_GetObject(page, at) for at in range(raw.FPDFPage_CountObjects(page)))
+    if all(raw.FPDFPageObj_GetBounds(one, *edges) and _is_within(edges, sheet) for one in pieces):
+        return set()
     found = set()
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     for index in range(textpage.count_chars()):
-        if raw.FPDFText_GetCharBox(textpage, index, left, right, bottom, top) and (
-            right.value < least_x or left.value > most_x or top.value < least_y or bottom.value > most_y
-        ):
+        known = raw.FPDFText_GetCharBox(textpage, index, left, right, bottom, top)
+        if known and not _touches((left.value, bottom.value, right.value, top.value), sheet):
             found.add(index)
     return found
+
+
+def _is_within(edges: Sequence[ctypes.c_float], sheet: Sequence[float]) -> bool:
+    left, bottom, right, top = (edge.value for edge in edges)
+    return sheet[0] <= left and sheet[1] <= bottom and right <= sheet[2] and top <= sheet[3]
+
+
+def _touches(box: Sequence[float], sheet: Sequence[float]) -> bool:
+    return box[2] >= sheet[0] and box[0] <= sheet[2] and box[3] >= sheet[1] and box[1] <= sheet[3]
 
 
 def _doubtful(page: Any) -> Iterator[Any]:
