@@ -24,6 +24,11 @@ _UNTOLD = re.compile(
 )
 """A cell of a type that the library does not read: an error, or one that is none."""
 
+_INLINE = re.compile(
+    rb"""(<(?:\w+:)?c(?=\s)[^>]*\st\s*=\s*["'])inlineStr(["'][^>]*>\s*<(?:\w+:)?v(?=[\s>]))"""
+)
+"""A cell that says to have its text inside, and has a value."""
+
 _ROW = re.compile(rb"""(<(?:\w+:)?row(?=\s)[^>]*?\sr\s*=\s*["'])\d+""")
 _CELL = re.compile(rb"""(<(?:\w+:)?c(?=\s)[^>]*?\sr\s*=\s*["'])([A-Za-z]{1,4})\d+""")
 _START = re.compile(rb"""<(?:\w+:)?c(?=[\s/>])[^>]*>""")
@@ -83,6 +88,8 @@ def _placed(row: Row, at: int) -> bytes:
     xml = _fitting(row) if row.width() > MAX_COLUMNS else row.xml
     place = b"%d" % at
     text = _CELL.sub(rb"\g<1>\g<2>" + place, _ROW.sub(rb"\g<1>" + place, xml))
+    if b"inlineStr" in text:
+        text = _INLINE.sub(rb"\1str\2", text)
     return _UNTOLD.sub(rb"\1str\2", text)
 
 
