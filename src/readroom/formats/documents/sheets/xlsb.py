@@ -33,6 +33,10 @@ COLUMN, MERGED, SHEET, COMMENT, LINK, NAME, SETTINGS = 60, 176, 156, 635, 494, 3
 _HIDDEN_ROW = 0x10
 
 
+class CutShort(Unreadable):
+    """Records that end in the middle of one."""
+
+
 class _BinaryCut(Struct):
     """What one pass over a sheet found: the records of the rows asked for, and counts."""
 
@@ -42,6 +46,7 @@ class _BinaryCut(Struct):
     end: int = 0
     is_full: bool = False
     beyond: int = 0
+    is_cut: bool = False
     formulas: int = 0
     hidden: int = 0
     columns: int = 0
@@ -72,6 +77,8 @@ class BinarySheets(Struct, frozen=True):
         rows = self._values(part.rows)
         header = self._values(part.header).get(1, ()) if area.first_row > 1 else None
         notes += sheet_cells.count_note(part.beyond, *sheet_cells.BEYOND)
+        if part.is_cut:
+            notes.append(f"It is cut short: what follows row {part.total} is missing.")
         notes += sheet_cells.count_note(part.formulas, *sheet_cells.VALUES)
         notes += sheet_cells.hidden_notes(part.hidden, part.columns)
         notes += sheet_cells.merged_note(part.merged)
@@ -156,7 +163,7 @@ def records(pieces: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
             at = start + size
         rest = data[at:]
     if rest:
-        raise Unreadable("its tables are cut short", ANOTHER_COPY)
+        raise CutShort("its tables are cut short", ANOTHER_COPY)
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int] | None:
@@ -197,7 +204,7 @@ def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
     room = CellBudget(area)
     last = MAX_ROWS if area.last_row is None else area.last_row
     row, head, cells, wanted = 0, b"", 0, False
-    for kind, data in records(pieces):
+    for kind, data in _whole(records(pieces), part):
         if kind == ROW and len(data) >= 13:
             row, head, cells = struct.unpack_from("<I", data)[0] + 1, data, 0
             wanted = area.first_row <= row <= last
@@ -229,6 +236,16 @@ def _cut(pieces: Iterator[bytes], area: Area) -> _BinaryCut:
         part.links += kind == LINK
     part.end = part.end or last
     return part
+
+
+def _whole(found: Iterator[tuple[int, bytes]], part: _BinaryCut) -> Iterator[tuple[int, bytes]]:
+    """The records of a sheet up to where it is cut short. Raises Unreadable if that is before its cells."""
+    try:
+        yield from found
+    except CutShort:
+        if not part.total:
+            raise
+        part.is_cut = True
 
 
 def _said(data: bytes) -> bytes:
