@@ -146,7 +146,8 @@ def test_the_ledger_adds_up_to_what_was_paid(tmp_path: Path) -> None:
         ):
             workspace.call(tool, arguments, caller=who)
             workspace.call(tool, arguments, caller=who, granted=frozenset(("list_directory",)))
-        used = workspace.call("read_file", {"path": "a.txt"}, caller=who).facts["budget"][0]["used"]
+        budget: Any = workspace.call("read_file", {"path": "a.txt"}, caller=who).facts["budget"]
+        used = budget[0]["used"]
     with closing(open_book(policy)) as book:
         rows = [row.event for row in book.rows()]
     assert {"not_granted", "unknown_tool", "budget_spent", "ok", "denied"} <= {one.outcome for one in rows}

@@ -25,6 +25,7 @@ from readroom.engine.globs import globs_in, reading_of
 from readroom.engine.services import Job, Services
 from readroom.engine.walk import CHECK_EVERY, Run, Walk, behind, in_order
 from readroom.errors import (
+    BadPath,
     Denied,
     NoPermission,
     NotFound,

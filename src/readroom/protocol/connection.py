@@ -221,7 +221,8 @@ class Connection:
             if len(batch) <= eras.MOST_BATCH:
                 return [self.take(message) for message in batch]
             words = f"A batch has at most {eras.MOST_BATCH} messages. Send fewer at once"
-        return [refusal(one, eras.INVALID_REQUEST, words) for one in ids_of(batch) or [None]]
+        ids: Sequence[Id | None] = ids_of(batch) or [None]
+        return [refusal(one, eras.INVALID_REQUEST, words) for one in ids]
 
     def take(self, message: Message | Answer) -> Event | None:
         """Process a message that `decode` has parsed."""

@@ -148,8 +148,9 @@ def test_a_name_that_is_nearly_right_is_named(cli: Cli, line: tuple[str, ...], m
 @pytest.mark.parametrize("name", CLIENTS)
 def test_the_longest_reply_that_is_named_is_one_that_arrives(name: str) -> None:
     limited = known(CLIENTS[name].wire)
-    said = longest_reply(None if limited is None else limited.chars)
-    least = REPLY_BYTES if limited is None else min(REPLY_BYTES, limited.chars)
+    most = None if limited is None else limited.chars
+    said = longest_reply(most)
+    least = REPLY_BYTES if most is None else min(REPLY_BYTES, most)
     assert re.findall(r"at most ([\d,]+)", said) == [f"{least:,}"]
 
 

@@ -34,7 +34,7 @@ def _words(text: str, order: str) -> bytes:
     drawn, late = list[str](), list[str]()
     x = 72.0
     for letter in re.findall("[^\u0300-\u036f][\u0300-\u036f]*", text):
-        base, *marks = normalize("NFD", letter)
+        base, *marks = list(normalize("NFD", letter))
         name = "dotlessi" if base == "i" and marks else base
         width = _WIDTHS.get(name, 556) * _SIZE / 1000
         glyphs = [_glyph(x, name)]

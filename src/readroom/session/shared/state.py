@@ -274,10 +274,11 @@ class Spending(Struct, frozen=True):
 
 
 def _spending(account: object, used: object) -> Spending:
-    parts = account.split("\n") if isinstance(account, str) else ()
-    if len(parts) != len(("scope", "workspace", "name")) or not isinstance(used, int):
+    parts = account.split("\n") if isinstance(account, str) else []
+    if len(parts) != 3 or not isinstance(used, int):
         raise Damaged("it has a budget that readroom did not write")
-    return Spending(*parts, used)
+    scope, workspace, name = parts
+    return Spending(scope, workspace, name, used)
 
 
 @final
