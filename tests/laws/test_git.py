@@ -343,7 +343,8 @@ def test_git_itself_would_start_what_is_planted(place: Place, tmp_path: Path, ma
 def test_the_settings_of_a_submodule_start_nothing(tmp_path: Path, made: Path) -> None:
     path = record(tmp_path / "r.jsonl", [called(1, "Read", {"file_path": "lib/app.py"}), said("x")])
     with repository(made, lacks=True) as planted:
-        shutil.copytree(made / "model/.git/objects", planted.root / ".git/objects", dirs_exist_ok=True)
+        shutil.rmtree(planted.root / ".git/objects")
+        shutil.copytree(made / "model/.git/objects", planted.root / ".git/objects")
         _written(planted.root / ".git/modules/lib/config", planted)
         done = audited(path, planted.root)
         assert planted.started() == []
