@@ -55,7 +55,11 @@ MADE: dict[str, list[tuple[str, bytes]]] = {
         ("p.pdf", pdf([["the needle"]])),
         ("w.docx", hostile.zipped({"word/document.xml": b"<needle/>"})),
     ],
-    "binary": [("pic.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + BINARY), ("d/lib.so", BINARY), ("db", BINARY)],
+    "binary": [
+        ("pic.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + BINARY),
+        ("d/lib.so", BINARY),
+        ("db", b"SQLite format 3\0\x10\0\x01\x01\0\x40\x20\x20" + bytes(80) + BINARY),
+    ],
     "compressed": [("l.gz", gzip.compress(b"needle\n"))],
     "denied": [(".env", b"needle\n"), ("d/id_rsa", b"needle\n"), (".git/config", b"needle\n")],
     "odd": [

@@ -5,9 +5,8 @@
     search     the opened file itself: every shown line and every count comes from there
     show       matches until the page is full or the deadline passes; the cursor says where to go on
 
-A limit or a deadline never looks like "not found": the result says what stopped the search, how far it
-came, and how to continue.  No file holds up the files after it: each gets a share of the time, and a file
-that is left unfinished is named (`coverage`).
+A limit or a deadline never looks like "not found": the result says what stopped the search, how far it came,
+and how to continue.  No file holds up the files after it: what is left unfinished is named (`coverage`).
 
 Knows: the steps from a pattern to a page of matches.
 Does not know: the other verbs, and how a reply is worded.
@@ -352,6 +351,8 @@ class _Search:
                 if late and wide is False and self._rounds is not None:
                     self._rounds.add_late(relative)
                 late = late or (wide is True and self._rounds is not None and self._rounds.has_text(relative))
+                if wide and not late and self._local:
+                    self.files.leaves(relative, source)  # rg took its beginning for that of a late file
                 return wide not in (None, late) or self.files.one_of_many(file, path, relative)
 
         goes_on = self._opened(relative, shown) is not False
