@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +82,20 @@ def test_a_name_that_is_missing_in_a_large_folder_is_looked_for_by_a_listing(tmp
         assert error["next"]["tool"] == "list_directory"
         assert "report" in error["next"]["arguments"]["glob"]
         assert not space.call(error["next"]["tool"], error["next"]["arguments"]).is_error
+
+
+def test_an_immutable_file_is_called_one(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x\n", encoding="utf-8")
+    chattr = shutil.which("chattr")
+    if chattr is None or subprocess.run([chattr, "+i", tmp_path / "a.txt"], check=False).returncode:
+        pytest.skip("no attributes here")
+    try:
+        with Workspace(tmp_path) as space:
+            known = space.read("a.txt").facts["content_hash"]
+            call = {"path": "a.txt", "content": "y\n", "expected_hash": known}
+            assert "immutable" in space.call("write_file", call).text
+            edits = [{"old_text": "x", "new_text": "y"}]
+            call = {"path": "a.txt", "expected_hash": known, "edits": edits}
+            assert "immutable" in space.call("edit_file", call).text
+    finally:
+        subprocess.run([chattr, "-i", tmp_path / "a.txt"], check=True)

@@ -345,13 +345,14 @@ def _folder(path: str) -> str:
 
 
 class ReadOnlyFile(FailedError, PermissionError):
-    """The file's mode lets no user, or not this process, write to it."""
+    """The file's mode or attribute lets no user, or not this process, write to it."""
 
     code = "read_only_file"
 
-    def __init__(self, path: str, mode: int) -> None:
+    def __init__(self, path: str, mode: int, *, immutable: bool = False) -> None:
+        why = "by its immutable attribute, lsattr shows it" if immutable else f"mode {mode:04o}"
         super().__init__(
-            f"{quote(path)} is write-protected (mode {mode:04o})",
+            f"{quote(path)} is write-protected ({why})",
             "Ask the user to make it writable, or write to another file.",
             facts={"path": as_value(path), "mode": f"{mode:04o}"},
         )

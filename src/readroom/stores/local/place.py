@@ -12,13 +12,14 @@ import errno
 import fcntl
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import final
 
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
 from readroom.errors import NotAFolder, NotFound
-from readroom.errors.changes import ReadOnlyPlace
+from readroom.errors.changes import ReadOnlyFile, ReadOnlyPlace
 from readroom.limits import SMALL_FILE_BYTES
 from readroom.paths import WorkPath, basename, join, parent, parts
 from readroom.stores.base import Moved, Source, Step, WriteTarget
@@ -115,6 +116,9 @@ def _has(new: int, name: str, value: bytes) -> bool:
         return False
 
 
+_GET_FLAGS, _FIXED = 0x80086601, 0x30
+"""FS_IOC_GETFLAGS of 64-bit Linux, and the flags of files that cannot change, or only grow."""
+
 _NEW_MODE = 0o666
 """Mode of a new file, and 0o777 of a new folder: the umask and the folder's defaults decide."""
 
@@ -199,6 +203,7 @@ class LocalPlace(Closeable):
 
         Raises:
             ReadOnlyPlace: Nothing on its file system may; the mode has no part in that.
+            ReadOnlyFile: It has the immutable attribute; nor has the mode a part in that.
         """
         stat_now = self.look()
         if stat_now is None:
@@ -207,9 +212,30 @@ class LocalPlace(Closeable):
         folder = self._fds[-1]
         if os.fstatvfs(folder).f_flag & os.ST_RDONLY:
             raise ReadOnlyPlace(self.real)
-        return bool(stat_now.mode & 0o222) and os.access(
+        if not stat_now.mode & 0o222:
+            return False
+        allowed = os.access(
             self.name, os.W_OK, dir_fd=folder, effective_ids=effective, follow_symlinks=not effective
         )
+        if not allowed and self._is_immutable():
+            raise ReadOnlyFile(self.real, stat_now.mode, immutable=True)
+        return allowed
+
+    def _is_immutable(self) -> bool:
+        """Whether the file has the attribute of `chattr +i` or `+a`; False where that cannot be told."""
+        if sys.platform != "linux":
+            return False
+        try:
+            fd = os.open(self.name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
+        except OSError:
+            return False
+        try:
+            flags = fcntl.ioctl(fd, _GET_FLAGS, bytes(8))
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return bool(flags[0] & _FIXED)
 
     def open(self) -> Source:
         """Open the file at the name, without following a link."""
