@@ -254,8 +254,11 @@ class _Reading:
         if request.symbol is not None or request.view in OUTLINES:
             return self._outliner().result(content)
         window = self._windows.window(content)
-        if not self._steps.nul:
-            require_text(self._source, request, window.lines)
+        if not self._steps.nul and window.start > 0:
+            # What is shown has the sign of a NUL in its place.
+            stored = content.text.lines(window.start, window.start + len(window.lines) - 1)
+            lines = [line if isinstance(line, str) else line.head for line in stored]
+            require_text(self._source, request, lines)
         if not window.omitted:
             return window
         from readroom.engine.read.outline import with_outline
