@@ -37,6 +37,7 @@ def test_no_line_of_a_shell_session_has_a_wrong_place(tmp_path: Path) -> None:
         ("cat a; echo ---; cat b", "x---\ny\n---\nz\n", {}),
         ("head -n 2 a b", "==> a <==\n1\n2\n\n==> b <==\n1\n", {"a": (1, 2), "b": (1, 1)}),
         ("cd sub && cat a", "1\n2\n", {"sub/a": (1, 2)}),
+        ("cd no; cat a", "bash: line 1: cd: no: No such file or directory\nx\n", {}),
         ("cat -s a", "1\n2\n", {}),
         ("cat *.py", "1\n2\n", {}),
         ("cat $F", "1\n2\n", {}),
@@ -54,6 +55,7 @@ def test_the_division_of_an_output_is_certain_or_left_out(
 ) -> None:
     seen = evidence(Called("s", "c", "Bash", {"command": command}), Returned("s", "c", text), Known())
     assert {run.file: (run.first, run.last) for run in seen.runs} == runs
+    assert seen.sole_file in (*runs, ""), "a secret without a line has the file of all the lines, or none"
 
 
 def test_a_shell_that_lasts_is_where_it_was_led(tmp_path: Path) -> None:

@@ -78,6 +78,8 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
     body = "\n".join(unwrapped.body)
     failed = error if error is not None else wrapping.says_error(body, unwrapped.exit_code)
     printed = _printed(call, known) if kind == "command" else Printed()
+    if printed.alone and _COMPLAINS.match(unwrapped.body[0]):
+        printed = msgspec.structs.replace(printed, alone=False)  # a `cd` before it may have failed
     names = (tools.name_of_file(path, known.root) for path in _paths(kind, arguments, body, printed.pieces))
     file, *more = dict.fromkeys(filter(None, names)) or [""]
     if own and kind in ("read", "search"):
@@ -342,7 +344,7 @@ _BLANKS = re.compile(r"^( {0,5}\d{1,6})  ", re.MULTILINE)
 def _of_one(piece: Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
     if piece.search:
         return list(_matches(unwrapped, "", piece.file)) if piece.numbered else []
-    if not piece.file or (unwrapped.exit_code or 0) != 0 or _COMPLAINS.match(unwrapped.body[0]):
+    if not piece.file or (unwrapped.exit_code or 0) != 0:
         return []
     if piece.numbered:
         # Qwen writes blanks for tabs.
