@@ -329,9 +329,7 @@ def slides(tree: str, parts: Mapping[str, str] | None = None, count: int = 1) ->
     ).getvalue()
 
 
-def book(
-    chapters: Mapping[str, str], nav: str = "", extra: Mapping[str, str | bytes] | None = None
-) -> bytes:
+def book(chapters: Mapping[str, str], nav: str = "", extra: Mapping[str, str | bytes] | None = None) -> bytes:
     """A book of these chapters, in their order; `nav` is the list of its table of contents."""
     items = "".join(
         f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in chapters
