@@ -110,8 +110,9 @@ def test_so_is_the_first_read_of_a_file(workspace: Workspace, tmp_path: Path) ->
 
 def test_a_search_of_one_folder(workspace: Workspace) -> None:
     road = _always(lambda: workspace.grep("line 4[0-9]", path="src"))
-    assert road.files <= 50
-    assert road.functions <= 293  # of which ten run only where rg is waited for, which it may be in all
+    assert road.files <= 52  # of which three count what the search leaves out
+    # Ten of them run only where rg is waited for, which it may be in any run; twenty count what is left out.
+    assert road.functions <= 312
 
 
 def test_a_listing(workspace: Workspace) -> None:

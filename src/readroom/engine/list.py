@@ -101,8 +101,8 @@ class _Listing:
         self._guard = services.guard
         self._limits = limits
         self._request = request
-        self._globs = Globs(globs_in(services.guard, request.path, request.glob))
-        levels = self._globs.levels
+        self._globs = Globs(globs_in(services.guard, request.path, request.glob) if request.glob else ())
+        levels = self._globs.levels if request.glob else 0
         self._depth = LIST_MAX_DEPTH if levels is None else max(request.depth, levels)
         self._shut: list[str] = []
         self._after = read_cursor(request)
@@ -256,7 +256,7 @@ class _Listing:
         following = None
         if reason is not None and continues:
             following = self._after_entry(entries[-1], after)
-        return ListResult(
+        result = ListResult(
             request=self._request,
             entries=entries,
             first=self._before + 1 if entries else 0,
@@ -265,24 +265,23 @@ class _Listing:
             ignored=walk.ignored,
             denied=walk.denied,
             reason=reason,
-            omitted=self._deeper() if reason is None else (self._omission(after, reason, following),),
+            omitted=() if reason is None else (self._omission(after, reason, following),),
             next=following,
-            warnings=(*_warnings(walk.closed), *(self._readings() if reason is None else ())),
+            warnings=tuple(_warnings(walk.closed)) if walk.closed else (),
         )
+        return result if reason is not None or not self._request.glob else self._with_readings(result)
 
-    def _deeper(self) -> tuple[Omission, ...]:
-        """The folders in which the globs were not looked for, with the call that does."""
-        if not self._shut:
-            return ()
-        request = replace(self._request, depth=LIST_MAX_DEPTH, cursor=None)
-        return (Omission("folders", 1, len(self._shut), "depth", request=request),)
-
-    def _readings(self) -> Iterator[Warn]:
+    def _with_readings(self, result: ListResult) -> ListResult:
+        """The last page, with the folders in which the globs were not looked for, and how they were read."""
+        omitted, warnings = list(result.omitted), list(result.warnings)
         if self._shut:
             names = first_of(sorted(self._shut, key=path_key), _NAMED_CLOSED)
-            yield Warn("not_looked_into", names)
+            warnings.append(Warn("not_looked_into", names))
+            request = replace(self._request, depth=LIST_MAX_DEPTH, cursor=None)
+            omitted.append(Omission("folders", 1, len(self._shut), "depth", request=request))
         if not self._total:
-            yield from reading_of(self._globs.texts, self._request.path)
+            warnings += reading_of(self._globs.texts, self._request.path)
+        return replace(result, omitted=omitted, warnings=warnings)
 
     def _after_entry(self, last: ListEntry, after: int) -> ListRequest:
         if self._request.skip is not None:

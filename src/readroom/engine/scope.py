@@ -61,7 +61,7 @@ class Scope:
             type_globs: What the type stands for; None without a type.
         """
         self._top = top
-        globs = globs_in(guard, request.path, request.glob)
+        globs = globs_in(guard, request.path, request.glob) if request.glob else ()
         self._globs = Globs(globs)
         self._whole_folders = Globs([glob for glob in globs if glob.endswith("/")])
         self._type = None if type_globs is None else Globs(type_globs)

@@ -234,7 +234,7 @@ class _Search:
             for real, head in self._searcher.unread.items():
                 names.add_unread(relative_to(self._top, real), head)
             (names.walk if rounds.overlooked is None else rounds.overlooked.count)(self._deadline)
-        if not self._page.shown and self._cursor is None:
+        if self._request.glob and not self._page.shown and self._cursor is None:
             self._left.beside += reading_of(self._request.glob, self._request.path)
         return self._result()
 
