@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +85,26 @@ def test_a_name_that_is_missing_in_a_large_folder_is_looked_for_by_a_listing(tmp
         assert not space.call(error["next"]["tool"], error["next"]["arguments"]).is_error
 
 
+CHATTR = shutil.which("chattr")
+
+
+def _makes_immutable() -> bool:
+    """Whether this account and file system can; root usually can."""
+    with tempfile.NamedTemporaryFile() as file:
+        if (
+            CHATTR is None
+            or subprocess.run([CHATTR, "+i", file.name], check=False, stderr=subprocess.DEVNULL).returncode
+        ):
+            return False
+        subprocess.run([CHATTR, "-i", file.name], check=True)
+    return True
+
+
+@pytest.mark.skipif(not _makes_immutable(), reason="no attributes of files here, or not for this account")
 def test_an_immutable_file_is_called_one(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x\n", encoding="utf-8")
-    chattr = shutil.which("chattr")
-    if chattr is None or subprocess.run([chattr, "+i", tmp_path / "a.txt"], check=False).returncode:
-        pytest.skip("no attributes here")
+    assert CHATTR is not None
+    subprocess.run([CHATTR, "+i", tmp_path / "a.txt"], check=True)
     try:
         with Workspace(tmp_path) as space:
             known = space.read("a.txt").facts["content_hash"]
@@ -98,4 +114,4 @@ def test_an_immutable_file_is_called_one(tmp_path: Path) -> None:
             call = {"path": "a.txt", "expected_hash": known, "edits": edits}
             assert "immutable" in space.call("edit_file", call).text
     finally:
-        subprocess.run([chattr, "-i", tmp_path / "a.txt"], check=True)
+        subprocess.run([CHATTR, "-i", tmp_path / "a.txt"], check=True)
