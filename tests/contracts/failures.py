@@ -103,6 +103,8 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.Vanished(PATH, "sha256:" + 64 * "0"),
     errors.WrongCount(PATH, 1, 3, 2),
     errors.WrongMediaType("text/plain"),
+    errors.UnknownCoding("gzip, chunked"),
+    errors.WrongVersion("2.0"),
     errors.WrongMethod("GET", ["POST"]),
     errors.WrongOrigin("https://evil.example"),
     errors.WrongType("read", "offset", "an integer", "a string"),
