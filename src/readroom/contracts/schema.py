@@ -195,7 +195,12 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
             if field.required:
                 raise MissingArgument(tool, within + name, _explained(field.wanted))
             continue
-        if field.ignored and _is_ignored(value, field):
+        # Most values are something: those that cannot count as left out are not looked at.
+        if (
+            field.ignored
+            and (not value or value == "0" or isinstance(value, list))
+            and _is_ignored(value, field)
+        ):
             continue
         items = field.items
         # In a list of structs, the field that holds it is named.

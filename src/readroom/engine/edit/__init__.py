@@ -22,7 +22,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from readroom.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
-from readroom.engine.edit.forms import form_of
+from readroom.engine.edit.forms import ENDINGS, form_of
 from readroom.engine.read.classify import asked_for
 from readroom.engine.services import Job, Services
 from readroom.errors import (
@@ -166,11 +166,14 @@ class _Editing:
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
             scanned, _ = self._scanned()
         self._require_one_place_each(scanned)
-        self._require_readable(scanned)
+        if self._source.real.lower().endswith(ENDINGS):
+            self._require_readable(scanned)
         cap = self._job.cap
         room = cap.size - cap.measure.frame(self._path)
         diff = within(touched(self._source, self._encoding, scanned.splices, self._request.diff), room)
-        result = replace(self._described(scanned, digits, diff), warnings=tuple(self._about(scanned)))
+        result = self._described(scanned, digits, diff)
+        if any(not splice.data.isascii() or b"\0" in splice.data for splice in scanned.splices):
+            result = replace(result, warnings=tuple(self._about(scanned)))
         if self._request.dry_run:
             return result
         content_hash, warnings = self._written(scanned, digits)

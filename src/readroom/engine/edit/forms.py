@@ -85,3 +85,6 @@ _JSON, _XML, _RTF = (
 _FORMS: Mapping[str, Form] = MappingProxyType(
     {"ipynb": _JSON, "rtf": _RTF, **dict.fromkeys(("fodt", "fods", "fodp", "fodg"), _XML)}
 )
+
+ENDINGS = tuple(f".{ending}" for ending in _FORMS)
+"""How the names of such files end."""

@@ -321,7 +321,9 @@ NUL_SIGN = "\u2400"
 
 def visible(text: str) -> str:
     """Replace every lone surrogate by U+FFFD, and every NUL by its sign, one for one."""
-    return valid(text.replace("\0", NUL_SIGN) if "\0" in text else text)
+    if "\0" in text:
+        text = text.replace("\0", NUL_SIGN)
+    return text if text.isascii() else valid(text)
 
 
 def valid(text: str) -> str:
