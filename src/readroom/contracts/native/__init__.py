@@ -204,7 +204,7 @@ READ_FILE = Tool(
         "Shows at most "
         f"{default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
         f"CSV: {default_lines(Kind.CSV)}); the last line says what is left out "
-        'and the call that goes on. Of code read view="outline" (signatures, lines) first, then a symbol.'
+        'and the next call. For code, start with view="outline" (signatures, lines), then read a symbol.'
     ),
     arguments=ReadArguments,
     to_request=_to_read,
@@ -214,7 +214,7 @@ READ_FILE = Tool(
 GREP_FILES = Tool(
     name=GREP,
     title="Search file contents",
-    description="Search file contents; hidden, .gitignored, binary files and archives only if in `include`.",
+    description="Search file contents; hidden, ignored, binary files and archives only with `include`.",
     arguments=GrepArguments,
     to_request=_to_grep,
     reports_progress=True,

@@ -86,8 +86,8 @@ EDIT_FILE = Tool(
     name=EDIT,
     title="Edit a file",
     description=(
-        "Replace texts in a file if it still has the expected hash. All edits are matched against the file "
-        "as it is, and all are made or none. Encoding and line ends stay; shows the diff and the new hash."
+        "Replace texts in a file if it still has the expected hash. Edits match the file as it is; all are "
+        "made or none. Encoding and line ends stay; shows the diff and the new hash."
     ),
     arguments=EditArguments,
     to_request=_to_edit,
@@ -248,7 +248,7 @@ RUN_COMMAND = Tool(
     name=RUN,
     title="Run a command",
     description=(
-        "Run a command in bash, else sh; what it starts ends with it. Shows errors first; all output is "
+        "Run a command in bash, else sh; its processes end with it. Errors first; all output is "
         f"in {OUTPUTS}."
     ),
     arguments=RunArguments,
