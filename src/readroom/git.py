@@ -229,7 +229,11 @@ def require_own_objects(root: Path) -> None:
         for path in (place, *_links(place)):
             if not any(_is_within(os.path.realpath(path), home) for home in homes):
                 raise _foreign(root, os.path.realpath(path))
-        pending += [os.path.join(place, line) for line in _alternates(root, place)]
+        for line in _alternates(root, place):
+            if line.startswith('"'):
+                raise _foreign(root, line)  # git reads a name in quotes, with the escapes of C
+            named_there = os.path.join(place, line)
+            pending += [named_there, os.path.normpath(named_there)]  # git before 2.36 reads `..` as text
 
 
 def _foreign(root: Path, place: str) -> BadValue:
@@ -268,7 +272,9 @@ def _homes(folder: str) -> Iterator[str]:
     back = _small_file(Path(folder), os.path.join(place, "gitdir")).rstrip("\n")
     if back and os.path.realpath(os.path.join(place, back)) == os.path.join(top, ".git"):
         common = _small_file(Path(folder), os.path.join(place, "commondir")).rstrip("\n")
-        yield os.path.realpath(os.path.join(place, common))  # a worktree that its repository knows
+        home = os.path.realpath(os.path.join(place, common))
+        if os.path.dirname(place) == os.path.join(home, "worktrees"):
+            yield home  # a worktree that its repository knows, and not one that says so itself
     yield from (git for up in above if _is_within(place, git := os.path.join(up, ".git")))  # a submodule
 
 

@@ -385,9 +385,42 @@ def _borrows_by_two(root: Path, other: Path, at: Path) -> None:
     (root / ".git/objects/info/alternates").write_text("# mine\n../../mine\n")
 
 
+def _borrows_in_quotes(root: Path, other: Path, at: Path) -> None:
+    (root / ".git/objects/info/alternates").write_text(f'"\\057{str(other)[1:]}/.git/objects"\n')
+
+
+def _borrows_past_a_link(root: Path, other: Path, at: Path) -> None:
+    """Read as text, `l/..` is the folder of objects; in the file system it is another."""
+    (root / ".git/a/b/c/d").mkdir(parents=True)
+    (root / ".git/objects/l").symlink_to("../a/b/c/d")
+    (root / ".git/objects/info/alternates").write_text("l/../../../../other/.git/objects\n")
+
+
+def _calls_itself_a_worktree(root: Path, other: Path, at: Path) -> None:
+    (root / ".git").rename(at / "gone")
+    (root / ".git").write_text("gitdir: mine\n")
+    (root / "mine").mkdir()
+    for name, text in {
+        "gitdir": f"{root}/.git",
+        "commondir": f"{other}/.git",
+        "HEAD": "ref: refs/heads/x",
+    }.items():
+        (root / "mine" / name).write_text(f"{text}\n")
+
+
 @pytest.mark.parametrize(
     "reach",
-    [_borrows, _borrows_by_two, _has_a_common_folder, _links_a_part, _links_all, _links_objects, _points],
+    [
+        _borrows,
+        _borrows_by_two,
+        _borrows_past_a_link,
+        _calls_itself_a_worktree,
+        _has_a_common_folder,
+        _links_a_part,
+        _links_all,
+        _links_objects,
+        _points,
+    ],
 )
 def test_objects_of_other_repositories_are_not_shown(
     reach: Callable[[Path, Path, Path], None], tmp_path: Path, made: Path
@@ -399,6 +432,49 @@ def test_objects_of_other_repositories_are_not_shown(
         assert done.returncode == 2
         assert f"takes objects of git from elsewhere: {made / 'other'}" in done.stderr
         assert "git clone --no-local" in done.stderr
+
+
+def test_objects_under_a_name_in_quotes_are_not_shown(tmp_path: Path, made: Path) -> None:
+    path = record(tmp_path / "r.jsonl", [called(1, "Read", {"file_path": "app.py"}), said("x")])
+    with repository(made, lacks=False) as planted:
+        _borrows_in_quotes(planted.root, made / "other", tmp_path)
+        done = audited(path, planted.root)
+        assert done.returncode == 2
+        assert "takes objects of git from elsewhere" in done.stderr
+
+
+def _stored(root: Path, kind: str, data: bytes) -> bytes:
+    words = ["git", "-C", str(root), "hash-object", "-t", kind, "-w", "--literally", "--stdin"]
+    done = subprocess.run(words, input=data, capture_output=True, check=True, timeout=60)
+    return bytes.fromhex(done.stdout.decode())
+
+
+@pytest.mark.parametrize(
+    "twice", [b"40000 app.py\0", b"100644 app.py\0", b"120000 app.py\0", b"40000 away\0"]
+)
+def test_a_tree_with_one_name_twice_writes_nothing_elsewhere(
+    twice: bytes, tmp_path: Path, made: Path
+) -> None:
+    """A clone brings such a commit: a link out, and a folder of that name with a link that is put there."""
+    path = record(tmp_path / "r.jsonl", [called(1, "Read", {"file_path": "app.py"}), said("x")])
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    with repository(made, lacks=False) as planted:
+        text, out = (_stored(planted.root, "blob", data) for data in (b"print(1)\n", bytes(victim)))
+        below = _stored(planted.root, "tree", b"120000 planted\0" + text)
+        rows = (
+            b"100644 app.py\0" + text,
+            b"120000 away\0" + out,
+            twice + (below if twice[:1] == b"4" else text),
+        )
+        tree = _stored(planted.root, "tree", b"".join(rows)).hex()
+        person = "n <n@example.org> 1 +0000"
+        commit = f"tree {tree}\nauthor {person}\ncommitter {person}\n\none\n".encode()
+        (planted.root / ".git/HEAD").write_text(_stored(planted.root, "commit", commit).hex() + "\n")
+        done = audited(path, planted.root)
+        assert list(victim.iterdir()) == []
+        assert "failed inside" not in done.stderr
+        assert done.returncode == (5 if twice[:1] == b"4" else 0), done.stderr
 
 
 def test_worktrees_and_submodules_are_replayed(tmp_path: Path, made: Path) -> None:

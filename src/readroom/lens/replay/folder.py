@@ -6,6 +6,7 @@ all of it in memory, and run the programs of filters.
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -106,7 +107,11 @@ def _write(root: Path, entries: list[_Entry], folder: Path) -> None:
             size = objects.ask(entry.object)
             if size is None:
                 raise StoreFailed(str(folder), f"git has no content of {entry.path!r} at that commit")
-            _write_one(objects.read(size), entry, folder)
+            try:
+                _write_one(objects.read(size), entry, folder)
+            except OSError as error:
+                problem = f"{entry.path!r} of that commit cannot be written: {error.strerror}"
+                raise StoreFailed(str(folder), problem) from None
 
 
 def _write_one(content: Iterator[bytes], entry: _Entry, folder: Path) -> None:
@@ -114,6 +119,9 @@ def _write_one(content: Iterator[bytes], entry: _Entry, folder: Path) -> None:
     place = folder / entry.path if inside else Path(os.devnull)
     if inside:
         place.parent.mkdir(parents=True, exist_ok=True)
+        # A tree can have a link and a folder of one name, which leads what is written into it to any place.
+        if Path(os.path.realpath(place.parent)) != Path(os.path.realpath(folder), entry.path).parent:
+            raise NotADirectoryError(errno.ENOTDIR, "a link has the name of its folder")
     if entry.mode == _LINK:
         target = b"".join(content)
         # It may lead anywhere: the guard follows no link out of the folder.
