@@ -69,7 +69,7 @@ def test_no_lines_have_no_warnings() -> None:
 
 def test_same_characters_on_a_line_are_one_warning_that_counts() -> None:
     assert scan(["\x1b[31mred\x1b[0m \u200b"], 1, limit=20) == [
-        Warn("control_character", "U+001B ESCAPE and 1 more on this line", 1, 1),
+        Warn("control_character", "U+001B ESCAPE; 1 more on this line", 1, 1),
         Warn("zero_width", "U+200B ZERO WIDTH SPACE", 1, 14),
     ]
 

@@ -112,7 +112,7 @@ def _warnings(lines: Sequence[str], first_line: int, first_column: int) -> Itera
             hits.setdefault(_code(hit.group()), []).append(hit.start())
         shift = first_column if at == 0 else 1
         for code, places in hits.items():
-            more = f" and {len(places) - 1} more on this line" if len(places) > 1 else ""
+            more = f"; {len(places) - 1} more on this line" if len(places) > 1 else ""
             yield Warn(code, _name(line[places[0]]) + more, first_line + at, places[0] + shift)
 
 

@@ -184,6 +184,12 @@ def test_many_warnings_are_counted_not_all_spelled_out() -> None:
     closing = text(result).split("\n")[-1]
     assert closing.count("Warning: zero width at 1:") == 3
     assert "5 more warnings." in closing
+    assert "1 more warning." in text(replace(result, warnings=result.warnings[:4]))
+
+
+def test_a_warning_names_its_line_also_without_a_column() -> None:
+    result = replace(RESULT, warnings=[Warn("control_character", "U+0000", 4), Warn("limited", "no files")])
+    assert "control character at line 4 (U+0000). Warning: limited (no files)." in text(result)
 
 
 # --- errors ----------------------------------------------------------------------------------

@@ -53,6 +53,7 @@ def test_a_few_nuls_are_shown_as_a_sign_and_warned_of(
     reply = workspace.run(f"{{ {command}; }}{more}; exit 1", output=level)
     assert line in lines(reply, stream), reply.text
     assert "\0" not in reply.text
+    assert "None" not in reply.text
     shown = "".join(lines(reply, stream))
     assert ("control_character" in codes(reply)) == ("\u2400" in shown)
     assert not output(reply, stream)["binary"]

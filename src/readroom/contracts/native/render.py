@@ -332,10 +332,12 @@ def warning_parts(warnings: Sequence[Warn]) -> list[str]:
     """Sentences for the closing line."""
     parts = []
     for item in warnings[:_LISTED_WARNINGS]:
-        where = f" at {item.line}:{item.column}" if item.line is not None else ""
+        where = "" if item.line is None else f" at line {item.line}"
+        if item.column is not None:
+            where = f" at {item.line}:{item.column}"
         parts.append(f"Warning: {item.code.replace('_', ' ')}{where} ({item.detail}).")
-    if len(warnings) > _LISTED_WARNINGS:
-        parts.append(f"{len(warnings) - _LISTED_WARNINGS} more warnings.")
+    if (more := len(warnings) - _LISTED_WARNINGS) > 0:
+        parts.append(f"{more} more warning{'s' if more > 1 else ''}.")
     return parts
 
 

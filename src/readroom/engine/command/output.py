@@ -135,8 +135,9 @@ def hidden_in(outputs: Sequence[Output]) -> list[Warn]:
 
 
 def _nuls(output: Output) -> Warn:
-    more = f" and in {len(output.nuls) - 1} more lines" if len(output.nuls) > 1 else ""
-    detail = f"U+0000 NULL, shown as {NUL_SIGN}{more}, in {output.stream}"
+    more = len(output.nuls) - 1
+    others = f"; {more:,} more line{'s' if more > 1 else ''}" if more else ""
+    detail = f"U+0000 NULL in {output.stream}, shown as {NUL_SIGN}{others}"
     return Warn("control_character", detail, output.nuls[0])
 
 

@@ -278,7 +278,8 @@ class Windows(Struct, frozen=True):
         if content.encoding.unit > 1 and (place := encodings.glued(page.lines, content.encoding)) is not None:
             line, column = place
             detail = 'other text was added to this UTF-16; encoding="utf-8" shows its letters'
-            warnings.append(Warn("mixed_encodings", detail, page.start + line, column))
+            # First, as a reply says the first few: this is about all that follows.
+            warnings.insert(0, Warn("mixed_encodings", detail, page.start + line, column))
         if warnings:
             # Includes a mark for bytes that could not be decoded.
             lines = [encodings.visible(line) for line in lines]
