@@ -10,7 +10,7 @@ cannot be sure, and in stores without rg, names are found in a walk through the 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import Literal, TypeAlias, final
 
@@ -221,14 +221,21 @@ class Unsearched:
         """How many were left out, once they are counted."""
         return sum(map(len, self._names.values())) if self.counted else 0
 
-    def warnings(self) -> Iterator[Warn]:
-        """What was left out."""
+    def warnings(self, compressed: Collection[WorkPath] = ()) -> Iterator[Warn]:
+        """What was left out, compressed files in the same sentence, where there is one."""
         if self.total:
-            yield Warn("left_out", ", ".join(map(self._counted, self.kinds)))
+            said = [self._counted(kind) for kind in self.kinds]
+            if compressed:
+                said.append(f"{len(compressed):,} compressed {_first_of(compressed)}")
+            yield Warn("left_out", ", ".join(said))
 
     def _counted(self, kind: Kind) -> str:
         names = self._names[kind]
         count = f"{len(names):,}{'' if self.whole else '+'} {_WORDS[kind][len(names) > 1]}"
-        first = [join_below(self._folder, name) for name in sorted(names, key=path_key)[:_NAMED]]
-        dots = ", …" if len(names) > _NAMED else ""
-        return f"{count} ({', '.join(shortened(name, _NAME_BYTES) for name in first)}{dots})"
+        return f"{count} {_first_of(names, self._folder)}"
+
+
+def _first_of(names: Collection[str], folder: WorkPath = ROOT) -> str:
+    first = [join_below(folder, name) for name in sorted(names, key=path_key)[:_NAMED]]
+    dots = ", …" if len(names) > _NAMED else ""
+    return f"({', '.join(shortened(name, _NAME_BYTES) for name in first)}{dots})"

@@ -107,7 +107,7 @@ def _section(rows: Sequence[Row], first: int, last: int, language: str) -> str:
 # Warnings as sentences of the Everruns contract.
 # -----------------------------------------------------------------------------
 
-_ADVISED = frozenset({"left_out", "binary", "hash_unknown"})
+_ADVISED = frozenset({"hash_unknown"})
 """Warnings that name a native argument after a semicolon."""
 
 _OTHERWISE = "notebook"

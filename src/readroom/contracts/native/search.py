@@ -59,8 +59,7 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
             _file_line(file) if result.request.output != "count" else f"{file.matches}\t{quote(file.path)}"
         )
         rows.extend(native_outline.with_symbols(file.lines, _found_line))
-    asides: list[str | Aside] = [*_coverage(result), *warning_parts(result.warnings)]
-    asides += _beside(result)
+    asides: list[str | Aside] = [*_coverage(result), *_warnings(result), *_beside(result)]
     # How a place in a document is read.
     asides += in_documents(
         (file.path, line.part, line.number) for file in result.files for line in file.lines
@@ -70,6 +69,13 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
     parts = ending(asides, result.next)
     body = body_within("\n".join(rows), cap)
     return f"{body}\n{closing(parts or ['end of matches'], cap.size - byte_size(body) - 1)}"
+
+
+def _warnings(result: GrepResult | FindResult) -> list[str]:
+    """What was left out comes last, before the call for it."""
+    last = [warning for warning in result.warnings if warning.code in ("compressed", "left_out")]
+    others = [warning for warning in result.warnings if warning not in last]
+    return [*warning_parts(others), *warning_parts(last)]
 
 
 def _grep_header(result: GrepResult) -> str:
@@ -100,6 +106,7 @@ _BESIDE = {
     "timeout": "To search just that",
     "compressed": "To search them too",
     "left_out": "To search them too",
+    "binary": "To search it all the same",
 }
 """The words before the first call for files that were left out, by the reason."""
 
@@ -118,11 +125,11 @@ def _beside(result: GrepResult) -> list[str | Aside]:
         if item.reason in _BESIDE and item.request is not None:
             words = _INSTEAD.get(type(item.request), _BESIDE[item.reason])
             calls.setdefault(item.reason, Aside(words, item.request))
-    if (left := calls.get("left_out")) is not None:
-        # This stands below every search of such a tree; its call includes what is compressed.
+    if "left_out" in calls:  # its call includes what is compressed
         calls.pop("compressed", None)
-        calls["left_out"] = _in_brief(left, result.request)
-    return list(calls.values())
+    # This stands below every search of such a tree.
+    brief = ("left_out", "binary")
+    return [_in_brief(call, result.request) if why in brief else call for why, call in calls.items()]
 
 
 def _file_line(file: GrepFile) -> str:
@@ -202,7 +209,7 @@ def _found(result: FindResult) -> str:
 
 
 def _sentences(result: FindResult) -> list[str]:
-    asides: list[str | Aside] = [*_asides(result), *warning_parts(result.warnings), *_left_out(result)]
+    asides: list[str | Aside] = [*_asides(result), *_warnings(result), *_left_out(result)]
     following = result.next
     is_long = len(result.request.query) > FIND_REPEATED_CHARS
     if following is not None or is_long:
@@ -316,7 +323,8 @@ def _asides(result: FindResult) -> list[str | Aside]:
         if item.reason == "compressed" and not _left_out(result):
             parts.append(Aside("To look at compressed files too", item.request))
         elif item.reason == "documents":
-            parts.append(Aside(f"{_number(item.last, 'document')} not looked at; with them", item.request))
+            count = f"{_number(item.last, 'document')} not looked at"
+            parts.append(f"{count}." if _left_out(result) else Aside(f"{count}; with them", item.request))
         elif item.what == "passages":
             parts.append(Aside("More of what was looked at", item.request))
         elif item.what == "parts":

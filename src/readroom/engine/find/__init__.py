@@ -428,10 +428,10 @@ class _Ranking:
         omitted = [*result.omitted, *self._not_ranked(seen)]
         warnings = [*_unreadable(seen.unreadable), *_others_begun(seen.begun), *result.warnings]
         if not self.cursor.goes_on:
-            if seen.left is not None:
-                warnings[:0] = seen.left.warnings()
-            if seen.compressed:
-                warnings.insert(0, _not_expanded(seen.compressed))
+            left = [] if seen.left is None else list(seen.left.warnings(seen.compressed))
+            if seen.compressed and not left:
+                left.append(_not_expanded(seen.compressed))
+            warnings[:0] = left
         result = replace(result, warnings=warnings[:MAX_WARNINGS])
         if seen.large:
             lookup = replace(self._request, path=seen.large[0], glob=(), type=None, cursor=None)
@@ -450,8 +450,9 @@ class _Ranking:
         if new and seen.left is not None and seen.left.total:
             kinds = {*seen.left.kinds, *(["compressed"] if seen.compressed else [])}
             with_them = self._request.include.union(kind for kind in get_args(FindInclude) if kind in kinds)
-            again = replace(self._request, include=with_them, cursor=None)
-            request = None if again.include == self._request.include else again
+            documents = self._request.documents or bool(seen.documents)
+            again = replace(self._request, include=with_them, documents=documents)
+            request = None if again == self._request else replace(again, cursor=None)
             yield Omission("files", 1, seen.left.total, "left_out", request=request)
         if seen.compressed and new:
             with_them = self._request.include | {"compressed"}

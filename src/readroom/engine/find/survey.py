@@ -82,7 +82,7 @@ class Seen(Struct):
     large: list[str] = field(default_factory=list)
     large_files: int = 0
     documents: int = 0
-    compressed: list[str] = field(default_factory=list)
+    compressed: list[WorkPath] = field(default_factory=list)
     begun: list[Begun] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     left: Unsearched | None = None

@@ -147,9 +147,9 @@ def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
     from readroom.engine.grep.documents import form_of  # most searches do not need it
 
     if form_of(source) is not None:
-        detail = "the file is a document and was not searched; documents searches its text"
+        detail = "the file is a document and was not searched"
         return Warn("binary", detail), replace(request, documents=True, cursor=None)
-    detail = "the file is binary and was not searched; include binary searches it"
+    detail = "the file is binary and was not searched"
     return Warn("binary", detail), replace(request, include=request.include | {"binary"}, cursor=None)
 
 
