@@ -110,7 +110,11 @@ def test_what_a_glob_at_depth_one_did_not_look_into_is_named(tree: Path) -> None
         call = fact(reply, "omitted")[0]["call"]
         assert len(fact(workspace.call(call["tool"], call["arguments"]), "entries")) == 3
         assert "brackets are sets" in workspace.list(glob="**/[slug].md").text
-        assert "was read below" in workspace.list(glob="/elsewhere/*.md").text
+        assert (
+            "looked for elsewhere/*.md below the workspace root"
+            in workspace.list(glob="/elsewhere/*.md").text
+        )
+        assert "looked for a/b/*.md below" in workspace.grep("x", path="a", glob="/b/*.md").text
         assert "not looked into" not in workspace.list(glob=["src/**", "*"]).text
 
 

@@ -28,13 +28,14 @@ def globs_in(guard: Guard, folder: str, globs: Sequence[str]) -> tuple[str, ...]
 
 
 def reading_of(globs: Sequence[str], folder: str) -> Iterator[Warn]:
-    """How globs that matched nothing were read, where another reading is likely; as of `globs_in`."""
+    """How globs that matched nothing were read, where another reading is likely; as `globs_in` gives them."""
     for glob in globs:
         plain = glob.removeprefix("!")
         if re.search(r"(?<!\\)\[", plain):
             yield Warn("glob_reading", f"{quote(glob)}: brackets are sets of characters; \\[ is a bracket")
         elif plain.startswith("/"):
-            yield Warn("glob_reading", f"{quote(glob)} was read below {quote(folder)}")
+            place = join(WorkPath(folder), plain[1:])
+            yield Warn("glob_reading", f"looked for {quote(place)} below the workspace root")
         elif "\\" in plain and "/" not in plain:
             yield Warn(
                 "glob_reading",
