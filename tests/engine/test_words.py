@@ -24,7 +24,8 @@ def said(folder: Path, tool: str, **arguments: Any) -> str:
 
 def test_a_write_to_a_pipe_says_so(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert "is a pipe" in said(tmp_path, "write_file", path="pipe", content="x", expected_hash="absent")
+    text = said(tmp_path, "write_file", path="pipe", content="x", expected_hash="absent")
+    assert "is a pipe, not a file. Only regular files can be opened." in text
     assert "is a pipe" in said(tmp_path, "read_file", path="pipe")
 
 
@@ -40,8 +41,25 @@ def test_a_link_that_leads_nowhere_is_called_one(tmp_path: Path, tool: str) -> N
 
 @pytest.mark.parametrize("path", ["newdir/", "a/newdir/", '"newdir/"'])
 def test_the_name_of_a_folder_is_no_file(tmp_path: Path, path: str) -> None:
-    assert "slash" in said(tmp_path, "write_file", path=path, content="", expected_hash="absent")
+    text = said(tmp_path, "write_file", path=path, content="", expected_hash="absent")
+    assert "Leave out the slash" in text
     assert not list(tmp_path.iterdir())
+
+
+def test_a_binary_file_is_edited_as_its_refusal_says(tmp_path: Path) -> None:
+    (tmp_path / "b.bin").write_bytes(b"abc\0\xff\xfe\x80def" * 20)
+    with Workspace(tmp_path) as space:
+        known = space.read("b.bin", encoding="utf-8").facts["content_hash"]
+        call: dict[str, Any] = {"path": "b.bin", "expected_hash": known}
+        call["edits"] = [{"old_text": "abc", "new_text": "x", "replace_all": True}]
+        assert "with the argument `encoding`" in space.call("edit_file", call).text
+        assert "20 replacements" in space.call("edit_file", {**call, "encoding": "utf-8"}).text
+
+
+def test_text_added_in_another_encoding_is_said_before_single_characters(tmp_path: Path) -> None:
+    lines = "\ufeffa line\r\n".encode("utf-16-le") * 6
+    (tmp_path / "log.txt").write_bytes(lines + b"appended utf8 line\r\n")
+    assert "mixed encodings" in said(tmp_path, "read_file", path="log.txt")
 
 
 def test_a_write_says_how_many_lines_were_there(tmp_path: Path) -> None:

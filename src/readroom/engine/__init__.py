@@ -128,7 +128,8 @@ class Engine:
         for name in verb.paths:
             spelled, there = getattr(request, name), own
             if isinstance(request, WriteRequest) and spelled.removesuffix('"').endswith("/"):
-                raise BadPath(spelled, "ends with a slash, as names of folders do")
+                advice = "Leave out the slash; folders above a file are made with it."
+                raise BadPath(spelled, "ends with a slash, as names of folders do", advice)
             try:
                 if services.commands is None:
                     path = own.parse(spelled)

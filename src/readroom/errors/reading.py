@@ -29,7 +29,7 @@ class NotAFile(FailedError, IsADirectoryError):
         folder = what == "folder"
         super().__init__(
             f"{quote(path)} is a {what}, not a file",
-            "List it instead." if folder else "Only regular files can be read.",
+            "List it instead." if folder else "Only regular files can be opened.",
             facts={"path": as_value(path), "what": what},
             next_request=ListRequest(path) if folder else None,
         )

@@ -235,13 +235,18 @@ class BadPath(UsageError):
 
     code = "bad_path"
 
-    def __init__(self, path: str, problem: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        problem: str,
+        advice: str = "Give a path relative to the workspace root; list_directory shows what is there.",
+    ) -> None:
         shown_path = quote(path[:SHOWN_PATH_CHARS]) or '""'
         if len(path) > SHOWN_PATH_CHARS:
             shown_path += "..."
         super().__init__(
             f"The path {shown_path} {problem}",
-            "Give a path relative to the workspace root; list_directory shows what is there.",
+            advice,
             facts={"path": shown_path, "problem": problem},
             next_request=None if path else ListRequest(),
         )
