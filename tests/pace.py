@@ -8,7 +8,7 @@ import time
 from functools import cache
 
 _USUAL_S = 0.1
-"""What the calculation below takes on a machine of today."""
+"""Seconds that the calculation below takes on a current machine."""
 
 
 @cache

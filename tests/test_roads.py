@@ -79,8 +79,8 @@ def _warm(call: Callable[[], Reply]) -> Road:
 
 
 def _always(call: Callable[[], Reply]) -> Road:
-    """What every call comes through: what it comes through only where a process is waited for depends on the
-    load of the machine.
+    """The functions that every call enters: those that only a wait for a process enters depend on the load of
+    the machine.
     """
     call()
     roads = [travelled(call) for _ in range(8)]

@@ -34,7 +34,7 @@ from readroom.errors import BadValue, MissingProgram, StoreFailed
 from readroom.limits.lens import GIT_ALTERNATES_BYTES, GIT_ANSWER_S, RECORD_CHUNK_BYTES
 
 Question: TypeAlias = Literal["cat-file", "ls-tree", "rev-parse"]
-"""What git may be asked: it starts no program for any of these, unless an object is missing."""
+"""The questions to git: it starts no program for any of these, unless an object is missing."""
 
 _NOWHERE = "/dev/null"
 
@@ -79,12 +79,12 @@ SETTINGS: Mapping[str, str] = {
     "submodule.recurse": "false",
     "uploadpack.packObjectsHook": "",
 }
-"""What holds whatever a file says. A clean filter or a textconv has a name of the repository's choice: no
+"""Settings that override every file. A clean filter or a textconv has a name of the repository's choice: no
 question here makes git look at one."""
 
 
 def run(root: Path, question: Question, *words: str) -> bytes | None:
-    """What git answers about the repository of a folder; None if it does not know.
+    """The answer of git about the repository of a folder; None if it does not know.
 
     Raises:
         MissingProgram: There is no git.
@@ -106,7 +106,7 @@ def run(root: Path, question: Question, *words: str) -> bytes | None:
 
 def _command(root: Path, question: Question, words: Sequence[str]) -> list[str]:
     folder = os.path.realpath(root)
-    # Who named this folder trusts it enough to look into it, whoever owns it.
+    # The caller named this folder and so trusts it enough to read it, whatever account owns it.
     settings = [f"safe.directory={folder}", f"safe.directory={folder}/.git"]
     settings += [f"{name}={value}" for name, value in SETTINGS.items()]
     options = [word for setting in settings for word in ("-c", setting)]
@@ -207,9 +207,9 @@ class _InTime(io.RawIOBase):
 
 
 # -----------------------------------------------------------------------------
-# Where a repository's objects lie.
+# The folders of a repository's objects.
 #
-# They belong to the folder, or to the repository of which it is a linked worktree or a submodule.  A file
+# They belong to the folder, or to the repository whose linked worktree or submodule it is.  A file
 # `.git`, a link or an alternate may name any other place of the machine.
 # -----------------------------------------------------------------------------
 

@@ -126,7 +126,7 @@ def as_value(name: str) -> str:
 def as_key(name: str, most: int = KEY_BYTES) -> str:
     """A name as a key in a database: as a value, and never longer than an index takes.
 
-    What is cut off counts, by its hash: two long names are two keys.
+    The part that is cut off counts by its hash: two long names are two keys.
     """
     key = as_value(name)
     if len(key.encode()) <= most:

@@ -102,7 +102,7 @@ def test_a_dead_folder_is_named_and_the_rest_is_shown(
 
 
 def test_names_read_before_a_folder_broke_are_shown(library: Path, tree: Path) -> None:
-    """What the system gave before its error counts; the warning says that it is not all."""
+    """The names before the error count; the warning says that they are not all."""
     status, reply = _called(library, tree, "list_directory", {"depth": 64}, EIO, after=3)
     assert status == 0
     assert "m/stale/lost" in reply

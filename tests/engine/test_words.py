@@ -1,4 +1,4 @@
-"""What replies say of pipes, links that lead nowhere, names of folders, pointers and halves of characters."""
+"""Replies about pipes, links that lead nowhere, names of folders, pointers and halves of characters."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _loosen(file: Path) -> None:
 
 
 def test_an_immutable_file_is_called_one(tmp_path: Path) -> None:
-    """Where this account may set the attribute: few file systems in memory have it."""
+    """Skipped unless this account may set the attribute: few file systems in memory have it."""
     if not _fixed(tmp_path):
         return
     file = tmp_path / "a.txt"

@@ -1,4 +1,4 @@
-"""What the modules that use patterns answer to generated texts: one line for each, to standard output."""
+"""Print the answers of the modules that use patterns to generated texts: one line for each."""
 
 from __future__ import annotations
 

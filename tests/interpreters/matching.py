@@ -1,4 +1,4 @@
-"""What each pattern finds in each of its texts: from standard input to standard output, as JSON.
+"""Match each pattern against each of its texts: from standard input to standard output, as JSON.
 
 Every Python of the machine runs this file, so it imports nothing but the standard library.
 """

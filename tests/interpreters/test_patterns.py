@@ -1,6 +1,6 @@
-"""What a pattern finds is the same in every Python of the machine.
+"""A pattern finds the same in every Python of the machine.
 
-`re` before Python 3.11.5 takes possessive groups and atomic groups for something else, without an error: in
+`re` before Python 3.11.5 matches possessive groups and atomic groups wrongly, without an error: in
 Debian 12, for example.  A law for results, not for a list of patterns that are known to differ.
 """
 
@@ -169,7 +169,7 @@ _ONE = (codes.LITERAL, codes.NOT_LITERAL, codes.IN, codes.ANY)
 
 
 def _unsafe(tree: Any) -> Iterator[str]:
-    """What old Pythons get wrong: atomic groups, and possessive repeats of more than one character."""
+    """Constructs that old Pythons get wrong: atomic groups, possessive repeats of more than one character."""
     for code, value in tree:
         if code is codes.ATOMIC_GROUP:
             yield "(?>...)"

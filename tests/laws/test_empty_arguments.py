@@ -32,7 +32,7 @@ MEANING_NOTHING = {
     "native": frozenset({"offset", "limit", "column", "depth", "timeout_s", "budget_tokens"}),
     "coder": frozenset({"offset", "limit"}),
 }
-"""Arguments of which 0 is no value; the documents of other contracts refuse it."""
+"""Arguments that cannot be 0; the documents of other contracts refuse it."""
 
 MEANT = {("edit_file", "new_text"), ("edit_file", "old_text")}
 """Texts that are optional only because others can come in their place: empty, they mean something."""

@@ -115,7 +115,7 @@ class Planted(Struct, frozen=True):
         return f"sh {self.root.parent / 'mark.sh'} {name}"
 
     def started(self) -> list[str]:
-        """What ran and what connected since the last question."""
+        """The programs that ran and the connections made since the last question."""
         found = [*sorted(path.name for path in self.marks.iterdir()), *self.calls]
         for path in self.marks.iterdir():
             path.unlink()
@@ -185,7 +185,7 @@ def in_variables(planted: Planted) -> Mapping[str, str]:
 
 
 def as_variables(planted: Planted) -> Mapping[str, str]:
-    """Those that name a program themselves, beside a remote that the repository names."""
+    """Those that name a program themselves, next to a remote that the repository names."""
     own(planted)
     names = (
         "GIT_SSH_COMMAND", "GIT_SSH", "GIT_PROXY_COMMAND", "GIT_ASKPASS", "SSH_ASKPASS", "GIT_EDITOR",

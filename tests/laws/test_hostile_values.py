@@ -70,7 +70,7 @@ def session_of(agent: Agent, name: str = "somebody") -> dict[str, str]:
 
 
 def nobody_is_touched(found: Cluster, what: str, answer: Answer) -> None:
-    """The sender gets an answer or a refusal, and each process goes on with others at once."""
+    """The sender gets an answer or a refusal, and each process continues with others at once."""
     assert answer.status < 500, (what, answer.status, answer.body[:400])
     for one in found.turns(2):
         began = time.monotonic()

@@ -46,7 +46,7 @@ ODD = (
     "[z-a",
     "\\",
 )
-"""What may stand after a pattern, or between two."""
+"""Texts that may follow a pattern, or separate two."""
 
 own = pytest.mark.parametrize("name", [".readroomignore", ".kilocodeignore"])
 

@@ -87,7 +87,7 @@ def _tree(root: Path, chosen: Mapping[str, list[tuple[str, bytes]]]) -> Path:
 
 
 def _counted(reply: Reply) -> dict[str, tuple[int, list[str]]]:
-    """What a reply says that it left out: how many of a kind, and the names."""
+    """The files that a reply reports as left out: how many of a kind, and the names."""
     details = [warning["detail"] for warning in fact(reply, "warnings") if warning["code"] == "left_out"]
     found = {}
     for count, kind, names in re.findall(r"(\d+) (\w+?)s? \(([^()]*)\)", details[0] if details else ""):
@@ -151,7 +151,7 @@ def _plain(path: str) -> str:
 
 
 def _require(counted: Mapping[str, tuple[int, list[str]]], expected: Mapping[str, set[str]]) -> None:
-    """Require that all are counted, and that those that are named are among them; no others are said."""
+    """Require that all are counted, and that only they are named."""
     assert {kind: count for kind, (count, _) in counted.items()} == {
         kind: len(names) for kind, names in expected.items()
     }

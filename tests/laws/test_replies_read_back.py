@@ -1,7 +1,7 @@
 """A law of audits: a reply of ours is read back as what it shows, in every contract and in older wordings.
 
 Real calls in a generated workspace are made through the library. The lines that an audit finds in the text
-of a reply are those that the facts name, each with the text that stands in the file, and an audit sees a cut
+of a reply are those that the facts name, each with the text of the file, and an audit sees a cut
 where the facts say that something is left out.
 """
 

@@ -1,4 +1,4 @@
-"""A conversation that stands in several records counts once, whatever name the copy has."""
+"""A conversation counts once that several records hold, whatever name the copy has."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _row(number: int, message: str, out: int, session: str) -> str:
 
 
 def test_a_fork_counts_what_it_added(tmp_path: Path) -> None:
-    """Three requests, of which two stand in two records."""
+    """Three requests; two of them are in two records."""
     for shift, name in enumerate(("s1", "s2")):
         rows = [_row(shift * 9 + at, f"m{at}", at * 10, name) for at in range(1, 3 + shift)]
         (tmp_path / f"{name}.jsonl").write_text("".join(rows), encoding="utf-8")

@@ -29,7 +29,7 @@ def cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Cli:
 
 
 def _secret(data: bytes) -> int:
-    """Where the file with secrets was shown."""
+    """The offset at which the file with secrets was shown."""
     found = re.search(rb"AKIA|postgres://|PASSWORD|api_key|secret", data)
     return found.start() if found else len(data) // 2
 

@@ -45,7 +45,7 @@ def test_how_many_requests_carried_a_result_is_right(session: str, tmp_path: Pat
 
 @pytest.mark.parametrize("session", ["opencode/long", "qwen-code/long"])
 def test_a_result_that_outlives_a_compaction_counts_in_later_requests(session: str, tmp_path: Path) -> None:
-    """What a client sends on costs in each request; the two that made the summary may count otherwise."""
+    """A result costs in each request that sends it; the two that made the summary may count otherwise."""
     kept = "call_m_fk_4_0"
     wanted = next(call["sent_in_requests"] for call in truth_of(session)["calls"] if id_of(call) == kept)
     (call,) = (call for part in audited(session, tmp_path) for call in part.calls if call.id == kept)

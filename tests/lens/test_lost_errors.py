@@ -1,4 +1,4 @@
-"""What was cut away of code is no failure, whatever the code says of errors."""
+"""Code that was cut is not a lost failure, even if it speaks of errors."""
 
 from __future__ import annotations
 

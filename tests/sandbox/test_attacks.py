@@ -184,7 +184,7 @@ assert libc.inotify_rm_watch(fd, watches[0]) == 0
 @_NO_PYTHON
 @in_each_confinement
 def test_a_command_schedules_and_watches_what_is_its_own(prison: Prison, confinement: Confinement) -> None:
-    """What programs do to their threads and children, and in folders that they may list."""
+    """Calls of programs on their threads and children, and in folders that they may list."""
     found, warder = prison
     (found.root / "open" / "own.py").write_text(_OWN, encoding="utf-8")
     commands = [

@@ -66,7 +66,7 @@ def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def answer(machine: str, filter_: str, call: str, *arguments: int) -> int:
-    """What a filter answers, found as the kernel finds it."""
+    """The answer of a filter, computed as the kernel does."""
     number = PAIRS[call][machine != "x86_64"]
     padded = [argument & (1 << 64) - 1 for argument in (*arguments, *[0] * (6 - len(arguments)))]
     data = struct.pack("<IIQ6Q", number, MACHINES[machine], 0, *padded)
@@ -109,7 +109,7 @@ def test_calls_about_the_whole_machine_are_refused_everywhere(machine: str, filt
 
 @pytest.mark.parametrize(("filter_", "others"), [("landlock", ASKED), ("reading", 0x50000 | errno.EPERM)])
 def test_a_task_changes_itself_and_is_asked_about_others(machine: str, filter_: str, others: int) -> None:
-    """Whatever stands in the upper half of an argument, which the kernel does not look at."""
+    """The upper half of an argument does not matter: the kernel does not look at it."""
     for more in (0, 0x5A << 40):
         for call in TASKS:
             assert answer(machine, filter_, call, more, 8, 8) == ALLOWED, call

@@ -57,7 +57,7 @@ class Backend(Protocol):
 
         Raises:
             DatabaseFailed: The database cannot be used; an instance of `failure`.
-            BadRequest: It cannot hold a value; the connection and all others go on.
+            BadRequest: It cannot hold a value; the connection and all others continue.
 
         `Damaged`, raised by `work`, becomes such a `failure`.
         """

@@ -2,7 +2,7 @@
 
 Globs are relative to the folder of the call.  Callers also write an absolute path below the root, a path
 that begins with the folder of the call, `\\` between folders, and names that hold brackets or braces.
-Where the workspace has what such a glob names, that is what it means; otherwise it stays as it is.
+If the workspace has the file or folder that such a glob names, the glob means it; otherwise it is unchanged.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _WILD = re.compile(r"[*?]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
 """A path with one of these is taken for a glob; brackets are common in names, and `{cwd}` is a variable."""
 
 _SIGNS = re.compile(r"[*?{}\[\]!,\\]")
-"""What means something in a glob."""
+"""Characters with a meaning in a glob."""
 
 _SLASHES = re.compile(r"[/\\]")
 
@@ -132,7 +132,7 @@ def _borders(path: str) -> Iterator[int]:
 
 
 def _in_large_folder(guard: Guard, path: WorkPath) -> ListRequest | None:
-    """The listing of names like that of a path, if not all names beside it were compared."""
+    """The listing of names like that of a path, if some names in its folder were not compared."""
     try:
         folder = guard.open_folder(parent(path))
     except ReadroomError:

@@ -1,11 +1,11 @@
-"""What a search below a folder did not open, so that no reply calls itself complete over it.
+"""Count the files that a search below a folder did not open, so that no reply claims to be complete.
 
-Files that are hidden, ignored, archives, documents or binary, links to what lies elsewhere, and what is no
-file are counted by kind, and the first are named.  Denied names are not among them: a search says the same
+Hidden, ignored and binary files, archives, documents, links that lead elsewhere, and entries that are not
+files are counted by kind, and the first are named.  Denied names are not among them: a search says the same
 whether or not they exist.
 
-rg says in its log what it passed over (`search.skips`), so that most searches need no walk for it; where it
-cannot be sure, and in stores without rg, names are found in a walk through the guard.
+rg logs the names that it skips (`search.skips`), so that most searches need no walk for them; if the log is
+not certain, and in stores without rg, names are found in a walk through the guard.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _WORDS: Mapping[Kind, tuple[str, str]] = {
     "links": ("link", "links"),
     "special": ("pipe or device", "pipes or devices"),
 }
-"""How many of them there are is said with these, in this order."""
+"""The nouns of their counts, in this order."""
 
 _NAMED = 2
-"""Names of a kind that are said: this stands below every search of such a tree."""
+"""Maximum names of a kind: this note ends every search of such a tree."""
 
 _NAME_BYTES = 160
-"""How much of a long name is said."""
+"""Maximum bytes of a name in the note."""
 
 _SHARE, _MOST_S = 0.3, 1.0
 """The share of the remaining time that a walk for names may take, and the seconds, as it only counts."""
@@ -53,11 +53,11 @@ _SHARE, _MOST_S = 0.3, 1.0
 
 @final
 class Unsearched:
-    """What one search left out, relative to its folder.
+    """The files that one search left out, relative to its folder.
 
     Attributes:
         whole: Whether all of it was found in time.
-        counted: Whether the search has come to its end, so that there is something to be said.
+        counted: Whether the search has come to its end, so that its counts can be reported.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Unsearched:
         """Prepare for a search.
 
         Args:
-            guard: Of the workspace.
+            guard: The guard of the workspace.
             folder: The searched folder as it was asked for.
             top: Its real name.
-            scope: Which files are asked for.
+            scope: The requested files.
             searched: Kinds of files that the search opens in its own way.
         """
         self._guard = guard
@@ -117,7 +117,7 @@ class Unsearched:
             self._take_one(EntryKind.LINK if path in skips.links else EntryKind.OTHER, path)
 
     def misread(self, skips: Skips) -> list[str]:
-        """What rg took for ignored and git does not, and what may not be named."""
+        """Names that rg treats as ignored and git does not, and names that may not be shown."""
         by_folder: dict[str, list[str]] = {}
         for path in skips.ignored:
             by_folder.setdefault(path.rpartition("/")[0], []).append(path.rpartition("/")[2])
@@ -213,7 +213,7 @@ class Unsearched:
 
     @property
     def kinds(self) -> list[Kind]:
-        """The kinds of which there are any."""
+        """The kinds that have a count."""
         return [kind for kind, names in self._names.items() if names]
 
     @property
@@ -222,7 +222,7 @@ class Unsearched:
         return sum(map(len, self._names.values())) if self.counted else 0
 
     def warnings(self, compressed: Collection[WorkPath] = ()) -> Iterator[Warn]:
-        """What was left out, compressed files in the same sentence, where there is one."""
+        """Warnings about the files left out, with compressed files in the same sentence if there is one."""
         if self.total:
             said = [self._counted(kind) for kind in self.kinds]
             if compressed:

@@ -54,8 +54,8 @@ _SET_FLAGS = (0x40086602, 0x401C5820)
 """ioctl requests that set a file's flags: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR."""
 
 Change: TypeAlias = tuple[str, str, int]
-"""What a call changes (mode, owner, times in a unit, or a watch), how its arguments name the file (path,
-link, fd, or "at": a folder and a path), and which argument holds flags; -1 for none.
+"""The change that a call makes (mode, owner, times in a unit, or a watch), the form in which its arguments
+name the file (path, link, fd, or "at": a folder and a path), and the argument with flags; -1 for none.
 
 For calls about a task the third is the argument that holds its number.
 """

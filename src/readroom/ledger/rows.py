@@ -135,7 +135,7 @@ def encoded_spans(spans: Sequence[ShownLines]) -> str:
 
 
 def decoded(text: str) -> Any:
-    """The value of a column with JSON; the text itself if somebody has made it something else."""
+    """The value of a column with JSON; the text itself if it is not valid JSON."""
     try:
         return json.loads(text)
     except ValueError:

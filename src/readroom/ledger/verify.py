@@ -87,7 +87,7 @@ class _Checker:
 
     def problems(self, book: Ledger) -> Iterator[str]:
         number, previous = self._start.number, self._start.hash
-        # A removed row says nothing, and is told by `uncompared`.
+        # A removed row cannot be compared; `uncompared` reports it.
         seen_noted = self._noted is None or self._noted.number <= self._start.number
         if self._noted is not None and self._noted.number == self._start.number:
             seen_noted = self._noted.hash == self._start.hash
@@ -130,7 +130,7 @@ PRUNE = "ledger_prune"
 def _when(row: Row) -> str:
     try:
         return f" of {datetime.fromtimestamp(row.event.time_us / 1_000_000, UTC):%Y-%m-%d %H:%M:%S} UTC"
-    except (ValueError, OverflowError, OSError):  # whoever forges a ledger may write any number
+    except (ValueError, OverflowError, OSError):  # a forged ledger may hold any number
         return ""
 
 

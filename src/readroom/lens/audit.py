@@ -420,7 +420,7 @@ _LOGS = (
     "tornado.application",
     "asyncio",
 )
-"""What these say of a connection that was lost is said in one sentence of ours."""
+"""Loggers that are silenced: one sentence of ours reports a lost connection."""
 
 
 def processes(workers: int) -> Engine:

@@ -1,11 +1,11 @@
-"""Conversations that stand in several records are counted once.
+"""Count a conversation once that several records hold.
 
 A conversation that was resumed or forked begins with a copy of another, under an id of its own, and a record
-may stand near its own export. An answer is a copy if an earlier session of the same client has it: with the
-same name or time, tokens, calls and results. A number in a session is no name, so that such answers are
-copies by their time, or where one session says that it was forked from the other.
+may be in the same folder as its own export. An answer is a copy if an earlier session of the same client has
+it: with the same name or time, tokens, calls and results. A number in a session is not a name, so that such
+answers are copies by their time, or if one session says that it was forked from the other.
 
-A session of which everything is a copy keeps its row, without answers.
+A session that is a copy as a whole keeps its row, without answers.
 """
 
 from __future__ import annotations

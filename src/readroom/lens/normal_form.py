@@ -24,8 +24,8 @@ class Session(msgspec.Struct, frozen=True, tag="session", tag_field="row"):
     `result_tokens` is what results cost once, `carried_tokens` what they cost in all requests that
     carried them. `calls_left_out`, `lines_left_out` and `findings_left_out` are calls, line ranges and
     findings beyond what is kept of one session: what they cost is not in its sums. `input_tokens` to
-    `cost` are sums of what the record says, 0 where it says nothing. `copied_turns` are answers that stand
-    in an earlier session, too, as of one that it was forked from: they and their calls count there.
+    `cost` are sums of what the record says, 0 where it says nothing. `copied_turns` are answers that an
+    earlier session also has, such as the one that it was forked from: they and their calls count there.
     """
 
     session: str

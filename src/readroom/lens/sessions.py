@@ -273,7 +273,7 @@ class _Assembler:
         self._turn_of[hash(event.key)] = len(self._turns)
         number = len(self._turns) + 1
         time, model = self._names.once(event.time), self._names.of(event.model)
-        name = "" if " " in event.key else self._names.once(event.key)  # "answer 3" is no name
+        name = "" if " " in event.key else self._names.once(event.key)  # "answer 3" is not a name
         self._turns.append(Turn(self._session.session, number, self._epoch, time, model, 0, **usage, id=name))
         self._ended(event.time)
         if event.model and not self._session.model:

@@ -129,7 +129,7 @@ TERRAFORM = LineRules(
 
 
 _BACKTICK = re.compile(r"#[ \t]*escape[ \t]*=[ \t]*`", re.IGNORECASE)
-"""What continues a line of a Dockerfile, if not a backslash."""
+"""The directive that makes a backtick continue lines of a Dockerfile, not a backslash."""
 
 
 def _outlined(rules: LineRules, text: str, deadline: Deadline) -> Sequence[Item]:

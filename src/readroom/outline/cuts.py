@@ -130,7 +130,7 @@ def _marks(quotes: Sequence[bytes]) -> re.Pattern[bytes]:
 _CODE = rb"[^\"'`/\\#\n]|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\[^'\n]{1,9})'"
 _LONG_CODE = _CODE + rb"|'(?:[^'\\\n]|\\.)*'"
 """Parts of a line in which nothing can hide a quote: strings are complete, and there is no other slash.
-With single quotes for strings, not only for characters, as long as backticks mean something, too.
+With single quotes for strings, not only for characters, as long as backticks also have a meaning.
 """
 
 

@@ -30,7 +30,7 @@ _FRONT_MATTER = re.compile(r"(?:---|\+\+\+)[ \t]*\r?\Z")
 
 
 _HTML = re.compile(r" {0,3}(?:(<!--)|<(pre|script|style|textarea)\b)", re.IGNORECASE)
-"""Beginnings of HTML that goes on over blank lines, up to its end."""
+"""Beginnings of HTML that continues over blank lines, up to its end."""
 
 
 class _Open:

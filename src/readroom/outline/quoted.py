@@ -1,4 +1,4 @@
-"""What of a line is code, for outlines by lines: without strings, comments and text in several lines.
+"""Find the code in a line, for outlines by lines: without strings, comments and text in several lines.
 
 A text in several lines begins with a mark and ends with another, or, for a heredoc, with a line of its own.
 """

@@ -51,7 +51,7 @@ _ODD = "['\"\\0-\\x1f\\x7f\ud800-\udfff]"
 
 
 Fixed: TypeAlias = Callable[[WorkPath, Sequence[str], Container[str]], set[str]]
-"""Tells which of some names in a folder are fixed; it also gets those that are folders."""
+"""Finds the fixed names among those of a folder; it also gets those that are folders."""
 
 
 class ChangePolicy(Struct, frozen=True):
@@ -148,7 +148,7 @@ class WriteTargets:
         self._require_no_link(self._links, path, path)
 
     def fixed(self) -> Fixed:
-        """What tells the names in an unprotected folder that may be seen but not changed."""
+        """A function that finds the names in an unprotected folder that may be seen but not changed."""
         linked = self._search.links()
 
         def among(folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
@@ -355,7 +355,7 @@ def _folded(path: str) -> str:
 
 
 def _what(place: WriteTarget, stat: Stat) -> str:
-    """The word for what is at a target that is no file."""
+    """The word for a target that is not a file."""
     if stat.kind is EntryKind.FOLDER:
         return "folder"
     try:

@@ -153,7 +153,7 @@ RULES: tuple[Rule, ...] = tuple(
 
 
 _PARTS = frozenset(part for rule in RULES for part in rule.pattern.lower().split("/")) | {*_MAKES, *_RUNS}
-"""The names of which protected names are made, folded."""
+"""The names that protected names are made of, folded."""
 
 
 @final

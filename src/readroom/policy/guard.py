@@ -215,8 +215,8 @@ class Guard:
     def spelled(self, path: WorkPath) -> WorkPath:
         """The path with the one canonically equal name in the place of each part that nothing has.
 
-        Clients and systems compose characters otherwise than whoever made a name.  Names that may not be
-        seen are not among those that are compared, and of two equal ones neither is chosen.
+        Clients and systems may compose characters otherwise than the program that made a name.  Names that
+        may not be seen are not compared, and neither of two equal ones is chosen.
         """
         if path.startswith("/") or self._is_there(path):
             return path
@@ -236,7 +236,7 @@ class Guard:
         return found
 
     def _is_there(self, path: WorkPath) -> bool:
-        """Whether something has a name, or that is not to be said."""
+        """Whether something has a name, or its absence must not be reported."""
         try:
             self.stat(path)
         except (AbsentError, NotAFolder):

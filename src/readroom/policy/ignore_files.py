@@ -279,7 +279,7 @@ def _lines(data: bytes, name: WorkPath) -> Sequence[str]:
     lines = decode_lines(data)
     for number, line in enumerate(lines, 1):
         found = next((word for char, word in _NO_LINES.items() if char in line), None)
-        if found is not None:  # in a comment, too: what looks like the next line may be hidden in it
+        if found is not None:  # even in a comment: an apparent next line may be hidden in it
             raise BadConfig(name, f"line {number}", f"it holds {found}", f"{_ADVICE} UTF-8 is right for it.")
     return lines
 
@@ -291,4 +291,4 @@ _NO_LINES = {
     "\u2028": "a line end of another kind (U+2028)",
     "\u2029": "a line end of another kind (U+2029)",
 }
-"""What some programs take for the end of a line, or of the text."""
+"""Characters that some programs read as the end of a line, or of the text."""

@@ -25,7 +25,7 @@ from readroom.stores.base import Store
 from readroom.values import EntryKind
 
 Relevant = Callable[[WorkPath, Sequence[str]], Container[str]]
-"""Which names of links in a folder matter."""
+"""The names of links in a folder that matter."""
 
 _NAMES = 1000
 _PASSED_OVER = ("/node_modules", "/.git/objects")
@@ -60,7 +60,7 @@ class LinkedNames(Struct, frozen=True):
 
 
 class _Seen(Struct, frozen=True):
-    """What a folder had when it was read: folders, and links that matter."""
+    """The content of a folder when it was read: folders, and links that matter."""
 
     changed_ns: int
     folders: Sequence[WorkPath]
@@ -81,7 +81,7 @@ class LinkSearch:
         self._seen: dict[WorkPath, _Seen] = {}
 
     def links(self) -> LinkedNames:
-        """The links that are there now; what cannot be read is passed over."""
+        """The links that are there now; folders that cannot be read are skipped."""
         links: dict[WorkPath, list[WorkPath]] = {}
         pending, before, now = deque([ROOT]), self._seen, dict[WorkPath, _Seen]()
         while pending and len(now) < LINK_FOLDERS:

@@ -80,7 +80,7 @@ def _depth(mount: _Mount) -> int:
 
 
 def _mounts() -> list[_Mount]:
-    """All mounts; empty if unknown. Of several at one place the last counts, and comes first."""
+    """All mounts; empty if unknown. The last of several at one place counts, and comes first."""
     try:
         with open(MOUNTS, "rb") as file:
             lines = file.read().split(b"\n")

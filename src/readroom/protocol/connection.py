@@ -206,7 +206,7 @@ class Connection:
     def receive_all(self, data: bytes) -> list[Event]:
         """Process a message or a batch; the events that they cause.
 
-        Where batches are not taken, each request in one is answered: a client would wait for minutes.
+        If batches are not accepted, each request in one is still answered: a client would wait for minutes.
         """
         batch = decode_batch(data, self._card.most)
         if batch is None:

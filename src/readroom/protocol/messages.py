@@ -99,7 +99,7 @@ def decode(data: bytes, most: int) -> Message | Answer:
 
 
 def decode_batch(data: bytes, most: int) -> list[Message | Answer] | None:
-    """The messages of a batch, or the answers to invalid ones; None for anything that is no batch."""
+    """The messages of a batch, or the answers to invalid ones; None for anything that is not a batch."""
     if len(data) > most or not data.removeprefix(BOM_UTF8).lstrip().startswith(b"["):
         return None
     try:

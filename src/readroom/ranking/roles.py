@@ -144,7 +144,7 @@ _CONFIRMED: tuple[tuple[Role, re.Pattern[str], Callable[[str], bool]], ...] = (
     ),
     (Role.TEST, _words(r"(?:^|/)(?:mocks?|testing)/"), _has_tests),
 )
-"""What a name suggests and the text confirms: a folder `mock` or `testing` may be what a program offers."""
+"""Roles that a name suggests and the text must confirm: a program may offer a folder `mock` or `testing`."""
 
 
 def confirmed(place: str, text: CountedText) -> Sequence[Role]:

@@ -227,7 +227,7 @@ class Sandbox:
             yield from (real if path == ROOT else os.path.join(real, path) for path in reach.wholes())
 
     def _places_to_watch(self, root: str, reach: SandboxView, private: Private) -> Iterator[tuple[str, bool]]:
-        """Where files can be watched: wherever they can be read, and folders that can be listed."""
+        """The places that can be watched: files that can be read, and folders that can be listed."""
         policy = self._policy
         for path in (*_system(), *policy.read, *policy.write, private.home, private.temporary):
             yield os.path.realpath(path), True

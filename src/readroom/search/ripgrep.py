@@ -148,7 +148,7 @@ def tree_flags(
     No glob that selects files is passed as `--glob`: rg would search matching files even if they are ignored.
 
     Args:
-        include: The files that are searched, too.
+        include: The kinds of files to search in addition.
         names: Globs for the last parts of paths; without any, all names are searched.
         without: Globs for paths that are excluded.
         parents: Whether ignore files of the folders above apply.
@@ -433,7 +433,7 @@ class Reports:
         binary: Names of binary files, relative to the searched folder, in no order.
         texts: Those of them that readroom treats as text: they begin without a NUL.
         sure: Whether these are all of them.
-        skips: What the last pass walked past.
+        skips: The names that the last pass skipped.
     """
 
     def __init__(self, *, logged: bool = True) -> None:

@@ -1,7 +1,8 @@
-"""What rg passed over in a walk, from its debug log: hidden and ignored names, and what is no regular file.
+"""Read the names that rg skipped in a walk from its debug log: hidden, ignored, and not regular files.
 
-The log is made for people: a name can contain what looks like an end of a line, and a name that is not UTF-8
-is changed in it.  Whenever that is possible, `sure` is false, and the names have to be found in another way.
+The log is made for people: a name can contain text that looks like an end of a line, and a name that is not
+UTF-8 is changed in it.  Whenever that is possible, `sure` is false, and the names have to be found in another
+way.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ _DOUBTFUL = re.compile(rb"[\[{\\]")
 
 @final
 class Skips:
-    """What rg passed over in one walk, relative to the searched folder.
+    """The names that rg skipped in one walk, relative to the searched folder.
 
     Attributes:
         hidden: Hidden files and folders.
         ignored: Files and folders that ignore files hide, by rg's reading.
         links: Links to files.
-        special: What is neither a file, a folder nor a link.
+        special: Entries that are neither a file, a folder nor a link.
         sure: Whether these are all of them.
         as_git: Whether ignore files have only patterns that rg reads like git.
     """

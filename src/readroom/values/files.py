@@ -174,7 +174,7 @@ class PartView(Struct, frozen=True):
         notes: Sentences about content that cannot be shown.
         images: The pictures that are shown.
         total_known: Whether `total_lines` is exact; otherwise it is a minimum.
-        rows: Where a line is a run of empty rows of a sheet: the row of each line, and the one after them.
+        rows: If a line is a run of empty rows of a sheet: the row of each line, and the one after them.
     """
 
     number: int

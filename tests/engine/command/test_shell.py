@@ -1,4 +1,4 @@
-"""Which shell runs a command, what it reads first, and what a command for bash comes to without bash."""
+"""The shell that runs a command, the files it reads first, and bash commands on a machine without bash."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder that a command line names is opened, or it is said why not; never another one."""
+"""A command opens the folder that it names, or reports why not; it never opens another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person types that readroom calls otherwise is understood, and what it answers is in their words."""
+"""Other usual names for commands and options are understood, and answered in the words of the person."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_a_refusal_at_mcp_is_one_of_json_rpc_with_a_slash_too(served: Agent) -> 
 def test_the_dashboard_of_a_workspace_is_found_in_the_other_order(
     served: Agent, address: str, place: str
 ) -> None:
-    """It leads there without a token: whether there is such a workspace is said after the sign-in."""
+    """It leads there without a token: the reply says only after the sign-in whether the workspace exists."""
     answer = served.request("GET", address)
     assert (answer.status, answer.headers["location"]) == (303, place)
 
@@ -137,7 +137,7 @@ def test_a_token_of_another_workspace_lands_there(served: Agent, at: str) -> Non
         answer = served.request("GET", answer.headers["location"], headers=cookie)
     assert answer.status == 200, answer.body
     assert b"/ui/w/b/calls" in answer.body
-    # What it does not open looks like what is not there.
+    # A workspace that the token does not open looks like one that does not exist.
     assert served.request("GET", "/ui/w/a", headers=cookie).status == 404
 
 

@@ -229,7 +229,7 @@ def test_what_is_not_one_request_for_every_reader_is_refused_in_our_words(
 def test_what_this_server_does_not_speak_has_its_own_status(
     served: Agent, request_: bytes, expected: tuple[int, str]
 ) -> None:
-    """RFC 9112, 2.3 and 6.1; alone, and behind another request."""
+    """RFC 9112, 2.3 and 6.1; alone, and after another request."""
     ((status, body),) = sent(served, request_)
     assert (status, code(body)) == expected
     assert sent(served, WHOLE + request_)[-1][0] == expected[0]

@@ -98,7 +98,7 @@ def test_a_database_that_hangs_is_refused_in_time(found: Cluster, token: str, po
     wait_until_back(found, token)
     with stopped(postgres):
         refused_in_time(all_at_once(found, token), STATE_WAIT_S + LEDGER_WAIT_S, "state_failed")
-        # What comes later waits no longer, and life is told apart from readiness.
+        # Later requests wait no longer, and `/healthz` still answers.
         refused_in_time(all_at_once(found, token), STATE_WAIT_S, "state_failed")
         for one in found.agents:
             assert one.request("GET", "/healthz").status == 200

@@ -1,4 +1,4 @@
-"""What a page hides by its own style sheet is counted, not shown; what only looks so is shown."""
+"""Text that a page hides by its own style sheet is counted; text that only looks hidden is shown."""
 
 from __future__ import annotations
 

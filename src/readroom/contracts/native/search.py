@@ -72,7 +72,7 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
 
 
 def _warnings(result: GrepResult | FindResult) -> list[str]:
-    """What was left out comes last, before the call for it."""
+    """The note about files left out comes last, before the call that includes them."""
     last = [warning for warning in result.warnings if warning.code in ("compressed", "left_out")]
     others = [warning for warning in result.warnings if warning not in last]
     return [*warning_parts(others), *warning_parts(last)]
@@ -305,7 +305,7 @@ def _reasons(whys: Sequence[Reason]) -> str:
 
 
 _OUTLINES = 'Outlines of the best files (view="outline") now show more than further pages.'
-"""From the second page on: measured on fixes, by the needed lines that so many tokens show."""
+"""From the second page on: measured on fixes, by the needed lines that this number of tokens shows."""
 
 
 def _asides(result: FindResult) -> list[str | Aside]:

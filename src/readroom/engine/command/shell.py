@@ -1,9 +1,9 @@
 """The shell of commands: bash where the system has one, since that is what models write for, or else sh.
 
-Where it is sh, forms that only bash knows are warned of.  Some of them do not fail there: `&>` starts the
-program in the background, and its failure is lost.
+A reply from sh warns of forms that only bash knows.  Some of them do not fail in sh: `&>` starts the program
+in the background, and its failure is lost.
 
-Knows: where bash is, and what sh takes for something else. Does not know: how commands are confined.
+Knows: where bash is, and which forms sh parses differently. Does not know: how commands are confined.
 May be touched: freely; a form is a row.
 """
 
@@ -48,14 +48,14 @@ def found() -> Shell:
 
 
 # -----------------------------------------------------------------------------
-# What sh takes for something else.
+# Forms that sh parses differently.
 # -----------------------------------------------------------------------------
 
 _NAMED = 3
-"""Forms that are warned of; whoever mends these will look for more."""
+"""Maximum forms in one warning; a person who fixes these will look for more."""
 
 _START = r"(?:^|[;&|(!{]|\b(?:if|elif|while|until|then|do|else)\b)[ \t]*"
-"""Where a command begins."""
+"""The beginning of a command."""
 
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(form, re.M), sentence)
@@ -87,7 +87,7 @@ _HERE = re.compile(r"(?<!<)<<-?\s*(['\"\\]?)(\w+)(?!\w)")
 
 
 def misread(command: str) -> Iterator[Warn]:
-    """Warnings about what a command for bash comes to in sh."""
+    """Warnings about the parts of a bash command that sh parses differently."""
     bare = _COMMENT.sub("", _QUOTED.sub(lambda word: word[0][0] * 2, _without_here_documents(command)))
     sentences = [sentence for form, sentence in _FORMS if form.search(bare)]
     yield from (Warn("not_bash", f"sh has no {sentence}") for sentence in sentences[:_NAMED])

@@ -197,7 +197,7 @@ class _Shown:
         return listed, left
 
     def _headings(self, least: int) -> Sequence[tuple[int, str, int]]:
-        """The table of contents; without one the titles of at least so many parts."""
+        """The table of contents; without one the titles of at least this many parts."""
         contents = self._reading.opened.contents
         if contents:
             return contents
@@ -270,7 +270,7 @@ class _Shown:
         return self._rest(here, page.reason, text.row(page.next_line), text.total)
 
     def _costs(self, text: PartLines) -> Callable[[int], int]:
-        """What the number of a line takes in a reply."""
+        """The cost of a line number in a reply."""
         return (lambda number: self._numbered(text.row(number))) if text.rows else self._numbered
 
     def _stop(self, content: PartContent) -> int:

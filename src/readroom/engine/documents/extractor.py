@@ -233,7 +233,7 @@ class Extractor:
 
 
 def _follow(extracted: Extracted) -> bool:
-    """Whether rows that are said to have gaps are one for each line, and one after them, in order."""
+    """Whether the row numbers are in order: one for each line, and one after them."""
     rows = extracted.rows
     if not rows:
         return True

@@ -30,8 +30,8 @@ from readroom.values.files import Image
 class PartLines:
     """The lines of a part as a `text.select.Text`, from line `first` on.
 
-    Where a line is a run of empty rows, lines are counted from `first` on one by one, and `row` says which
-    rows they are.
+    If a line is a run of empty rows, lines are still counted one by one from `first` on, and `row` gives the
+    rows that they are.
     """
 
     ends = LineEnds()

@@ -55,7 +55,7 @@ class Order(TypedDict):
 
 
 class Ask(TypedDict):
-    """Which part is wanted, with its pictures or not; `area` is first and last row, and columns, and lines.
+    """The part to extract, with or without its pictures; `area` is first and last row, columns, and lines.
 
     `formulas` is whether they are wanted in place of their values, `columns` are those of a table by name.
     """

@@ -20,7 +20,7 @@ from readroom.stores.base import Source
 
 
 class Form(Struct, frozen=True):
-    """What a file is stored as: its name, whether bytes are valid in it, and how a text is written there."""
+    """The stored form of a file: its name, whether bytes are valid in it, and how to write a text in it."""
 
     name: str
     is_valid: Callable[[bytes], bool]

@@ -71,7 +71,7 @@ class Seen(Struct):
         compressed: Compressed files that were not looked at because they were not asked for.
         begun: Documents that were looked at, but not to their end.
         unreadable: What cannot be read of documents and archives, each a clause.
-        left: What else was not looked at.
+        left: The other entries that were not checked.
     """
 
     examine: Examine

@@ -3,7 +3,7 @@
     find       files that may match, in path order: with rg below a local folder, with a walk elsewhere
     open       each through the guard; files that are refused, gone, or links by now are dropped
     search     the opened file itself: every shown line and every count comes from there
-    show       matches until the page is full or the deadline passes; the cursor says where to go on
+    show       matches until the page is full or the deadline passes; the cursor says where to continue
 
 A limit or a deadline never looks like "not found": the result says what stopped the search, how far it came,
 and how to continue.  No file holds up the files after it: what is left unfinished is named (`coverage`).
@@ -313,8 +313,7 @@ class _Search:
         def look(source: Source) -> bool:
             file = Opened(source, within)
             if file.compression is not None and "compressed" not in self._request.include:
-                # It is counted, and left out, when it would be shown.
-                return False
+                return False  # counted and left out later, when it would be shown
             with within.share(self.files.share) as file.deadline:
                 try:
                     with self.files.content(file, join_below(self._top, relative)) as content:
@@ -430,7 +429,7 @@ class _Search:
     def _stopped(
         self, at: Last | None, coverage: Coverage | None = None, *, alone: bool = False
     ) -> GrepResult:
-        """The result after the deadline: the matches so far, how far the search came, and how to go on.
+        """The result after the deadline: the matches so far, how far the search came, and how to continue.
 
         `at` is the first file that is not done; None if that is unknown, or it is the only one.
         """

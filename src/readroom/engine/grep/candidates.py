@@ -173,7 +173,7 @@ class Late:
     """The second round: files recognised only by their first bytes, and texts that rg treats as binary.
 
     Attributes as of `Tree`, and:
-        texts: Texts that rg passed over in the first round, most of them because of a NUL.
+        texts: Texts that rg skipped in the first round, most of them because of a NUL.
         texts_known: Whether these are all.
     """
 
@@ -196,7 +196,7 @@ class Late:
             reports: What rg reported about binary files during it.
             scope: Which files are asked for.
             deadline: Ends the search.
-            overlooked: Finds what rg passed over.
+            overlooked: Finds the files that rg skipped.
         """
         self._tree = tree
         self._overlooked = overlooked
@@ -395,7 +395,7 @@ class Finder(Protocol):
 
 
 class Rounds(Struct, frozen=True):
-    """The finders of `PLAIN` and `WIDE`, which may be the same; with rg its tree and what it passes over."""
+    """The finders of `PLAIN` and `WIDE`, which may be the same; with rg its tree and skipped files."""
 
     plain: Finder
     wide: Finder
@@ -413,7 +413,7 @@ class Rounds(Struct, frozen=True):
             self.wide.add(path)
 
     def has_text(self, path: str) -> bool:
-        """Whether a candidate of the second round is a text that rg passed over."""
+        """Whether a candidate of the second round is a text that rg skipped."""
         return isinstance(self.wide, Late) and path in self.wide.texts
 
     @property

@@ -152,7 +152,7 @@ class Left:
 
     Attributes:
         compressed: Compressed files that were not searched.
-        names: What a search below a folder left out.
+        names: Files that a search below a folder left out.
         unreadable: Files and folders, relative, that could not be opened.
         latest: The file that was left last.
         beside: What is to be said of single files.

@@ -1,4 +1,4 @@
-"""Find the files that rg passes over in silence although a search takes them, and those it leaves out.
+"""Find the files that rg skips in silence although a search includes them, and those it leaves out.
 
 misread   rg takes some patterns of ignore files otherwise than git does
 mixed     texts with a NUL in their beginning, which rg takes for binary
@@ -41,7 +41,7 @@ _NEVER_TEXT = frozenset(
 
 @final
 class Overlooked:
-    """What rg did not search below a folder.
+    """The files that rg did not search below a folder.
 
     Attributes:
         opened: Files that rg takes for binary and that the search opens nevertheless.
@@ -82,7 +82,7 @@ class Overlooked:
         return mixed | self._misread(self._skips, part)
 
     def _walked(self, part: Deadline, *, walked: bool) -> Skips:
-        """What rg passes over, from the log of a walk."""
+        """The names that rg skips, from the log of a walk."""
         if walked and self._reports.logged:
             return self._reports.skips
         reports = Reports()

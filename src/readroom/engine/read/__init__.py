@@ -255,7 +255,7 @@ class _Reading:
             return self._outliner().result(content)
         window = self._windows.window(content)
         if not self._steps.nul and window.start > 0:
-            # What is shown has the sign of a NUL in its place.
+            # The shown text has a sign in place of each NUL.
             stored = content.text.lines(window.start, window.start + len(window.lines) - 1)
             lines = [line if isinstance(line, str) else line.head for line in stored]
             require_text(self._source, request, lines)

@@ -198,7 +198,7 @@ def _other_root(known: Mapping[str, Fact]) -> str:
 def _in_verbs(message: str) -> str:
     """The advice with commands and options for the names of tools and arguments; what happened as it is.
 
-    What is quoted is a name, whatever it says.  What happened to an argument begins with it.
+    Quoted text is always a name.  A sentence about an argument begins with it.
     """
     message = message.replace(_OUTLINE, "`readroom outline`")
     if _EDIT.match(message):
@@ -218,7 +218,7 @@ def _in_verbs(message: str) -> str:
 
 
 def _of_edits(message: str) -> str:
-    """What is said of edits, of the pairs of options that they are here."""
+    """A message about edits, reworded for the pairs of options that give them here."""
     happened, stop, advice = message.partition(". ")
     for name, option in _APART.items():
         advice = re.sub(rf"\b{name}\b", option, advice)

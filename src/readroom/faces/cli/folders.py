@@ -1,6 +1,6 @@
 """The folder that a command line means: what a shell would have expanded, where a client started readroom.
 
-Settings of clients are no shell: what stands there arrives as it is, with `~` and variables in it.
+Clients run no shell on their settings: a value arrives unchanged, with `~` and variables in it.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def of_rows(rows: Sequence[Row], total: int) -> str:
 
 
 def _who(event: Event) -> str:
-    """The agent; a look at the dashboard is said to be one."""
+    """The agent; a look at the dashboard is named as one."""
     if event.face == LOOKED_AT:
         return f"{event.agent} (looked)" if event.agent else LOOKED_AT
     return event.agent or event.face
@@ -215,7 +215,7 @@ def _ledger(
         since_us=_moment("since", since),
         until_us=_moment("until", until),
         refused=action == "refused",
-        # Who looks at the dashboard is no agent.
+        # A visitor to the dashboard is not an agent.
         of_agents=action in ("totals", "files", "twice") and by != "face" and wanted.get("face") is None,
     )
     with _opened(root, config, file, make=False) as book:

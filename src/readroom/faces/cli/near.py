@@ -1,4 +1,4 @@
-"""What a person meant who typed a command or an option that readroom does not have."""
+"""Suggest the command or option that a person meant who typed an unknown one."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Where requests begin and end in the bytes of a connection, and whether every reader would agree.
+"""Find where requests begin and end in a connection, and refuse forms that readers may parse differently.
 
-httptools takes some forms that a proxy before us may read differently: a request line without a version or
-with two blanks, a body in a coding that is not undone.  Where one reader sees one request and another sees
-two, the second is smuggled past whoever checks.  So heads are looked at once more, in one strict form, which
-is that of RFC 9112 without what it lets a recipient tolerate.
+httptools accepts some forms that a proxy before us may read differently: a request line without a version or
+with two blanks, a body in a coding that is not undone.  If one reader sees one request and another sees two,
+the second is smuggled past the one that checks.  So heads are parsed once more, in one strict form: that of
+RFC 9112 without the forms that it lets a recipient tolerate.
 
 Knows: the form of heads and of chunks.
 Does not know: what a request means; httptools reads it after this.
@@ -37,7 +37,7 @@ _MOST_CHUNK_LINE = 256
 
 
 class _Part(Enum):
-    """What comes next."""
+    """The part of a request that is expected next."""
 
     HEAD = "a head"
     BODY = "a body of known length, or the rest of a chunk"

@@ -30,7 +30,7 @@ READ: Final[Mapping[str, str]] = {
     "If-None-Match": "The `ETag` of a file of the dashboard that the browser has.",
     "Upgrade": "Passed over.",
 }
-"""What the server reads."""
+"""The headers that the server reads."""
 
 WRITTEN: Final[Mapping[str, str]] = {
     "Content-Type": "What the body is.",
@@ -55,4 +55,4 @@ WRITTEN: Final[Mapping[str, str]] = {
     "Cross-Origin-Resource-Policy": "`same-origin`, for the same.",
     "X-Frame-Options": "`DENY`, for the same.",
 }
-"""What it writes."""
+"""The headers that it writes."""

@@ -1,13 +1,13 @@
-"""HTTP/1.1 connections: uvicorn behind a second httptools parser, for malformed and unfinished requests.
+"""HTTP/1.1 connections: uvicorn after a second httptools parser, for malformed and unfinished requests.
 
 uvicorn reads with a parser in C, answers malformed HTTP in plain text, and waits for headers forever. So
 `Framing`, which is stricter, and a second parser of the same kind see every byte first:
 
-1. What they refuse, or uvicorn would stumble over, is answered here in our format, recorded, and never
-   reaches uvicorn.
+1. They answer a request that they refuse, or that uvicorn would fail on, in our format, and record it; it
+   never reaches uvicorn.
 2. They know whether a request has begun, so that the size of its head and the time for it can be bounded;
    httptools bounds neither.
-3. What they accept, uvicorn reads the same way, because the parser is the same.
+3. uvicorn reads an accepted request the same way, because the parser is the same.
 
 Only public interfaces are used: `asyncio.Protocol` towards uvicorn, and the callbacks of httptools here.
 """

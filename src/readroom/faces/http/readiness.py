@@ -23,7 +23,7 @@ Look = Callable[[], object]
 
 
 def needs(state: SharedState | None, workspaces: Mapping[str, Workspace]) -> Sequence[Look]:
-    """What calls need, each as a look that raises what they would be refused with."""
+    """The services that calls need, each as a check that raises the error that calls would get."""
     recorders = [workspace.gatekeeper.recorder for workspace in workspaces.values()]
     ledgers = [one for one in recorders if one is not None and one.required]
     looks: list[Look] = [partial(_answers, one) for one in ledgers]

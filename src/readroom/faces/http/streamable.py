@@ -347,7 +347,7 @@ class Streamable:
         return None if body is None else decode(body, MCP_MESSAGE_BYTES)
 
     async def _body(self, arrival: _Arrival) -> bytes | None:
-        """The body of a request; None if it cannot be used, and its client was told or has left."""
+        """The body of a request; None if it cannot be used, and its client has the error or has left."""
         takes_json, takes_events = headers.accepted(arrival.headers.get("accept", ""))
         if not takes_json or not takes_events:
             words = f"Not Acceptable: the header Accept must name {headers.JSON} and {headers.EVENTS}"

@@ -263,7 +263,7 @@ def _values(column: Any) -> Sequence[object]:
 
 
 class _Name(str):
-    """The name of a field, of which a record may have several that are the same."""
+    """The name of a field; a record may have several fields of one name."""
 
     __slots__ = ()
     __eq__ = object.__eq__

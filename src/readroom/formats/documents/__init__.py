@@ -88,7 +88,7 @@ class Part(Struct, frozen=True):
         brief: How many of its lines are shown when it is read together with others; None for all.
         total_known: Whether `total_rows` are all; otherwise there are as many at least.
         naming: Lines that name a file which the document carries, each with the path of that file inside.
-        rows: Of a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
+        rows: For a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
             and the row after the last.
     """
 

@@ -1,4 +1,4 @@
-"""Which elements a page hides by its own style sheets: rules whose selectors are one element alone.
+"""Elements that a page hides by its own style sheets, in rules whose selectors are one element alone.
 
 A browser matches more: elements inside of others, sheets of other files, what scripts change. Rules for
 print, and for the whole page, which scripts show again, hide nothing here.

@@ -1,7 +1,7 @@
-"""What the letters of symbol fonts show: Symbol, Wingdings and Webdings, as characters of Unicode.
+"""Characters of Unicode for the letters of symbol fonts: Symbol, Wingdings and Webdings.
 
 Such a font shows `β` for the letter b, or a tick for the code FC.  Files say the code, alone or as one of the
-private characters from U+F000 on, and the font.  Of several that look alike the usual character is taken.
+private characters from U+F000 on, and the font.  The usual one of several similar characters is used.
 
 Knows: the tables of these fonts.
 Does not know: files and formats.
@@ -153,7 +153,7 @@ def known(font: str) -> bool:
 
 
 def sign(font: str, code: int) -> str:
-    """What a font shows for a code, also one that is a private character; of unknown ones their names."""
+    """The character that a font shows for a code, even a private one; unknown ones by their names."""
     code = code - _PRIVATE if _PRIVATE <= code <= _PRIVATE + 0xFF else code
     found = _FONTS.get(_name(font), {}).get(code)
     if found is not None:

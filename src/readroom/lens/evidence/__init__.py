@@ -49,7 +49,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
     @property
     def sole_file(self) -> str:
-        """The file of which all of the text is, if that is certain."""
+        """The file that the whole text is from, if that is certain."""
         if self.more_files:
             return ""
         if self.kind != "command":
@@ -120,7 +120,7 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
 
 
 def _in_reply(unwrapped: Unwrapped, file: str, root: str) -> list[Run]:
-    """The lines in a reply of our own tools, of which a client may have cut the middle."""
+    """The lines in a reply of our own tools; a client may have cut its middle."""
     head = unwrapped.body[0].partition("\n")[0]
     runs: list[Run] = []
     for index, piece in enumerate(unwrapped.body):
@@ -146,7 +146,7 @@ def _patch_of(arguments: Arguments) -> str:
 
 
 def _printed(call: Called, known: Known) -> Printed:
-    """What the command line of a call prints; it may leave the shell of later calls in another folder."""
+    """The output of the command line of a call, which may change the folder of the shell of later calls."""
     command = tools.command_of(call.arguments)
     if not command:
         return Printed()
@@ -321,7 +321,7 @@ def _command(printed: Printed, unwrapped: Unwrapped, known: Known) -> list[Run]:
         return []
     if printed.alone:
         return _of_one(printed.pieces[0], unwrapped, known)
-    # What a command says when it fails may stand anywhere between the lines of the others.
+    # The message of a failed command may be anywhere between the lines of the others.
     cut = len(unwrapped.body) > 1 or unwrapped.head_cut or unwrapped.cut or unwrapped.half_end
     if cut or unwrapped.exit_code or _COMPLAINS.search(unwrapped.body[0]):
         return []

@@ -1,4 +1,4 @@
-"""What a session has learned about files from earlier results."""
+"""Facts about files that a session learned from earlier results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TELLING_CHARS = 8
 
 
 class Known(msgspec.Struct):
-    """What a session has learned about files so far: how many lines they have, and the text of lines.
+    """Facts about files that a session learned so far: how many lines they have, and the text of lines.
 
     Files and texts are kept as hashes, so that their length does not matter. `moved`: a shell that lasts from
     call to call may be in another folder than the session.

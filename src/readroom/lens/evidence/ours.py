@@ -74,7 +74,7 @@ def _rows(text: str, path: str) -> Iterator[Row]:
         return
     if search is not None and search["unit"].startswith(("file", "signature")):
         return  # names, counts, or the heads of definitions
-    # A read shows one file, and what follows its lines is no name.
+    # A read shows one file, and no name follows its lines.
     file = "" if headed is None else _name(headed["path"])
     file = path if "…" in file else file  # a long name is shortened
     rows = rest.removesuffix("\n").split("\n")
@@ -143,7 +143,7 @@ def in_object(text: str, asked: int) -> InObject | None:
         runs = list(_of_content(found.content, found.lines_shown))
     elif found.content is not None and found.lines_read is not None:
         span = _Span(asked, asked + found.lines_read - 1)
-        # Of the two contracts that say how many lines were read, one numbers them and tells the size.
+        # Two contracts say how many lines were read; one of them numbers the lines and gives the size.
         runs = list((_plain if found.file_size is None else _of_content)(found.content, span))
         return InObject(tuple(runs), span.end < (found.total_lines or 0))
     else:

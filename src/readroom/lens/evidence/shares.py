@@ -1,8 +1,8 @@
-"""Which rows of an output are of which command, where every division of the rows agrees on it.
+"""Divide the rows of an output among its commands, if every possible division agrees.
 
-A command prints at most so many lines and perhaps fewer, a file may end without a line end, so that two files
-share a row, and only a line that is known word for word, as of `echo`, says where it stands. So all divisions
-are looked at together: what is the same in all of them is certain, and the rest is left out.
+A command prints up to a known number of lines, a file may end without a line end, so that two files
+share a row, and only a line that is known word for word, such as that of `echo`, proves its place. So all
+divisions are compared: the rows that are the same in all of them are certain, and the rest is left out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a command line prints: the lines of files, in order, as far as the line alone decides it.
+"""Predict the output of a command line: the lines of files, in order, as far as the line alone decides it.
 
-Of command lines, `cat`, `sed -n`, `head`, `tail`, `nl -ba`, `grep -n` and filters after them are understood.
-Any other command prints an unknown number of lines. What depends on a variable, on the names in a folder, on
-a loop or on a subshell is unknown, too: a guess about a file is worse than nothing.
+In command lines, `cat`, `sed -n`, `head`, `tail`, `nl -ba`, `grep -n` and filters after them are understood.
+Any other command prints an unknown number of lines. Output that depends on a variable, on the names in a
+folder, on a loop or on a subshell is also unknown: a guess about a file is worse than nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """What one command prints: at most `count` lines of `file` from `first`, or its last lines (`from_end`).
+    """The output of a command: at most `count` lines of `file` from `first`, or its last lines (`from_end`).
 
     A `count` of None is unknown. `search`: it prints matches; `numbered`: each line has its number. `says` is
     the only line that it prints, where that is known, "\\n" for any; one that is `optional` may be missing.
@@ -37,7 +37,7 @@ ANY_LINE = "\n"
 
 
 class Printed(msgspec.Struct, frozen=True):
-    """What a command line prints, in order, and the folder in which its shell ends; None if unknown.
+    """The output of a command line, in order, and the folder in which its shell ends; None if unknown.
 
     `alone`: nothing runs but what prints the only piece, and ways to its folder before. `changes`: it may
     change files.
@@ -50,7 +50,7 @@ class Printed(msgspec.Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """The file of which everything printed is, if that is certain."""
+        """The file that the whole output is from, if that is certain."""
         return self.pieces[0].file if self.alone and not self.pieces[0].search else ""
 
 
@@ -90,7 +90,7 @@ _CHARS = 10_000
 
 
 def printed(command: str, folder: str | None = "") -> Printed:
-    """What a command line prints when it runs in a folder; None is an unknown one."""
+    """The output of a command line that runs in a folder; None is an unknown one."""
     unknown = Printed(
         (UNKNOWN,), None if re.search(r"\b(?:cd|pushd|popd)\b", command) else folder, changes=True
     )
@@ -370,7 +370,7 @@ _PIPED = "/dev/stdin"
 
 
 def _filtered(piece: Piece, words: tuple[_Word, ...]) -> Piece:
-    """What a filter in a pipeline leaves of the lines of a piece."""
+    """The lines of a piece that a filter in a pipeline keeps."""
     name = posixpath.basename(words[0].text)
     arguments = [word.text for word in words[1:]]
     if not all(word.fixed for word in words[1:]) or piece.says is not None:

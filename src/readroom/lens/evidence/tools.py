@@ -1,4 +1,4 @@
-"""What a call asks for: the kind of its tool, and its file.
+"""Recognize the request of a call: the kind of its tool, and its file.
 
 Names of tools are data: an unknown client works, too, if it names its tools as others do.
 """
@@ -135,7 +135,7 @@ _AFRESH = frozenset(
         "execute_command",
     ]
 )
-"""Tools of which each command begins in the folder of the session; a shell of others may be elsewhere."""
+"""Tools whose commands each begin in the folder of the session; a shell of others may be elsewhere."""
 
 _WORKED_IN = (
     "workdir",

@@ -245,7 +245,7 @@ _EMPTY = re.compile(
 NO_OUTPUT = frozenset({
     "(empty)", "(no output)", "[no output]", "<no output>", "(Bash completed with no output)", "[No output]",
 })  # fmt: skip
-"""What clients say in place of an output without a character."""
+"""Texts of clients in place of an empty output."""
 
 
 def shows_nothing(text: str) -> bool:

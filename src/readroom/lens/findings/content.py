@@ -233,13 +233,13 @@ def _as_stated(result: Result) -> tuple[int, str]:
 
 
 _FORM = re.compile(r"(?:ERROR|Error|FATAL|FAIL|FAILED|panic|fatal|error(?:\[\w+\])?): ")
-"""How a line begins that says of a program that it failed."""
+"""The beginning of a line that reports the failure of a program."""
 
 
 def _errors(result: Result, lines: list[str]) -> list[str]:
     """The lines that say what failed, or else those with a word for failure where something did fail.
 
-    Code speaks of errors in every language, so what a file holds is no failure.
+    Code speaks of errors in every language, so the content of a file is not a failure.
     """
     seen = result.seen
     command = command_of(result.called.arguments)

@@ -1,6 +1,6 @@
-"""What else a name means: how other systems spell it, and the file that a compressed one or a copy is from.
+"""Other names for a name: its spelling on other systems, and the original of a compressed file or a copy.
 
-Rules are asked about all of it, for denied, protected and policy files alike.
+Rules are checked for all of them, for denied, protected and policy files alike.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def foldable(text: str) -> str:
 
 
 def other_names(folded: str, *, endings: Sequence[str] = ()) -> Sequence[str]:
-    """What else a folded name stands for: its spelling on other systems, and without what ends it.
+    """Other names for a folded name: its spelling on other systems, and the name without its endings.
 
     The endings may follow one another, and blanks between them: `id_rsa.gz .bak~`.
     """

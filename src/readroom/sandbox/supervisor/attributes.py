@@ -7,7 +7,7 @@ file, and the change goes through that descriptor, not through the name.  So wha
 meanwhile, to its memory or to names, cannot redirect the change to another file.
 
 Limits and scheduling of other tasks are decided by the number of the task, which is an argument and not in
-memory: where the task is one of the command's own, the kernel goes on with the call.
+memory: if the task is one of the command's own, the kernel continues the call.
 
 This process has no more privileges than the caller: as user 0 it has dropped the same capabilities.
 """

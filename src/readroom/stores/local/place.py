@@ -222,7 +222,7 @@ class LocalPlace(Closeable):
         return allowed
 
     def _is_immutable(self) -> bool:
-        """Whether the file has the attribute of `chattr +i` or `+a`; False where that cannot be told."""
+        """Whether the file has the attribute of `chattr +i` or `+a`; False if that cannot be found out."""
         if sys.platform != "linux":
             return False
         try:

@@ -55,8 +55,8 @@ COMMON_SHARE = 0.1
 """Share of ideographs that are common ones: a third or more in text, one in a hundred in pairs of ASCII."""
 
 MOSTLY, VARIED, WORD_CHARS = 0.6, 5, 200
-"""Of wide text: the share of ASCII that proves it; else the different characters it has more of, and the size
-in which a blank, line end or mark of punctuation stands. Patterns such as 00 FF lack them."""
+"""For wide text: the share of ASCII that proves it; else the number of different characters it must exceed,
+and the size in which a blank, line end or punctuation must occur. Patterns such as 00 FF lack them."""
 
 JOURNAL = b"__CURSOR="
 """The beginning of an export of journald: the place of its first entry."""

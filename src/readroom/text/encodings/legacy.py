@@ -106,11 +106,11 @@ PRIOR: Mapping[str, float] = {
 """How much more common an encoding is than others, as a logarithm; 0 if not listed."""
 
 SURE = 5.0
-"""The lead, as a logarithm, from which a guess is no longer called one. Of translated messages, 34 of 100
+"""The lead, as a logarithm, from which a guess is no longer called one. In translated messages, 34 of 100
 single lines have less, and all but 6 of 234 wrong guesses; of five lines 3 of 100, and 16 of 17."""
 
 UNLIKELY = -8.5
-"""The mean score of a character below which dense bytes are no text: lines of text have -7.9 at least,
+"""The mean score of a character below which dense bytes are not text: lines of text have -7.9 at least,
 pixels and samples in the multi-byte encodings that take them -10 or less."""
 
 _STRAY_UTF8, _LATIN_TO_STRAY = 2, 50
@@ -132,7 +132,7 @@ LISTED, KANA, MARK, ORDINARY, HALF_WIDTH, RARE, FOREIGN = -0.7, -4.5, -6.0, -8.3
 IDEOGRAPH_BESIDE_LETTER = -2.5
 
 UTF8 = "utf-8"
-"""Among the candidates, too: with more damage than `detect` forgives it can still be the likeliest."""
+"""Also among the candidates: with more damage than `detect` forgives it can still be the likeliest."""
 
 
 MULTIBYTE = frozenset(name for names, _, _, _ in IDEOGRAPHS for name in names)
@@ -164,7 +164,7 @@ class Guess(Struct, frozen=True):
 
 
 def most_likely(data: bytes) -> Guess | None:
-    """The codec that fits `data`, with bytes above 7F and not plainly UTF-8; None if it is no text."""
+    """The codec that fits `data`, with bytes above 7F and not plainly UTF-8; None if it is not text."""
     sample = _sample(data)
     ranked = sorted(_scores(sample), reverse=True)
     fitting = ((score, name) for score, name in ranked if _survives(data, name))
@@ -177,7 +177,7 @@ def most_likely(data: bytes) -> Guess | None:
 
 
 def _holds_utf8(data: bytes, found: str) -> bool:
-    """Whether characters of UTF-8 stand in a text whose own letters do not look like them."""
+    """Whether a text has characters of UTF-8 that its own letters do not look like."""
     if found not in _LATIN:
         return False
     text = data.decode("utf-8", "surrogateescape")
@@ -186,7 +186,7 @@ def _holds_utf8(data: bytes, found: str) -> bool:
 
 
 def _is_dense(data: bytes) -> bool:
-    """Whether bytes go on without white space as samples and pixels do, and texts of alphabets never."""
+    """Whether bytes continue without white space, as samples and pixels do and alphabetic texts never do."""
     if len(data) >= _PATTERN_BYTES and len(set(data)) < _VARIED:
         return True
     return len(data) >= DENSE_BYTES and sum(map(data.count, b" \t\n\r")) * DENSE_BYTES < len(data)

@@ -1,6 +1,6 @@
 """UTF-8 in which characters above U+FFFF are two surrogates, as Java and MySQL write them.
 
-It is no valid UTF-8, and nothing else often looks like it.
+It is not valid UTF-8, and few other texts look like it.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _stretches(text: str) -> Iterator[str]:
 
 
 def _edge(text: str, at: int, step: int) -> int:
-    """Where the marks around a word end, which may belong to a name, as brackets and quotes do."""
+    """The end of the marks around a word that may belong to a name, such as brackets and quotes."""
     beside = at if step > 0 else at - 1
     while 0 <= beside < len(text) and not text[beside].isspace() and abs(beside - at) < _MARKS:
         beside += step

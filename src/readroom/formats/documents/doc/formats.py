@@ -122,7 +122,7 @@ class Formats(Struct, frozen=True):
         )
 
     def sign(self, place: int) -> str:
-        """What a symbol font shows at a place; empty if it is none."""
+        """The characters that a symbol font shows at a place; empty for other fonts."""
         stated = self.signs.at(place)
         if not isinstance(stated, int):
             return ""

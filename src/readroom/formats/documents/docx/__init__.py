@@ -215,7 +215,7 @@ class Story:
                 yield f"({''.join(self._inline(above))})" if above is not None else ""
 
     def _checked(self, holder: Element, inside: Iterator[_T]) -> Iterator[_T]:
-        """What a holder has; of a checkbox its state in place of its sign."""
+        """The content of a holder; for a checkbox its state in place of its sign."""
         tick = _tick(holder) if local(holder) == "sdt" else None
         outer, self._box = self._box, tick if tick is not None else self._box
         yield from inside

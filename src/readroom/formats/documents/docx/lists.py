@@ -50,7 +50,7 @@ class ListLevel(Struct, frozen=True):
 
 
 class Styles(Struct, frozen=True):
-    """What paragraphs, runs and tables inherit."""
+    """The formatting that paragraphs, runs and tables inherit."""
 
     styles: Mapping[str, _Style]
     default: str
@@ -125,7 +125,7 @@ OFF = ("0", "false", "off")
 
 
 def flag(properties: Element | None, name: str) -> bool | None:
-    """Whether a property holds; None if nothing is said of it."""
+    """Whether a property holds; None if it is not given."""
     stated = None if properties is None else properties.find(f"{W}{name}")
     return None if stated is None else stated.get(VAL) not in OFF
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from pypdfium2 import raw
 
 GONE = "\0"
-"""Where an accent or a space was; broken fonts give it for characters, too, and it is never shown."""
+"""The place of a removed accent or space; broken fonts also give it for characters, and it is never shown."""
 
 _MARKS = {
     "\u00b4": "\u0301", "\u02ca": "\u0301", "`": "\u0300", "\u02cb": "\u0300", "^": "\u0302",
@@ -34,16 +34,16 @@ _BELOW = frozenset("\u0323\u0327\u0328\u0331")
 _DOTLESS = {"\u0131": "i", "\u0237": "j"}
 
 _OVERLAP = 0.5
-"""Of the narrower of letter and accent, that must be above each other."""
+"""The share of the narrower of letter and accent that must be directly above or below the other."""
 
 _SHIFT = 0.7
-"""Of the size of a letter, that its base line and that of an accent may differ: on capitals it is raised."""
+"""Maximum distance of the base lines of letter and accent, in letter sizes: on capitals it is raised."""
 
 _LEVEL = 0.1
-"""Of the size of a letter, that characters of one line are off their base line, or overlap."""
+"""Maximum distance from the base line, and overlap, of characters of one line, in letter sizes."""
 
 _SPACE = 0.15
-"""Of the size of a letter: a wider gap between two letters is a space."""
+"""In letter sizes: a wider gap between two letters is a space."""
 
 
 class _Glyph(Struct, frozen=True):
@@ -126,7 +126,7 @@ class _Page(Struct):
         return min(near)[1] if near else None
 
     def _around(self, at: int) -> Sequence[int]:
-        """The characters among which the letter of an accent may be: its lines and the two beside it."""
+        """The characters that may be the letter of an accent: those of its line and of the two next to it."""
         start = self.text.rfind("\n", 0, max(0, self.text.rfind("\n", 0, at)))
         following = self.text.find("\n", at)
         end = self.text.find("\n", following + 1) if following >= 0 else -1

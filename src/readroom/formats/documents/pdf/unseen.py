@@ -1,7 +1,8 @@
 """Text of a PDF page that no reader sees: of layers that are off, and outside of the page.
 
-PDFium gives such text as any other, and says of no layer whether it is off.  It does not draw those that are:
-so text that may be of a layer is drawn alone, in black, on a copy of the page, and what leaves no ink is off.
+PDFium returns such text like any other, and does not report whether a layer is off.  It does not draw layers
+that are off: so text that may be of a layer is drawn alone, in black, on a copy of the page, and text that
+leaves no ink is off.
 Text that is invisible by itself, as scans have under their pictures, is text.
 """
 
@@ -23,7 +24,7 @@ from readroom.limits.documents import PDF_INK_SIDE
 _LAYERS = b"OCProperties"
 _PIECE_BYTES = 1024 * 1024
 _HELD_BYTES = 256 * 1024
-"""Of a piece that are looked at again with the next: a stream of objects has a hundred of them."""
+"""Bytes of a piece that are searched again with the next one: a stream of objects has a hundred of them."""
 
 _DEPTH = 12
 """Forms in forms; deeper ones are taken for shown."""
@@ -208,7 +209,7 @@ def says_layers(file: BinaryIO) -> bool:
 
 
 def _packed(data: bytes) -> Iterator[bytes]:
-    """The beginnings of streams of objects, of which one may have the catalog."""
+    """The beginnings of streams of objects; one of them may have the catalog."""
     at = -1
     while (at := data.find(b"/ObjStm", at + 1)) >= 0:
         start = data.find(b"stream", at)

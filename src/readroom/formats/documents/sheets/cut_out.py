@@ -34,7 +34,7 @@ class ListedSheet(Struct, frozen=True):
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said before its cells."""
+        """The notes before its cells."""
         return [HIDDEN] * self.hidden + [self.note] * bool(self.note)
 
 

@@ -22,7 +22,7 @@ from readroom.limits.documents import SHARED_STRINGS
 _UNTOLD = re.compile(
     rb"""(<(?:\w+:)?c(?=\s)[^>]*\st\s*=\s*["'])(?!(?:b|d|n|s|str|inlineStr)["'])[^"'<>]*(["'])"""
 )
-"""A cell of a type that the library does not read: an error, or one that is none."""
+"""A cell of a type that the library does not read: an error, or an invalid type."""
 
 _INLINE = re.compile(
     rb"""(<(?:\w+:)?c(?=\s)[^>]*\st\s*=\s*["'])inlineStr(["'][^>]*>\s*<(?:\w+:)?v(?=[\s>]))"""
@@ -136,7 +136,7 @@ def _plain_cell(tag: bytes, inside: bytes) -> bytes:
         return tag + _VALUE.sub(rb"\g<1>" + plain + rb"\3", inside, count=1)
     if known == b"s":
         inside = b"<v>%b</v></c>" % _NO_TEXT.encode()
-    # What is no number is shown as the text that it is.
+    # A value that is not a number is shown as text.
     texts = _TYPE.sub(b"", tag)
     closed = texts[:-2] + b" t='str'/>" if texts.endswith(b"/>") else texts[:-1] + b" t='str'>"
     return closed + inside

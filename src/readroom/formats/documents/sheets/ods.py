@@ -326,7 +326,7 @@ def _reference(match: re.Match[str]) -> str:
 
 
 def _value(cell: Element) -> Value:
-    """What a cell holds; what it says only in its attributes, as some programs write, counts as well."""
+    """The value of a cell; one that is only in its attributes, as some programs write it, counts as well."""
     kind = cell.get(f"{OFFICE}value-type")
     number = cell.get(f"{OFFICE}value")
     if kind in ("float", "percentage", "currency") and number is not None:

@@ -28,7 +28,7 @@ from readroom.limits.documents import OLD_WORKBOOK_BYTES
 
 _VISIBLE = 0
 _COUNTED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
-"""Of a pattern that counts hours, also past a day: `[h]:mm`."""
+"""The part of a pattern that counts hours, also past a day: `[h]:mm`."""
 
 _UNTOLD = "Whether rows are hidden, what is merged and what comments say is not read: that is damaged."
 _CELLS_ALONE = (
@@ -206,7 +206,7 @@ def _comments(sheet: Any) -> Comments:
 
 @contextmanager
 def _noted(notes: list[str]) -> Iterator[None]:
-    """What is beside the cells never costs them: its failure is a note."""
+    """Content other than cells never costs the cells: its failure becomes a note."""
     try:
         with _translated():
             yield

@@ -133,9 +133,9 @@ class Cut(Struct):
         end: The last row that was looked at for them.
         total: The last row that is filled.
         merged: Merged ranges, as far as they stand near the rows.
-        tail: What stands after the rows, as far as it was looked at; of the first pass only.
+        tail: The XML after the rows, as far as it was read; from the first pass only.
         is_full: Whether it ends at `end` because its cells are too many for one part.
-        notes: What is odd about the sheet; of the first pass only.
+        notes: Oddities of the sheet; from the first pass only.
     """
 
     head: bytes = b""
@@ -324,7 +324,7 @@ class _Scan:
         self.cut.notes.append(f"It is cut short: what follows row {self._passed} is missing.")
 
     def result(self) -> Cut:
-        """What was found, the rows in their order."""
+        """The result, with the rows in order."""
         for number in sorted(self._apart):
             if number <= self.cut.end:
                 self._keep(Row(number, self._apart[number]))
