@@ -244,12 +244,13 @@ class Late:
         def asked(paths: Iterable[str]) -> list[str]:
             return sorted((p for p in paths if path_key(p) >= least and self._scope.takes(p)), key=path_key)
 
-        known = self._knows_all(begins=after is None)
+        part = self._part()  # for all that only prepares this round, so that each page gets further
+        known = self._knows_all(part, begins=after is None)
         if known:
             self.texts = set(self._reports.texts) - self._seen
         elif self._searched.leaves_binary and self.texts_known:
-            self.texts = self._taken_for_binary()
-        self.texts |= self._overlooked.look(self._part(), b"" if known else least, walked=self._walked)
+            self.texts = self._taken_for_binary(part)
+        self.texts |= self._overlooked.look(part, b"" if known else least, walked=self._walked)
         # Both kinds come in path order, so that none is skipped when time runs out.
         self._overlooked.opened.update(self.texts, self._seen)
         self._waiting.extend(asked(self.texts | self._seen if known else self.texts))
@@ -267,25 +268,25 @@ class Late:
         while self._waiting:
             yield self._waiting.popleft()
 
-    def _knows_all(self, *, begins: bool) -> bool:
+    def _knows_all(self, part: Deadline, *, begins: bool) -> bool:
         """Whether a pass over all files has found this round's files; after a cursor, makes that pass."""
         self._walked = begins and self._first.saw_all
         if not self._reports.sure or not self._searched.looks_at_all:
             return False
         found = self._first.found
         if not self._walked:
-            names, self.texts_known = self._searched.everything(self._part())
+            names, self.texts_known = self._searched.everything(part)
             self._walked = self.texts_known
             # The first round does not search its files again on this page: some may belong to this round.
             found = self._unseen = set(names)
         if self.texts_known and not self._reports.logged:
-            self._look_for_nul(found)
+            self._look_for_nul(found, part)
         known = self.texts_known and self._reports.sure and self._searched.looks_at_all
         return known and (self._tree.is_confined or not self._reports.binary | self._unseen)
 
-    def _look_for_nul(self, found: Set[str]) -> None:
+    def _look_for_nul(self, found: Set[str], part: Deadline) -> None:
         """Record which files are binary; `found` are those in which rg found something, NUL or not."""
-        binary, self.texts_known = self._searched.instead(nul_flags()).everything(self._part())
+        binary, self.texts_known = self._searched.instead(nul_flags()).everything(part)
         self._reports.sure = len(binary) <= GREP_REPORTED_FILES
         if self._tree.is_confined and self._reports.sure:
             self._reports.binary.update(binary)
@@ -293,10 +294,10 @@ class Late:
         elif binary:
             self._reports.sure = False
 
-    def _taken_for_binary(self) -> set[str]:
+    def _taken_for_binary(self, part: Deadline) -> set[str]:
         """Files that rg finds only with `--text`: opening them will show that some are binary."""
-        texts, all_texts = self._searched.as_text().everything(self._part())
-        others, all_others = self._searched.everything(self._part())
+        texts, all_texts = self._searched.as_text().everything(part)
+        others, all_others = self._searched.everything(part)
         self.texts_known = all_texts and all_others
         return set(texts).difference(others) if self.texts_known else set()
 
