@@ -120,7 +120,7 @@ class Warder:
         program = interpreter(user)
         assert program is not None
         self._door = cell.base / "sock"
-        self._door.unlink(missing_ok=True)
+        self._unbind()
         # A copy that everybody can read: a checkout may be in somebody's home.
         secrets = [str(cell.outside / "secret.txt"), str(cell.root / ".env")]
         self._process = subprocess.Popen(
@@ -135,9 +135,13 @@ class Warder:
         self.here: dict[str, Any] = json.loads(self._line())
         """What it says of itself: numbers of processes, and where it listens."""
 
+    def _unbind(self) -> None:
+        for name in (self._door.name, f"{self._door.name}-datagrams"):
+            self._door.with_name(name).unlink(missing_ok=True)
+
     def renew(self) -> None:
         """Another one in its place, with nothing left of what was done to it."""
-        self._door.unlink(missing_ok=True)
+        self._unbind()
         self._send("end")
         self.here = json.loads(self._line())
         self.spent = False

@@ -114,6 +114,9 @@ def _listeners(path: str, reached: list[str]) -> dict[str, object]:
     named.bind(path)
     abstract = socket.socket(socket.AF_UNIX)
     abstract.bind(f"\0readroom-{os.getpid()}")
+    datagrams = {name: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for name in ("sent", "sent abstract")}
+    datagrams["sent"].bind(f"{path}-datagrams")
+    datagrams["sent abstract"].bind(f"\0readroom-{os.getpid()}-datagrams")
     tcp = socket.socket()
     tcp.bind(("127.0.0.1", 0))
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -127,7 +130,7 @@ def _listeners(path: str, reached: list[str]) -> dict[str, object]:
                 _ = door.accept() if door.type == socket.SOCK_STREAM else door.recvfrom(1)
                 reached.append(name)
 
-    for name, door in {"named": named, "abstract": abstract, "tcp": tcp, "udp": udp}.items():
+    for name, door in {"named": named, "abstract": abstract, "tcp": tcp, "udp": udp, **datagrams}.items():
         threading.Thread(target=listen, args=(name, door), daemon=True).start()
     return {"socket": path, "abstract": f"readroom-{os.getpid()}", "port": tcp.getsockname()[1]}
 

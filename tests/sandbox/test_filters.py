@@ -30,7 +30,7 @@ PAIRS: dict[str, tuple[int, int]] = {
     "sched_setaffinity": (203, 122), "sched_setattr": (314, 274),
     "setpriority": (141, 140), "ioprio_set": (251, 30), "inotify_add_watch": (254, 27),
     "fgetxattr": (193, 10), "flistxattr": (196, 13), "sched_getaffinity": (204, 123),
-    "inotify_init1": (294, 26), "getpriority": (140, 141), "read": (0, 63),
+    "inotify_init1": (294, 26), "getpriority": (140, 141), "read": (0, 63), "socketpair": (53, 199),
 }  # fmt: skip
 """Numbers on 64-bit x86, and on the machines that came after it."""
 
@@ -140,3 +140,11 @@ def test_what_landlock_asks_about_the_supervisor_can_answer(machine: str) -> Non
 def test_asking_is_allowed(machine: str) -> None:
     for call in ("sched_getaffinity", "getpriority", "read"):
         assert answer(machine, "landlock", call, 77, 77) == ALLOWED, call
+
+
+@pytest.mark.parametrize("filter_", ["landlock", "landlock, network", "bwrap, network", "reading"])
+def test_pairs_of_sockets_cannot_be_connected_anew(machine: str, filter_: str) -> None:
+    """Datagrams (2, and 3 means the same) can; streams (1) and packets in order (5) cannot."""
+    for more in (0, 0x800, 0x80000, 0x80800, 0x5A << 40):
+        for kind, allowed in ((1, True), (2, False), (3, False), (5, True)):
+            assert (answer(machine, filter_, "socketpair", 1, kind | more) == ALLOWED) is allowed, kind

@@ -2,9 +2,10 @@
 
 A Unix socket, in a file or in the abstract namespace, connects to the program that listens on it: the user's
 bus and systemd, docker, an SSH agent, all of which could run or sign something outside the sandbox.  So a
-command may open network sockets, if it has network access, and no others; connected pairs of sockets stay
-allowed.  io_uring would bypass the filter, and key rings belong to the user.  Counters, tracing programs and
-messages of the kernel tell about the whole machine, where its settings allow it.
+command may open network sockets, if it has network access, and no others; pairs of sockets that stay
+connected to each other are allowed.  io_uring would bypass the filter, and key rings belong to the user.
+Counters, tracing programs and messages of the kernel tell about the whole machine, where its settings allow
+it.
 
 Landlock has no access right for modes, owners, times, attributes and flags of files, for watching them, or
 for limits and scheduling of other processes.  The kernel passes to the supervisor what programs often need:
@@ -60,6 +61,9 @@ name the file (path, link, fd, or "at": a folder and a path), and the argument w
 For calls about a task the third is the argument that holds its number.
 """
 
+_DATAGRAMS = 2
+"""A bit of the types SOCK_DGRAM and SOCK_RAW, and not of SOCK_STREAM and SOCK_SEQPACKET."""
+
 _NETWORK_FAMILIES = (2, 10, 16)
 """AF_INET, AF_INET6, and AF_NETLINK, which lists addresses."""
 
@@ -82,6 +86,7 @@ class _Machine(Struct, frozen=True):
 
     architecture: int
     socket: int
+    socketpair: int
     ioctl: int
     seccomp: int
     keys: tuple[int, ...]
@@ -109,6 +114,7 @@ def _generic(architecture: int) -> _Machine:
     return _Machine(
         architecture,
         socket=198,
+        socketpair=199,
         ioctl=29,
         seccomp=277,
         keys=(217, 218, 219),
@@ -143,6 +149,7 @@ def _generic(architecture: int) -> _Machine:
 _X86_64 = _Machine(
     0xC000003E,
     socket=41,
+    socketpair=53,
     ioctl=16,
     seccomp=317,
     keys=(248, 249, 250),
@@ -305,7 +312,19 @@ def _unless(number: int, argument: int, values: Sequence[int], then: int, other:
 
 
 def _sockets(machine: _Machine, families: Sequence[int]) -> list[_Instruction]:
-    return _unless(machine.socket, 0, families, _ALLOW, _ERRNO | errno.EAFNOSUPPORT)
+    """Instructions that allow sockets of some families, and pairs of streams and of packets in order.
+
+    Either end of a pair of datagrams can be connected again, to any Unix socket of the machine.
+    """
+    refused = _ERRNO | errno.EAFNOSUPPORT
+    pairs: list[_Instruction] = [
+        (_EQUAL, 0, 4, machine.socketpair),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT + 8),
+        (_ANY_BIT, 0, 1, _DATAGRAMS),
+        (_RETURN, 0, 0, refused),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return [*pairs, *_unless(machine.socket, 0, families, _ALLOW, refused)]
 
 
 def _program(instructions: Sequence[_Instruction]) -> bytes:
