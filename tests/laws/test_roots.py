@@ -144,6 +144,19 @@ def test_every_face_refuses_a_root_in_a_denied_folder_and_says_how_to_allow_it(t
     assert "cannot take back built-in denials" in _run("read", "config", "--root", str(root)).stderr
 
 
+@pytest.mark.parametrize("spelled", ["{} ", "{}.", "{}. .", "{}\t", "{}::$INDEX_ALLOCATION", "\u200c{}"])
+def test_spellings_of_other_systems_hold_above_the_root(spelled: str, tmp_path: Path) -> None:
+    """As they do for the same names below it."""
+    for folder, rest in ((".SSH", "more/config"), (".claude", "hooks/x.sh"), (".vscode", "tasks.json")):
+        path = f"{spelled.format(folder)}/{rest}"
+        _made(tmp_path, path)
+        for at in range(len(path.split("/")) - 1):
+            parts = path.split("/")
+            root, name = tmp_path.joinpath(*parts[:at]), "/".join(parts[at:])
+            with pytest.raises((Denied, Protected)), Workspace(root) as workspace:
+                workspace.write(f"{name}.new" if name.endswith("x.sh") else name, "x", "absent")
+
+
 def test_explain_says_which_rule_denies_a_file_below_a_folder_above(tmp_path: Path) -> None:
     _made(tmp_path, ".config/gh/hosts.yml")
     done = _run("explain", "gh/hosts.yml", "--root", str(tmp_path / ".config"))

@@ -104,7 +104,7 @@ class Denials:
         self._irrevocable: tuple[str, ...] | None = None
         self._list = _listed(self._rules)
         self._excepted = _listed(self._exceptions)
-        self._prefixes = [_folded_one(name.strip("/") + "/").lstrip("/") for name in above] or [""]
+        self._prefixes = list(dict.fromkeys(prefix for name in above for prefix in _prefixes(name))) or [""]
 
     def placed(self, above: Sequence[str]) -> Denials:
         """The same rules for a root that has these absolute names."""
@@ -158,6 +158,12 @@ class Denials:
             ):
                 texts.append(rule.pattern)
         return texts[::-1]
+
+
+def _prefixes(above: str) -> Iterator[str]:
+    """What stands before names below a root, as the root is called here and on other systems."""
+    folded = _folded_one(above.strip("/"))
+    yield from (f"{name}/".lstrip("/") for name in (folded, *other_names(folded)))
 
 
 def _listed(rules: Sequence[Rule]) -> PatternList:
