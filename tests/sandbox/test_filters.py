@@ -31,6 +31,7 @@ PAIRS: dict[str, tuple[int, int]] = {
     "setpriority": (141, 140), "ioprio_set": (251, 30), "inotify_add_watch": (254, 27),
     "fgetxattr": (193, 10), "flistxattr": (196, 13), "sched_getaffinity": (204, 123),
     "inotify_init1": (294, 26), "getpriority": (140, 141), "read": (0, 63), "socketpair": (53, 199),
+    "socket": (41, 198), "ioctl": (16, 29),
 }  # fmt: skip
 """Numbers on 64-bit x86, and on the machines that came after it."""
 
@@ -148,3 +149,11 @@ def test_pairs_of_sockets_cannot_be_connected_anew(machine: str, filter_: str) -
     for more in (0, 0x800, 0x80000, 0x80800, 0x5A << 40):
         for kind, allowed in ((1, True), (2, False), (3, False), (5, True)):
             assert (answer(machine, filter_, "socketpair", 1, kind | more) == ALLOWED) is allowed, kind
+
+
+@pytest.mark.parametrize("filter_", _FILTERS)
+def test_no_sockets_but_those_of_the_network_and_its_namespace(machine: str, filter_: str) -> None:
+    """AF_VSOCK (40) reaches the host of a virtual machine from every network namespace."""
+    network = {2, 10, 16} if "network" in filter_ else {1, 2, 10, 16} if filter_ == "bwrap" else set()
+    allowed = {family for family in range(64) if answer(machine, filter_, "socket", family, 2, 0) == ALLOWED}
+    assert allowed == network

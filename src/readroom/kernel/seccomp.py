@@ -64,6 +64,8 @@ For calls about a task the third is the argument that holds its number.
 _DATAGRAMS = 2
 """A bit of the types SOCK_DGRAM and SOCK_RAW, and not of SOCK_STREAM and SOCK_SEQPACKET."""
 
+_UNIX = 1
+
 _NETWORK_FAMILIES = (2, 10, 16)
 """AF_INET, AF_INET6, and AF_NETLINK, which lists addresses."""
 
@@ -224,9 +226,13 @@ def landlock_filter(*, network: bool) -> bytes:
 
 
 def bubblewrap_filter(*, network: bool) -> bytes:
-    """The filter inside bubblewrap; its own network namespace leaves only sockets in files in reach."""
+    """The filter inside bubblewrap; its own network namespace leaves only sockets in files in reach.
+
+    Sockets to the host of a virtual machine and some others heed no namespace.
+    """
     machine = _MACHINES[os.uname().machine]
-    return _program([*_for_commands(machine), *(_sockets(machine, _NETWORK_FAMILIES) if network else ())])
+    apart = _unless(machine.socket, 0, (_UNIX, *_NETWORK_FAMILIES), _ALLOW, _ERRNO | errno.EAFNOSUPPORT)
+    return _program([*_for_commands(machine), *(_sockets(machine, _NETWORK_FAMILIES) if network else apart)])
 
 
 def reading_filter() -> bytes:
