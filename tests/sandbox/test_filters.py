@@ -157,3 +157,38 @@ def test_no_sockets_but_those_of_the_network_and_its_namespace(machine: str, fil
     network = {2, 10, 16} if "network" in filter_ else {1, 2, 10, 16} if filter_ == "bwrap" else set()
     allowed = {family for family in range(64) if answer(machine, filter_, "socket", family, 2, 0) == ALLOWED}
     assert allowed == network
+
+
+def _request(direction: int, kind: int, number: int, size: int) -> int:
+    """An ioctl request as the kernel's headers compose it."""
+    return direction << 30 | size << 16 | kind << 8 | number
+
+
+BTRFS, BCACHEFS = 0x94, 0xBC
+
+SUBVOLUMES = (
+    *(_request(1, BTRFS, number, 4096) for number in (1, 14, 15, 23, 24, 63)),
+    _request(1, BTRFS, 26, 8),
+    _request(3, BTRFS, 37, 200),
+    *(_request(1, BCACHEFS, number, 32) for number in (16, 17)),
+)
+"""Make, remove and change subvolumes: a snapshot has all that is in a folder, denied or not."""
+
+CLONES = (_request(1, BTRFS, 9, 4), _request(1, BTRFS, 13, 32), 0x5413)
+"""Copies between open files, and a question to a terminal."""
+
+
+@pytest.mark.parametrize("filter_", ["landlock", "landlock, network", "bwrap", "bwrap, network"])
+def test_commands_make_no_snapshots(machine: str, filter_: str) -> None:
+    for more in (0, 0x5A << 40):
+        for request in SUBVOLUMES:
+            assert answer(machine, filter_, "ioctl", 3, request | more, 4) == 0x50000 | errno.ENOTTY
+        for request in CLONES:
+            assert answer(machine, filter_, "ioctl", 3, request | more, 4) == ALLOWED
+
+
+def test_landlock_sets_no_flags_of_files(machine: str) -> None:
+    """FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, the same of ext4, FS_IOC_ENABLE_VERITY."""
+    for kind, number, size in (("f", 2, 8), ("X", 32, 28), ("v", 2, 8), ("f", 4, 8), ("f", 133, 128)):
+        request = _request(1, ord(kind), number, size)
+        assert answer(machine, "landlock", "ioctl", 3, request, 4) == 0x50000 | errno.EOPNOTSUPP

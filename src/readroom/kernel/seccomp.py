@@ -51,8 +51,18 @@ _RAISING = 0o6000
 _CREATING = 0o100 | 0o20000000
 """O_CREAT and O_TMPFILE, the same on all machines here: without them a mode is ignored."""
 
-_SET_FLAGS = (0x40086602, 0x401C5820)
-"""ioctl requests that set a file's flags: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR."""
+_SET_FLAGS = (0x40086602, 0x401C5820, 0x40087602, 0x40086604, 0x40806685)
+"""ioctl requests that set a file's flags or generation, or end all writing to it: FS_IOC_SETFLAGS,
+FS_IOC_FSSETXATTR, FS_IOC_SETVERSION, its like of ext4, FS_IOC_ENABLE_VERITY."""
+
+_SUBVOLUMES = (
+    *(0x50009401, 0x5000940E, 0x5000940F, 0x50009417, 0x50009418, 0x4008941A, 0x5000943F, 0xC0C89425),
+    *(0x4020BC10, 0x4020BC11),
+)
+"""ioctl requests of btrfs and bcachefs that make, change and remove subvolumes.
+
+A snapshot shows denied files under new names, and none of these asks Landlock.
+"""
 
 Change: TypeAlias = tuple[str, str, int]
 """The change that a call makes (mode, owner, times in a unit, or a watch), the form in which its arguments
@@ -269,6 +279,8 @@ def _for_commands(machine: _Machine) -> list[_Instruction]:
     for number, (mode, flags) in machine.modes.items():
         instructions += _unraised(number, mode, flags)
     instructions += _answered((_OPENAT2,), _ERRNO | errno.ENOSYS)
+    requests = [(_LOAD, 0, 0, _FIRST_ARGUMENT + 8), *_answered(_SUBVOLUMES, _ERRNO | errno.ENOTTY)]
+    instructions += [(_EQUAL, 0, len(requests) + 1, machine.ioctl), *requests, (_LOAD, 0, 0, _NUMBER)]
     return [*instructions, *_answered(machine.attributes_set, _ERRNO | errno.EOPNOTSUPP)]
 
 
