@@ -27,9 +27,9 @@ def globs_in(guard: Guard, folder: str, globs: Sequence[str]) -> tuple[str, ...]
     return tuple(_meant(guard, WorkPath(folder), glob) if _is_doubtful(glob) else glob for glob in globs)
 
 
-def reading_of(globs: Sequence[str], folder: str) -> Iterator[Warn]:
-    """How globs that matched nothing were read, where another reading is likely; as `globs_in` gives them."""
-    for glob in globs:
+def reading_of(guard: Guard, folder: str, globs: Sequence[str]) -> Iterator[Warn]:
+    """How the globs of a call that matched nothing were read, where another reading is likely."""
+    for glob in globs_in(guard, folder, globs):
         plain = glob.removeprefix("!")
         if re.search(r"(?<!\\)\[", plain):
             yield Warn("glob_reading", f"{quote(glob)}: brackets are sets of characters; \\[ is a bracket")

@@ -280,7 +280,7 @@ class _Listing:
             request = replace(self._request, depth=LIST_MAX_DEPTH, cursor=None)
             omitted.append(Omission("folders", 1, len(self._shut), "depth", request=request))
         if not self._total:
-            warnings += reading_of(self._globs.texts, self._request.path)
+            warnings += reading_of(self._guard, self._request.path, self._request.glob)
         return replace(result, omitted=omitted, warnings=warnings)
 
     def _after_entry(self, last: ListEntry, after: int) -> ListRequest:

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
-from readroom.engine.globs import globs_in, reading_of
+from readroom.engine.globs import reading_of
 from readroom.engine.grep.candidates import PLAIN, WIDE, Finding, Rounds
 from readroom.engine.grep.coverage import ITSELF, Coverage, Left, instead, more_time, patient
 from readroom.engine.grep.file import GONE, UNREADABLE, FileSearch
@@ -235,8 +235,7 @@ class _Search:
                 names.add_unread(relative_to(self._top, real), head)
             (names.walk if rounds.overlooked is None else rounds.overlooked.count)(self._deadline)
         if self._request.glob and not self._page.shown and self._cursor is None:
-            read = globs_in(self._guard, self._request.path, self._request.glob)
-            self._left.beside += reading_of(read, self._request.path)
+            self._left.beside += reading_of(self._guard, self._request.path, self._request.glob)
         return self._result()
 
     def _look_again(self, rounds: Rounds) -> None:
