@@ -67,8 +67,9 @@ def test_an_option_of_another_program_leads_to_ours(cli: Cli) -> None:
     for line, meant in (
         (("read", "README.md", "--lines", "3"), "--offset and --limit"),
         (("read", "README.md", "-n", "3"), "--limit"),
-        (("grep", "x", "-l"), "--output"),
-        (("grep", "x", "--hidden"), "--include"),
+        (("grep", "x", "-l"), "--output files"),
+        (("grep", "x", "--hidden"), "--include hidden"),
+        (("find", "x", "--no-ignore"), "--include ignored"),
         (("ls", "-R"), "--depth"),
         (("edit", "README.md", "--force"), "--now"),
     ):
@@ -77,7 +78,29 @@ def test_an_option_of_another_program_leads_to_ours(cli: Cli) -> None:
         assert f"Use {meant}." in done.err
     for names in near.OPTIONS.values():
         has = {opt for name in COMMANDS for one in command(name).params for opt in one.opts}
-        assert set(names) <= has
+        assert {name.partition(" ")[0] for name in names} <= has
+
+
+def test_an_option_that_is_none_here_is_left_out(cli: Cli) -> None:
+    """What a command does in any case, and what it takes as an argument; the rest of the line works."""
+    for line, advice in (
+        (("grep", "-rn", "needle"), "Leave it out: `readroom grep` does that."),
+        (("grep", "-E", "needle"), "Leave it out"),
+        (("ls", "-la"), "Leave it out: `readroom ls` does that."),
+        (("read", "--path", "README.md"), "Give PATH without an option."),
+        (("grep", "--pattern", "needle"), "Give PATTERN without an option."),
+        (("find", "--query", "needle"), "Give QUERY without an option."),
+    ):
+        done = cli.bare(*line)
+        assert done.code == 2
+        assert advice in done.err
+    for name, options in near.NEEDLESS.items():
+        assert options.isdisjoint(opt for one in command(name).params for opt in one.opts)
+
+
+def test_no_client_is_proposed_that_is_not_meant(cli: Cli) -> None:
+    assert "Did you mean" not in cli.bare("connect", "copilot").err
+    assert "'copilot' is not a known client. They are" in cli.bare("doctor", "--client", "copilot").err
 
 
 ARGUMENTS = {

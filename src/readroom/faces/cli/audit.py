@@ -156,11 +156,11 @@ def _kinds(fail_on: str | None) -> list[str]:
 def _named(paths: tuple[str, ...], here: bool) -> list[Path]:
     if not paths and not here:
         usual = "~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp, ~/.qwen/projects"
-        advice = f"Name records or folders of them, such as {usual}, or say --here for those of this folder"
+        advice = f"Name records or folders of them, such as {usual}, or say --here for those of this folder."
         raise UsageError("Nothing to audit was named", advice)
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
-        raise UsageError(f"There is no file or folder {quote(absent[0])}", "Check the path, or say --here")
+        raise UsageError(f"There is no file or folder {quote(absent[0])}", "Check the path, or say --here.")
     return [Path(path) for path in paths]
 
 

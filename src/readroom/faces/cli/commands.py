@@ -111,16 +111,13 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
 
 
 def _meant(error: click.UsageError) -> click.UsageError:
-    """The options that do what an option of another program does, where the command has them."""
+    """What does the same as an option of another program, where the command has it."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
     from readroom.faces.cli import near
 
-    has = {name for parameter in error.ctx.command.params for name in parameter.opts}
-    meant = [name for name in near.OPTIONS.get(error.option_name, ()) if name in has]
-    if not meant:
-        return error
-    return click.UsageError(f"{error.message} Use {' and '.join(meant)}.", error.ctx)
+    advice = near.instead_of(error.option_name, error.ctx.command)
+    return click.UsageError(f"{error.message} {advice}", error.ctx) if advice else error
 
 
 def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:

@@ -205,7 +205,7 @@ def _client(name: str | None) -> Iterator[Diagnosis]:
         raise BadValue(
             "client",
             name,
-            "is not a client that is known",
+            "is not a known client",
             f"{did_you_mean(name, CLIENTS)}They are: {', '.join(CLIENTS)}.",
         )
     cap = known(client.wire)

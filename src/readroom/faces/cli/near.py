@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
 
 COMMANDS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -39,8 +43,12 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("-n", "--head", "--max", "--max-count", "-m", "--top"), ("--limit",)),
     **dict.fromkeys(("--tail", "--start", "--from", "--skip"), ("--offset",)),
     **dict.fromkeys(("--end", "--to", "--count-lines"), ("--limit",)),
-    **dict.fromkeys(("-l", "--files-with-matches", "-c", "--count"), ("--output",)),
-    **dict.fromkeys(("--hidden", "--no-ignore", "-a", "--all", "--text", "--binary"), ("--include",)),
+    **dict.fromkeys(("-l", "--files-with-matches"), ("--output files",)),
+    **dict.fromkeys(("-c", "--count"), ("--output count",)),
+    "--hidden": ("--include hidden",),
+    "--all": ("--include",),
+    **dict.fromkeys(("--no-ignore", "--ignored"), ("--include ignored",)),
+    **dict.fromkeys(("-a", "--text", "--binary"), ("--include binary",)),
     **dict.fromkeys(("--iglob", "--name", "--pattern"), ("--glob",)),
     **dict.fromkeys(("--lang", "--language"), ("--type",)),
     **dict.fromkeys(("-F", "--fixed-strings", "--literal"), ("--fixed",)),
@@ -58,11 +66,35 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Options of other programs, and those that do it here, where a command has them."""
 
+NEEDLESS: Mapping[str, frozenset[str]] = {
+    "grep": frozenset(("-r", "-R", "--recursive", "-n", "--line-number", "-H", "-E", "-P")),
+    "ls": frozenset(("-l", "-a", "-A", "--all", "--hidden")),
+    "read": frozenset(("--number", "--line-numbers")),
+}
+"""Options of other programs that ask for what a command does in any case."""
+
+
+def instead_of(option: str, command: click.Command) -> str:
+    """What to type for an option that a command does not have; empty where nothing is known."""
+    has = {name: parameter for parameter in command.params for name in parameter.opts}
+    argument = has.get(option.lstrip("-"))
+    if argument is not None and option.startswith("--"):
+        return f"Give {option[2:].upper()} without an option."
+    if option in NEEDLESS.get(command.name or "", ()):
+        return f"Leave it out: `readroom {command.name}` does that."
+    meant = []
+    for line in OPTIONS.get(option, ()):
+        name, _, value = line.partition(" ")
+        if name in has:
+            known = getattr(has[name].type, "choices", ())
+            meant.append(line if value in known else name)
+    return f"Use {' and '.join(meant)}." if meant else ""
+
 
 def did_you_mean(name: str, known: Collection[str]) -> str:
     """A question that names the closest of the known names; empty where none is close."""
     from difflib import get_close_matches
 
     words = {word.lower().replace("_", "").replace("-", ""): word for word in known}
-    close = get_close_matches(name.lower().replace("_", "").replace("-", ""), words, n=1, cutoff=0.5)
+    close = get_close_matches(name.lower().replace("_", "").replace("-", ""), words, n=1, cutoff=0.6)
     return f"Did you mean {words[close[0]]}? " if close else ""

@@ -189,7 +189,7 @@ def _state(
     digest = current.removeprefix("sha256:")[:HASH_DIGITS]
     raise UsageError(
         f"{_HASH} was not given; the file now has {digest}",
-        f"If that is the file you mean, add `{_HASH} {digest}`, or `{_NOW}` for what it holds by then.",
+        f"If that is the file you mean, add `{_HASH} {digest}`, or `{_NOW}` to take what is there then.",
         facts={"content_hash": current},
     )
 

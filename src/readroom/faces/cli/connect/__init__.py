@@ -178,7 +178,9 @@ def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
         output.show(text)
         return ExitCode.OK
     guess = did_you_mean(name, CLIENTS)
-    output.complain(f"readroom: {quote(name)} is not a client that connect knows. {guess}\n\n{text}")
+    output.complain(
+        f"readroom: {quote(name)} is not a client that connect knows. {guess}".rstrip() + f"\n\n{text}"
+    )
     return ExitCode.USAGE
 
 
