@@ -91,6 +91,19 @@ def test_a_name_that_only_looks_like_it_is_not_opened(there: str, asked: str, tm
         workspace.read(asked)
 
 
+@pytest.mark.parametrize(("there", "asked"), [(NFC, NFD), (NFD, NFC)])
+def test_a_glob_takes_names_in_either_composition(there: str, asked: str, tmp_path: Path) -> None:
+    real = f"{there}/in {there}/{there}.py"
+    (tmp_path / real).parent.mkdir(parents=True)
+    (tmp_path / real).write_text("found\n")
+    with Workspace(tmp_path) as workspace:
+        for glob in (f"{asked}/**/{asked}*", f"**/{asked}.*", f"/{asked}/in {asked}/*.py", f"{asked}/"):
+            assert glob.endswith("/") or real in workspace.list(glob=glob).text
+            assert real in workspace.grep("found", glob=glob).text
+            assert real in workspace.find("found", glob=glob).text
+        assert real not in workspace.grep("found", glob=["*.py", f"!{asked}.py"]).text
+
+
 @both
 def test_it_is_no_way_around_policy(there: str, asked: str, tmp_path: Path) -> None:
     (tmp_path / there).mkdir()

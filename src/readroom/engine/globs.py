@@ -8,13 +8,14 @@ If the workspace has the file or folder that such a glob names, the glob means i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 
 from readroom.errors import ReadroomError
 from readroom.paths import ROOT, WorkPath, join
 from readroom.policy.guard import Guard
 from readroom.quoting import quote
-from readroom.values import Warn
+from readroom.values import EntryKind, Warn
 
 _BRACKETS = re.compile(r"[\[{]")
 _SPECIAL = re.compile(r"([\\*?\[\]{}!#])")
@@ -24,7 +25,15 @@ _MAGIC = frozenset("*?[{\\")
 
 def globs_in(guard: Guard, folder: str, globs: Sequence[str]) -> tuple[str, ...]:
     """The globs of a call for a folder, in the form in which they are matched."""
-    return tuple(_meant(guard, WorkPath(folder), glob) if _is_doubtful(glob) else glob for glob in globs)
+    meant = [_meant(guard, WorkPath(folder), glob) if _is_doubtful(glob) else glob for glob in globs]
+    return tuple(spelling for glob in meant for spelling in _composed(glob))
+
+
+def _composed(glob: str) -> Iterable[str]:
+    """The glob in each Unicode composition that names may have; a set of characters stays as it is."""
+    if glob.isascii() or _BRACKETS.search(glob):
+        return (glob,)
+    return dict.fromkeys((glob, unicodedata.normalize("NFC", glob), unicodedata.normalize("NFD", glob)))
 
 
 def reading_of(guard: Guard, folder: str, globs: Sequence[str]) -> Iterator[Warn]:
@@ -33,14 +42,16 @@ def reading_of(guard: Guard, folder: str, globs: Sequence[str]) -> Iterator[Warn
         plain = glob.removeprefix("!")
         if re.search(r"(?<!\\)\[", plain):
             yield Warn("glob_reading", f"{quote(glob)}: brackets are sets of characters; \\[ is a bracket")
-        elif plain.startswith("/"):
-            place = join(WorkPath(folder), plain[1:])
+        elif plain.startswith(("/", "../", "~")):
+            place = join(WorkPath(folder), plain.removeprefix("/"))
             yield Warn("glob_reading", f"looked for {quote(place)} below the workspace root")
         elif "\\" in plain and "/" not in plain:
             yield Warn(
                 "glob_reading",
                 f"{quote(glob)}: a backslash only makes a character plain",
             )
+        elif not _MAGIC & set(plain) and _kind(guard, WorkPath(folder), plain) is EntryKind.FOLDER:
+            yield Warn("glob_reading", f"{quote(glob)} is a folder; {quote(f'{plain}/**')} is what is in it")
 
 
 def _is_doubtful(glob: str) -> bool:
@@ -109,8 +120,11 @@ def _with_plain_names(guard: Guard, folder: WorkPath, text: str) -> str:
 
 
 def _exists(guard: Guard, folder: WorkPath, name: str) -> bool:
+    return _kind(guard, folder, name) is not None
+
+
+def _kind(guard: Guard, folder: WorkPath, name: str) -> EntryKind | None:
     try:
-        guard.stat(join(folder, name))
+        return guard.stat(join(folder, name))[1].kind
     except ReadroomError:
-        return False
-    return True
+        return None
