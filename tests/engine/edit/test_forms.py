@@ -43,7 +43,7 @@ def test_an_edit_that_would_break_a_file_is_refused_with_the_text_that_works(pat
         refused = edited(space, path, new)
         error: Any = refused.facts["error"]
         assert error["code"] == "bad_value", refused.text
-        works = json.JSONDecoder().raw_decode(refused.text.partition(" has it: ")[2])[0]
+        works = json.JSONDecoder().raw_decode(refused.text.partition(" as a JSON string: ")[2])[0]
         reply = edited(space, path, works)
         assert not reply.is_error, reply.text
 

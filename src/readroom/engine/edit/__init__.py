@@ -305,12 +305,12 @@ class _Editing:
         number = changed[0] if changed else 0
         self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in edits]
         works = bool(changed) and form.is_valid(self._spliced(self._scanned()[0]))
-        text = f": {json.dumps(edits[number].new_text, ensure_ascii=False)}" if works else ""
+        text = json.dumps(edits[number].new_text, ensure_ascii=False)
         raise BadValue(
             f"edits[{number}].new_text",
             self._request.edits[number].new_text[:VALUE_CHARS],
             f"would leave {quote(self._path)} invalid {form.name}: an edit changes what is stored",
-            f"Send it as {form.name} has it{text}.",
+            f"Send it escaped, here as a JSON string: {text}." if works else f"Send what {form.name} allows.",
         )
 
     def _spliced(self, scanned: Scan) -> bytes:
