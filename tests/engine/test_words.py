@@ -62,6 +62,12 @@ def test_text_added_in_another_encoding_is_said_before_single_characters(tmp_pat
     assert "mixed encodings" in said(tmp_path, "read_file", path="log.txt")
 
 
+def test_a_file_that_is_read_upwards_ends_at_its_start(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("1\n2\n3\n", encoding="ascii")
+    assert said(tmp_path, "read_file", path="a.txt", offset=1, limit=-1).endswith("[start of file]")
+    assert said(tmp_path, "read_file", path="a.txt", limit=-3).endswith("[end of file]")
+
+
 def test_a_write_says_how_many_lines_were_there(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"x\n" * 600)
     with Workspace(tmp_path) as space:

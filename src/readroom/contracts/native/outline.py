@@ -177,4 +177,6 @@ def end_of(result: ReadResult) -> str:
         return "end of outline"
     if result.numbers and result.total_lines is not None and result.end < result.total_lines:
         return f"end of line {result.end}"
+    if result.read_mode == "tail" and 0 < result.end < (result.total_lines or 0):
+        return "start of file"
     return "end of file" if result.symbol is None else f"end of {quote(result.symbol.name)}"

@@ -142,6 +142,7 @@ def _read_text(result: ReadResult, cap: Cap) -> str:
         asides += warning_parts(result.warnings)
     room = cap.size - byte_size(header) - 1 - byte_size(body)
     plain = result.outline is None and result.symbol is None and not result.numbers
+    plain = plain and result.read_mode != "tail"
     if not asides and result.next is None and plain and room >= len(_END_OF_FILE):
         return f"{header}{body}\n{_END_OF_FILE}"
     parts = ending(asides, result.next, result.path) or [native_outline.end_of(result)]
