@@ -69,3 +69,9 @@ def test_as_a_process_it_ends_like_the_command(root: Path) -> None:
     done = run("run", "--allow-commands", "--", "echo oops >&2; exit 7", cwd=root)
     assert done.returncode == 7
     assert b"1\toops" in done.stdout
+
+
+def test_how_more_of_an_output_is_shown_is_said_in_options(cli: Cli) -> None:
+    assert "--output full shows more." in cli("run", "--allow-commands", "seq 4000").out
+    ended = cli("run", "--allow-commands", "--timeout-s", "1", "sleep 60")
+    assert "--timeout-s gives it more time." in ended.out

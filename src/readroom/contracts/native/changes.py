@@ -21,7 +21,7 @@ from msgspec.structs import fields
 from readroom.contracts.base import Tool
 from readroom.contracts.native import calls as native_calls
 from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native.calls import EDIT, RUN, WRITE, closing, shown
+from readroom.contracts.native.calls import EDIT, RUN, WRITE, closing, shown, spells_tools
 from readroom.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
 from readroom.contracts.schema import EXPLAINED, NEVER_ZERO, into
 from readroom.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
@@ -321,7 +321,7 @@ def _closing(result: RunResult) -> list[str]:
     if result.exit_code == _NOT_EXECUTABLE and not result.timed_out:
         parts.append("126: that file is not a program or may not be run.")
     if result.timed_out:
-        parts.append("timeout_s gives it more time.")
+        parts.append(f"{'timeout_s' if spells_tools() else '--timeout-s'} gives it more time.")
     parts += warning_parts(result.warnings)
     following = _next(result)
     if following is not None:
@@ -335,7 +335,8 @@ def not_kept(result: RunResult) -> str:
     """How more is shown of outputs that cannot be read later."""
     if result.request.output == "full":
         return "Nothing is kept here: write it into a file to read the rest."
-    return 'Nothing is kept here; output="full" shows more.'
+    full = 'output="full"' if spells_tools() else "--output full"
+    return f"Nothing is kept here; {full} shows more."
 
 
 def _missing(output: Output) -> Iterator[str]:
