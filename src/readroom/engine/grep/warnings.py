@@ -81,7 +81,9 @@ def warnings_of(
     warnings = []
     if unreadable:
         top = WorkPath(request.path)
-        whole = [top if name == "." else join_below(top, name) for name in sorted(unreadable, key=path_key)]
+        whole = [
+            top if name == "." else join_below(top, name) for name in sorted({*unreadable}, key=path_key)
+        ]
         warnings.append(Warn("unreadable", f"{first_of(whole, NAMED)} cannot be read"))
     cells = next(filter(None, (told_of_stored_lines(file.path) for file in files)), None)
     if cells is not None and not request.documents and request.output == "content":
