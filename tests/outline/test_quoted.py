@@ -24,6 +24,13 @@ _QUOTED: list[tuple[str, str, str, str, str]] = [
     (
         "dockerfile",
         "FROM a AS one\n",
+        "COPY <<b.txt <<'c-d' /x/\n",
+        "FROM b AS fake\nb.txt\nFROM c AS fake\n",
+        "c-d\n",
+    ),
+    (
+        "dockerfile",
+        "FROM a AS one\n",
         "RUN echo \\\n",
         "FROM b AS fake \\\n# c\nARG fake\\\n\nARG fake\\\n",
         " d\n",
@@ -113,3 +120,23 @@ def test_a_text_in_several_lines_defines_nothing(number: int, twice: int, end: s
 def test_what_only_looks_like_a_quote_hides_nothing(language: str, text: str, names: list[str]) -> None:
     found = [row.name for row in rows(build(text, language, Deadline(60)).items)]
     assert set(names) <= set(found), found
+
+
+def test_a_target_may_begin_with_a_variable() -> None:
+    text = "$(OUT)/a.o: a.c\n\tcc\n${B}: c\n$(CC) := d\n$(info e: f)\n$(call g,h): i\n"
+    assert [row.name for row in rows(build(text, "makefile", Deadline(60)).items)] == ["$(OUT)/a.o", "${B}"]
+
+
+def test_a_directive_of_a_makefile_is_no_target() -> None:
+    text = "ifeq ($(A),b: c)\nelse ifneq (d:,e)\nendif\nvpath %.c f:g\n-include h:i\nelse: j\nifs: l\n"
+    assert [row.name for row in rows(build(text, "makefile", Deadline(60)).items)] == ["else", "ifs"]
+
+
+def test_a_label_of_terraform_needs_no_quotes() -> None:
+    text = 'variable a {\n}\nresource b "c" {\n}\ndata "d" e {\n}\nmodule = 1\nvariable "f" {}\n'
+    assert [row.name for row in rows(build(text, "terraform", Deadline(60)).items)] == [
+        "a",
+        "b.c",
+        "d.e",
+        "f",
+    ]

@@ -65,7 +65,7 @@ DOCKERFILE = LineRules(
     ),
     marks=marks(
         r"\A\s*+#.*",
-        r"(?<=\s)\d*+<<(?P<dash>-?)(?P<quote>[\"']?)(?P<tag>\w++)(?P=quote)(?=\s|\Z)",
+        r"(?<=\s)\d*+<<(?P<dash>-?)(?P<quote>[\"']?)(?P<tag>[^\s\"'<]+)(?P=quote)(?=\s|\Z)",
         indent="\t",
     ),
 )
@@ -73,7 +73,11 @@ MAKEFILE = LineRules(
     (
         _opener(r"(?:(?:override|export)\s+)*define\s+(?P<name>[^\s=]+)", "macro"),
         _opener(r"(?:export\s+|override\s+)?(?P<name>[\w.-]+)\s*(?:[:+?!]|::)?=", "macro"),
-        _opener(r"(?P<name>[^\s:#=$][^:#=]{0,200}?)\s*::?(?![=:])", "target"),
+        _opener(
+            r"(?!(?:else|ifn?eq|ifn?def|vpath|s?include|unexport)\b(?!\s*:)|-include\s)"
+            r"(?P<name>(?:\$[({]\w+[)}]|[^\s:#=$])[^:#=]{0,200}?)\s*::?(?![=:])",
+            "target",
+        ),
     ),
     begins=re.compile(r"(?:(?:override|export)\s+)*define\s+[^\s=:]"),
     ends="endef",
@@ -115,8 +119,8 @@ SQL = LineRules(
 )
 TERRAFORM = LineRules(
     (
-        _opener(r'(?P<kind>resource|data)\s+"(?P<owner>[^"]+)"\s+"(?P<name>[^"]+)"'),
-        _opener(r'(?P<kind>module|variable|output|provider|check)\s+"(?P<name>[^"]+)"'),
+        _opener(r'(?P<kind>resource|data)\s+"?(?P<owner>[^"\s{=]+)"?\s+"?(?P<name>[^"\s{=]+)"?'),
+        _opener(r'(?P<kind>module|variable|output|provider|check)\s+"?(?P<name>[^"\s{=]+)"?'),
         _opener(r"(?P<kind>locals|terraform|moved|import|removed)\s*\{"),
         _opener(r"  (?P<name>[\w-]+)\s*=", "value"),
     ),
