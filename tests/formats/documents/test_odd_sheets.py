@@ -57,6 +57,12 @@ def test_only_a_pattern_that_counts_hours_is_a_duration(code: int, shown: str) -
     assert open_document(io.BytesIO(_with_pattern(code, 1.5))).part(1).lines[0] == f"name\t{shown}"
 
 
+@pytest.mark.parametrize("number", [-1, -0.25, -45000])
+def test_a_date_before_all_calendars_is_a_number(number: float) -> None:
+    lines = open_document(io.BytesIO(_with_pattern(14, number))).part(1).lines
+    assert lines[0] == f"name\t{number}"
+
+
 def test_a_style_that_the_workbook_lacks_costs_no_cell() -> None:
     """The cell points past the last style; what xlrd cannot tell of it is its number."""
     data = bytearray(_with_pattern(31, 45000))
@@ -76,6 +82,7 @@ _LAST = '<row r="9"><c r="A9" t="str"><v>LAST</v></c></row>'
 _ODD_CELLS = {
     '<c r="A5" t="n"><v> 42</v></c>': "42",
     '<c r="A5"><v>\t42\n</v></c>': "42",
+    '<c r="A5"><v>12345678901234567890</v></c>': "12345678901234600000",
     '<c r="A5" t="n"><v>abc</v></c>': "abc",
     '<c r="A5" t="n"><v>1,5</v></c>': "1,5",
     '<c r="A5" s="x"><v>5</v></c>': "5",
@@ -104,6 +111,18 @@ _ODD_CELLS = {
 
 def _sheet(*rows: str) -> io.BytesIO:
     return io.BytesIO(office.workbook("".join(rows), strings="<si><t>SHARED</t></si>"))
+
+
+def test_a_number_below_zero_set_as_a_date_is_a_number() -> None:
+    """What counts hours stays a duration, also in a row that is read by itself."""
+    formats = '<numFmts><numFmt numFmtId="164" formatCode="[h]:mm"/></numFmts>'
+    cells = "".join(f'<xf numFmtId="{number}"/>' for number in (0, 14, 164))
+    styles = f"<styleSheet xmlns='{office.SPREADSHEET}'>{formats}<cellXfs>{cells}</cellXfs></styleSheet>"
+    dates = '<c s="1"><v>-5</v></c><c s="1"><v>0.5</v></c><c s="2"><v>-0.25</v></c><c s="1"><v>45000</v></c>'
+    shown = "-5\t12:00:00\t-6:00:00\t2023-03-15"
+    for last, line in (("", ""), ('<c t="b"><v>maybe</v></c>', "\tmaybe")):
+        file = io.BytesIO(office.workbook(f'<row r="1">{dates}{last}</row>', styles=styles))
+        assert open_document(file).part(1).lines == [shown + line]
 
 
 @pytest.mark.parametrize("cell", _ODD_CELLS)

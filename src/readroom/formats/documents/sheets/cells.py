@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from itertools import groupby
 from typing import TypeAlias
 
@@ -48,7 +49,7 @@ def number(value: float) -> str:
     """A number with as many digits as office programs keep; whole ones without a point."""
     written = format(value, f".{DIGITS}g")
     if "e" in written and abs(value) < 1e21 and float(written).is_integer():
-        return str(int(float(written)))
+        return str(int(Decimal(written)))
     return "0" if written == "-0" else written
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
+from datetime import time
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -38,6 +39,8 @@ _TYPE = re.compile(rb"""\st\s*=\s*["'](\w*)["']""")
 _STYLE = re.compile(rb"""\ss\s*=\s*["'](?!\d+["'])[^"']*["']""")
 _VALUE = re.compile(rb"""(<(?:\w+:)?v(?:\s[^>]*)?>)([^<]*)(</)""")
 _PADDED = re.compile(rb"""<(?:\w+:)?v(?:\s[^>]*)?>(?:\s[^<]*|[^<]*\s)</""")
+_BELOW_ZERO = re.compile(rb"<(?:\w+:)?v(?:\s[^>]*)?>\s*-")
+_STYLED = re.compile(rb"""(<(?:\w+:)?c(?=\s)[^>]*?)\ss\s*=\s*["'][^"']*["']""")
 _NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _NO_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});)")
 """An entity that XML does not know: the library leaves its cell empty."""
@@ -64,16 +67,36 @@ def values(rows: Sequence[Row], read: Read) -> tuple[Rows, int]:
     if _PADDED.search(text) or (b"&" in text and _NO_ENTITY.search(text)):
         text = _repaired(_NO_ENTITY.sub(b"&amp;", text))
     try:
-        return numbered([row.number for row in rows], *read(text)), 0
+        return _read(text, rows, read), 0
     except Unreadable:
         return _one_by_one(rows, read, at_once=_repaired)
+
+
+def _read(text: bytes, rows: Sequence[Row], read: Read) -> Rows:
+    """The values, with numbers below zero where the library takes them for times of a day."""
+    numbers = [row.number for row in rows]
+    found = numbered(numbers, *read(text))
+    if not _BELOW_ZERO.search(text) or not any(_is_time(value) for row in found.values() for value in row):
+        return found
+    plain = numbered(numbers, *read(_STYLED.sub(rb"\1", text)))
+    return {
+        number: [
+            other if _is_time(value) and isinstance(other, float) and other < 0 else value
+            for value, other in zip(row, plain[number], strict=True)
+        ]
+        for number, row in found.items()
+    }
+
+
+def _is_time(value: Value) -> bool:
+    return isinstance(value, time)
 
 
 def _one_by_one(rows: Sequence[Row], read: Read, at_once: Callable[[bytes], bytes]) -> tuple[Rows, int]:
     """The same where the library fails: of halves that fail again the halves."""
     text = b"".join(at_once(_placed(row, at)) for at, row in enumerate(rows, 1))
     try:
-        return numbered([row.number for row in rows], *read(text)), 0
+        return _read(text, rows, read), 0
     except Unreadable:
         if len(rows) == 1:
             return {rows[0].number: _stored(rows[0].xml)}, 1

@@ -95,6 +95,8 @@ class OldSheets:
         try:
             if _COUNTED.search(self._format(cell.xf_index)):
                 return timedelta(days=number)
+            if number < 0:
+                return number  # no calendar of a sheet begins before its day 0
             moment: datetime = xlrd.xldate.xldate_as_datetime(number, self._book.datemode)
         except (xlrd.xldate.XLDateError, OverflowError, ValueError):
             return number
