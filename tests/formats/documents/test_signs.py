@@ -13,7 +13,7 @@ from readroom.formats.documents.docx import open_document
 from readroom.formats.documents.odf import text as odt
 from readroom.formats.documents.pptx import open_document as open_slides
 from tests.formats.documents.compounds import Word
-from tests.formats.documents.packages import word
+from tests.formats.documents.packages import NAMESPACES, word
 from tests.hostile import letters, office
 from tests.laws.planting_flows import OPEN_NAMES
 
@@ -80,7 +80,34 @@ def test_letters_of_other_fonts_stay_and_unknown_signs_have_a_name() -> None:
     assert symbols.shown("Arial", "ab\u00b7") == "ab\u00b7"
     assert symbols.shown("Symbol", "ab") == "\u03b1\u03b2"
     assert symbols.sign("MT Extra", 0xF041) == "[sign 41 of MT Extra]"
+    assert symbols.sign("MT Extra", 0xE123) == "[sign E123 of MT Extra]"
+    assert symbols.sign("Segoe UI Symbol", 0x2612) == "\u2612"
     assert _docx('<w:p><w:r><w:sym w:char="zz" w:font="Symbol"/><w:t>x</w:t></w:r></w:p>') == ["x"]
+
+
+_SYMBOL = '<w:rPr><w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/></w:rPr>'
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "run", "shown"),
+    [
+        ("P", "", "\u03b2"), ("Q", "", "\u03b2"), ("", '<w:rStyle w:val="C"/>', "\u03b2"),
+        ("P", '<w:rFonts w:ascii="Arial"/>', "b"), ("P", '<w:rFonts w:asciiTheme="minorHAnsi"/>', "b"),
+        ("P", '<w:rStyle w:val="A"/>', "b"), ("", "", "b"),
+    ],
+)  # fmt: skip
+def test_a_style_may_have_a_symbol_font(paragraph: str, run: str, shown: str) -> None:
+    arial = _SYMBOL.replace("Symbol", "Arial")
+    styles = "".join(
+        f'<w:style w:type="{kind}" w:styleId="{name}">{inside}</w:style>'
+        for kind, name, inside in (
+            ("paragraph", "P", _SYMBOL), ("paragraph", "Q", '<w:basedOn w:val="P"/>'),
+            ("character", "C", _SYMBOL), ("character", "A", arial),
+        )
+    )  # fmt: skip
+    about = f'<w:pPr><w:pStyle w:val="{paragraph}"/></w:pPr>' if paragraph else ""
+    body = f"<w:p>{about}<w:r><w:rPr>{run}</w:rPr><w:t>b</w:t></w:r></w:p>"
+    assert _docx(body, styles=f"<w:styles {NAMESPACES}>{styles}</w:styles>") == [shown]
 
 
 @pytest.mark.parametrize("font", ["symbol", "wingdings", "webdings"])

@@ -10,6 +10,7 @@ May be touched: freely.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 
 _FIRST, _SECOND = 0x20, 0x80
@@ -144,6 +145,7 @@ _ALIKE = {
 }
 
 _PRIVATE = 0xF000
+_NO_CHARACTER = ("Cc", "Cf", "Cn", "Co", "Cs")
 _FROM, _TO = chr(_PRIVATE + 0x20), chr(_PRIVATE + 0xFF)
 
 
@@ -158,6 +160,9 @@ def sign(font: str, code: int) -> str:
     found = _FONTS.get(_name(font), {}).get(code)
     if found is not None:
         return found
+    # Fonts have places for 256 signs of their own: a code above them is a character.
+    if code > 0xFF and unicodedata.category(chr(code)) not in _NO_CHARACTER:
+        return chr(code)
     return f"[sign {code:X} of {' '.join(font.split())[:40] or 'an unknown font'}]"
 
 

@@ -184,7 +184,7 @@ class Story:
             if any(local(element) != "rPr" for element in run):
                 self._drop("hidden text", run)
             return
-        font = _font(run)
+        font = self._styles.font(run.find(f"{W}rPr"), self._about)
         for element in run:
             name = local(element)
             if self._box is not None and name in ("t", "sym"):
@@ -309,12 +309,6 @@ def _symbol(element: Element) -> str:
     if not _CODE.fullmatch(code):
         return ""
     return symbols.sign(element.get(f"{W}font", ""), int(code, 16))
-
-
-def _font(run: Element) -> str:
-    """The font that the letters of a run are set in by itself."""
-    fonts = run.find(f"{W}rPr/{W}rFonts")
-    return "" if fonts is None else fonts.get(f"{W}ascii", "")
 
 
 def _tick(control: Element) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from readroom.formats.documents import sections
+from readroom.formats.documents import sections, symbols
 from readroom.formats.documents.elements import Element
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -39,6 +39,7 @@ class _Style(Struct, frozen=True):
     list_id: str
     list_level: int
     vanish: bool | None = None
+    font: str = ""
 
 
 class ListLevel(Struct, frozen=True):
@@ -57,6 +58,8 @@ class Styles(Struct, frozen=True):
     vanish: bool = False
     hiding: bool = False
     """Whether any style hides text; most documents have none."""
+    signs: bool = False
+    """Whether any style has a font of signs; most documents have none."""
 
     def hides(self, run: Element | None, paragraph: Element | None, tables: Sequence[Element]) -> bool:
         """Whether text with these properties is hidden; what it says itself counts more than its styles.
@@ -76,6 +79,14 @@ class Styles(Struct, frozen=True):
     def _vanishes(self, name: str) -> bool:
         stated = (style.vanish for style in self._chain(name))
         return bool(next((vanish for vanish in stated if vanish is not None), False))
+
+    def font(self, run: Element | None, paragraph: Element | None) -> str:
+        """The font of letters with these properties, if it shows signs instead; what a run says counts."""
+        own = _font(run)
+        if own or not self.signs:
+            return own
+        names = (child_value(run, "rStyle"), child_value(paragraph, "pStyle") or self.default)
+        return next((style.font for name in names for style in self._chain(name) if style.font), "")
 
     def heading(self, properties: Element | None) -> int:
         """The level of the heading that a paragraph with these properties is; 0 when it is none."""
@@ -117,7 +128,9 @@ def styles(root: Element | None) -> Styles:
             default = identity
     usual = None if root is None else root.find(f"{W}docDefaults/{W}rPrDefault/{W}rPr")
     vanish = bool(flag(usual, "vanish"))
-    return Styles(by_name, default, vanish, vanish or any(style.vanish for style in by_name.values()))
+    hiding = vanish or any(style.vanish for style in by_name.values())
+    signs = any(symbols.known(style.font) for style in by_name.values())
+    return Styles(by_name, default, vanish, hiding, signs)
 
 
 OFF = ("0", "false", "off")
@@ -188,6 +201,11 @@ def number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 6 else None
 
 
+def _font(properties: Element | None) -> str:
+    fonts = None if properties is None else properties.find(f"{W}rFonts")
+    return "" if fonts is None else fonts.get(f"{W}asciiTheme") or fonts.get(f"{W}ascii", "")
+
+
 def _style(element: Element) -> _Style:
     properties = element.find(f"{W}pPr")
     numbering = None if properties is None else properties.find(f"{W}numPr")
@@ -204,6 +222,7 @@ def _style(element: Element) -> _Style:
         listed,
         child_number(numbering, "ilvl") or 0,
         flag(element.find(f"{W}rPr"), "vanish"),
+        _font(element.find(f"{W}rPr")),
     )
 
 
