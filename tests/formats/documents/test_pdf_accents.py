@@ -95,6 +95,17 @@ def test_every_letter_has_its_accent(letter: str, order: str) -> None:
     assert list(_lines(_words(f"t{letter}t", order))) == [f"t{letter}t"]
 
 
+@pytest.mark.parametrize("turn", ["1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0"])
+@pytest.mark.parametrize("rotated", [0, 90])
+def test_words_that_are_turned_have_their_accents(turn: str, rotated: int) -> None:
+    """As wide tables on pages of their own: the line is one piece, as TeX writes it."""
+    acute = f"\\{_NAMES.index('acute') + 1:03o}"
+    shown = f"[(Universit) -111.5 ({acute}) 444.5 (e)( et )-167({acute}) 500 (E)(cole)] TJ"
+    data = _page(f"q {turn} 300 400 cm BT /F {_SIZE} Tf {shown} ET Q")
+    data = data.replace(b"/Type/Page/", b"/Type/Page/Rotate %d/" % rotated)
+    assert _lines(data) == ["Universit\u00e9 et \u00c9cole"]
+
+
 @pytest.mark.parametrize("order", ["before", "after", "late"])
 def test_a_search_finds_the_word(order: str) -> None:
     driver = Driver(MemoryStore({"a.pdf": _words("Universit\u00e9 de Bordeaux", order)}))

@@ -8,6 +8,7 @@ indexes in the text of the page: where an accent stood is a mark that is left ou
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from typing import Any
 from unicodedata import normalize
@@ -53,6 +54,8 @@ class _Glyph(Struct, frozen=True):
     top: float
     base: float
     size: float
+    turn: int
+    """Quarter turns to the right in which it is written: its place is that of the page turned back."""
 
     @property
     def center(self) -> float:
@@ -176,13 +179,23 @@ def _measured(textpage: Any, at: int) -> _Glyph | None:
         return None
     if right.value <= left.value or not raw.FPDFText_GetCharOrigin(textpage, at, x, y):
         return None
-    size = max(float(raw.FPDFText_GetFontSize(textpage, at)), top.value - bottom.value)
-    return _Glyph(left.value, bottom.value, right.value, top.value, y.value, size)
+    turn = round(2 * raw.FPDFText_GetCharAngle(textpage, at) / math.pi) % 4
+    first, last = _turned(left.value, bottom.value, turn), _turned(right.value, top.value, turn)
+    (start, end), (low, high) = (sorted(pair) for pair in zip(first, last, strict=True))
+    size = max(float(raw.FPDFText_GetFontSize(textpage, at)), high - low)
+    return _Glyph(start, low, end, high, _turned(x.value, y.value, turn)[1], size, turn)
+
+
+def _turned(x: float, y: float, turn: int) -> tuple[float, float]:
+    """A place after so many quarter turns to the left."""
+    return ((x, y), (-y, x), (-x, -y), (y, -x))[turn]
 
 
 def _goes_on(before: _Glyph, after: _Glyph) -> bool:
     """Whether a character follows another one in a line."""
     size = max(before.size, after.size)
+    if before.turn != after.turn:
+        return False
     return abs(before.base - after.base) < _LEVEL * size and -_LEVEL < (after.left - before.right) / size < 1
 
 
@@ -191,6 +204,6 @@ def _fits(letter: _Glyph, accent: _Glyph, *, below: bool) -> bool:
     over = min(letter.right, accent.right) - max(letter.left, accent.left)
     if over < _OVERLAP * min(letter.right - letter.left, accent.right - accent.left):
         return False
-    if abs(letter.base - accent.base) > _SHIFT * letter.size:
+    if letter.turn != accent.turn or abs(letter.base - accent.base) > _SHIFT * letter.size:
         return False
     return accent.middle < letter.middle if below else accent.middle > letter.middle
