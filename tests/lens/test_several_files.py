@@ -61,6 +61,28 @@ def test_every_file_of_a_patch_counts(tmp_path: Path, tool: str, arguments: dict
     assert sum(spent.carried_tokens for spent in totals.files.values()) == part.session.carried_tokens
 
 
+@pytest.mark.parametrize(
+    ("command", "output", "named"),
+    [
+        ("cat .env; sed -n '10,14p' app.py", "A=1\nline\n", [".env"]),
+        ("head -2 .env; ls", "A=1\nB=2\nx\n", [".env"]),
+        ("cat app.py .env deploy/.env", "line\nA=1\n", [".env", "deploy/.env"]),
+        ("cat .env | head -2", "A=1\nB=2\n", [".env"]),
+        ("cat .env", "", []),
+        ("cat .env; cat app.py", "cat: .env: Permission denied\n", []),
+        ("ls .env; rm -f .env; cat app.py", ".env\nline\n", []),
+        ("echo A=1 > .env; cat app.py", "line\n", []),
+        (f"apply_patch <<'EOF'\n{PATCH.replace('old.py', '.env')}\nEOF", DONE, []),
+    ],
+)
+def test_a_denied_file_among_others_that_a_command_prints_is_found(
+    tmp_path: Path, command: str, output: str, named: list[str]
+) -> None:
+    """Also if it is unknown which lines of the output are its."""
+    part = _audited(tmp_path / "r.jsonl", called(1, "Bash", {"command": command}), returned(1, output))
+    assert sorted(found.file for found in part.findings if found.kind == "denied") == named
+
+
 def test_files_that_one_command_shows_have_the_tokens_of_their_lines(tmp_path: Path) -> None:
     lines = [f"value_{number} = {number}" for number in range(40)]
     command = {"command": "sed -n 1,10p a.py; sed -n 1,30p b.py"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -73,6 +73,10 @@ class Denied(Listing):
                 tokens = round(result.tokens * min(1.0, share)) if characters else result.tokens
                 what = f"the rule {rule} denies this file"
                 self._add(finding_about(result, "denied", tokens, what, file=file, lines=(first, last)))
+        for file in sorted(_printed(result)):
+            if file not in spans and (rule := self._rule(file)):
+                what = f"the rule {rule} denies this file, which the command was to print"
+                self._add(finding_about(result, "denied", 0, what, file=file))
 
     def _rule(self, file: str) -> str:
         try:
@@ -81,6 +85,19 @@ class Denied(Listing):
         except (ReadroomError, ValueError):
             return ""
         return f"{verdict.rule.pattern!r} of {verdict.rule.source}" if verdict.rule else ""
+
+
+def _printed(result: Result) -> Iterable[str]:
+    """The files that a command was to print; which lines of its output are theirs may be unknown."""
+    text = result.returned.text
+    if result.seen.error or not text.strip():
+        return ()
+    refused = {match[1] for match in _REFUSED.finditer(text)}
+    return {piece.file for piece in result.seen.printed.pieces if piece.file and piece.file not in refused}
+
+
+_REFUSED = re.compile(r": (\S+): (?:No such file|Permission denied|Operation not permitted)")
+"""What programs say of a file that they could not open."""
 
 
 _NUMBER = "(?:[0-79]|[1-9][0-9]{1,2})?"
