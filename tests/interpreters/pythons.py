@@ -37,7 +37,8 @@ def others() -> tuple[Python, ...]:
     found: dict[tuple[int, ...], Python] = {
         sys.version_info[:3]: Python(sys.executable, sys.version_info[:3])
     }
-    for path in dict.fromkeys(one.resolve() for one in _candidates() if one.exists()):
+    # Those of other people's homes are out of reach for a normal user.
+    for path in dict.fromkeys(one.resolve() for one in _candidates() if os.access(one, os.X_OK)):
         # A shim of pyenv is there for versions that are not chosen, and does not run.
         asked = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, text=True, check=False)
         *numbers, name = asked.stdout.split() or ["none"]

@@ -39,9 +39,9 @@ _MATCHING = Path(__file__).with_name("matching.py")
 
 
 def pythons() -> tuple[Python, ...]:
-    """The other Pythons. Continuous integration must have some."""
+    """The other Pythons. Continuous integration must have some for root; a normal user may reach none."""
     found = others()
-    assert found or not os.environ.get("CI"), "only one version of Python was found"
+    assert found or os.geteuid() != 0 or not os.environ.get("CI"), "only one version of Python was found"
     return found
 
 

@@ -98,7 +98,8 @@ def test_following_a_notebook_shows_every_line_once(cells: list[tuple[list[str],
         outputs = [printed("".join(f"out {n}\n" for n in range(output)))] if output else []
         made.append(code("\n".join(lines), *outputs))
         more = ["[output]", *(f"out {n}" for n in range(output))] if output else []
-        wanted.append((number, dict(enumerate([*lines, *more], 1))))
+        seen = [line.replace("\0", "\N{SYMBOL FOR NULL}") for line in lines]
+        wanted.append((number, dict(enumerate([*seen, *more], 1))))
     check(notebook(*made), "d.ipynb", size, wanted)
 
 

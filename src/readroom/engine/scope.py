@@ -106,6 +106,10 @@ class Scope:
         """Whether no glob excludes a folder, hidden and ignored or not."""
         return self._globs.enters(folder)
 
+    def may_hold(self, folder: str) -> bool:
+        """Whether globs may take a file below a folder, as far as their beginnings tell."""
+        return self._globs.may_hold(folder)
+
     def leaves_hidden(self, path: str) -> bool:
         """Whether a file is left out because it, or a folder above it, is hidden."""
         if self._hidden or not is_hidden(path):

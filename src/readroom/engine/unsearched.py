@@ -106,7 +106,9 @@ class Unsearched:
     def add_skips(self, skips: Skips, deadline: Deadline) -> None:
         """Add what rg walked past; its log is complete, and ignore files mean the same to git."""
         for path in skips.ignored.difference(self.misread(skips)):
-            if self._scope.wants(path) or self._kind(path) is EntryKind.FOLDER:
+            if self._scope.wants(path) or (
+                self._scope.may_hold(path) and self._kind(path) is EntryKind.FOLDER
+            ):
                 self.add("ignored", path)
         for path in filter(self.may_be_named, skips.hidden):
             if self._kind(path) is EntryKind.FOLDER:
@@ -180,7 +182,8 @@ class Unsearched:
         folders = {name for name in names if kinds.get(name) is EntryKind.FOLDER}
         ignored = self._scope.ignored(prefix.removesuffix("/"), names, folders)
         for name in ignored:
-            if name in folders or self._scope.wants(prefix + name):
+            asks = self._scope.may_hold if name in folders else self._scope.wants
+            if asks(prefix + name):
                 self.add("ignored", prefix + name)
         hidden = is_hidden(prefix)
         for name in names:

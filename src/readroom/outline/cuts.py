@@ -148,7 +148,8 @@ def _are_quotes_closed(body: bytes, bodies: Bodies) -> bool:
         begin = max(at, body.rfind(b"\n", 0, found.start()) + 1)
         if found[0] == b"/*":
             at = body.find(b"*/", found.end()) + 2
-            if at < 2 or before.match(body, begin, found.start()) is None:
+            # Comments nest in Rust, Kotlin, Swift, Scala and Dart.
+            if at < 2 or b"/*" in body[found.end() : at] or before.match(body, begin, found.start()) is None:
                 return False
         elif len(found[0]) == 1 and (line := whole_line.match(body, begin)) is not None:
             at = line.end()

@@ -152,7 +152,7 @@ def test_a_folder_where_it_cannot_start_is_named(root: Path, cwd: str, kind: typ
         assert sorted(os.listdir(root)) == [".ssh", "out", "src"]
 
 
-@pytest.mark.parametrize("timeout_s", [0, -1, 1801, "soon", float("nan")])
+@pytest.mark.parametrize("timeout_s", [-1, 1801, "soon", float("nan")])
 def test_a_time_limit_that_is_none_is_refused(root: Path, timeout_s: object) -> None:
     with room(root) as workspace:
         reply = workspace.call("run_command", {"command": "true", "timeout_s": timeout_s})

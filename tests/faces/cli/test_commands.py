@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,12 @@ def test_a_command_prints_the_text_that_the_tool_gives_with_commands_for_calls(
     text = reply.text
     if isinstance(call := reply.facts["next"], dict):
         text = text.replace(as_tool_call(Call(**call)), command(call, cli.root))
+    left_out: list[Any] = list(reply.facts.get("omitted", ()))
+    for item in left_out:
+        # A tool names only what differs from the call; a command is written out.
+        text = re.sub(
+            r"the same call with \S+\]$", lambda _, item=item: command(item["call"], cli.root) + "]", text
+        )
     assert done.out == text + "\n"
 
 
@@ -76,7 +83,6 @@ def test_a_root_that_is_given_is_what_paths_are_relative_to(cli: Cli, root: Path
         (["grep", "haystack"], ExitCode.NOTHING_FOUND),
         (["ls", "--glob", "*.nothing"], ExitCode.NOTHING_FOUND),
         (["read", "README.md", "--offset", "99"], ExitCode.USAGE),
-        (["read", "README.md", "--limit", "0"], ExitCode.USAGE),
         (["read"], ExitCode.USAGE),
         (["read", "README.md", "--nonsense"], ExitCode.USAGE),
         (["grep", "("], ExitCode.USAGE),

@@ -58,7 +58,7 @@ def test_a_call_beside_the_next_one_is_a_command_that_works_when_pasted(cli: Cli
     body = "".join(f"    zebra = compute({number})  # giraffe\n" for number in range(200))
     (root / "it's long.py").write_text("def page():\n" + body, encoding="utf-8")
     first = cli("find", "zebra giraffe", "--budget-tokens", "300")
-    beside = re.search(r"Lines (\d+)-\d+ did not fit \((readroom read [^()]*)\)\. Next: ", first.out)
+    beside = re.search(r"Lines (\d+)-\d+ did not fit \((readroom read [^()]*)\)\.", first.out)
     assert beside is not None
     done = cli.bare(*shlex.split(beside[2])[1:])
     assert (done.code, done.err) == (0, "")

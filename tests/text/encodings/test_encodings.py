@@ -17,6 +17,7 @@ from readroom.text.encodings import (
     BROKEN_UNIT,
     LOWEST_TRAIL,
     MULTIBYTE,
+    NUL_SIGN,
     STATEFUL,
     UTF8,
     Encoding,
@@ -351,10 +352,9 @@ class TestEveryEncodingOfPython:
 
 class TestVisible:
     @given(st.text(st.characters(categories=None), max_size=30))
-    def test_lone_surrogates_become_replacement_characters_one_for_one(self, text: str) -> None:
+    def test_lone_surrogates_and_nuls_are_replaced_one_for_one(self, text: str) -> None:
         shown = visible(text)
         shown.encode()
         assert len(shown) == len(text)
-        assert all(
-            a == b or ("\ud800" <= a <= "\udfff" and b == "\ufffd") for a, b in zip(text, shown, strict=True)
-        )
+        wanted = ["\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text.replace("\0", NUL_SIGN)]
+        assert list(shown) == wanted

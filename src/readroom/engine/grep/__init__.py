@@ -345,7 +345,7 @@ class _Search:
                     return wide is True or self.files.document_of_many(source, path, relative)
                 file = Opened(source, self._deadline)
                 # All members come in one round.
-                late = not self._is_member(path) and (file.wide_unmarked or file.compression is not None)
+                late = not self._is_member(path) and self.files.comes_late(file)
                 self._saw_late = self._saw_late or late
                 if late and wide is False and self._rounds is not None:
                     self._rounds.add_late(relative)

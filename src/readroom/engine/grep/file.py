@@ -38,6 +38,7 @@ from readroom.formats.holding import is_archive_name
 from readroom.limits import GREP_FILE_LEAST_S, GREP_FILE_SHARE, SMALL_FILE_BYTES, Limits
 from readroom.paths import WorkPath
 from readroom.quoting import quote
+from readroom.search.pattern import is_mixed
 from readroom.session.expansions import ExpandedSource
 from readroom.session.index_cache import IndexCache
 from readroom.stores.base import Source
@@ -155,6 +156,11 @@ class FileSearch:
     def is_document(self, source: Source) -> bool:
         """Whether a file, or the content of one, is searched as a document."""
         return self.documents is not None and self.documents.takes(source)
+
+    def comes_late(self, file: Opened) -> bool:
+        """Whether a file is of the second round: rg does not search it, or not as what it is."""
+        unseen = "binary" not in self._request.include and is_mixed(file.head)
+        return unseen or file.wide_unmarked or file.compression is not None
 
     def leave(self, file: Opened, relative: str) -> None:
         """Record a file whose time is up."""

@@ -144,13 +144,18 @@ def hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
     return [*warnings[:MAX_WARNINGS], Warn(hidden.MORE, more)] if rest > 0 else warnings
 
 
+def in_documents(request: GrepRequest) -> GrepRequest:
+    """The same search in documents, too, which are searched in path order."""
+    return replace(request, documents=True, sort=None, cursor=None)
+
+
 def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
     """A warning that the only file of a search was not searched, and the search that does it."""
     from readroom.engine.grep.documents import form_of  # most searches do not need it
 
     if form_of(source) is not None:
         detail = "the file is a document and was not searched"
-        return Warn("binary", detail), replace(request, documents=True, cursor=None)
+        return Warn("binary", detail), in_documents(request)
     detail = "the file is binary and was not searched"
     return Warn("binary", detail), replace(request, include=request.include | {"binary"}, cursor=None)
 
@@ -159,6 +164,6 @@ def with_documents(error: Binary, request: GrepRequest) -> Binary:
     """The failure of a search in one compressed file, with the search that looks into it as a document."""
     if request.documents or suffix(request.path.rpartition(".")[0]) not in SEARCHED:
         return error
-    again = replace(request, documents=True, cursor=None)
+    again = in_documents(request)
     advice = "Search its text with documents."
     return Binary(error.path, error.media_type, error.size_bytes, advice, next_request=again)
