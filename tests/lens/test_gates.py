@@ -179,3 +179,15 @@ def test_what_is_found_counts_more_than_what_was_not_read(tmp_path: Path, cli: C
     record(tmp_path / "bad.jsonl", [call, returned(1, "1\ta = 1")])
     done = cli.bare("audit", str(tmp_path), "--fail-on", "denied", "--no-secrets")
     assert done.code == ExitCode.FOUND
+
+
+def test_a_gate_counts_only_files_that_hold_something(cli: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"empty{number}.jsonl").touch()
+    (folder / "other.json").write_text('{"of": "no client"}', encoding="utf-8")
+    done = cli("audit", str(folder), *GATE)
+    assert done.code == ExitCode.UNCHECKED
+    assert "1 part could not be read" in done.err
+    assert "other.json" in done.err

@@ -131,11 +131,11 @@ def _ended(totals: Totals, wanted: list[str]) -> ExitCode:
 
 def _unread(totals: Totals) -> str:
     """Why a check does not pass over these records; empty where all of them were read."""
-    parts = [*totals.skipped[:1], *totals.passed_over[:1]]
-    if not parts:
+    part = next(iter(totals.skipped), totals.unknown)
+    if part is None:
         return ""
-    count = totals.skipped_parts + totals.no_records
-    first = f"{plain(parts[0].record)}, {plain(parts[0].where)}: {plain(parts[0].why)}"
+    count = totals.skipped_parts + totals.unknown_files
+    first = f"{plain(part.record)}, {plain(part.where)}: {plain(part.why)}"
     return (
         f"--fail-on does not pass, because {counted(count, 'part')} could not be read: {first}. "
         "Repair these records, or name only records that can be read."

@@ -145,7 +145,8 @@ class Totals:
         self.skipped_parts = 0
         self.no_records = 0
         self.copies = 0
-        self.passed_over: list[SkippedPart] = []
+        self.unknown: SkippedPart | None = None
+        self.unknown_files = 0
         self._dearest: dict[FindingKind, list[tuple[int, int, Finding]]] = {}
         self._sessions: list[tuple[int, int, Session]] = []
         self._order = 0
@@ -154,8 +155,9 @@ class Totals:
         """Add a session, or a part that was not read."""
         if isinstance(part, SkippedPart) and part.where == NO_RECORD:
             self.no_records += 1
-            if part.why != EMPTY and len(self.passed_over) < FINDINGS_LISTED:
-                self.passed_over.append(part)
+            if part.why != EMPTY:
+                self.unknown = self.unknown or part
+                self.unknown_files += 1
             return
         if isinstance(part, SkippedPart):
             self.skipped_parts += part.count
