@@ -52,7 +52,7 @@ def test_a_binary_file_is_edited_as_its_refusal_says(tmp_path: Path) -> None:
         known = space.read("b.bin", encoding="utf-8").facts["content_hash"]
         call: dict[str, Any] = {"path": "b.bin", "expected_hash": known}
         call["edits"] = [{"old_text": "abc", "new_text": "x", "replace_all": True}]
-        assert "with the argument `encoding`" in space.call("edit_file", call).text
+        assert "edited with `encoding`" in space.call("edit_file", call).text
         assert "20 replacements" in space.call("edit_file", {**call, "encoding": "utf-8"}).text
 
 

@@ -37,6 +37,9 @@ _LOOKED = 4
 _LEAST_BODY = 16
 """The smallest body in bytes that is worth cutting."""
 
+_HEREDOC = b"<<<"
+"""Begins a text that any word may end, which may be all that a body seems to hold."""
+
 _MOST_HEAD = 400
 """The most bytes of a line that begins a body: longer lines are not written by people."""
 
@@ -70,7 +73,7 @@ def without_bodies(source: bytes, grammar: Grammar, deadline: Deadline) -> CutTe
         TimedOut, Cancelled: From the deadline.
     """
     bodies = grammar.bodies
-    if bodies is None:
+    if bodies is None or (_HEREDOC in bodies.words and _HEREDOC in source):
         return None
     if bodies.inner is None:
         bodies = replace(bodies, inner=grammar.inner)

@@ -144,9 +144,10 @@ def words(call: CallWords, error: ReadroomError) -> str:
                 f"String '{call.other}' stands more than once in file '{call.shown}'. "
                 "Add text around it until it is unique, or use replace_all."
             )
-        case Binary() if error.facts["media_type"] == UNKNOWN.name and call.op == "read":
+        case Binary() if error.facts["media_type"] == UNKNOWN.name and call.op in ("read", "edit"):
             size = f"{error.facts['size_bytes']:,} bytes"
-            return f"File '{call.shown}' is binary ({size}), not text. Only text can be read."
+            done = "read" if call.op == "read" else "edited"
+            return f"File '{call.shown}' is binary ({size}), not text. Only text can be {done}."
         case BrokenPlace() if error.facts["encoding"] in STATEFUL:
             return f"{error.message}. The command write replaces all of it, in that encoding."
         case Unencodable():

@@ -242,7 +242,7 @@ class _Editing:
             encoding = encodings.detect(sample, complete=len(sample) == source.size)
         else:
             encoding = asked_for(name, self._path, sample, replace(self._request, encoding=None))
-        advice = "If it is text in an unusual encoding, edit it with the argument `encoding`."
+        advice = "write_file replaces it by text; text in an unusual encoding is edited with `encoding`."
         packed = "It is compressed: read_file shows what is in it, only other programs can change that."
         return require_editable(self._path, source, sample, encoding, advice, compressed=packed)
 
