@@ -207,16 +207,24 @@ def test_a_search_that_finds_nothing_in_time_knows_how_far_it_came(tmp_path: Pat
 
 
 @pytest.mark.halved
-@pytest.mark.parametrize("looks", [60, 120])
+@pytest.mark.parametrize("looks", [30, 70])
 def test_a_second_round_that_runs_out_of_time_shows_everything_once_too(looks: int) -> None:
-    """UTF-16 without a mark is known by how files begin; wherever time ends meanwhile, nothing is passed."""
+    """UTF-16 without a mark is known by how files begin; wherever time ends meanwhile, nothing is passed.
+
+    Waiting for rg looks at the clock as often as the machine is slow, so a page may get nowhere: it says so,
+    and the same call continues.
+    """
     files = {path: ("hay\n" + "needle\n" * (path in dict(NEEDLES))).encode("utf-16-le") for path in FILES}
     following: GrepRequest | None = GrepRequest("needle", timeout_s=float(looks))
-    found, stopped = [], set[str]()
+    found, stopped, nowhere = [], set[str](), 0
     with on_disk(files) as disk:
         while following is not None:
             result = search(disk, following, deadline=Deadline(clock=Clock(1.0)))
             found += matches(result)
+            if result.next is None and result.reason == "timeout" and not result.shown:
+                nowhere += 1
+                assert nowhere < 100
+                continue
             following = result.next
             place = None if following is None else read_grep_cursor(following)
             if place is not None and place.place.rank == WIDE:
