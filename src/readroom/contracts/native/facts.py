@@ -236,7 +236,7 @@ FACTS: dict[str, dict[str, str]] = {
         "timed_out": "Whether the time limit ended it.",
         "duration_s": "How long it ran.",
         "ended": "Processes it left behind, which were ended; null where they cannot be counted.",
-        "shell": "What ran it: bash or sh.",
+        "shell": "The shell that ran it: bash or sh.",
         "confinement": "bwrap, landlock or none.",
         "network": "Whether it could use the network.",
         "outputs": "[{stream, path, size_bytes, kept_bytes, total_lines, shown: [{start, end}], lost, "

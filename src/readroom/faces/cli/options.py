@@ -30,7 +30,7 @@ _SHORT = {
 _WORDS = {
     "view": "outline lists what it defines, formulas are those of a workbook",
     "encoding": "That of the text, where it is not detected rightly",
-    "output": "What is shown of the matches",
+    "output": "How matches are shown",
     "ignore_case": "Upper and lower case are the same",
     "multiline": "The pattern may match over several lines",
     "timeout_s": "Seconds that it may take",

@@ -25,7 +25,7 @@ READ: Final[Mapping[str, str]] = {
     "Mcp-Session-Id": "The session that `initialize` has opened.",
     "Mcp-Protocol-Version": "The version of MCP.",
     "Mcp-Method": "The method, in requests of MCP since 2026-07-28.",
-    "Mcp-Name": "What the method is about, in the same requests.",
+    "Mcp-Name": "The subject of the method, in the same requests.",
     "Last-Event-Id": "Taken once at most; no stream is resumed.",
     "If-None-Match": "The `ETag` of a file of the dashboard that the browser has.",
     "Upgrade": "Passed over.",
@@ -33,7 +33,7 @@ READ: Final[Mapping[str, str]] = {
 """The headers that the server reads."""
 
 WRITTEN: Final[Mapping[str, str]] = {
-    "Content-Type": "What the body is.",
+    "Content-Type": "The type of the body.",
     "Content-Length": "Its length.",
     "Date": "When the answer was made.",
     "Connection": "`close`, after a refusal whose request was not read to its end.",
@@ -49,7 +49,7 @@ WRITTEN: Final[Mapping[str, str]] = {
     "Cache-Control": "`no-store` for pages of the dashboard, `no-cache` for streams and its files.",
     "X-Accel-Buffering": "`no` for streams: a proxy passes them on at once.",
     "Content-Disposition": "The name of an export of the dashboard.",
-    "Content-Security-Policy": "What a page may load.",
+    "Content-Security-Policy": "The sources from which a page may load.",
     "Referrer-Policy": "`same-origin`, for pages of the dashboard.",
     "Cross-Origin-Opener-Policy": "`same-origin`, for the same.",
     "Cross-Origin-Resource-Policy": "`same-origin`, for the same.",
