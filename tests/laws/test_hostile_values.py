@@ -167,5 +167,7 @@ def test_a_value_over_plain_http_touches_nobody_else(found: Cluster, value: str)
 
 def test_the_ledger_verifies_after_all_of_it(found: Cluster) -> None:
     """It holds a row of each call, and its sums can be made of them."""
+    # Alone in its process, this test is the first that calls: nothing has made a ledger yet.
+    assert found.agents[0].call("read_file", {"path": "a.txt"}).status == 200
     assert "verifies" in command(found.agents[0].state, "ledger", "verify", *found.options)
     assert found.agents[0].request("GET", "/ui/files").status == 200

@@ -91,9 +91,9 @@ def command(state: Path, *arguments: str) -> str:
         [sys.executable, "-m", "readroom", *arguments],
         env={**os.environ, "XDG_STATE_HOME": str(state)},
         capture_output=True,
-        check=True,
         timeout=END_S,
     )
+    assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
     return done.stdout.decode()
 
 
