@@ -1,4 +1,4 @@
-"""Measure the house: rooms, modules, functions, comments, imports, and the road of a call.
+"""Measure the house: rooms, modules, functions, kinds of lines, and the road of a call.
 
     python -m scripts.measures [FOLDER]      a table of `src/readroom`, or of another package's folder
     python -m scripts.measures --roads       files and functions of a warm read, search, listing and edit
@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import io
 import statistics
 import sys
-import tokenize
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -95,12 +93,13 @@ def measures(folder: Path) -> dict[str, str]:
     importers = Counter(target for targets in graph.values() for target in targets)
     public = [node for room in rooms for node in room.functions if not node.name.startswith("_")]
     documented = sum(bool(ast.get_docstring(node)) for node in public)
-    code, comments, import_lines = (sum(column) for column in zip(*map(_counts, rooms), strict=True))
+    kinds = sum((_kinds(room) for room in rooms), Counter())
     top = [path for path in folder.iterdir() if _is_room(path)]
     return {
         "rooms at the top": f"{len(top)}",
         "modules": f"{len(rooms)}",
-        "lines (of code)": f"{sum(sizes):,} ({code:,})",
+        "lines": f"{sum(sizes):,}",
+        "code, docstrings, blank, imports, comments": ", ".join(f"{kinds[kind]:,}" for kind in _KINDS),
         "module: median, p90, longest": _spread(sizes),
         "functions": f"{len(lengths):,}",
         "function: median, p90, longest": _spread(lengths),
@@ -108,8 +107,6 @@ def measures(folder: Path) -> dict[str, str]:
         "functions of at most 3 lines": f"{sum(n <= 3 for n in lengths) / len(lengths):.0%}",
         "classes": f"{sum(isinstance(node, ast.ClassDef) for r in rooms for node in ast.walk(r.tree)):,}",
         "public functions with a docstring": f"{documented / len(public):.0%}",
-        "comments in 100 lines of code": f"{100 * comments / code:.1f}",
-        "lines that import": f"{import_lines / sum(sizes):.1%}",
         "cycles": "none" if _is_acyclic(graph) else "some",
         "modules with one importer": f"{sum(n == 1 for n in importers.values())}",
     }
@@ -136,27 +133,26 @@ def _is_acyclic(graph: Mapping[str, set[str]]) -> bool:
     return True
 
 
-def _counts(module: Module) -> tuple[int, int, int]:
-    """Lines with code, lines with a comment, lines of import statements."""
-    code: set[int] = set()
-    comments = 0
-    for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
-        if token.type == tokenize.COMMENT:
-            comments += 1
-        elif token.type not in _LAYOUT:
-            code |= set(range(token.start[0], token.end[0] + 1))
+_KINDS = ("code", "docstring", "blank", "import", "comment")
+
+
+def _kinds(module: Module) -> Counter[str]:
+    """How many lines are code, and how many something else; each line is of one kind."""
+    kinds = dict.fromkeys(range(1, module.lines + 1), "code")
     for node in ast.walk(module.tree):
-        if (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Constant)
-            and isinstance(node.value.value, str)
-        ):
-            code -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    statements = [node for node in ast.walk(module.tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return len(code), comments, sum((node.end_lineno or 0) - node.lineno + 1 for node in statements)
-
-
-_LAYOUT = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            kind = "import"
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            kind = "docstring" if isinstance(node.value.value, str) else "code"
+        else:
+            continue
+        kinds.update(dict.fromkeys(range(node.lineno, (node.end_lineno or 0) + 1), kind))
+    for number, line in enumerate(module.text.split("\n"), 1):
+        if not line.strip():
+            kinds[number] = "blank"
+        elif line.lstrip().startswith("#") and kinds[number] == "code":
+            kinds[number] = "comment"
+    return Counter(kinds[number] for number in range(1, module.lines + 1))
 
 
 def road(call: Callable[[], object]) -> Road:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from textwrap import dedent
 from typing import Any
 
@@ -144,26 +140,6 @@ def _carries(kind: Kind) -> str:
     return "the header line above every later window" if WINDOWS[kind].header else ""
 
 
-def documented_limits() -> Iterator[tuple[str, object, str]]:
-    """Name, value and reason of every number in the modules of limits."""
-    folder = Path(str(limits.__file__)).parent
-    own = folder / "__init__.py"
-    for path in (own, *sorted(path for path in folder.glob("*.py") if path != own)):
-        module = limits if path == own else import_module(f"readroom.limits.{path.stem}")
-        body = ast.parse(path.read_text(encoding="utf-8")).body
-        for statement, following in pairwise(body):
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                name = statement.targets[0].id
-                assert isinstance(following, ast.Expr), f"{name} has no reason"
-                assert isinstance(following.value, ast.Constant), f"{name} has no reason"
-                yield name, getattr(module, name), str(following.value.value)
-
-
-def limits_table() -> str:
-    rows = [[f"`{name}`", f"{value:,}", reason] for name, value, reason in documented_limits()]
-    return table(["limit", "value", "reason"], rows)
-
-
 def settable_limits() -> str:
     own = f"`{limits.REPLY_BYTES}`; of another contract its own"  # where the default is None
     rows = [
@@ -241,7 +217,6 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "error-table": error_table,
     "exit-codes": exit_codes,
     "windows": windows,
-    "limits": limits_table,
     "settable-limits": settable_limits,
     "clients": clients,
     "headers-read": headers_read,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from scripts import prepared
-from scripts.docs import audit, blocks, charts, clients, contracts, frameworks, house, runs
+from scripts.docs import audit, blocks, charts, clients, contracts, frameworks, runs
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,7 +23,6 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     **clients.BLOCKS,
     **contracts.BLOCKS,
     **frameworks.BLOCKS,
-    **house.BLOCKS,
     **runs.BLOCKS,
 }
 

@@ -3,8 +3,9 @@
     python -m scripts.website.gather FOLDER
 
 Pages stay readable where they are, with links to files beside them.  Here each link is turned to
-where its target stands in the site: a page, or a copy of the file to download.  Whatever is listed
-in no section below is in no table of contents, and the strict build says so.
+where its target stands in the site: a page, or a copy of the file to download.  Listings of the code
+are made here (`<!-- site: NAME -->`) and not kept in the repository.  Whatever is listed in no section
+below is in no table of contents, and the strict build says so.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+from scripts.docs.house import SITE
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,7 +57,8 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "Reference",
         "Made from the code.",
         """
-        reference/tools reference/facts reference/errors reference/cli reference/limits reference/clients
+        reference/tools reference/facts reference/errors reference/cli reference/limits reference/modules
+        reference/clients
         reference/ledger reference/mcp-conformance reference/names reference/regex-dialects
         """,
     ),
@@ -78,6 +82,7 @@ ELSEWHERE = ("CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md", "benchmarks/READM
 """Pages of the repository that are not in docs/."""
 
 _LINK = re.compile(r"(!?\[[^\]]*\]\()([^)#\s]*)(#[^)\s]*)?(\))")
+_MADE = re.compile(r"<!-- site: (\w+) -->")
 _FENCE = re.compile(r"^ {0,3}(```|~~~)")
 
 
@@ -135,7 +140,8 @@ def _turned(path: Path, place: str, pages: Mapping[Path, str], copied: dict[Path
         mark = _FENCE.match(line)
         if mark and fence in ("", mark[1]):
             fence = "" if fence else mark[1]
-        lines.append(line if fence else _LINK.sub(turn, line))
+        made = _MADE.fullmatch(line)
+        lines.append(SITE[made[1]]() if made else line if fence else _LINK.sub(turn, line))
     return "\n".join(lines)
 
 
