@@ -48,9 +48,11 @@ LAYERS = {
     "readroom.ledger": 3,
     # 4 engine
     "readroom.engine": 4,
-    # 5 workspace
+    # 5 workspace, and what a server adds to it
     "readroom.async_workspace": 5,
     "readroom.config": 5,
+    "readroom.ledger.settings": 5,
+    "readroom.session.budgets": 5,
     "readroom.workspace": 5,
     "readroom.lens": 5,
     # 6 faces, and the client of one: it knows what goes over the wire, and nothing of what is behind it

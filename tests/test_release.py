@@ -17,6 +17,7 @@ import yaml
 
 from readroom import config
 from readroom.faces.cli import servers
+from readroom.ledger.settings import policy_of
 from readroom.limits import HTTP_PORT
 from readroom.release import VERSION
 from readroom.stores.local import LocalStore
@@ -78,7 +79,7 @@ def test_the_unit_starts_a_command_that_there_is() -> None:
 
 def test_the_operators_file_of_compose_is_one(tmp_path: Path) -> None:
     settings = config.load(LocalStore(tmp_path), ROOT / "deploy" / "readroom.toml")
-    assert settings.ledger.enabled
+    assert policy_of(settings).enabled
     assert settings.hardlinks == "refuse"
 
 

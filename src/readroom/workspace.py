@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
+from typing import Any, Generic, Protocol, TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,16 +36,13 @@ from readroom.limits.session import STORE_BYTES, STORE_IDLE_S, STORES
 from readroom.log import log
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
-from readroom.session.budgets import counted
 from readroom.session.caches import ReplyCache
-from readroom.session.conversation import Session
+from readroom.session.conversation import Session, State
 from readroom.session.gatekeeper import CallContext
+from readroom.session.meter import counted
 from readroom.session.receipt import Receipt
 from readroom.stores.base import Store
 from readroom.values import Cap, Fact, ReadResult, Reply
-
-if TYPE_CHECKING:  # needed only for servers
-    from readroom.session.shared.state import SharedState
 
 W = TypeVar("W", bound=Closeable)
 
@@ -154,7 +151,7 @@ class Workspace(Closeable):
         root: str | PathLike[str] | Store,
         *,
         settings: config.Settings | None = None,
-        state: SharedState | None = None,
+        state: State | None = None,
     ) -> None:
         """Open a workspace.
 

@@ -16,7 +16,8 @@ from readroom import config
 from readroom.caller import Caller
 from readroom.errors import BadConfig, BudgetSpent
 from readroom.ledger import LedgerPolicy, open_book
-from readroom.session.budgets import BudgetPolicy, BudgetPool, Level
+from readroom.session.budgets import BudgetPolicy, BudgetPool
+from readroom.session.meter import Level
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.depth import depth
@@ -182,8 +183,8 @@ def test_calls_at_once_never_overdraw(limit: int, calls: list[str]) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         total = sum(pool.map(one, calls))
-    assert workspace.gatekeeper.budget_pool is not None
-    for use in workspace.gatekeeper.budget_pool.used(Caller()):
+    assert isinstance(workspace.gatekeeper.meter, BudgetPool)
+    for use in workspace.gatekeeper.meter.used(Caller()):
         assert use.used == total
         assert use.used <= limit
 
@@ -225,7 +226,7 @@ def test_the_exact_counter_is_exact_and_says_so() -> None:
 
 def test_a_folder_can_lower_budgets_and_has_no_say_about_the_ledger() -> None:
     settings_ = config.load(MemoryStore({"readroom.toml": "[budget]\nsession = 5000\n"}))
-    assert settings_.budgets.session == 5000
+    assert settings_.budgets == BudgetPolicy(session=5000)
     for text in ("[ledger]\nenabled = false\n", '[budget]\ncounter = "o200k"\n', "[budget]\ncall = 3\n"):
         with pytest.raises(BadConfig):
             config.load(MemoryStore({"readroom.toml": text}))

@@ -22,7 +22,7 @@ from readroom.limits.session import BUDGET_ACCOUNTS, SESSION_FILES, STATE_CONVER
 from readroom.session.conversation import SeenHere
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import Account, MemoryAccounts
-from readroom.session.shared.sessions import SharedSessions, SteadyClock
+from readroom.session.shared.sessions import SharedConversations, SharedSessions, SteadyClock
 from readroom.session.shared.state import SharedState, sweep
 
 OWNER = ("token", "workspace")
@@ -240,23 +240,23 @@ def test_what_was_shown_is_known_to_all_until_it_is_compacted_away(tmp_path: Pat
     with processes(tmp_path) as (one, other):
         mine, theirs = (state.conversations("/root") for state in (one, other))
         here = SeenHere()
-        mine.of("s").show("a", digits)
+        mine("s").show("a", digits)
         here.show("a", digits)
         for start, path in ((digits[:12], "a"), (digits, "a"), ("cd" * 6, "a"), (digits, "b")):
-            assert theirs.of("s").shown(path, start) == here.shown(path, start)
-        assert not theirs.of("t").shown("a", digits)
-        assert not other.conversations("/other").of("s").shown("a", digits)
-        assert mine.of("s").advance(None) == 1
-        assert theirs.of("s").epoch == 1
-        assert theirs.of("s").advance(5) == 5
-        assert mine.of("s").advance(3) == 5
-        assert not mine.of("s").shown("a", digits)
+            assert theirs("s").shown(path, start) == here.shown(path, start)
+        assert not theirs("t").shown("a", digits)
+        assert not other.conversations("/other")("s").shown("a", digits)
+        assert mine("s").advance(None) == 1
+        assert theirs("s").epoch == 1
+        assert theirs("s").advance(5) == 5
+        assert mine("s").advance(3) == 5
+        assert not mine("s").shown("a", digits)
 
 
 def test_what_was_shown_is_bounded(tmp_path: Path) -> None:
     with processes(tmp_path, 1) as (one,):
         seen = one.conversations("/root")
-        name = seen.row_id("s")
+        name = SharedConversations(one.database, "/root").row_id("s")
         row = (name, SESSION_FILES + 255, 1)
         one.database.change(
             lambda execute: execute(
@@ -267,9 +267,9 @@ def test_what_was_shown_is_bounded(tmp_path: Path) -> None:
         one.database.change(
             lambda execute: execute.many("INSERT INTO state_shown VALUES (?, ?, ?, ?, ?)", old)
         )
-        seen.of("s").show("new", "h")
-        assert not seen.of("s").shown("256", "h")
-        assert seen.of("s").shown("257", "h")
+        seen("s").show("new", "h")
+        assert not seen("s").shown("256", "h")
+        assert seen("s").shown("257", "h")
 
 
 def test_a_state_of_a_later_version_is_refused_with_a_next_step(tmp_path: Path) -> None:

@@ -74,18 +74,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from readroom.config import settings as _settings
 from readroom.config.settings import (
+    LEDGER_FILE,
     NOTES_FOLDER,
     TOKENS_FILE,
     lies_within,
-    own_file,
     own_folder,
     state_denials,
     with_command,
     with_environment,
 )
 from readroom.config.settings import Settings as Settings
-from readroom.config.settings import folder_tokens as folder_tokens_beside
 from readroom.contracts import Setup
 from readroom.engine import Engine
 from readroom.errors import (
@@ -98,8 +98,6 @@ from readroom.errors import (
     ReadroomError,
     StoreFailed,
 )
-from readroom.ledger import FILE as LEDGER_FILE
-from readroom.ledger import LedgerPolicy
 from readroom.limits import CONFIG_FILE_BYTES
 from readroom.paths import WorkPath, parse
 from readroom.policy.changes import WriteTargets
@@ -107,18 +105,14 @@ from readroom.policy.guard import Guard
 from readroom.policy.ignore_files import require_one_name
 from readroom.policy.rules import VERSION_CONTROL_RULES, Rules, denials
 from readroom.release import CONFIG_FILE
-from readroom.session.budgets import BudgetPolicy
+from readroom.session.conversation import State
 from readroom.session.gatekeeper import Gatekeeper
 from readroom.session.index_cache import IndexCache
 from readroom.session.index_files import IndexPolicy
-from readroom.session.shared import FILE as STATE_FILE
-from readroom.session.shared import StatePolicy
 from readroom.stores.base import Store
 
 if TYPE_CHECKING:
     from readroom.engine.command import CommandService
-    from readroom.session.admission import FolderTokens
-    from readroom.session.shared.state import SharedState
 
 
 NAME = WorkPath(CONFIG_FILE)
@@ -131,7 +125,7 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
 
         if not os.fspath(root):
             raise BadValue("root", "", "names no folder", "Name one; . is the current folder.")
-        return LocalStore(root, notes=_own_file(NOTES_FOLDER))
+        return LocalStore(root, notes=own_file(NOTES_FOLDER))
     return root
 
 
@@ -158,9 +152,7 @@ def load(
         BadConfig: One of the files cannot be used; says which key and why.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
-    ledger = LedgerPolicy(file=_own_file(LEDGER_FILE))
-    setup = with_environment(Setup(), os.environ)
-    settings = Settings(layers=(denials(),), index=index, ledger=ledger, setup=setup)
+    settings = Settings(layers=(denials(),), index=index, setup=environment())
     if explicit is not None:
         where = os.fspath(explicit)
         settings = _applied(settings, where, None, trusted=True)
@@ -169,9 +161,14 @@ def load(
     commands = replace(
         settings.commands, enabled=settings.commands.enabled or allow_commands, one_shot=one_shot
     )
-    enabled = serving if settings.ledger.enabled is None else settings.ledger.enabled
-    settings = replace(settings, commands=commands, ledger=replace(settings.ledger, enabled=enabled))
-    hidden = state_denials(store, settings.ledger, _own_file(TOKENS_FILE), _own_file(NOTES_FOLDER))
+    ledger = settings.ledger
+    if serving:
+        from readroom.config.file import form
+
+        ledger = form("ledger")().applied(ledger).served()
+    settings = replace(settings, commands=commands, ledger=ledger)
+    recorded = own_file(LEDGER_FILE) if ledger is None else ledger.file
+    hidden = state_denials(store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER))
     if hidden is not None:
         settings = replace(settings, layers=(*settings.layers, hidden))
     own = _from_store(store)
@@ -182,28 +179,16 @@ def load(
 
 def token_file() -> str:
     """The file of tokens. Raises BadConfig when it is unknown where this user's files are."""
-    path = _own_file(TOKENS_FILE)
+    path = own_file(TOKENS_FILE)
     if path is None:
         advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
         raise BadConfig("HOME", "", "it is not set to a folder", advice)
     return path
 
 
-def shared_state(url: str | None) -> StatePolicy:
-    """Where processes of a server share state: in a database, or in a file."""
-    return StatePolicy(_own_file(STATE_FILE), url)
-
-
 def has_state() -> bool:
     """Whether it is known where this user's files are."""
-    return _own_file(TOKENS_FILE) is not None
-
-
-def folder_tokens() -> FolderTokens:
-    """The tokens of folders. Raises BadConfig as `token_file`."""
-    from readroom.session.admission import FolderTokens
-
-    return FolderTokens(folder_tokens_beside(token_file()))
+    return own_file(TOKENS_FILE) is not None
 
 
 def restricted(settings: Settings, path: str) -> Settings:
@@ -241,8 +226,8 @@ def in_memory(settings: Settings) -> Settings:
         settings,
         commands=replace(settings.commands, enabled=False),
         index=replace(settings.index, keep=False),
-        ledger=replace(settings.ledger, enabled=False),
-        budgets=BudgetPolicy(),
+        ledger=None,
+        budgets=None,
     )
 
 
@@ -261,7 +246,7 @@ def places(guarded: Guard, settings: Settings) -> WriteTargets:
     return WriteTargets(guarded, settings.changes, protected)
 
 
-def engine(store: Store, settings: Settings, state: SharedState | None = None) -> Engine:
+def engine(store: Store, settings: Settings, state: State | None = None) -> Engine:
     """What performs requests on a store. Raises BadConfig for an ignore file that cannot be used."""
     guarded = guard(store, settings)
     targets = partial(places, settings=settings)
@@ -286,14 +271,21 @@ def indexes(store: Store, settings: Settings) -> IndexCache:
     return IndexCache(policy)
 
 
-def gatekeeper(store: Store, settings: Settings, state: SharedState | None = None) -> Gatekeeper:
+def gatekeeper(store: Store, settings: Settings, state: State | None = None) -> Gatekeeper:
     """Who keeps conversations, budgets and the ledger. Raises LedgerFailed or MissingProgram."""
+    budgets, ledger = settings.budgets, settings.ledger
+    counter = "estimate" if budgets is None else budgets.counter
     # A folder has one name there, by whatever links it was reached.
-    return Gatekeeper(store.name, settings.budgets, settings.ledger, state)
+    return Gatekeeper(
+        None if budgets is None else budgets.meter(store.name, state),
+        None if ledger is None else ledger.journal(store.name, counter),
+        counter,
+        state.conversations(store.name) if state is not None and state.several else None,
+    )
 
 
 def room(
-    guarded: Guard, changeable: WriteTargets, settings: Settings, state: SharedState | None = None
+    guarded: Guard, changeable: WriteTargets, settings: Settings, state: State | None = None
 ) -> CommandService | None:
     """Where commands run and their outputs are kept; None when there are to be none.
 
@@ -316,9 +308,9 @@ def room(
     return CommandService(guarded, seen, own, changeable, policy, settings.limits, kept)
 
 
-def _own_file(name: str) -> str | None:
+def own_file(name: str) -> str | None:
     """A file in this user's state folder; None when it is unknown where that is."""
-    return own_file(os.environ, sys.platform, name)
+    return _settings.own_file(os.environ, sys.platform, name)
 
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:

@@ -14,11 +14,10 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.config.file import SECTIONS, ConfigFile
+from readroom.config.file import SECTIONS, ConfigFile, Section, form
 from readroom.config.settings import Settings, with_command
 from readroom.contracts import NEVER, Setup
 from readroom.errors import BadConfig
-from readroom.ledger import LedgerPolicy
 from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limits
 from readroom.policy.commands import VERSION_CONTROL, CommandPolicy, VersionControl
 from readroom.policy.guard import HardLinkMode
@@ -50,7 +49,8 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
     file.require_known(_CONTRACTS, "contracts")
     if not trusted:
         _refuse_what_is_the_operators(file)
-    sections = {name: file.section(form, *name.split(".")).given() for name, form in SECTIONS.items()}
+    read = {name: _section(file, name) for name in SECTIONS}
+    sections = {name: section.given() for name, section in read.items()}
     layers, exceptions, roots = _layers(settings, sections["policy"], file.where)
     after = Settings(
         layers,
@@ -61,12 +61,18 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
         _commands(settings.commands, sections["commands"], environ),
         exceptions,
         replace(settings.index, **sections["index"]),
-        _ledger(settings.ledger, sections["ledger"]),
-        replace(settings.budgets, **sections["budget"]),
+        read["ledger"].applied(settings.ledger),
+        read["budget"].applied(settings.budgets),
         _setup(settings.setup, sections, file),
         roots,
     )
     return after if trusted else restrict(settings, after, sections, file)
+
+
+def _section(file: ConfigFile, name: str) -> Section:
+    """A section of a file; what another wing brings is not imported where the file does not have it."""
+    keys = name.split(".")
+    return file.section(form(name), *keys) if file.table(*keys) else Section()
 
 
 def _layers(
@@ -106,15 +112,6 @@ def _commands(before: CommandPolicy, values: Mapping[str, Any], environ: Mapping
     if "environment" in values:
         named = tuple((name, environ[name]) for name in values["environment"] if name in environ)
         values = {**values, "environment": named}
-    return replace(before, **values)
-
-
-def _ledger(before: LedgerPolicy, section: Mapping[str, Any]) -> LedgerPolicy:
-    values = dict(section)
-    if "synchronous" in values:
-        values["full_sync"] = values.pop("synchronous") == "full"
-    if "hide" in values:
-        values["hide"] = frozenset(values["hide"])
     return replace(before, **values)
 
 
@@ -225,7 +222,7 @@ def _refuse_what_is_the_operators(file: ConfigFile) -> None:
     for section in SECTIONS:
         for name in file.table(*section.split(".")):
             rule = _rule(section, name)
-            if rule.allows is None and name in SECTIONS[section].__struct_fields__:
+            if rule.allows is None and name in form(section).__struct_fields__:
                 raise _refused(f"{section}.{name}", rule, "", file)
 
 

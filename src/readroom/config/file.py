@@ -12,7 +12,6 @@ from typing import (
     Annotated,
     Any,
     ClassVar,
-    Literal,
     Self,
     TypeAlias,
     TypeVar,
@@ -27,11 +26,11 @@ from msgspec.structs import fields
 
 from readroom.contracts import NEVER
 from readroom.errors import BadConfig
-from readroom.ledger.recorder import KEPT
 from readroom.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, NUMBER_MOST, REPLY_BYTES, Limits
 from readroom.policy.commands import Demand, VersionControl
 from readroom.policy.guard import HardLinkMode
 from readroom.policy.rules.gitignore import UnusablePattern, patterns, require_effect
+from readroom.values.verbs import function
 
 _PLACE = re.compile(r"`\$\.(\w+)(?:\[(\d+)\])?`\Z")
 """The end of a message of msgspec: the key, and in a list the number of the item."""
@@ -74,6 +73,10 @@ class Section(msgspec.Struct, frozen=True):
         """What the file says, lists as tuples."""
         values = {name: getattr(self, name) for name in self.__struct_fields__}
         return {name: _plain(value) for name, value in values.items() if value is not UNSET}
+
+    def applied(self, before: Any) -> Any:
+        """The settings of another wing, with those of its section; None where it has no say."""
+        return before
 
 
 S = TypeVar("S", bound=Section)
@@ -202,9 +205,6 @@ _LEAST = {"reply_bytes": MIN_REPLY_BYTES, "line_chars": 40, "run_kept_bytes": 40
 Switch: TypeAlias = bool | UnsetType
 IndexBytes: TypeAlias = Annotated[int, Meta(ge=64 * 1024, le=NUMBER_MOST, examples=[67108864])] | UnsetType
 """Below, not one index would be kept."""
-Tokens: TypeAlias = Annotated[int, Meta(ge=500, le=NUMBER_MOST, examples=[100000])] | UnsetType
-"""Below, not even one smallest reply could be given."""
-
 
 Variable: TypeAlias = Annotated[
     str,
@@ -220,14 +220,6 @@ PostgresUrl: TypeAlias = Annotated[
         pattern=r"\Apostgres(ql)?://",
         title="is not a PostgreSQL address",  # not repeated: it may hold a password
         description='Write it as "postgresql://user@host/database".',
-    ),
-]
-KeptArgument: TypeAlias = Annotated[
-    str,
-    Meta(
-        pattern=rf"\A({'|'.join(KEPT)})\Z",
-        title="{} is not kept anyway",
-        description=f"Names are: {', '.join(sorted(KEPT))}.",
     ),
 ]
 CommandFile: TypeAlias = Annotated[
@@ -327,28 +319,6 @@ class IndexSection(Section, frozen=True):
     from_bytes: IndexBytes = UNSET
 
 
-class LedgerSection(Section, frozen=True):
-    """[ledger]."""
-
-    enabled: Switch = UNSET
-    required: Switch = UNSET
-    file: AbsolutePath | UnsetType = UNSET
-    url: PostgresUrl | UnsetType = UNSET
-    synchronous: Literal["normal", "full"] | UnsetType = UNSET
-    hide: list[KeptArgument] | UnsetType = UNSET
-    keep_days: Annotated[float, Meta(gt=0, le=36_500, examples=[365])] | UnsetType = UNSET
-
-
-class BudgetSection(Section, frozen=True):
-    """[budget]."""
-
-    call: Tokens = UNSET
-    session: Tokens = UNSET
-    token: Tokens = UNSET
-    workspace: Tokens = UNSET
-    counter: Literal["estimate", "o200k"] | UnsetType = UNSET
-
-
 class KiloSection(Section, frozen=True):
     """[contracts.kilo]."""
 
@@ -376,15 +346,24 @@ LimitsSection: type[Section] = defstruct(  # type: ignore[assignment]  # its bas
 )
 """[limits]: every field of `limits.Limits`."""
 
-SECTIONS: dict[str, type[Section]] = {
+SECTIONS: Mapping[str, type[Section] | str] = {
     "policy": PolicySection,
     "changes": ChangesSection,
     "commands": CommandsSection,
     "index": IndexSection,
-    "ledger": LedgerSection,
-    "budget": BudgetSection,
+    "ledger": "readroom.ledger.settings:LedgerSection",
+    "budget": "readroom.session.budgets:BudgetSection",
     "contracts.kilo": KiloSection,
     "contracts.rnd": RndSection,
     "limits": LimitsSection,
 }
-"""By their names in a file."""
+"""By their names in a file; a section that another wing brings is named as `module:class`."""
+
+
+def form(section: str) -> type[Section]:
+    """The form of a section; that of another wing is imported when it is needed."""
+    known = SECTIONS[section]
+    if isinstance(known, str):
+        brought: Any = function(known)
+        return brought  # type: ignore[no-any-return]  # a table of names has no types
+    return known

@@ -32,7 +32,10 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
+from readroom.config import own_file, token_file
 from readroom.config.file import ConfigFile, PostgresUrl, Section, from_disk
+from readroom.config.settings import STATE_FILE
+from readroom.config.settings import folder_tokens as folder_tokens_beside
 from readroom.limits import (
     MAX_REPLY_BYTES,
     MCP_WORKERS,
@@ -42,7 +45,8 @@ from readroom.limits import (
     SERVE_RATE,
 )
 from readroom.limits.session import WORKERS_MOST
-from readroom.session.admission import Auth
+from readroom.session.admission import Auth, FolderTokens
+from readroom.session.shared import StatePolicy
 
 DEFAULT = "default"
 """The name of the one workspace of a server that was given a folder."""
@@ -159,3 +163,18 @@ def _workspace(file: ConfigFile, name: str) -> ServePlace:
     if not os.path.isdir(paths.get("root", "")):
         raise file.bad(f"workspaces.{name}.root", "is not a folder", 'Write root = "/a/folder".')
     return ServePlace(paths["root"], paths.get("config", file.where))
+
+
+# -----------------------------------------------------------------------------
+# Where a server of this user has its state.
+# -----------------------------------------------------------------------------
+
+
+def shared_state(url: str | None) -> StatePolicy:
+    """Where processes of a server share state: in a database, or in a file."""
+    return StatePolicy(own_file(STATE_FILE), url)
+
+
+def folder_tokens() -> FolderTokens:
+    """The tokens of folders. Raises BadConfig as `token_file`."""
+    return FolderTokens(folder_tokens_beside(token_file()))

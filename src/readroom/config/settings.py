@@ -14,16 +14,15 @@ from msgspec.structs import replace
 from readroom.contracts import InspectSetup, Mode, RndSetup, Setup
 from readroom.contracts.front_matter import read_front_matter
 from readroom.errors import BadConfig
-from readroom.ledger import LedgerPolicy
 from readroom.limits import Limits
 from readroom.limits.contracts import FRONT_MATTER_BYTES
 from readroom.policy.changes import ChangePolicy
 from readroom.policy.commands import CommandPolicy
 from readroom.policy.guard import HardLinkMode
 from readroom.policy.rules import Denials, Layer, Rule
-from readroom.session.budgets import BudgetPolicy
 from readroom.session.index_files import IndexPolicy
-from readroom.session.shared import FILE as STATE_FILE
+from readroom.session.journal import Journaling
+from readroom.session.meter import Metering
 from readroom.stores.base import Store
 
 
@@ -40,8 +39,8 @@ class Settings(Struct, frozen=True):
         exceptions: Names that the operator takes out of the built-in denials.
         roots: Folders that the operator serves although they lie in denied ones.
         index: Where indexes of large files are kept.
-        ledger: Whether and where calls are recorded.
-        budgets: Tokens that may be spent.
+        ledger: Whether and where calls are recorded; None records nothing.
+        budgets: Tokens that may be spent; None bounds nothing.
         setup: What contracts are made for.
     """
 
@@ -53,8 +52,8 @@ class Settings(Struct, frozen=True):
     commands: CommandPolicy = field(default_factory=CommandPolicy)
     exceptions: tuple[Rule, ...] = ()
     index: IndexPolicy = field(default_factory=IndexPolicy)
-    ledger: LedgerPolicy = field(default_factory=LedgerPolicy)
-    budgets: BudgetPolicy = field(default_factory=BudgetPolicy)
+    ledger: Journaling | None = None
+    budgets: Metering | None = None
     setup: Setup = field(default_factory=Setup)
     roots: tuple[str, ...] = ()
 
@@ -65,6 +64,8 @@ class Settings(Struct, frozen=True):
 
 
 TOKENS_FILE = "tokens.db"
+LEDGER_FILE = "ledger.sqlite3"
+STATE_FILE = "state.sqlite3"
 NOTES_FOLDER = "writing"
 """For notes of files that are being written."""
 
@@ -102,13 +103,11 @@ def lies_within(folder: str, root: str) -> bool:
     return real == above or real.startswith(above.rstrip("/") + "/")
 
 
-def state_denials(
-    store: Store, ledger: LedgerPolicy, tokens: str | None, notes: str | None
-) -> Denials | None:
+def state_denials(store: Store, ledger: str | None, tokens: str | None, notes: str | None) -> Denials | None:
     """A layer that hides a ledger, tokens and notes inside a workspace; None when they lie elsewhere."""
     rules = []
     for path, reason in (
-        (ledger.file, "the ledger is not for those whom it is about"),
+        (ledger, "the ledger is not for those whom it is about"),
         (tokens, "tokens are not for those whom they let in"),
         (tokens and folder_tokens(tokens), "tokens are not for those whom they let in"),
         (notes, "what is noted there may be removed"),

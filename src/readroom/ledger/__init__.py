@@ -7,10 +7,13 @@ May be touched: new columns need a migration; rows never change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.session.journal import Journal
+from readroom.values.verbs import function
 
 if TYPE_CHECKING:
     from readroom.ledger.ledger import Ledger
@@ -18,9 +21,6 @@ if TYPE_CHECKING:
 # -----------------------------------------------------------------------------
 # The configuration of a ledger, opened when first needed.
 # -----------------------------------------------------------------------------
-
-FILE = "ledger.sqlite3"
-"""Its name in the user's state folder."""
 
 
 class LedgerPolicy(Struct, frozen=True):
@@ -50,22 +50,21 @@ class LedgerPolicy(Struct, frozen=True):
         names = (name for name in self.__struct_fields__ if name != "url")
         return f"LedgerPolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
+    def served(self) -> LedgerPolicy:
+        """This policy for a server, which records calls unless it says no."""
+        return replace(self, enabled=True) if self.enabled is None else self
 
-Opener = Callable[[], "Ledger"]
-"""Opens a ledger. Raises LedgerFailed."""
+    def journal(self, workspace: str, counter: str) -> Journal | None:
+        """What records the calls of a workspace; None if nothing does. Raises LedgerFailed."""
+        if not self.enabled:
+            return None
+        # By its name, because it knows this policy.
+        recorder: Journal = function("readroom.ledger.recorder:Recorder")(self, workspace, counter)
+        return recorder
 
 
 def open_book(policy: LedgerPolicy, *, make: bool = True) -> Ledger:
-    """The ledger of a policy.
-
-    Args:
-        policy: The recording of calls.
-        make: Whether to create it if it does not exist.
-
-    Raises:
-        LedgerFailed: It cannot be opened.
-        MissingProgram: It is PostgreSQL, and the driver is not installed.
-    """
+    """The ledger of a policy, created with `make` if there is none. Raises LedgerFailed or MissingProgram."""
     from readroom.errors import LedgerFailed
     from readroom.ledger.ledger import Ledger
 

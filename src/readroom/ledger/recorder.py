@@ -16,7 +16,6 @@ from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING, final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.caller import Caller
@@ -35,11 +34,12 @@ from readroom.limits.session import (
 from readroom.log import log
 from readroom.quoting import as_key, as_value
 from readroom.session.conversation import ShownLines
-from readroom.session.receipt import Hold
+from readroom.session.journal import Entry, Journal
+from readroom.session.receipt import Receipt
 from readroom.values import Fact, Request
 
 if TYPE_CHECKING:  # commands that record nothing open no ledger
-    from readroom.ledger.ledger import Done, Ledger
+    from readroom.ledger.ledger import Ledger
 
 # -----------------------------------------------------------------------------
 # What the ledger keeps of a call's arguments: no content, and nothing of hostile size.
@@ -128,57 +128,24 @@ BEGUN = "begun"
 """The outcome of a call that is recorded before it is performed."""
 
 
-class Entry(Struct, frozen=True):
-    """The facts of a call, for its row.
-
-    Attributes:
-        caller: The caller.
-        epoch: Epoch of the conversation.
-        contract: The contract of the tool.
-        tool: The tool as the caller names it.
-        arguments: As sent; used only without a request.
-        request: The parsed arguments, None if they are invalid.
-        facts: Recorded unchanged in place of arguments.
-        outcome: ok, begun, or an error code.
-        decision: allowed, refused or none.
-        rule: The rule that refused.
-        kind: Kind of the file that was read.
-        shown: The lines that were shown.
-        tokens: Tokens of the reply.
-        duration_us: Duration so far.
-        level: What a low budget left of the reply, None if it took nothing.
-    """
-
-    caller: Caller
-    epoch: int
-    contract: str
-    tool: str
-    arguments: object
-    request: Request | None = None
-    facts: Mapping[str, Fact] | None = None
-    outcome: str = "ok"
-    decision: str = "allowed"
-    rule: str | None = None
-    kind: str | None = None
-    shown: Sequence[ShownLines] = ()
-    tokens: int = 0
-    duration_us: int = 0
-    level: str | None = None
-
-
 @final
 class Recorder:
     """Writes the entries of one workspace. Safe to share between threads."""
 
     def __init__(self, policy: LedgerPolicy, workspace: str, counter: str) -> None:
-        """`workspace` is its name in the rows, `counter` the counter of tokens. Opens nothing."""
+        """`workspace` is its name in the rows, `counter` the counter of tokens.
+
+        Raises LedgerFailed or MissingProgram if a required ledger cannot be opened.
+        """
+        self.policy = policy
         self.required = policy.required
-        self._policy = policy
         self.workspace = as_key(workspace)
         """The workspace's name in the rows."""
         self._counter = counter
         self._book: Ledger | None = None
         self._lock = threading.Lock()
+        if self.required:
+            self.open()
 
     def open(self) -> Ledger:
         """The ledger. Raises LedgerFailed or MissingProgram."""
@@ -187,52 +154,47 @@ class Recorder:
             return book
         with self._lock:
             if self._book is None:
-                book = open_book(self._policy)
+                book = open_book(self.policy)
                 try:
-                    if self._policy.keep_days is not None:
+                    if self.policy.keep_days is not None:
                         from readroom.ledger.verify import prune
 
-                        prune(book, self._policy.keep_days)
+                        prune(book, self.policy.keep_days)
                 except BaseException:
                     book.close()
                     raise
                 self._book = book
             return self._book
 
-    def write(self, entry: Entry) -> ReadroomError | None:
-        """Record a call; returns the error if that failed."""
-        try:
-            self.open().append(self._event(entry))
-        except ReadroomError as error:
-            log().error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], error)
-            return error
-        return None
-
-    def write_all(self, entries: Sequence[Entry]) -> ReadroomError | None:
+    def write(self, *entries: Entry) -> ReadroomError | None:
         """Record calls, many in one transaction; returns the error if not all were recorded."""
         try:
             self.open().append_all([self._event(entry) for entry in entries])
         except ReadroomError as error:
-            log().error("the ledger misses up to %d calls: %s", len(entries), error)
+            self._missed(entries, error)
             return error
         return None
 
-    def submit(self, entry: Entry, done: Done, hold: Hold | None = None) -> None:
-        """Record a call soon, or when `hold` says so: `done` is called in another thread, or at once in this
-        one if recording has failed.
+    def submit(self, entry: Entry, receipt: Receipt) -> None:
+        """Record a call soon, or when its receipt says so, which is settled then, in another thread, or at
+        once in this one if recording has failed.
         """
 
         def recorded(failure: ReadroomError | None) -> None:
             if failure is not None:
-                log().error("the ledger misses a call of %s: %s", entry.tool[:LEDGER_NAME_CHARS], failure)
-            done(failure)
+                self._missed((entry,), failure)
+            receipt.settle(failure)
 
         try:
             book = self.open()
         except ReadroomError as error:
             recorded(error)
         else:
-            book.submit(self._event(entry), recorded, hold)
+            book.submit(self._event(entry), recorded, receipt.hold)
+
+    def _missed(self, entries: Sequence[Entry], failure: ReadroomError) -> None:
+        calls = f"up to {len(entries)} calls" if len(entries) != 1 else "a call of " + entries[0].tool
+        log().error("the ledger misses %s: %s", calls[:LEDGER_NAME_CHARS], failure)
 
     def begin(self, entry: Entry) -> None:
         """Record that a call begins. Raises LedgerFailed or MissingProgram."""
@@ -246,7 +208,7 @@ class Recorder:
             book.close()
 
     def _event(self, entry: Entry) -> Event:
-        hide, request = self._policy.hide, entry.request
+        hide, request = self.policy.hide, entry.request
         agent, session, token, face = _names(entry.caller)
         if entry.facts is not None:
             arguments = encoded(entry.facts)
@@ -276,6 +238,12 @@ class Recorder:
             duration_us=entry.duration_us,
             level=entry.level,
         )
+
+
+def recorder_of(journal: Journal | None) -> Recorder | None:
+    """The journal of a workspace as what it is on a server."""
+    assert journal is None or isinstance(journal, Recorder)
+    return journal
 
 
 _ID_BYTES = 10

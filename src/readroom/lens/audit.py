@@ -46,7 +46,7 @@ from readroom.limits.lens import (
     Bounds,
 )
 from readroom.policy.rules import Rules, denials
-from readroom.session.budgets import counter
+from readroom.session.meter import counter
 
 if TYPE_CHECKING:
     from readroom.lens.replay import Replay

@@ -7,33 +7,19 @@ is open; those of a server are in its shared state and outlive it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from enum import IntEnum
-from typing import TYPE_CHECKING, Final, TypeAlias, final
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeAlias, final
 
-from msgspec import Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import replace
 
 from readroom.caller import Caller
-from readroom.errors import MissingProgram
-from readroom.extras import install
+from readroom.config.file import Section
+from readroom.limits import NUMBER_MOST
 from readroom.quoting import as_key
-from readroom.values import (
-    FindRequest,
-    GrepRequest,
-    ListRequest,
-    Omission,
-    ReadRequest,
-    ReadResult,
-    Request,
-    Result,
-)
-from readroom.values.commands import RunRequest
-from readroom.values.find import FindOutput
-from readroom.values.verbs import BY_REQUEST, function
-
-if TYPE_CHECKING:  # needed only where there are budgets
-    from readroom.session.shared.accounts import Account, Accounts, Balance, Taken
+from readroom.session.conversation import State
+from readroom.session.meter import Level, Use
+from readroom.session.shared.accounts import Account, Accounts, Balance, MemoryAccounts, Taken
 
 BUDGET_WARNINGS = (50, 80, 95)
 """Percentages of a budget at which a reply warns."""
@@ -65,36 +51,34 @@ class BudgetPolicy(Struct, frozen=True):
         """Whether there is any budget."""
         return any(limit is not None for limit in (self.call, self.session, self.token, self.workspace))
 
+    def meter(self, workspace: str, state: State | None) -> BudgetPool | None:
+        """The budgets of a workspace; None if nothing is bounded."""
+        if not self.bounded:
+            return None
+        if state is None:
+            return BudgetPool(self, workspace=workspace)
+        from readroom.session.shared.state import SharedState
 
-class Level(IntEnum):
-    """What is still possible with a budget, from everything to nothing."""
-
-    CONTENT = 0
-    OUTLINE = 1
-    COUNTS = 2
-    CHANGES = 3
-    SPENT = 4
+        assert isinstance(state, SharedState)
+        return BudgetPool(self, state.accounts, workspace)
 
 
-class Use(Struct, frozen=True):
-    """How much of a budget is used.
+Tokens: TypeAlias = Annotated[int, Meta(ge=500, le=NUMBER_MOST, examples=[100000])] | UnsetType
+"""Below, not even one smallest reply could be given."""
 
-    Attributes:
-        scope: session, token or workspace.
-        limit: The tokens of the budget.
-        used: The tokens spent so far.
-        warned: The percentage that this call reached, 0 if none.
-    """
 
-    scope: str
-    limit: int
-    used: int
-    warned: int = 0
+class BudgetSection(Section, frozen=True):
+    """[budget]."""
 
-    @property
-    def left(self) -> int:
-        """Tokens, never negative."""
-        return max(0, self.limit - self.used)
+    call: Tokens = UNSET
+    session: Tokens = UNSET
+    token: Tokens = UNSET
+    workspace: Tokens = UNSET
+    counter: Literal["estimate", "o200k"] | UnsetType = UNSET
+
+    def applied(self, before: BudgetPolicy | None) -> BudgetPolicy:
+        """The budgets with those of the section."""
+        return replace(before or BudgetPolicy(), **self.given())
 
 
 def _level(account: Account, balance: Balance) -> Level:
@@ -120,10 +104,12 @@ def _warned(account: Account, before: int, after: int) -> int:
 class Reservation:
     """Tokens reserved for one call. Used by one thread; settle it exactly once."""
 
-    def __init__(self, kept: Accounts, accounts: Sequence[Account], taken: Taken) -> None:
+    def __init__(self, kept: Accounts, accounts: Sequence[Account], taken: Taken, most: int | None) -> None:
+        """`most` is the budget of the call."""
         self._kept = kept
         self._accounts = accounts
         self._id = taken.id
+        self._most = most
         self.amount = taken.amount
         pairs = zip(accounts, taken.before, strict=True)
         self.level = max((_level(account, before) for account, before in pairs), default=Level.CONTENT)
@@ -136,7 +122,9 @@ class Reservation:
         return Use(account.scope, account.limit, balance.used)
 
     def grow(self, amount: int) -> bool:
-        """Reserve more, if every account has it. Raises StateFailed."""
+        """Reserve more, if the call may cost it and every account has it. Raises StateFailed."""
+        if self._most is not None and amount > self._most:
+            return False
         if not self._kept.grow(self._id, self._accounts, self.amount, amount - self.amount):
             return False
         self.amount = amount
@@ -161,23 +149,16 @@ class BudgetPool:
     """The budgets of one workspace. Safe to share between threads."""
 
     def __init__(self, policy: BudgetPolicy, accounts: Accounts | None = None, workspace: str = "") -> None:
-        """Begin.
-
-        Args:
-            policy: The budgets.
-            accounts: Where tokens are counted; None for in memory, while the workspace is open.
-            workspace: Its name among the accounts of others.
-        """
-        self.policy = policy
-        from readroom.session.shared.accounts import MemoryAccounts
-
+        """`accounts` count the tokens, None in memory; `workspace` is its name among those of others."""
+        self._policy = policy
         self._kept: Accounts = accounts or MemoryAccounts()
         self._workspace = as_key(workspace)
 
     def reserve(self, caller: Caller, wanted: int) -> Reservation:
         """Reserve up to `wanted` tokens, fewer if an account has fewer. Raises StateFailed."""
-        accounts = self._accounts(caller)
-        return Reservation(self._kept, accounts, self._kept.take(accounts, wanted))
+        accounts, most = self._accounts(caller), self._policy.call
+        wanted = wanted if most is None else min(wanted, most)
+        return Reservation(self._kept, accounts, self._kept.take(accounts, wanted), most)
 
     def used(self, caller: Caller) -> tuple[Use, ...]:
         """How much of a caller's budgets is used. Raises StateFailed."""
@@ -186,14 +167,8 @@ class BudgetPool:
         return tuple(Use(account.scope, account.limit, balance.used) for account, balance in pairs)
 
     def all(self) -> list[tuple[str, Use, Level]]:
-        """All accounts with owner, use and level, the most used first.
-
-        Raises:
-            StateFailed: They are kept in a database, which cannot be used.
-        """
-        from readroom.session.shared.accounts import Account
-
-        limits = {scope: getattr(self.policy, scope) for scope in ("session", "token", "workspace")}
+        """All accounts with owner, use and level, the most used first. Raises StateFailed."""
+        limits = {scope: getattr(self._policy, scope) for scope in ("session", "token", "workspace")}
         rows = []
         for key, balance in self._kept.all():
             scope, workspace, name = key.split("\n")
@@ -204,141 +179,9 @@ class BudgetPool:
         return sorted(rows, key=lambda row: -row[1].used / max(1, row[1].limit))
 
     def _accounts(self, caller: Caller) -> list[Account]:
-        policy, accounts = self.policy, []
-        if policy.session is not None:
-            accounts.append(self._account("session", caller.session, policy.session))
-        if policy.token is not None and caller.token:
-            accounts.append(self._account("token", caller.token, policy.token))
-        if policy.workspace is not None:
-            accounts.append(self._account("workspace", "", policy.workspace))
-        return accounts
-
-    def _account(self, scope: str, name: str, limit: int) -> Account:
-        from readroom.session.shared.accounts import Account
-
-        return Account(scope, f"{scope}\n{self._workspace}\n{as_key(name)}", limit)
-
-
-# -----------------------------------------------------------------------------
-# How a call is reduced when its budget runs low.
-# -----------------------------------------------------------------------------
-
-REASON = "budget"
-"""The `reason` of omissions because of a budget."""
-
-
-def degraded(request: Request, level: Level) -> Request:
-    """The request reduced to what a level allows."""
-    less = BY_REQUEST[type(request)].degraded
-    if level is Level.CONTENT or less is None:
-        return request
-    smaller: Request = function(less)(request, level)
-    return smaller
-
-
-def less_of_read(request: ReadRequest, level: Level) -> ReadRequest:
-    """The outline of the file; at the lowest level a read that shows only counts."""
-    return outlined(request) if level is Level.OUTLINE else replace(request, view="text", symbol=None)
-
-
-def less_of_grep(request: GrepRequest, level: Level) -> GrepRequest:
-    """Counts of matches, at every level."""
-    return replace(request, output="count", cursor=None) if request.output == "content" else request
-
-
-def less_of_find(request: FindRequest, level: Level) -> FindRequest:
-    """The signatures of passages, then the names of their files."""
-    output: FindOutput = "outline" if level is Level.OUTLINE else "files"
-    return replace(request, output=output, cursor=None, explain=False)
-
-
-def less_of_list(request: ListRequest, level: Level) -> ListRequest:
-    """The folder alone, at every level."""
-    return replace(request, depth=1)
-
-
-def less_of_run(request: RunRequest, level: Level) -> RunRequest:
-    """The command without its output, at every level."""
-    return replace(request, output="silent")
-
-
-def outlined(request: ReadRequest) -> ReadRequest:
-    """The request for the outline of the same file."""
-    if request.pages is not None or request.view == "outline":
-        return request
-    return ReadRequest(
-        request.path,
-        known_hash=request.known_hash,
-        encoding=request.encoding,
-        view="outline",
-        options=request.options,
-    )
-
-
-def shows_content(request: Request, level: Level) -> bool:
-    """Whether the result is shown as it is at that level."""
-    if level is Level.CONTENT or BY_REQUEST[type(request)].counted is None:
-        return True
-    return level is Level.OUTLINE and getattr(request, "view", "") == "outline"
-
-
-def counted(result: Result, request: Request) -> Result:
-    """The result reduced to its counts."""
-    less = BY_REQUEST[type(request)].counted
-    assert less is not None
-    counts: Result = function(less)(result, request)
-    return counts
-
-
-def counts_of_read(result: ReadResult, request: ReadRequest) -> ReadResult:
-    """A read without its lines: facts about the file, and the request that would show it."""
-    if result.not_modified:
-        return result
-    total = result.total_lines or 0
-    omitted = (Omission("lines", 1, total, REASON, request=request),) if total else ()
-    return replace(
-        result,
-        start=0,
-        lines=(),
-        header=None,
-        cuts={},
-        omitted=omitted,
-        next=None,
-        image=None,
-        document=None,
-    )
-
-
-# -----------------------------------------------------------------------------
-# Counting tokens: an estimate that needs no package, or an exact count that needs one.
-# -----------------------------------------------------------------------------
-
-Counter: TypeAlias = Callable[[str], int]
-"""Returns the number of tokens of a text."""
-
-COUNTERS: Final = ("estimate", "o200k")
-"""Names of the counters: an estimate of o200k, and the exact count."""
-
-
-def counter(name: str) -> Counter:
-    """The counter of that name. Raises MissingProgram if its package is not installed."""
-    if name == "estimate":
-        from readroom.text.tokens import estimate
-
-        return estimate
-    import warnings
-
-    try:
-        with warnings.catch_warnings():
-            # It opens its vocabulary in a way that Python 3.11 deprecates.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            import bpe_openai
-
-            encoding = bpe_openai.get_encoding("o200k_base")
-    except ImportError:
-        raise MissingProgram("bpe-openai", install("tokens")) from None
-
-    def count(text: str) -> int:
-        return len(encoding.encode(text.encode("utf-8", "replace").decode()))
-
-    return count
+        names = {"session": caller.session, "token": caller.token or None, "workspace": ""}
+        return [
+            Account(scope, f"{scope}\n{self._workspace}\n{as_key(name)}", limit)
+            for scope, name in names.items()
+            if (limit := getattr(self._policy, scope)) is not None and name is not None
+        ]

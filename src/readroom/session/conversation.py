@@ -15,12 +15,15 @@ from msgspec.structs import replace
 
 from readroom.limits.session import SESSION_FILES, SESSIONS, SHOWN_SPANS
 from readroom.lru import LruCache
-from readroom.session.shared import OUTLINE
+from readroom.stores.base import Shelf
 from readroom.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
 from readroom.values.changes import EditFilesResult, EditResult, WriteResult
 from readroom.values.commands import RunResult
 from readroom.values.files import BytesResult
 from readroom.values.verbs import BY_RESULT, function
+
+OUTLINE = "outline"
+"""Used in place of a hash: an outline of the file was shown."""
 
 _KIND = "sha256:"
 """The prefix of a hash, which callers may leave out."""
@@ -57,6 +60,19 @@ class Seen(Protocol):
 
     def shown(self, path: str, start: str) -> bool:
         """Whether a state whose hash begins with `start` was shown in this epoch."""
+
+
+class State(Protocol):
+    """What the processes of a server share. Safe to share between threads."""
+
+    several: bool
+    """There may be other processes."""
+
+    def conversations(self, workspace: str) -> Callable[[str], Seen]:
+        """What each conversation of a workspace was shown, by its id."""
+
+    def outputs(self, workspace: str) -> Shelf:
+        """The kept outputs of a workspace."""
 
 
 @final

@@ -8,11 +8,11 @@ contracts know nothing of it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import Any, Self, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,27 +28,14 @@ from readroom.errors import (
     StateFailed,
     UsageError,
 )
-from readroom.ledger import LedgerPolicy
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.limits.session import BUDGET_BYTES_PER_TOKEN, BUDGET_NOTE_BYTES, BUDGET_NOTE_TOKENS
-from readroom.session.budgets import (
-    BudgetPolicy,
-    BudgetPool,
-    Level,
-    Reservation,
-    Use,
-    counter,
-    degraded,
-    shows_content,
-)
-from readroom.session.conversation import Session, Sessions, shown_by
+from readroom.session.conversation import Seen, Session, Sessions, shown_by
+from readroom.session.journal import Entry, Journal
+from readroom.session.meter import Level, Meter, Reservation, Use, counter, degraded, shows_content
 from readroom.session.receipt import Receipt
 from readroom.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
 from readroom.values.verbs import changes, is_edit
-
-if TYPE_CHECKING:  # needed only for the ledger and for servers
-    from readroom.ledger.recorder import Entry, Recorder
-    from readroom.session.shared.state import SharedState
 
 # -----------------------------------------------------------------------------
 # What a reply says about its cost: always facts, and a line for the reader when a budget runs low.
@@ -121,64 +108,31 @@ class Attempt(Struct):
     reply: Reply | None = None
 
 
-class TurnedAway(Struct, frozen=True):
-    """A request that a face refused before it became a call, such as one with a bad token.
-
-    Attributes:
-        caller: As far as it is known.
-        target: The requested thing, such as a route.
-        code: The code of the refusal.
-        facts: Further facts, stored as they are: no content, and nothing that a client chose.
-    """
-
-    caller: Caller
-    target: str
-    code: str
-    facts: Mapping[str, Fact] | None = None
-
-
 @final
 class Gatekeeper:
     """Keeps the conversations, budgets and ledger of one workspace. Safe to share between threads."""
 
     def __init__(
         self,
-        workspace: str = "",
-        budgets: BudgetPolicy | None = None,
-        ledger: LedgerPolicy | None = None,
-        state: SharedState | None = None,
+        meter: Meter | None = None,
+        journal: Journal | None = None,
+        counter_name: str = "estimate",
+        shared: Callable[[str], Seen] | None = None,
     ) -> None:
-        """Start keeping.
+        """Start keeping. Raises MissingProgram if the counter is not installed.
 
         Args:
-            workspace: Its name in the ledger.
-            budgets: None for no budgets.
-            ledger: None for no ledger.
-            state: What several processes share; None for a single process.
-
-        Raises:
-            LedgerFailed: It is required and cannot be opened.
-            MissingProgram: The counter or the driver is not installed.
+            meter: None for no budgets.
+            journal: None to record nothing.
+            counter_name: How tokens are counted.
+            shared: What all processes showed to a conversation; None for this process alone.
         """
-        policy = budgets or BudgetPolicy()
-        several = state is not None and state.several
-        self._sessions = Sessions(shared=state.conversations(workspace).of if state and several else None)
-        accounts = None if state is None else state.accounts
-        self.budget_pool = BudgetPool(policy, accounts, workspace) if policy.bounded else None
-        self.recorder: Recorder | None = None
-        if ledger is not None and ledger.enabled:
-            from readroom.ledger.recorder import Recorder
-
-            self.recorder = Recorder(ledger, workspace, policy.counter)
-            if ledger.required:
-                self.recorder.open()
-        self.counts = (
-            self.budget_pool is not None or self.recorder is not None or policy.counter != "estimate"
-        )
-        self.counter_name = policy.counter
-        self.count: Callable[[str], int] = len
-        if self.counts:
-            self.count = counter(policy.counter)
+        self._sessions = Sessions(shared=shared)
+        self.meter = meter
+        self.journal = journal
+        self.counts = meter is not None or journal is not None or counter_name != "estimate"
+        self.counter_name = counter_name
+        self.count: Callable[[str], int] = counter(counter_name) if self.counts else len
 
     def session(self, session_id: str) -> Session:
         """The conversation of that id."""
@@ -206,31 +160,10 @@ class Gatekeeper:
         session = self._sessions.of(caller.session)
         return CallContext(self, session, record, caller, tool, arguments, cap, receipt)
 
-    def turned_away(self, *refusals: TurnedAway) -> ReadroomError | None:
-        """Record refusals of a face; returns the error if they could not be recorded."""
-        if self.recorder is None:
-            return None
-        from readroom.ledger.recorder import Entry
-
-        entries = [
-            Entry(
-                refusal.caller,
-                0,
-                "",
-                refusal.target,
-                {},
-                facts=refusal.facts,
-                outcome=refusal.code,
-                decision="refused",
-            )
-            for refusal in refusals
-        ]
-        return self.recorder.write_all(entries)
-
     def close(self) -> None:
-        """Release the ledger."""
-        if self.recorder is not None:
-            self.recorder.close()
+        """Release the journal."""
+        if self.journal is not None:
+            self.journal.close()
 
 
 @final
@@ -286,18 +219,16 @@ class CallContext:
             # One reader has seen what the session was shown; over HTTP only if the session has a name.
             if self._caller.session or self._caller.face != "http":
                 request = self._session.outlined_once(request)
-        recorder = self._gatekeeper.recorder
-        if self._gatekeeper.budget_pool is None:
-            if recorder is not None:
-                self._record_beginning(recorder, request)
+        meter = self._gatekeeper.meter
+        if meter is None:
+            self._record_beginning(request)
             attempt = self._attempt = Attempt(request, self._cap)
             yield attempt
             if self._gatekeeper.counts and attempt.reply is not None:
                 self._tokens = self._cost(attempt.reply)
             return
-        reserved = self._reserve(self._gatekeeper.budget_pool, request)
-        if recorder is not None:
-            self._record_beginning(recorder, request)
+        reserved = self._reserve(meter, request)
+        self._record_beginning(request)
         self._level = reserved.level
         size = min(self._cap.size - BUDGET_NOTE_BYTES, reserved.amount * BUDGET_BYTES_PER_TOKEN)
         while True:
@@ -307,12 +238,13 @@ class CallContext:
                 self._level = Level.COUNTS
                 continue
             tokens = self._tokens = self._cost(attempt.reply)
-            if changes(request) or tokens + BUDGET_NOTE_TOKENS <= reserved.amount or self._affords(tokens):
+            wanted = tokens + BUDGET_NOTE_TOKENS
+            if changes(request) or wanted <= reserved.amount or reserved.grow(wanted):
                 return
             # Aim at nine tenths of what the last reply suggests: bytes of other lines may cost more tokens,
             # and an extra attempt costs more than what is left unused.
             if size > MIN_REPLY_BYTES:
-                size = max(MIN_REPLY_BYTES, size * reserved.amount // (tokens + BUDGET_NOTE_TOKENS) * 9 // 10)
+                size = max(MIN_REPLY_BYTES, size * reserved.amount // wanted * 9 // 10)
             elif self._level < Level.COUNTS:
                 self._level = Level(self._level + 1)
             else:
@@ -348,9 +280,10 @@ class CallContext:
             self._session.outline(result.path)
         return reply
 
-    def _record_beginning(self, recorder: Recorder, request: Request) -> None:
-        if recorder.required and changes(request):
-            recorder.begin(self._entry())
+    def _record_beginning(self, request: Request) -> None:
+        journal = self._gatekeeper.journal
+        if journal is not None and journal.required and changes(request):
+            journal.begin(self._entry())
 
     def refusal(self, error: ReadroomError) -> Reply:
         """The reply for an error, in the contract's words."""
@@ -391,16 +324,10 @@ class CallContext:
             tokens = counted[name] = reply_tokens(reply.text, reply.images, self._gatekeeper.count)
         return tokens
 
-    def _passed_us(self) -> int:
-        return (time.monotonic_ns() - self._began) // 1000
-
-    def _reserve(self, budget_pool: BudgetPool, request: Request) -> Reservation:
+    def _reserve(self, meter: Meter, request: Request) -> Reservation:
         """Reserve tokens for the reply. Raises BudgetSpent."""
         most = self._cap.size // BUDGET_BYTES_PER_TOKEN + BUDGET_NOTE_TOKENS
-        call = budget_pool.policy.call
-        reservation = self._reserved = budget_pool.reserve(
-            self._caller, most if call is None else min(most, call)
-        )
+        reservation = self._reserved = meter.reserve(self._caller, most)
         if reservation.level is Level.SPENT or (reservation.level is Level.CHANGES and not is_edit(request)):
             raise self._spent(changes_left=reservation.level is Level.CHANGES)
         return reservation
@@ -410,36 +337,31 @@ class CallContext:
         use = self._reserved.spent()
         return BudgetSpent(use.scope, use.limit, use.used, changes_left=changes_left)
 
-    def _affords(self, tokens: int) -> bool:
-        """Whether a reply that costs more than reserved can be paid for."""
-        reservation, budget_pool = self._reserved, self._gatekeeper.budget_pool
-        assert reservation is not None
-        assert budget_pool is not None
-        wanted, call = tokens + BUDGET_NOTE_TOKENS, budget_pool.policy.call
-        return (call is None or wanted <= call) and reservation.grow(wanted)
-
     def _leave(self, reply: Reply, tokens: int, **known: Any) -> Reply:
         """Pay and record the call. Raises LedgerFailed if a required ledger cannot be written."""
-        gatekeeper = self._gatekeeper
+        gatekeeper, journal = self._gatekeeper, self._gatekeeper.journal
         # Budgets and ledger agree: what was refused before tokens were reserved costs none.
-        charged = tokens if self._reserved is not None or gatekeeper.budget_pool is None else 0
+        charged = tokens if self._reserved is not None or gatekeeper.meter is None else 0
         uses = self._paid(tokens, reply)
         self._over = True
         reply = noted(reply, self._record, tokens, gatekeeper.counter_name, uses, self._level)
-        if gatekeeper.recorder is None:
+        if journal is None:
             return reply
         entry = self._entry(tokens=charged, **known)
-        if self._receipt is not None and not gatekeeper.recorder.required:
+        if self._receipt is not None and not journal.required:
             self._receipt.expect(partial(unrecorded, reply, self._record))
-            gatekeeper.recorder.submit(entry, self._receipt.settle, self._receipt.hold)
+            journal.submit(entry, self._receipt)
             return reply
-        failure = gatekeeper.recorder.write(entry)
+        failure = journal.write(entry)
         if failure is None:
             return reply
-        done = self._request is not None and changes(self._request)
-        if gatekeeper.recorder.required and not done and not reply.is_error:
+        if journal.required and not self._is_change and not reply.is_error:
             raise failure
         return unrecorded(reply, self._record, failure)
+
+    @property
+    def _is_change(self) -> bool:
+        return self._request is not None and changes(self._request)
 
     def _paid(self, tokens: int, reply: Reply) -> Sequence[Use]:
         """Pay. Raises StateFailed unless the call was a change, which is done and paid for later."""
@@ -449,29 +371,23 @@ class CallContext:
             return self._reserved.settle(tokens)
         except StateFailed:
             self._reserved = None
-            if reply.is_error or (self._request is not None and changes(self._request)):
+            if reply.is_error or self._is_change:
                 return ()
             raise
 
-    def _known_epoch(self) -> int:
-        """The epoch of the conversation; 0 if it cannot be looked up."""
-        if self._epoch is None:
+    def _entry(self, **known: Any) -> Entry:
+        """The journal entry of the call so far."""
+        if self._epoch is None:  # the call failed before it was looked up
             self._epoch = 0
             with suppress(StateFailed):
                 self._epoch = self._session.epoch
-        return self._epoch
-
-    def _entry(self, **known: Any) -> Entry:
-        """The ledger entry of the call so far."""
-        from readroom.ledger.recorder import Entry
-
         return Entry(
             self._caller,
-            self._known_epoch(),
+            self._epoch,
             self._record.name,
             self._tool,
             self._arguments,
             request=self._request,
-            duration_us=self._passed_us(),
+            duration_us=(time.monotonic_ns() - self._began) // 1000,
             **known,
         )

@@ -96,7 +96,7 @@ class Verb(Struct, frozen=True):
 
 
 _ENGINE = "readroom.engine."
-_BUDGETS = "readroom.session.budgets:"
+_METER = "readroom.session.meter:"
 _SHOWN = "readroom.session.conversation:"
 _FOLDER = frozenset((EntryKind.FOLDER,))
 _ANY = frozenset((EntryKind.FILE, EntryKind.FOLDER))
@@ -118,8 +118,8 @@ VERBS = (
         ReadRequest,
         ReadResult,
         perform=_ENGINE + "read:perform",
-        degraded=_BUDGETS + "less_of_read",
-        counted=_BUDGETS + "counts_of_read",
+        degraded=_METER + "less_of_read",
+        counted=_METER + "counts_of_read",
         shown=_SHOWN + "shown_by_read",
         in_archives="inside",
         time_limit="read_timeout_s",
@@ -128,7 +128,7 @@ VERBS = (
         GrepRequest,
         GrepResult,
         perform=_ENGINE + "grep:perform",
-        degraded=_BUDGETS + "less_of_grep",
+        degraded=_METER + "less_of_grep",
         shown=_SHOWN + "shown_by_grep",
         in_archives="folder",
         near=_ANY,
@@ -138,7 +138,7 @@ VERBS = (
         FindRequest,
         FindResult,
         perform=_ENGINE + "find:perform",
-        degraded=_BUDGETS + "less_of_find",
+        degraded=_METER + "less_of_find",
         shown=_SHOWN + "shown_by_find",
         in_archives="folder",
         near=_ANY,
@@ -148,7 +148,7 @@ VERBS = (
         ListRequest,
         ListResult,
         perform=_ENGINE + "list:perform",
-        degraded=_BUDGETS + "less_of_list",
+        degraded=_METER + "less_of_list",
         in_archives="inside",
         time_limit="list_timeout_s",
         near=_FOLDER,
@@ -167,7 +167,7 @@ VERBS = (
         RunRequest,
         RunResult,
         perform=_ENGINE + "command:perform",
-        degraded=_BUDGETS + "less_of_run",
+        degraded=_METER + "less_of_run",
         shown=_SHOWN + "shown_by_run",
         traces="command",
         near=_FOLDER,

@@ -14,6 +14,7 @@ import readroom
 from readroom import contracts
 from readroom.config import Settings
 from readroom.ledger import LedgerPolicy
+from readroom.ledger.recorder import Recorder
 from readroom.session.budgets import BudgetPolicy
 from readroom.values import Reply
 from readroom.workspace import Workspace
@@ -101,8 +102,8 @@ def test_budgets_and_the_ledger_hold_for_it(folder: Path, tmp_path: Path) -> Non
         last = json.loads(replies[-1].text)
         assert (last["lines"], last["of"]) == ([], 800)
         assert "counts instead of content" in last["notes"][0]
-        assert workspace.gatekeeper.recorder is not None
-        rows = list(workspace.gatekeeper.recorder.open().rows())
+        assert isinstance(workspace.gatekeeper.journal, Recorder)
+        rows = list(workspace.gatekeeper.journal.open().rows())
     assert [row.event.contract for row in rows] == ["toy"] * 3
 
 

@@ -38,7 +38,7 @@ from readroom.lens.report import Totals, html, plain
 from readroom.lens.report import terminal as words
 from readroom.lens.sessions import Audited
 from readroom.quoting import joined, quote
-from readroom.session.budgets import COUNTERS
+from readroom.session.meter import COUNTERS
 
 _SHOWN = 5
 """Findings of each kind on a terminal without --limit."""

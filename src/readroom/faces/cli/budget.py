@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _state(config: str | None) -> Iterator[SharedState]:
-    from readroom.config import serve, shared_state
+    from readroom.config import serve
     from readroom.session.shared.state import SharedState
 
-    with closing(SharedState(shared_state(serve.load(config).state), "", several=True)) as state:
+    with closing(SharedState(serve.shared_state(serve.load(config).state), "", several=True)) as state:
         yield state
 
 

@@ -278,7 +278,7 @@ def _replayed(
     rows = book.rows(replace(chosen, workspace=chosen.workspace or folder).conditions())
     settings = configuration.load(configuration.open_store(folder), where.config)
     # Reads for a comparison are not calls of an agent.
-    settings = replace(settings, ledger=replace(settings.ledger, enabled=False))
+    settings = replace(settings, ledger=None)
     counts = dict.fromkeys(STATES, 0)
     others: list[ReplayedRow] = []
     with Workspace(folder, settings=settings) as workspace:
@@ -334,12 +334,13 @@ def _pruned(book: Ledger, older_than: float | None) -> ExitCode:
 def _opened(root: str | None, config: str | None, file: str | None, *, make: bool) -> Iterator[Ledger]:
     """The ledger that a server started alike would write."""
     from readroom import config as configuration
+    from readroom.ledger.settings import policy_of
 
     if file is not None:
         policy = LedgerPolicy(file=os.path.abspath(file))
     else:
         where = Where(root, config)
-        policy = configuration.load(configuration.open_store(where.root or "."), where.config).ledger
+        policy = policy_of(configuration.load(configuration.open_store(where.root or "."), where.config))
     book = open_book(policy, make=make)
     try:
         yield book

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias, final
 import msgspec
 
 from readroom import config
+from readroom.config.serve import folder_tokens, shared_state
 from readroom.errors import StateFailed
 from readroom.faces.cli import output
 from readroom.faces.http.gate import MCP_PATH
@@ -120,7 +121,7 @@ class Service:
 
     @contextmanager
     def _state(self) -> Iterator[SharedState]:
-        policy = config.shared_state(self._serving.state)
+        policy = shared_state(self._serving.state)
         with closing(SharedState(policy, self._server(), several=self._several)) as state:
             if self._several:
                 # Problems are reported at the start, and not to every client.
@@ -149,9 +150,9 @@ def keys_of(opened: ExitStack, auth: Auth, state: SharedState | None, *, private
     if not config.has_state() and (auth == "open" or (auth == "auto" and private)):
         return None
     if state is not None and state.remote:
-        return Keys(state.tokens, config.folder_tokens(), remote=True)
+        return Keys(state.tokens, folder_tokens(), remote=True)
     made = opened.enter_context(closing(Tokens(config.token_file())))
-    return Keys(made, config.folder_tokens())
+    return Keys(made, folder_tokens())
 
 
 def _say(text: str, record: Contract) -> None:

@@ -30,13 +30,13 @@ _SPAN = re.compile(rf"(\d{{1,9}})([{''.join(_UNITS)}])")
 
 def _tokens(config: str | None) -> MadeTokens:
     """Those of this account, or of the servers that share the database of a configuration file."""
-    from readroom.config import serve, shared_state, token_file
+    from readroom.config import serve, token_file
     from readroom.session.shared.state import SharedState
     from readroom.session.tokens import Tokens
 
     url = serve.load(config).state
     if url is not None:
-        return SharedState(shared_state(url), "", several=True).tokens
+        return SharedState(serve.shared_state(url), "", several=True).tokens
     return Tokens(token_file())
 
 
@@ -83,9 +83,9 @@ def _show(folder: str) -> ExitCode:
 
     The token goes to standard output and nothing else does, so that a script can take it.
     """
-    from readroom import config
+    from readroom.config.serve import folder_tokens
 
-    output.write(f"{config.folder_tokens().shown(_folder(folder)).token}\n".encode())
+    output.write(f"{folder_tokens().shown(_folder(folder)).token}\n".encode())
     return ExitCode.OK
 
 
@@ -94,9 +94,9 @@ def _renew(folder: str) -> ExitCode:
 
     Running servers take the new one; clients have to be given it.
     """
-    from readroom import config
+    from readroom.config.serve import folder_tokens
 
-    renewed = config.folder_tokens().renewed(_folder(folder))
+    renewed = folder_tokens().renewed(_folder(folder))
     where = output.visible(renewed.folder)
     output.complain(f"Token {renewed.id} opens {where} from now on; the one before does not.")
     output.write(f"{renewed.token}\n".encode())
@@ -112,7 +112,7 @@ def _folder(root: str) -> str:
 
 def _list(as_json: bool, config: str | None) -> ExitCode:
     """List the tokens that were made, and those of folders, without their secrets."""
-    from readroom.config import folder_tokens
+    from readroom.config.serve import folder_tokens
 
     with closing(_tokens(config)) as tokens:
         grants = tokens.all()
@@ -142,7 +142,7 @@ def _revoke(identifier: str, config: str | None) -> ExitCode:
 
     Serving a folder whose token was revoked makes another one.
     """
-    from readroom.config import folder_tokens
+    from readroom.config.serve import folder_tokens
 
     kept: FolderToken | None = folder_tokens().remove(identifier)
     if kept is not None:

@@ -18,7 +18,7 @@ from readroom.faces.cli import output
 from readroom.faces.cli.answers import NATIVE
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import open_option, place_options, port_option, subcommand
-from readroom.ledger import FILE, LedgerPolicy
+from readroom.ledger import LedgerPolicy
 from readroom.quoting import quote
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ def _with_ledger(
 ) -> tuple[Settings, list[Finding] | None]:
     """The settings with the ledger that is meant, and the findings of an audit if it is one."""
     if source is None:
-        return replace(settings, ledger=replace(settings.ledger, enabled=True)), None
+        from readroom.ledger.settings import policy_of
+
+        return replace(settings, ledger=replace(policy_of(settings), enabled=True)), None
     if source.startswith(("postgresql://", "postgres://")):
         return replace(settings, ledger=LedgerPolicy(enabled=True, url=source)), None
     if not os.path.exists(source):
@@ -122,10 +124,11 @@ def _is_ledger(source: str) -> bool:
 
 def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, list[Finding]]:
     """A ledger that lives as long as the command, with the sessions of an audit; and its findings."""
+    from readroom.config.settings import LEDGER_FILE
     from readroom.ledger import open_book
     from readroom.lens.ledger import fill
 
-    file = os.path.join(opened.enter_context(tempfile.TemporaryDirectory(prefix="readroom-ui-")), FILE)
+    file = os.path.join(opened.enter_context(tempfile.TemporaryDirectory(prefix="readroom-ui-")), LEDGER_FILE)
     book = open_book(LedgerPolicy(file=file))
     try:
         return file, fill(book, Path(source), folder)
@@ -136,11 +139,12 @@ def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, list[Fi
 def _notify(workspace: Workspace, source: str | None) -> None:
     """Report a ledger without rows of this folder, and name the folders that it has."""
     from readroom.ledger import open_book
+    from readroom.ledger.recorder import recorder_of
 
-    recorder = workspace.gatekeeper.recorder
+    recorder = recorder_of(workspace.gatekeeper.journal)
     assert recorder is not None
     recorder.open()
-    book = open_book(workspace.settings.ledger, make=False)
+    book = open_book(recorder.policy, make=False)
     try:
         rows = book.look(lambda execute: execute("SELECT DISTINCT workspace FROM calls LIMIT 20"))
     finally:

@@ -14,7 +14,7 @@ from typing import final
 
 from readroom.errors import ReadroomError, StateFailed
 from readroom.faces.http.asking import Ask
-from readroom.ledger.recorder import Recorder
+from readroom.ledger.recorder import Recorder, recorder_of
 from readroom.limits.session import READY_KEPT_S, STATE_WAIT_S
 from readroom.session.shared.state import SharedState
 from readroom.workspace import Workspace
@@ -24,7 +24,7 @@ Look = Callable[[], object]
 
 def needs(state: SharedState | None, workspaces: Mapping[str, Workspace]) -> Sequence[Look]:
     """The services that calls need, each as a check that raises the error that calls would get."""
-    recorders = [workspace.gatekeeper.recorder for workspace in workspaces.values()]
+    recorders = [recorder_of(workspace.gatekeeper.journal) for workspace in workspaces.values()]
     ledgers = [one for one in recorders if one is not None and one.required]
     looks: list[Look] = [partial(_answers, one) for one in ledgers]
     return looks if state is None else [state.answers, *looks]

@@ -21,7 +21,7 @@ from readroom.caller import Caller, conversation
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.workspaces import Workspaces
 from readroom.limits.session import LEDGER_REFUSALS, LEDGER_REFUSALS_ALIKE, LEDGER_REFUSALS_S
-from readroom.session.gatekeeper import TurnedAway
+from readroom.session.journal import Entry
 from readroom.values import Fact
 
 # -----------------------------------------------------------------------------
@@ -149,26 +149,28 @@ class Refusals:
             self._thread.submit(self._write, self._tally.settle())
 
     def _write(self, refusals: list[Refusal]) -> None:
-        by_workspace: dict[str, list[TurnedAway]] = {}
+        by_workspace: dict[str, list[Entry]] = {}
         for refusal in refusals:
-            by_workspace.setdefault(refusal.workspace, []).append(_turned_away(refusal))
+            by_workspace.setdefault(refusal.workspace, []).append(_entry(refusal))
         try:
             for workspace, refused in by_workspace.items():
                 # A locked ledger would hold up the server's exit forever.
                 if not (self._closed and self._failed):
                     # By name: the workspace of a token with a policy may be closed by now.
-                    gatekeeper = self._workspaces.get(workspace or None, None).gatekeeper
-                    self._failed = gatekeeper.turned_away(*refused) is not None
+                    journal = self._workspaces.get(workspace or None, None).gatekeeper.journal
+                    self._failed = journal is not None and journal.write(*refused) is not None
         finally:
             self._places.release()
 
 
-def _turned_away(refusal: Refusal) -> TurnedAway:
+def _entry(refusal: Refusal) -> Entry:
     facts: dict[str, Fact] = {"method": refusal.method, "status": refusal.status, "address": refusal.address}
     facts = {name: value for name, value in facts.items() if value}
     if refusal.times > 1:
         facts["times"] = refusal.times
-    return TurnedAway(refusal.caller, refusal.target, refusal.code, facts)
+    return Entry(
+        refusal.caller, 0, "", refusal.target, {}, facts=facts, outcome=refusal.code, decision="refused"
+    )
 
 
 def _refusal(exchange: Exchange) -> Refusal:

@@ -16,12 +16,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-FILE = "state.sqlite3"
-"""The file's name in the user's state folder."""
-
-OUTLINE = "outline"
-"""Used in place of a hash: an outline of the file was shown."""
-
 
 class StatePolicy(Struct, frozen=True):
     """Where the shared state is stored.

@@ -237,10 +237,6 @@ class SharedConversations:
         self._workspace = as_key(workspace)
         self._written: LruCache[tuple[str, str, str], int] = LruCache(SESSIONS * 16)
 
-    def of(self, session_id: str) -> SharedSeen:
-        """What a conversation was shown, for the duration of a call."""
-        return SharedSeen(self, session_id)
-
     def epoch(self, session_id: str) -> int:
         """How often a conversation was compacted. Raises StateFailed."""
         sql, values = "SELECT epoch FROM state_conversations WHERE id = ?", (self.row_id(session_id),)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import final
 
@@ -31,7 +31,13 @@ from readroom.limits.session import (
 from readroom.quoting import as_key
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import SharedAccounts, SharedWindows
-from readroom.session.shared.sessions import SharedConversations, SharedSessions, SharedVisits, SteadyClock
+from readroom.session.shared.sessions import (
+    SharedConversations,
+    SharedSeen,
+    SharedSessions,
+    SharedVisits,
+    SteadyClock,
+)
 from readroom.session.tokens import SharedTokens
 from readroom.stores.base import Files, KeptOutput
 from readroom.values.commands import Lost
@@ -308,9 +314,9 @@ class SharedState:
         self.sessions = SharedSessions(database, server, self._clock)
         self.visits = SharedVisits(database, server)
 
-    def conversations(self, workspace: str) -> SharedConversations:
-        """The conversations of a workspace, by its root."""
-        return SharedConversations(self.database, workspace)
+    def conversations(self, workspace: str) -> Callable[[str], SharedSeen]:
+        """What each conversation of a workspace was shown, by its id, for the duration of a call."""
+        return partial(SharedSeen, SharedConversations(self.database, workspace))
 
     def outputs(self, workspace: str) -> SharedOutputs:
         """The kept outputs of a workspace, by its root."""

@@ -240,7 +240,9 @@ def _greeting(task: _Task) -> Greeting:
 
     token = config.variables(TOKEN).get(TOKEN)
     if token is None and config.has_state():
-        own = config.folder_tokens().of(task.folder)
+        from readroom.config.serve import folder_tokens
+
+        own = folder_tokens().of(task.folder)
         token = None if own is None else own.token
     return reach(task.url, token or "", task.client.wire)
 

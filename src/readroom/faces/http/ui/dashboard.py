@@ -49,8 +49,9 @@ from readroom.faces.http.ui.overview import overview, sessions
 from readroom.faces.http.ui.page import Figure, Link, Page, Table, as_csv, moment, rendered
 from readroom.faces.http.ui.view import View
 from readroom.faces.http.visitors import UI_PATH, SignIn
-from readroom.ledger import LedgerPolicy, open_book
+from readroom.ledger import open_book
 from readroom.ledger.ledger import Ledger
+from readroom.ledger.recorder import recorder_of
 from readroom.ledger.verify import Verdict, verify
 from readroom.lens.normal_form import Finding
 from readroom.limits.lens import UI_SUM_S, UI_WORKERS
@@ -79,13 +80,14 @@ class Books:
 
     def of(self, workspace: Workspace) -> Ledger:
         """The ledger of a workspace. Raises LedgerFailed or MissingProgram."""
-        policy: LedgerPolicy = workspace.settings.ledger
-        if workspace.gatekeeper.recorder is None:
+        recorder = recorder_of(workspace.gatekeeper.journal)
+        if recorder is None:
             raise LedgerFailed("of this server", "none is kept", "Set `enabled = true` in [ledger].")
+        policy = recorder.policy
         key = (policy.file, policy.url)
         with self._lock:
             if key not in self._open:
-                workspace.gatekeeper.recorder.open()  # this creates a new one
+                recorder.open()  # this creates a new one
                 self._open[key] = open_book(policy, make=False)
             return self._open[key]
 
@@ -293,7 +295,7 @@ class Dashboard:
         unsummed = book.sum_up(UI_SUM_S)
         query = request.scope["query_string"].decode("latin-1")
         wanted = dict(parse_qsl(query, errors="replace"))
-        recorder = access.workspace.gatekeeper.recorder
+        recorder = recorder_of(access.workspace.gatekeeper.journal)
         assert recorder is not None
         return View(
             access,

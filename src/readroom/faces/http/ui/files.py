@@ -21,13 +21,13 @@ from readroom.faces.http.ui.findings import findings_beside
 from readroom.faces.http.ui.folder import crumbs, folder_map
 from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, missing, moment, number, stamp
 from readroom.faces.http.ui.view import View
-from readroom.ledger.recorder import Entry
 from readroom.ledger.rows import Row, shown_path
 from readroom.ledger.sums import LOOKED_AT
 from readroom.limits import SERVE_CALL_S
 from readroom.limits.lens import UI_FILE_BYTES, UI_FILE_LINES, UI_ROWS
 from readroom.paths import WorkPath
 from readroom.session.conversation import ShownLines, shown_by_read
+from readroom.session.journal import Entry
 from readroom.values import ReadRequest, ReadResult
 
 _STRIPES = 160
@@ -147,12 +147,12 @@ def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult 
 
 def _record(view: View, request: ReadRequest, found: ReadResult) -> None:
     """Record in the ledger who views a file in a browser."""
-    recorder = view.access.workspace.gatekeeper.recorder
-    if recorder is not None:
+    journal = view.access.workspace.gatekeeper.journal
+    if journal is not None:
         caller = replace(view.access.caller, face=LOOKED_AT)
         entry = Entry(caller, 0, "native", "read_file", {}, request=request, shown=shown_by_read(found))
-        failure = recorder.write(entry)
-        if failure is not None and recorder.required:
+        failure = journal.write(entry)
+        if failure is not None and journal.required:
             raise failure
 
 

@@ -21,6 +21,7 @@ from readroom.faces.http.ui.view import LIVE_US, View
 from readroom.ledger.sums import DAY_US
 from readroom.lens.report import plain
 from readroom.limits.lens import UI_ROWS
+from readroom.session.budgets import BudgetPool
 
 _TITLES: Mapping[By, str] = {
     "tool": "By tool", "agent": "By agent", "token": "By token", "outcome": "By outcome",
@@ -206,9 +207,10 @@ def sessions(view: View) -> Page:
 
 
 def _budgets(view: View) -> list[Table]:
-    pool = view.access.workspace.gatekeeper.budget_pool
+    pool = view.access.workspace.gatekeeper.meter
     if pool is None:
         return []
+    assert isinstance(pool, BudgetPool)
     rows = [
         (
             Cell(use.scope),
