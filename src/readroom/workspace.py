@@ -36,7 +36,6 @@ from readroom.limits.session import STORE_BYTES, STORE_IDLE_S, STORES
 from readroom.log import log
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
-from readroom.session.caches import ReplyCache
 from readroom.session.conversation import Session, State
 from readroom.session.gatekeeper import CallContext
 from readroom.session.meter import counted
@@ -172,7 +171,6 @@ class Workspace(Closeable):
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
-        self._replies = ReplyCache()
 
     def read(self, /, path: str, **options: Fact) -> Reply:
         """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
@@ -372,7 +370,7 @@ class Workspace(Closeable):
                 result = counted(result, attempt.request)
             render = bound.wording.render
             if isinstance(result, ReadResult):
-                reply = self._replies.worded(result, attempt.cap, render)
+                reply = engine.services.texts.worded(result, attempt.cap, render)
             else:
                 reply = render(result, attempt.cap)
             if reply.images and not attempt.cap.images:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-READ_TEXTS_BYTES = 8 * 1024 * 1024
-"""Small texts cached after a read, so that an unchanged one need not be split into lines again: about 120
-files of 500 lines."""
-
-READ_REPLIES_BYTES = 4 * 1024 * 1024
-"""Cached replies that showed all of such a text: about 250 files of 500 lines."""
+READ_TEXTS_BYTES = 12 * 1024 * 1024
+"""Small texts cached after a read with the last reply, so that an unchanged one need not be split into lines
+again: about 150 files of 500 lines."""
 
 INDEX_CACHE_BYTES = 16 * 1024 * 1024
 """Block indexes cached in memory by a session: about 240 files of 1 GB."""

@@ -1,4 +1,4 @@
-"""Caches of small files that were read, of replies for them, and of outlines.
+"""Caches of small files that were read, with the replies for them, and of outlines.
 
 A read remembers what it found out about the bytes of a file.  The next read reads the file again and
 compares the bytes, which costs a twentieth of hashing and splitting them into lines.  If they are the
@@ -13,12 +13,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.limits import KEPT_TEXT_BYTES, KEPT_TEXTS_BYTES
-from readroom.limits.files import READ_REPLIES_BYTES, READ_TEXTS_BYTES
+from readroom.limits.files import READ_TEXTS_BYTES
 from readroom.limits.outline import OUTLINE_CACHE_BYTES
 from readroom.lru import LruCache
 from readroom.text.encodings import Encoding
@@ -30,12 +31,17 @@ _LINE_BYTES = 64
 """Estimated size of a line besides its characters."""
 
 
+Render: TypeAlias = Callable[[Result, Cap], Reply]
+
+
 class Shown(Struct, frozen=True):
-    """What a request showed of a text, when that was everything it asked for."""
+    """What a request showed of a text, when that was everything it asked for; and the last reply for it."""
 
     request: ReadRequest
     cap: Cap
     result: ReadResult
+    render: Render | None = None
+    reply: Reply | None = None
 
 
 class ReadText(Struct):
@@ -62,8 +68,9 @@ class ReadText(Struct):
     def result(self, request: ReadRequest, cap: Cap) -> ReadResult | None:
         """The result of the same request; None if it has to be computed."""
         shown = self.shown
-        same = shown is not None and shown.request == request and shown.cap == cap
-        return shown.result if same and shown is not None else None
+        if shown is None or shown.request != request or shown.cap != cap:
+            return None
+        return shown.result
 
     def show(self, request: ReadRequest, cap: Cap, result: ReadResult) -> None:
         """Remember the result of a request, if it left nothing out."""
@@ -72,9 +79,9 @@ class ReadText(Struct):
 
 
 def _weight(known: ReadText) -> int:
-    """Its approximate size in memory."""
+    """Its approximate size in memory, with a reply."""
     text = known.text
-    return len(known.data) + 2 * sys.getsizeof(text.whole) + _LINE_BYTES * text.total_lines
+    return 2 * len(known.data) + 2 * sys.getsizeof(text.whole) + _LINE_BYTES * text.total_lines
 
 
 class TextCache:
@@ -117,36 +124,22 @@ class TextCache:
         key = next(keys, None)
         return None if key is None else self._kept.get(key)
 
-
-class _Worded(Struct, frozen=True):
-    """A result with its reply."""
-
-    result: ReadResult
-    cap: Cap
-    render: Callable[[Result, Cap], Reply]
-    reply: Reply
-
-
-class ReplyCache:
-    """An LRU cache of replies by file, for results that come again. Safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._kept: LruCache[str, _Worded] = LruCache(
-            READ_REPLIES_BYTES, lambda worded: len(worded.reply.text)
-        )
-
-    def worded(self, result: ReadResult, cap: Cap, render: Callable[[Result, Cap], Reply]) -> Reply:
-        """The reply for a result; cached if it is the very same result as last time."""
-        if result.omitted or not result.lines:
+    def worded(self, result: ReadResult, cap: Cap, render: Render) -> Reply:
+        """The reply for a result; the last one if it is the very same result as last time."""
+        text = self._read.get(result.path)
+        shown = None if text is None else text.shown
+        if text is None or shown is None or shown.result is not result or shown.cap != cap:
             return render(result, cap)
-        kept = self._kept.get(result.path)
-        if kept is not None and kept.result is result and kept.render is render and kept.cap == cap:
-            return _again(kept.reply)
+        if shown.reply is not None and shown.render is render:
+            # For another call: with facts of its own, and the same token counts.
+            again = replace(shown.reply)
+            again.counted.update(shown.reply.counted)
+            return again
         reply = render(result, cap)
         if len(reply.text) <= KEPT_TEXT_BYTES:
             first = cache(reply.build_facts)
             reply = replace(reply, build_facts=lambda: _copied_facts(first()), build_sent=first)
-            self._kept.put(result.path, _Worded(result, cap, render, reply))
+            text.shown = replace(shown, render=render, reply=reply)
         return reply
 
 
@@ -159,13 +152,6 @@ def _copied(fact: Fact) -> Fact:
     if fact is None or isinstance(fact, (str, int, float)):
         return fact
     return _copied_facts(fact) if isinstance(fact, Mapping) else [_copied(inner) for inner in fact]
-
-
-def _again(reply: Reply) -> Reply:
-    """The reply for another call: with facts of its own, and the same token counts."""
-    copy = replace(reply)
-    copy.counted.update(reply.counted)
-    return copy
 
 
 # -----------------------------------------------------------------------------
