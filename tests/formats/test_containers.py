@@ -20,7 +20,14 @@ from readroom.deadline import Deadline
 from readroom.errors import TimedOut
 from readroom.formats import containers
 from readroom.formats.containers import open_container
-from readroom.formats.containers.members import BadContainer, Container, Member, normal_name, resolved_link
+from readroom.formats.containers.members import (
+    BadContainer,
+    Container,
+    Member,
+    NotUnpacked,
+    normal_name,
+    resolved_link,
+)
 from readroom.limits.documents import CONTAINER_FOLDERS, CONTAINER_MEMBERS
 from tests.depth import depth, half
 from tests.hostile import containers as hostile
@@ -452,3 +459,23 @@ def test_a_walk_over_headers_ends_with_its_call() -> None:
 def test_an_archive_that_was_to_be_cut_in_parts_and_is_whole_is_opened() -> None:
     found = opened(b"PK\7\x08" + hostile.zipped({"a.txt": b"a line\n"}))
     assert content(found, "a.txt") == b"a line\n"
+
+
+@pytest.mark.parametrize("form", ["gnu", "0.1", "1.0"])
+def test_a_sparse_file_is_named_and_the_next_member_is_read(form: str) -> None:
+    said = {
+        "0.1": misleading.said(b"GNU.sparse.size", b"4096") + misleading.member("real.img"),
+        "1.0": misleading.said(b"GNU.sparse.name", b"real.img") + misleading.member("GNUSparseFile.0/x"),
+        "gnu": hostile.sparse_gnu(),
+    }[form]
+    found = opened(said + misleading.member("after.txt", b"after\n") + bytes(1024))
+    with pytest.raises(NotUnpacked, match="sparse"):
+        content(found, "real.img")
+    assert content(found, "after.txt") == b"after\n"
+
+
+def test_what_is_said_of_all_members_makes_all_of_them_sparse() -> None:
+    said = misleading.said(b"GNU.sparse.size", b"7", tarfile.XGLTYPE)
+    found = opened(said + misleading.member("a.txt") + bytes(1024))
+    with pytest.raises(NotUnpacked, match="sparse"):
+        content(found, "a.txt")

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.hostile import misleading, sevens, sparse
+from tests.hostile import misleading, sevens
 
 MB = 1024 * 1024
 LINK_MODE = 0o120777 << 16
@@ -313,6 +313,18 @@ def said_otherwise() -> bytes:
     )  # fmt: skip
 
 
+def sparse_gnu(blocks: int = 3) -> bytes:
+    """A sparse file of GNU whose map has so many blocks, and a plain one after it."""
+    said = entry("real.img", tarfile.GNUTYPE_SPARSE)
+    said.size = 7
+    head = bytearray(said.tobuf(tarfile.GNU_FORMAT))
+    head[386:495] = b"%011o\0%011o\0" % (8**10, 7) + bytes(72) + b"\1" + b"%011o\0" % (8**11 - 1)
+    head[148:156] = b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+    more = (bytes(504) + b"\1" + bytes(7)) * (blocks - 1) + bytes(512)
+    return bytes(head) + more + misleading.padded(b"a line\n") + misleading.member("after.txt", b"a line\n")
+
+
 def _extended(name: str, **said: str) -> tarfile.TarInfo:
     info = entry(name)
     info.pax_headers = said
@@ -361,7 +373,8 @@ BUILDERS: Mapping[str, Callable[[], bytes]] = {
     "said-otherwise.tar": said_otherwise,
     "chain.tar": long_chain,
     **sevens.hostile(),
-    **sparse.hostile(),
+    "sparse-gnu.tar": lambda: sparse_gnu() + bytes(1024),
+    "sparse-endless.tar": lambda: sparse_gnu(20_000),
     **misleading.ARCHIVES,
 }
 

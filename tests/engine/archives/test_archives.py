@@ -24,16 +24,11 @@ from tests.depth import depth
 from tests.engine.documents.making import pdf
 from tests.formats.packing import PACK
 from tests.hostile import containers as hostile
-from tests.hostile import misleading, sparse
+from tests.hostile import misleading
 from tests.hostile.sevens import sevened
 from tests.laws.driving import STORES, Driver, StoreName, fact, shown, stored
 
 CANARY = "canary51e2"
-
-
-def _in_pieces(name: str, data: bytes) -> bytes:
-    half = len(data) // 2
-    return sparse.sparse("1.0", [(0, data[:half]), (half, data[half:])], len(data), name)
 
 
 PACKERS: Mapping[str, Callable[[Mapping[str, bytes]], bytes]] = {
@@ -47,7 +42,6 @@ PACKERS: Mapping[str, Callable[[Mapping[str, bytes]], bytes]] = {
     "a.7z": sevened,
     "a.pyz": lambda tree: b"#!/usr/bin/env python3\n" + hostile.zipped(tree),
     "a.pex": lambda tree: b"MZ\x90\0" + bytes(4000) + hostile.zipped(tree) + b"signature" * 50,
-    "sparse.tar": lambda tree: b"".join(_in_pieces(*file) for file in tree.items()) + bytes(1024),
 }
 
 _part = st.text(st.sampled_from("ab é!.'\n\\-"), min_size=1, max_size=5).filter(
@@ -385,3 +379,17 @@ def test_other_contracts_know_no_members(contract: str, tmp_path: Path) -> None:
                 for key in ("path", "file_path", "filePath"):
                     reply = space.call(tool.name, {key: path}, contract_name=contract)
                     assert CANARY not in reply.text
+
+
+def test_a_sparse_file_is_refused_with_steps_that_work() -> None:
+    with Workspace(MemoryStore({"a.tar": hostile.sparse_gnu() + bytes(1024)})) as space:
+        refused = space.call("read_file", {"path": "a.tar!/real.img"})
+        error: Any = refused.facts["error"]
+        assert error["code"] == "bad_document"
+        assert "sparse" in refused.text
+        assert "unpack" in refused.text
+        call = error["next"]
+        assert "after.txt" in space.call(call["tool"], call["arguments"]).text
+        found = space.call("grep_files", {"pattern": "line", "include": ["archives"]})
+        assert "after.txt" in found.text
+        assert "a.tar!/real.img cannot be read" in found.text

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
 from readroom.errors import (
+    BadDocument,
     BrokenData,
     EncryptedDocument,
     NotAFile,
@@ -37,6 +38,7 @@ from readroom.formats.containers.members import (
     Held,
     Member,
     MemberKind,
+    NotUnpacked,
     resolved_link,
 )
 from readroom.limits import HEAD_BYTES
@@ -52,7 +54,7 @@ from readroom.policy.guard import Guard
 from readroom.quoting import quote
 from readroom.session.expansions import TempSpool
 from readroom.stores.base import Source, WriteTarget
-from readroom.values import Bytes, Entry, EntryKind, Names, Stat, Version
+from readroom.values import Bytes, Entry, EntryKind, ListRequest, Names, Stat, Version
 
 # -----------------------------------------------------------------------------
 # The bytes of members while they are read: as they stand, in memory, or in a file without a name.
@@ -187,6 +189,7 @@ _KINDS: Mapping[MemberKind, EntryKind] = {
     "other": EntryKind.OTHER,
 }
 _ADVICE = "Ask the user for a copy without a password."
+_UNPACK = "Ask the user to unpack it, which restores it; the other members of the archive can be read."
 
 
 class Origin(Struct, frozen=True):
@@ -301,6 +304,11 @@ class MemberStore(Struct, dict=True):
         except BadContainer as error:
             if member.is_encrypted:
                 raise EncryptedDocument(path, self.origin.form, error.problem, _ADVICE) from None
+            if isinstance(error, NotUnpacked):
+                others = ListRequest(self.origin.path)
+                raise BadDocument(
+                    path, self.origin.form, error.problem, _UNPACK, next_request=others
+                ) from None
             raise BrokenData(path, self.origin.form, member.packed, error.problem) from None
         except TooMuch as error:
             advice = "Ask the user to unpack it."

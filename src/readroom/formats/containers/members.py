@@ -36,6 +36,10 @@ class BadContainer(Exception):
         self.is_encrypted = is_encrypted
 
 
+class NotUnpacked(BadContainer):
+    """A sound member of a kind that is not read here, and that programs which unpack restore."""
+
+
 class Member(Struct, frozen=True):
     """One entry of an archive.
 
@@ -193,7 +197,7 @@ def arranged(
     Args:
         form: Of the archive.
         reader: Reads members.
-        found: In the order of the archive.
+        stored: In the order of the archive.
         notes: What is to be said of it beside what is found here.
         last_counts: Of members with one name, whether the last is meant; otherwise none can be read.
     """

@@ -8,27 +8,19 @@ this is how tar files are appended to.
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, replace
 
 from readroom.formats.containers.members import (
     BadContainer,
     Container,
     Member,
     MemberKind,
+    NotUnpacked,
+    StoredReader,
     arranged,
     kept_name,
-)
-from readroom.formats.containers.sparse import (
-    Form,
-    SparseMember,
-    TarReader,
-    decimal,
-    more_follows,
-    real_size,
-    records,
 )
 from readroom.limits.documents import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS, CONTAINER_TARGET_BYTES
 from readroom.values import Bytes
@@ -55,7 +47,11 @@ _KINDS: dict[bytes, MemberKind] = {
 _WITHOUT_DATA = (
     tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE,
 )  # fmt: skip
-_NO_MAP = "it is damaged: it is a sparse file without a map of what is stored"
+_SPARSE = "it is a sparse file, of which only pieces are stored"
+_MORE_MAP_FIRST, _MORE_MAP = 482, 504
+"""The byte that says whether a block of more pieces follows: in a header of GNU, and in those blocks."""
+
+_MOST_DIGITS = 18
 _CUT_SHORT = "it is cut short: what follows the last member is missing"
 
 _TOO_LARGE = 1 << 63
@@ -78,7 +74,7 @@ def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
     members = list(walk.members())
     if not members and walk.notes:
         raise BadContainer(walk.notes[0])
-    return arranged("tar", TarReader(file), members, walk.notes, last_counts=True)
+    return arranged("tar", _TarReader(file), members, walk.notes, last_counts=True)
 
 
 class _Said(Struct):
@@ -88,9 +84,7 @@ class _Said(Struct):
     target: str | None = None
     size: int | None = None
     mtime: float | None = None
-    sparse: Form = ""
-    real_size: int | None = None
-    map_at: int = 0
+    is_sparse: bool = False
 
 
 class _Walk(Struct):
@@ -157,7 +151,6 @@ class _Walk(Struct):
         if len(data) < info.size:
             self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
             return False
-        start = self._at
         self._at += _padded(info.size)
         text = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
         if info.type == tarfile.GNUTYPE_LONGNAME:
@@ -165,35 +158,33 @@ class _Walk(Struct):
         elif info.type == tarfile.GNUTYPE_LONGLINK:
             header.target = text[: CONTAINER_TARGET_BYTES + 1]
         else:
-            listed, is_whole = records(data)
+            listed, is_whole = _records(data)
             fields = dict(listed)
             if not is_whole:
                 self.notes.append(f"what it says of the member behind byte {self._at:,} is damaged")
-            if info.type == tarfile.XGLTYPE:
-                _take(self._always, fields)
-            else:
-                _take(header, fields, start)
+            _take(self._always if info.type == tarfile.XGLTYPE else header, fields)
         return True
 
     def _member(self, info: tarfile.TarInfo, block: bytes, header: _Said) -> Member | None:
         """The member of a header; None when nothing can be found behind it."""
-        always, start = self._always, self._at - _BLOCK
+        always = self._always
         name = header.name or always.name or info.name
         kind = _KINDS.get(info.type, "file")
         if info.type == tarfile.AREGTYPE and name.endswith("/"):
             kind = "folder"
         size = next((value for value in (header.size, always.size) if value is not None), info.size)
         size = 0 if info.type in _WITHOUT_DATA else size
-        if info.type == tarfile.GNUTYPE_SPARSE:
-            header.sparse, header.map_at, header.real_size = "gnu", start, real_size(block)
-            if not self._pass_map(block):
-                return None
+        is_sparse = info.type == tarfile.GNUTYPE_SPARSE
+        if is_sparse and not self._pass_map(block):
+            return None
         target = header.target or always.target or info.linkname
         mtime = next((value for value in (header.mtime, always.mtime) if value is not None), info.mtime)
         at = self._at
         problem = "it is cut short" if at + size > self.file.size else ""
+        if kind == "file" and (is_sparse or header.is_sparse or always.is_sparse):
+            problem = _SPARSE
         self._at += _padded(size)
-        member = Member(
+        return Member(
             name,
             kind,
             size,
@@ -205,18 +196,17 @@ class _Walk(Struct):
             problem,
             at,
         )
-        return _in_pieces(member, header, always) if kind == "file" else member
 
     def _pass_map(self, block: bytes) -> bool:
         """Go past the blocks of a sparse file's map; false when they have no end."""
-        more = more_follows(block, is_first=True)
+        more = bool(block[_MORE_MAP_FIRST])
         while more:
             self.check()
             following = self._block(self._at)
             if following is None:
                 self.notes.append(_CUT_SHORT)
                 return False
-            more = more_follows(following, is_first=False)
+            more = bool(following[_MORE_MAP])
             self._at += _BLOCK
         return True
 
@@ -240,30 +230,43 @@ def _nanoseconds(seconds: float) -> int:
     return int(seconds * 1_000_000_000) if abs(seconds) < 253_402_300_800 else 0
 
 
-def _in_pieces(member: Member, header: _Said, always: _Said) -> Member:
-    """A file as its headers describe it; of a sparse file the size is that of all of it."""
-    if not header.sparse and not always.sparse:
-        return member
-    if header.real_size is None or not header.sparse:  # not a field that holds for all members
-        return replace(member, problem=_NO_MAP)
-    return SparseMember(
-        **asdict(replace(member, size=header.real_size)), form=header.sparse, map_at=header.map_at
-    )
-
-
-def _take(header: _Said, fields: dict[str, str], at: int = 0) -> None:
-    """The fields that matter here, of a header that begins there; numbers that are none are passed over."""
+def _take(header: _Said, fields: dict[str, str]) -> None:
+    """The fields that matter here; numbers that are none are passed over."""
     header.name = kept_name(fields.get("GNU.sparse.name") or fields.get("path") or "") or header.name
     header.target = fields.get("linkpath", "")[: CONTAINER_TARGET_BYTES + 1] or header.target
-    if any(keyword.startswith("GNU.sparse.") for keyword in fields):
-        header.sparse = "lines" if "GNU.sparse.major" in fields else "header"
-        real = fields.get("GNU.sparse.realsize", fields.get("GNU.sparse.size", ""))
-        header.real_size, header.map_at = decimal(real), at
-    size = decimal(fields.get("size", ""))
-    header.size = header.size if size is None else size
+    header.is_sparse |= any(keyword.startswith("GNU.sparse.") for keyword in fields)
+    size = fields.get("size", "")
+    if size.isascii() and size.isdigit() and len(size) <= _MOST_DIGITS:
+        header.size = int(size)
     try:
         header.mtime = float(fields["mtime"]) if "mtime" in fields else header.mtime
     except ValueError:
         return
     if header.mtime is not None and not abs(header.mtime) < 1e15:
         header.mtime = None
+
+
+def _records(data: bytes) -> tuple[Sequence[tuple[str, str]], bool]:
+    """Fields of an extended header (length, space, keyword=value, line feed), and whether that is all."""
+    fields: list[tuple[str, str]] = []
+    at = 0
+    while at < len(data):
+        length, _, rest = data[at : at + 20].partition(b" ")
+        if not length.isdigit() or not rest or len(length) > 8:
+            return fields, not data[at:].strip(b"\0")
+        end = at + int(length)
+        keyword, mark, value = data[at + len(length) + 1 : end - 1].partition(b"=")
+        if end > len(data) or end <= at or not mark:
+            return fields, False
+        fields.append((keyword.decode("utf-8", "surrogateescape"), value.decode("utf-8", "surrogateescape")))
+        at = end
+    return fields, True
+
+
+class _TarReader(StoredReader, frozen=True):
+    """Reads members of a tar; a sparse file is for programs that unpack."""
+
+    def place(self, member: Member) -> tuple[int, int] | None:
+        if member.problem == _SPARSE:
+            raise NotUnpacked(_SPARSE)
+        return super().place(member)
