@@ -73,7 +73,7 @@ def test_a_document_of_office_under_the_name_of_another_kind_is_what_it_is() -> 
     names = ("x.xlsx", "x.docx", "x.odt", "x.epub", "x.pdf")
     assert [_format(name, word.getvalue()) for name in names] == ["docx"] * 5
     assert [_format(name, sheets.getvalue()) for name in names] == ["xlsx"] * 5
-    assert _format("x.xlsb", sheets.getvalue()) == "xlsb"
+    assert _format("x.xlsb", sheets.getvalue()) == "xlsx"
     assert _format("x.docx", zipped({"a.txt": "x"}).getvalue()) == "docx"  # its reader says what is missing
 
 

@@ -10,7 +10,6 @@ import struct
 import zipfile
 from collections.abc import Callable, Mapping
 
-from tests.formats.documents import binary_sheets as binary
 from tests.formats.documents import compounds
 from tests.formats.documents import packed_mail as packs
 from tests.formats.documents.packages import zipped
@@ -268,32 +267,6 @@ def encrypted_ppt() -> bytes:
     return _patched(data, struct.pack("<I", 0xE391C05F), struct.pack("<I", 0xF3D1C4DF))
 
 
-def corners_xlsb() -> bytes:
-    """Two cells in opposite corners: an array of all between has sixteen thousand million."""
-    rows = (binary.row(1, binary.text(1, "words")), binary.row(1_048_576, binary.text(16_384, "end")))
-    return binary.workbook({"one": binary.sheet(*rows)})
-
-
-def long_record_xlsb() -> bytes:
-    """A record that says to be a quarter of a gigabyte."""
-    sheet = binary.sheet(binary.row(1, binary.text(1, "words"))) + b"\x06\xff\xff\xff\x7f" + bytes(100)
-    return binary.workbook({"one": sheet})
-
-
-def same_cell_xlsb() -> bytes:
-    """Half a million cells in one place."""
-    return binary.workbook(
-        {"one": binary.sheet(binary.row(1, binary.number(1, 1.0) * 500_000))}, compression=0
-    )
-
-
-def many_merged_xlsb() -> bytes:
-    """Three hundred thousand merged ranges."""
-    merged = binary.record(176, struct.pack("<4I", 0, 1, 0, 1)) * 300_000
-    rows = binary.row(1, binary.text(1, "words"))
-    return binary.workbook({"one": binary.sheet(rows, behind=merged)}, compression=0)
-
-
 # --- mail --------------------------------------------------------------------------------------------------
 
 
@@ -433,10 +406,6 @@ FILES: Mapping[str, Callable[[], bytes]] = {
     "lying-sizes.ppt": lying_sizes_ppt,
     "many-records.ppt": many_records_ppt,
     "encrypted.ppt": encrypted_ppt,
-    "corners.xlsb": corners_xlsb,
-    "long-record.xlsb": long_record_xlsb,
-    "same-cell.xlsb": same_cell_xlsb,
-    "many-merged.xlsb": many_merged_xlsb,
     "deep.eml": deep_eml,
     "deep-parts.eml": deep_parts_eml,
     "many-parts.eml": many_parts_eml,

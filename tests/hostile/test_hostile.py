@@ -52,8 +52,6 @@ READABLE = {
     "letters-circular-saves.ppt": "words",
     "letters-lying-sizes.ppt": "words",
     "letters-deep.ppt": "words",
-    "letters-corners.xlsb": "of 1048576",
-    "letters-many-merged.xlsb": "words",
     "letters-length.emlx": "words",
     "letters-many-parts.eml": "of 5000",
     "letters-encoded-header.eml": "words",

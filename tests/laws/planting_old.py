@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Mapping
 
-from tests.formats.documents import binary_sheets as binary
 from tests.formats.documents import compounds
 from tests.formats.documents.compounds import CELL, ROW_END, Word, drawing, record, shape
 from tests.laws.planting import Format, mark
@@ -121,53 +120,4 @@ OLD_SLIDES = Format(
         "subject": "document property",
     },
     _old_slides,
-)
-
-_CELLS: Mapping[str, tuple[Callable[[str], bytes], str]] = {
-    "text": (lambda words: binary.row(2, binary.text(1, words)), ""),
-    "far cell": (lambda words: binary.row(3, binary.text(30, words)), ""),
-    "hidden row": (lambda words: binary.row(4, binary.text(1, words), hidden=True), ""),
-    "formula": (lambda words: binary.row(5, binary.formula(1, 7)), "formula is shown as its value"),
-}
-_AROUND: Mapping[str, tuple[bytes, str]] = {
-    "hidden column": (binary.record(60, struct.pack("<4IH", 1, 1, 0, 0, 1)), "column is hidden"),
-    "merged range": (binary.record(176, struct.pack("<4I", 0, 1, 0, 1)), "Merged cells"),
-    "link": (binary.record(494, struct.pack("<4I", 0, 0, 0, 0)), "link target"),
-}
-
-
-def _binary(places: Iterable[str]) -> bytes:
-    wanted = list(places)
-    rows = [binary.row(1, binary.text(1, "a"))] + [
-        _CELLS[name][0](mark(name)) for name in _CELLS if name in wanted
-    ]
-    before = _AROUND["hidden column"][0] if "hidden column" in wanted else b""
-    behind = b"".join(_AROUND[name][0] for name in ("merged range", "link") if name in wanted)
-    sheets = {"one": binary.sheet(*rows, before=before, behind=behind)}
-    if "hidden sheet" in wanted:
-        sheets["two"] = binary.sheet(binary.row(1, binary.text(1, mark("hidden sheet"))))
-    if "name of a sheet" in wanted:
-        sheets[mark("name of a sheet")] = binary.sheet()
-    members: dict[str, str | bytes] = {}
-    if "comment" in wanted:
-        members["xl/comments1.bin"] = binary.record(635, bytes(36)) + binary.record(
-            637, mark("comment").encode()
-        )
-        members["xl/worksheets/_rels/sheet1.bin.rels"] = binary.relations(
-            ("r1", "comments", "../comments1.bin")
-        )
-    named = binary.record(39, binary.string(mark("defined name"))) if "defined name" in wanted else b""
-    return binary.workbook(sheets, hidden=["two"], beside=named, members=members)
-
-
-BINARY_WORKBOOK = Format(
-    "sheets.xlsb",
-    {
-        **{name: kind for name, (_, kind) in (*_CELLS.items(), *_AROUND.items())},
-        "hidden sheet": "",
-        "name of a sheet": "",
-        "comment": "comment",
-        "defined name": "defined name",
-    },
-    _binary,
 )

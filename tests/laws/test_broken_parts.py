@@ -14,7 +14,6 @@ from readroom.formats.kinds import recognise
 from readroom.limits import HEAD_BYTES
 from tests.laws.planting import SLIDES, WORD, Format, mark
 from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT
-from tests.laws.planting_old import BINARY_WORKBOOK
 from tests.laws.planting_pages import BOOK
 from tests.laws.planting_sheets import OPEN_SHEETS, WORKBOOK
 
@@ -31,7 +30,7 @@ _WAYS: Mapping[str, bytes] = {
     "with entities": b'<!DOCTYPE x [<!ENTITY a "b">]><a/>',
     "binary": bytes(range(256)),
 }
-_FORMATS = (WORD, SLIDES, WORKBOOK, OPEN_TEXT, OPEN_SLIDES, OPEN_SHEETS, BOOK, BINARY_WORKBOOK)
+_FORMATS = (WORD, SLIDES, WORKBOOK, OPEN_TEXT, OPEN_SLIDES, OPEN_SHEETS, BOOK)
 
 
 def _members(form: Format) -> dict[str, bytes]:

@@ -17,7 +17,7 @@ from readroom.formats.documents.sheets import open_document
 from readroom.formats.documents.sheets.cells import EMPTY_COLUMNS, EMPTY_RUN
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
-from tests.formats.documents import binary_sheets, old_workbooks
+from tests.formats.documents import old_workbooks
 from tests.hostile import office
 from tests.laws.driving import Driver
 
@@ -65,22 +65,10 @@ def _xls(cells: Cells) -> bytes:
     return old_workbooks.saved(book)
 
 
-def _xlsb(cells: Cells) -> bytes:
-    rows = {
-        row: sorted(column for at, column in cells if at == row) for row in sorted({at for at, _ in cells})
-    }
-    written = (
-        binary_sheets.row(row, *(binary_sheets.text(column, cells[row, column]) for column in columns))
-        for row, columns in rows.items()
-    )
-    return binary_sheets.workbook({"s": binary_sheets.sheet(*written)})
-
-
 FORMATS: Mapping[str, tuple[Callable[[Cells], bytes], int, int]] = {
     "xlsx": (_xlsx, 1_048_576, 16_384),
     "ods": (_ods, 1_048_576, 16_384),
     "xls": (_xls, 65_536, 256),
-    "xlsb": (_xlsb, 1_048_576, 16_384),
 }
 every_format = pytest.mark.parametrize("form", FORMATS)
 

@@ -15,13 +15,13 @@ from tests.laws.driving import Driver
 from tests.laws.planting import SLIDES, WORD, Format, mark
 from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT, RTF
 from tests.laws.planting_mail import MAIL, MAILBOX, OUTLOOK, PACKED
-from tests.laws.planting_old import BINARY_WORKBOOK, OLD_SLIDES, OLD_WORD
+from tests.laws.planting_old import OLD_SLIDES, OLD_WORD
 from tests.laws.planting_pages import BOOK, NOTEBOOK, PAGE, PDF
 from tests.laws.planting_sheets import OLD_WORKBOOK, OPEN_SHEETS, WORKBOOK
 
 FORMATS = (
     WORD, SLIDES, WORKBOOK, OPEN_SHEETS, OLD_WORKBOOK, BOOK, PAGE, NOTEBOOK, PDF,
-    OPEN_TEXT, OPEN_SLIDES, RTF, OLD_WORD, OLD_SLIDES, BINARY_WORKBOOK, MAIL, MAILBOX, OUTLOOK, PACKED,
+    OPEN_TEXT, OPEN_SLIDES, RTF, OLD_WORD, OLD_SLIDES, MAIL, MAILBOX, OUTLOOK, PACKED,
 )  # fmt: skip
 PLACES = [(form, place) for form in FORMATS for place in form.places]
 

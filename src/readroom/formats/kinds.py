@@ -276,9 +276,8 @@ _BY_MIMETYPE = (
 
 _BY_NAME = {
     **dict.fromkeys(("docx", "docm", "dotx", "dotm"), "docx"),
-    **dict.fromkeys(("xlsx", "xlsm", "xltx", "xltm"), "xlsx"),
+    **dict.fromkeys(("xlsx", "xlsm", "xltx", "xltm", "xlsb"), "xlsx"),  # the reader names what is binary
     **dict.fromkeys(("pptx", "pptm", "ppsx", "ppsm", "potx", "potm"), "pptx"),
-    "xlsb": "xlsb",
     **dict.fromkeys(("ods", "ots"), "ods"),
     **dict.fromkeys(("odt", "ott"), "odt"),
     **dict.fromkeys(("odp", "otp", "odg", "otg"), "odp"),
@@ -411,5 +410,5 @@ def _archive(path: str, head: bytes) -> Recognised | None:
     by_member = next((kind for mark, kind in marks if any(name.startswith(mark) for name in names)), None)
     if by_member is None and b"mimetypeapplication/" in head[:64]:
         return None  # an OpenDocument of another sort
-    kind = named if by_member is None or (named, by_member) == ("xlsb", "xlsx") else by_member
+    kind = by_member or named
     return None if kind is None else Recognised(kind)

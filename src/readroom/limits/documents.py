@@ -182,9 +182,6 @@ OLE_ENTRIES = 20_000
 OLD_TEXT_CHARS = 16 * 1024 * 1024
 """Characters of a Word document from before 2007, notes and headers included: some 8,000 pages."""
 
-BINARY_RECORD_BYTES = 4 * 1024 * 1024
-"""A record of a binary workbook; a text has at most 32,767 characters."""
-
 MAIL_BYTES = 24 * 1024 * 1024
 """A message, or a mailbox, that is read into memory: the library takes five times as much. Servers take
 messages of up to 25 MB."""
@@ -215,9 +212,6 @@ MAIL_HEADER_CHARS = 64 * 1024
 
 ATTACHED_PARTS = 200
 """Pages, sheets or slides of an attached document that its part shows."""
-
-BINARY_MERGED = 100_000
-"""Merged ranges of a binary workbook's sheet that are counted."""
 
 REPEATED_ROWS = 200
 """How often a repeated row or cell of a table in an OpenDocument text is written."""

@@ -10,16 +10,15 @@ from tests.laws.driving import fact
 from tests.laws.planting import Format, mark
 from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT, RTF
 from tests.laws.planting_mail import MAIL, MAILBOX, OUTLOOK, PACKED
-from tests.laws.planting_old import BINARY_WORKBOOK, OLD_SLIDES, OLD_WORD
+from tests.laws.planting_old import OLD_SLIDES, OLD_WORD
 
-KINDS = (OPEN_TEXT, OPEN_SLIDES, RTF, OLD_WORD, OLD_SLIDES, BINARY_WORKBOOK, MAIL, MAILBOX, OUTLOOK, PACKED)
+KINDS = (OPEN_TEXT, OPEN_SLIDES, RTF, OLD_WORD, OLD_SLIDES, MAIL, MAILBOX, OUTLOOK, PACKED)
 UNITS = {
     "odt": "section",
     "rtf": "section",
     "doc": "section",
     "odp": "slide",
     "ppt": "slide",
-    "xlsb": "sheet",
 }
 TEXTS = (RTF, MAIL, MAILBOX)
 

@@ -13,7 +13,8 @@ import xlwt
 from readroom.formats.documents import Area
 from readroom.formats.documents.sheets import open_document
 from readroom.stores.memory import MemoryStore
-from tests.formats.documents import binary_sheets, old_workbooks
+from tests.formats.documents import old_workbooks
+from tests.formats.documents.packages import relations, zipped
 from tests.formats.documents.test_sheets import in_rows
 from tests.hostile import office
 from tests.laws.driving import Driver
@@ -219,23 +220,6 @@ def test_broken_styles_cost_dates_and_no_cell() -> None:
     assert list(part.notes) == ["Its styles cannot be read: dates are shown as numbers."]
 
 
-@pytest.mark.parametrize("size", [1, 3, 9, 20])
-def test_a_binary_sheet_that_is_cut_short_shows_what_there_is(size: int) -> None:
-    rows = [binary_sheets.row(at, binary_sheets.text(1, f"row {at}")) for at in range(1, 6)]
-    sheet = binary_sheets.sheet(*rows)
-    part = open_document(
-        io.BytesIO(binary_sheets.workbook({"s": sheet[: sheet.index(rows[4]) + size]}))
-    ).part(1)
-    assert list(part.lines) == [f"row {at}" for at in range(1, 5)]
-    assert list(part.notes) == ["It is cut short: what follows row 4 is missing."]
-
-
-def test_binary_rows_in_any_order_are_shown_in_order() -> None:
-    rows = [binary_sheets.row(at, binary_sheets.text(1, f"row {at}")) for at in (3, 1, 2)]
-    data = binary_sheets.workbook({"s": binary_sheets.sheet(*rows)})
-    assert list(open_document(io.BytesIO(data)).part(1).lines) == ["row 1", "row 2", "row 3"]
-
-
 # --- .ods: values that are only in attributes ----------------------------------------------------------
 
 
@@ -268,3 +252,18 @@ def test_a_text_without_the_value_that_its_type_promises_is_shown(kind: str) -> 
     cell = f"<table:table-cell office:value-type='{kind}'><text:p>WORD</text:p></table:table-cell>"
     rows = f"<table:table-row>{cell}</table:table-row>"
     assert list(open_document(io.BytesIO(office.spreadsheet(rows))).part(1).lines) == ["WORD"]
+
+
+def test_a_binary_workbook_is_named_with_what_to_do() -> None:
+    parts = {
+        "[Content_Types].xml": "<Types/>",
+        "_rels/.rels": relations(("r1", "officeDocument", "xl/workbook.bin")),
+        "xl/workbook.bin": b"\x83\x01\0\x84\x01\0",
+    }
+    driver = Driver(MemoryStore({"a.xlsb": zipped(parts).getvalue()}))
+    reply = driver.call("read_file", path="a.xlsb")
+    assert reply.is_error
+    assert "(xlsx) cannot be read: it is a binary workbook (.xlsb), which is not read" in reply.text
+    assert "save it as .xlsx" in reply.text
+    found = driver.call("grep_files", pattern="words", documents=True)
+    assert "a.xlsb" in found.text

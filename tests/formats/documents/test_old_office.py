@@ -6,11 +6,9 @@ import io
 import struct
 
 import pytest
-import python_calamine
 import xlwt
 
-from readroom.formats.documents import Area, Encrypted, doc, docx, ppt, pptx, sections, sheets
-from tests.formats.documents import binary_sheets as binary
+from readroom.formats.documents import Encrypted, doc, docx, ppt, pptx, sections, sheets
 from tests.formats.documents import compounds, old_workbooks
 from tests.formats.documents.compounds import CELL, ROW_END, Word, drawing, shape
 from tests.formats.documents.packages import refused
@@ -183,41 +181,3 @@ def test_a_presentation_has_macros_where_it_says_so(has_macros: int) -> None:
     about = compounds.record(1023, [compounds.record(1024, struct.pack("<3I", 0, has_macros, 2))])
     document = ppt.open_document(io.BytesIO(compounds.slides([[drawing(shape("x"))]], beside=[about])))
     assert document.part(1).notes == (["Not shown: 1 macro project."] if has_macros else [])
-
-
-def _workbook() -> bytes:
-    rows = [binary.row(1, binary.text(1, "name"), binary.text(2, "value"))]
-    rows += [binary.row(at, binary.text(1, f"row {at}"), binary.formula(3, at / 2)) for at in range(3, 9)]
-    return binary.workbook({"one": binary.sheet(*rows), "two": binary.sheet()})
-
-
-def test_cells_of_a_binary_workbook_are_those_that_the_library_reads_from_all_of_it() -> None:
-    data = _workbook()
-    part = sheets.open_document(io.BytesIO(data)).part(1)
-    library = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data)).get_sheet_by_name("one")
-    table = library.to_python(skip_empty_area=False)
-    assert [line.split("\t") for line in part.lines] == [
-        [f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in row][: 3 if row[2] != "" else 2]
-        if any(cell != "" for cell in row) else [""]
-        for row in table
-    ]  # fmt: skip
-    assert part.total_rows == 8
-    assert "6 formulas are shown as their values." in part.notes
-
-
-@pytest.mark.parametrize("rows", [(3, 4), (2, 2), (8, 20), (9, 30)])
-def test_an_area_of_a_binary_workbook_has_its_rows_and_the_header(rows: tuple[int, int]) -> None:
-    document = sheets.open_document(io.BytesIO(_workbook()))
-    whole = document.part(1).lines
-    part = document.part(1, Area(*rows))
-    assert list(part.lines) == list(whole[rows[0] - 1 : rows[1]])
-    assert (part.header, part.total_rows) == ("name\tvalue", 8)
-
-
-def test_cells_of_binary_workbooks_that_failed_say_so() -> None:
-    def failed(column: int, code: int, kind: int) -> bytes:
-        return binary.record(kind, struct.pack("<IIB", column - 1, 0, code) + bytes(6))
-
-    row = binary.row(1, failed(1, 7, 11), failed(2, 29, 3), failed(3, 42, 11), failed(4, 99, 3))
-    opened = sheets.open_document(io.BytesIO(binary.workbook({"s": binary.sheet(row)})))
-    assert opened.part(1).lines == ["#DIV/0!\t#NAME?\t#N/A\t#ERR!"]

@@ -190,7 +190,6 @@ OPENERS: Mapping[str, str] = {
     "xlsx": "readroom.formats.documents.sheets",
     "ods": "readroom.formats.documents.sheets",
     "xls": "readroom.formats.documents.sheets",
-    "xlsb": "readroom.formats.documents.sheets",
     "odt": "readroom.formats.documents.odf.text",
     "odp": "readroom.formats.documents.odf.odp",
     "rtf": "readroom.formats.documents.rtf",

@@ -1,4 +1,4 @@
-r"""Spreadsheets (.xlsx, .xlsm, .xlsb, .ods, .xls): a part for each sheet, rows of values separated by tabs.
+r"""Spreadsheets (.xlsx, .xlsm, .ods, .xls): a part for each sheet, rows of values separated by tabs.
 
 An area is cut out of the XML of its sheet before the library sees it (`xlsx`), so that rows cost what they
 are and not what their sheet is: python-calamine makes an array of all cells between the first and the last.
@@ -37,7 +37,7 @@ from readroom.formats.documents.compound import Ole
 from readroom.formats.documents.ooxml import Package, R
 from readroom.formats.documents.page_ranges import MAX_COLUMNS
 from readroom.formats.documents.sheets import beside as xlsx_beside
-from readroom.formats.documents.sheets import cells, cut_out, odd, ods, xls, xlsb
+from readroom.formats.documents.sheets import cells, cut_out, odd, ods, xls
 from readroom.formats.documents.sheets.cells import Comments, Table, Value
 from readroom.formats.documents.sheets.cut_out import ListedSheet
 from readroom.formats.documents.sheets.formulas import Formulas
@@ -74,8 +74,10 @@ def open_document(file: BinaryIO) -> Document:
         return Workbook(sheets.names, sheets.part)
     package = ooxml.open_package(file)
     if package.main.endswith(".bin"):
-        binary = xlsb.open_workbook(package)
-        return Workbook(binary.names, binary.part)
+        raise Unreadable(
+            "it is a binary workbook (.xlsb), which is not read",
+            "Ask the user to save it as .xlsx, which is, or for an export as CSV.",
+        )
     reader = _SheetReader(package, tuple(_sheets(package)))
     return Workbook([sheet.name for sheet in reader.sheets], reader.part)
 
@@ -204,7 +206,7 @@ class _SheetReader(Struct, frozen=True):
                 archives.check_size(package.archive, strings, SHEET_BYTES)
             pieces = iter(()) if strings is None else plain(package.archive.pieces(strings), strings)
             members["sharedStrings"] = only(pieces, needed)
-        return cut_out.values(members, "xml")
+        return cut_out.values(members)
 
     def _style_part(self) -> bytes:
         """The styles, which tell dates from numbers; empty without, also where they cannot be read."""

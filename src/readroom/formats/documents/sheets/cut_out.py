@@ -81,24 +81,24 @@ def listed(
     )
 
 
-def values(members: Mapping[str, bytes], ending: str) -> tuple[list[list[Value]], tuple[int, int] | None]:
+def values(members: Mapping[str, bytes]) -> tuple[list[list[Value]], tuple[int, int] | None]:
     """The values of the sheet `worksheets/sheet1`, and the place of the first, from 0.
 
-    `members` are a workbook, a sheet and what they refer to, by their names without the `ending`.
+    `members` are a workbook, a sheet and what they refer to, by their names without `.xml`.
     """
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("_rels/.rels", _related(("r0", f"xl/workbook.{ending}", "officeDocument")))
+        archive.writestr("_rels/.rels", _related(("r0", "xl/workbook.xml", "officeDocument")))
         archive.writestr(
-            f"xl/_rels/workbook.{ending}.rels",
+            "xl/_rels/workbook.xml.rels",
             _related(
-                ("r1", f"worksheets/sheet1.{ending}", "worksheet"),
-                ("r2", f"styles.{ending}", "styles"),
-                ("r3", f"sharedStrings.{ending}", "sharedStrings"),
+                ("r1", "worksheets/sheet1.xml", "worksheet"),
+                ("r2", "styles.xml", "styles"),
+                ("r3", "sharedStrings.xml", "sharedStrings"),
             ),
         )
         for name, data in members.items():
-            archive.writestr(f"xl/{name}.{ending}", data)
+            archive.writestr(f"xl/{name}.xml", data)
     file.seek(0)
     with translated():
         sheet = calamine.CalamineWorkbook.from_filelike(file).get_sheet_by_index(0)
