@@ -280,15 +280,6 @@ COUNTED_BYTES = 16 * 1024 * 1024
 FIELD_CHARS = 4 * 1024 * 1024
 """A field of CSV or a line of JSON lines that is parsed; a longer one ends the table with a note."""
 
-AVRO_BEGINNING_BYTES = 4 * 1024 * 1024
-"""Longest beginning of an Avro file, with its schema; usual ones have some kilobytes."""
-
-AVRO_BLOCK_BYTES = 24 * 1024 * 1024
-"""A block of an Avro file that is expanded to decode its rows; writers make blocks of 16 kB to some MB."""
-
-AVRO_BLOCKS = 200_000
-"""Blocks of an Avro file that are walked to count its rows: 1 s."""
-
 # -----------------------------------------------------------------------------
 # Every default number of reading archives in place, once, with its reason.
 # -----------------------------------------------------------------------------

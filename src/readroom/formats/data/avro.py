@@ -1,30 +1,26 @@
-"""Avro files (object containers): the schema first, then rows in blocks, decoded by fastavro.
+"""Avro files (object containers): the schema first, then rows in blocks, read by fastavro.
 
-    beginning   a magic number, metadata (the schema, the codec), and a marker of 16 bytes
-    block       how many rows, how many bytes, these bytes, and the same marker
-
-Blocks are walked here, which counts rows without expanding any, and expanded here within a bound, since the
-library expands a block whole.
+The library expands a block whole, and rows are counted by expanding all of them.  The confined child bounds
+the memory for that, and COUNT_CPU_S the time: a file that takes longer has an unknown number of rows.
 """
 
 from __future__ import annotations
 
-import bz2
-import io
 import json
-import lzma
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
+from importlib.util import find_spec
+from itertools import islice
 from typing import Any, BinaryIO
 
 from msgspec import Struct
 
 from readroom.extras import install, problem
-from readroom.formats.compressed import Broken, Expander
 from readroom.formats.data import Column, Database, Rows
 from readroom.formats.documents import Unreadable
-from readroom.limits.documents import AVRO_BEGINNING_BYTES, AVRO_BLOCK_BYTES, AVRO_BLOCKS
+from readroom.limits.documents import COUNT_CPU_S
 
 try:
     # At once: the process that reads a file can load no library of the system any more.
@@ -33,28 +29,16 @@ try:
 except ImportError:
     fastavro = None  # type: ignore[assignment]  # looked at before each use
 
-try:
-    import pyarrow
-except ImportError:
-    pyarrow = None
-
 _ADVICE = f"Ask the user to run {install('data')}, or for an export as CSV."
 _ANOTHER = "Ask for another copy, or for an export as CSV."
 _MAGIC = b"Obj\x01"
-_SYNC_BYTES = 16
+_CODECS = ("null", "deflate", "bzip2", "xz", "zstandard", *(["snappy"] if find_spec("cramjam") else []))
 _MOST_ROWS = 1 << 50
 """A number of rows that can be one."""
 
-_MOST_NUMBER_BYTES = 10
 _MOST_DEPTH = 4
 _TYPE_CHARS = 200
 _DAMAGED = "it is damaged or cut short"
-
-_ODD = (
-    ValueError, TypeError, LookupError, EOFError, ArithmeticError, RecursionError, AttributeError, OSError,
-    AssertionError,
-)  # fmt: skip
-"""Errors of damaged schemas and rows, found by changing files at every place."""
 
 
 def open_document(file: BinaryIO) -> Database:
@@ -64,26 +48,41 @@ def open_document(file: BinaryIO) -> Database:
     file.seek(0)
     if file.read(len(_MAGIC)) != _MAGIC:
         raise Unreadable(_DAMAGED, _ANOTHER)
-    about = dict(_metadata(file))
-    sync = file.read(_SYNC_BYTES)
-    text = about.get("avro.schema", b"")
+    reader = _opened(file)
+    return Database([_Avro(file, file.tell(), json.loads(reader.metadata["avro.schema"]), reader.codec)])
+
+
+def _opened(file: BinaryIO) -> Any:
+    """The library's reader of blocks, before the first one. Raises Unreadable."""
+    file.seek(0)
+    with _translated():
+        try:
+            return fastavro.block_reader(file)
+        except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType, RecursionError) as error:
+            words = _words(error) or type(error).__name__
+            raise Unreadable(f"its schema cannot be read ({words})", _ANOTHER) from None
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """The library's failures as Unreadable; of a damaged file it raises whatever its code meets."""
     try:
-        written = json.loads(text)
-        schema = fastavro.schema.parse_schema(written)
-    except (*_ODD, fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
-        words = _words(error) or type(error).__name__
-        raise Unreadable(f"its schema cannot be read ({words})", _ANOTHER) from None
-    codec = about.get("avro.codec", b"null").decode("utf-8", "replace")
-    return Database([_Avro(file, file.tell(), sync, written, schema, codec)])
+        yield
+    except Unreadable:
+        raise
+    except MemoryError:
+        raise Unreadable("reading it takes more memory than documents get", _ANOTHER) from None
+    except Exception as error:
+        raise Unreadable(f"{_DAMAGED} ({_words(error) or type(error).__name__})", _ANOTHER) from None
 
 
-class _Block(Struct, frozen=True):
-    """Rows `first` to `first + count - 1`, in `size` bytes from `at` on."""
+class _Counted(Struct, frozen=True):
+    """Blocks and rows as far as they were counted; `stopped` says why there may be more of them."""
 
-    first: int
-    count: int
-    at: int
-    size: int
+    blocks: int
+    rows: int
+    stopped: str = ""
+    is_whole: bool = True
 
 
 class _Avro(Struct, frozen=True, dict=True):
@@ -91,9 +90,7 @@ class _Avro(Struct, frozen=True, dict=True):
 
     file: BinaryIO
     start: int
-    sync: bytes
     written: Any
-    schema: Any
     codec: str
     title: str = ""
     kind: str = "table"
@@ -111,188 +108,73 @@ class _Avro(Struct, frozen=True, dict=True):
     def _is_record(self) -> bool:
         return isinstance(self.written, dict) and self.written.get("type") in ("record", "error")
 
+    def _blocks(self) -> Iterator[Any]:
+        """The blocks, expanded one after the other. Raises Unreadable."""
+        if self.codec not in _CODECS:
+            named = self.codec[:40]
+            raise Unreadable(f"its rows are compressed with {named}, which is not read here", _ANOTHER)
+        reader = _opened(self.file)
+        with _translated():
+            for block in reader:
+                if not 0 <= block.num_records <= _MOST_ROWS:
+                    raise Unreadable(_DAMAGED, _ANOTHER)
+                yield block
+
     @cached_property
-    def _walked(self) -> tuple[Sequence[_Block], str]:
-        """The blocks, and why there may be more of them; empty when there are none."""
-        blocks, first, at = list[_Block](), 1, self.start
-        self.file.seek(0, io.SEEK_END)
-        end = self.file.tell()
-        while at < end:
-            if len(blocks) == AVRO_BLOCKS:
-                return blocks, f"only its first {AVRO_BLOCKS:,} blocks are looked at"
-            self.file.seek(at)
-            try:
-                count, size = _number(self.file), _number(self.file)
-            except Unreadable:
-                return blocks, f"it is damaged or cut short at byte {at:,}"
-            begin = self.file.tell()
-            self.file.seek(begin + max(size, 0))
-            if not 0 <= count <= _MOST_ROWS or size < 0 or self.file.read(_SYNC_BYTES) != self.sync:
-                return blocks, f"it is damaged or cut short at byte {at:,}"
-            blocks.append(_Block(first, count, begin, size))
-            first, at = first + count, begin + size + _SYNC_BYTES
-        return blocks, ""
+    def _counted(self) -> _Counted:
+        blocks, rows, at, until = 0, 0, self.start, time.process_time() + COUNT_CPU_S
+        if self.codec not in _CODECS:
+            return _Counted(0, 0, is_whole=False)
+        try:
+            for block in self._blocks():
+                blocks, rows, at = blocks + 1, rows + block.num_records, block.offset + block.size
+                if time.process_time() > until:
+                    return _Counted(blocks, rows, is_whole=False)
+        except Unreadable as error:
+            damaged = error.problem.startswith(_DAMAGED)
+            return _Counted(blocks, rows, f"{_DAMAGED} at byte {at:,}" if damaged else error.problem)
+        return _Counted(blocks, rows)
 
     @property
     def total(self) -> int | None:
-        blocks, _ = self._walked
-        return sum(block.count for block in blocks)
+        return self._counted.rows if self._counted.is_whole else None
 
     @property
     def details(self) -> Sequence[str]:
-        blocks, stopped = self._walked
+        counted = self._counted
         named = self.written.get("name") if isinstance(self.written, dict) else None
-        lines = [f"{len(blocks):,} block{'' if len(blocks) == 1 else 's'}, compressed with {self.codec}"]
+        blocks = f"{counted.blocks:,} block{'' if counted.blocks == 1 else 's'}, "
+        lines = [f"{'' if self.total is None else blocks}compressed with {self.codec}"]
         lines += [f"record {named}"] if self._is_record and named else []
         doc = self.written.get("doc") if isinstance(self.written, dict) else None
         lines += [_words(doc)] if doc else []
-        return [*lines, *([f"[{stopped}: what follows is not counted]"] if stopped else [])]
+        return [*lines, *([f"[{counted.stopped}: what follows is not counted]"] if counted.stopped else [])]
 
     def rows(self, first: int, count: int, columns: Sequence[int], chars: int) -> Rows:
-        blocks, stopped = self._walked
+        counted, last, passed = self._counted, first + count - 1, 0
         rows, notes, names = list[list[object]](), list[str](), [self.columns[at].name for at in columns]
+        blocks = self._blocks()
         try:
-            for value in self._values(blocks, first, count, notes):
-                rows.append([value.get(name) for name in names] if self._is_record else [value])
+            with _translated():
+                for block in islice(blocks, counted.blocks) if counted.stopped else blocks:
+                    before, passed = passed, passed + block.num_records
+                    if passed < first:
+                        continue
+                    if before >= last:
+                        break
+                    for number, value in enumerate(islice(block, last - before), before + 1):
+                        if number >= first:
+                            rows.append([value.get(name) for name in names] if self._is_record else [value])
+                    if passed <= last and (left := len(block.bytes_.read())):
+                        notes.append(f"A block has {left:,} bytes behind the rows that it says to have.")
         except Unreadable as error:
             if not rows:
                 raise
             notes.append(f"Row {first + len(rows):,} and what follows cannot be read: {error.problem}.")
-        if stopped and len(rows) < count:
-            notes.append(f"{stopped[0].upper()}{stopped[1:]}: what follows is not shown and not counted.")
-        return Rows(rows, notes)
-
-    def _values(self, blocks: Sequence[_Block], first: int, count: int, notes: list[str]) -> Iterator[Any]:
-        """The rows of a window, decoded one after the other, and notes of what blocks have beside theirs."""
-        last = first + count - 1
-        for block in blocks:
-            if block.first + block.count <= first or block.first > last:
-                continue
-            data = io.BytesIO(self._expanded(block))
-            for number in range(block.first, min(block.first + block.count, last + 1)):
-                try:
-                    value = fastavro.schemaless_reader(data, self.schema, None)
-                except MemoryError:
-                    raise Unreadable("reading it takes more memory than documents get", _ANOTHER) from None
-                except _ODD as error:
-                    words = _words(error) or type(error).__name__
-                    raise Unreadable(f"{_DAMAGED} ({words})", _ANOTHER) from None
-                if number >= first:
-                    yield value
-            if last >= block.first + block.count - 1 and (left := len(data.getbuffer()) - data.tell()):
-                notes.append(f"A block has {left:,} bytes behind the rows that it says to have.")
-
-    def _expanded(self, block: _Block) -> bytes:
-        if block.size > AVRO_BLOCK_BYTES:
-            raise Unreadable(f"a block has {block.size:,} bytes, more than are read", _ANOTHER)
-        self.file.seek(block.at)
-        data = self.file.read(block.size)
-        expand = _CODECS.get(self.codec)
-        if expand is None:
-            named = self.codec[:40]
-            raise Unreadable(f"its rows are compressed with {named}, which is not read here", _ANOTHER)
-        try:
-            content = expand(data)
-        except Broken as error:
-            raise Unreadable(f"{_DAMAGED}: a block {error.problem}", _ANOTHER) from None
-        except (*_ODD, EOFError, zlib.error, lzma.LZMAError) as error:
-            raise Unreadable(f"{_DAMAGED} ({_words(error)})", _ANOTHER) from None
-        if len(content) > AVRO_BLOCK_BYTES:
-            raise Unreadable(f"a block has more than {AVRO_BLOCK_BYTES:,} bytes expanded", _ANOTHER)
-        return content
-
-
-# -----------------------------------------------------------------------------
-# Compressions: each expands one byte more than a block may have, at most.
-# -----------------------------------------------------------------------------
-
-
-def _deflated(data: bytes) -> bytes:
-    return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, AVRO_BLOCK_BYTES + 1)
-
-
-def _bzip2(data: bytes) -> bytes:
-    return bz2.BZ2Decompressor().decompress(data, AVRO_BLOCK_BYTES + 1)
-
-
-def _xz(data: bytes) -> bytes:
-    return lzma.LZMADecompressor().decompress(data, AVRO_BLOCK_BYTES + 1)
-
-
-def _zstandard(data: bytes) -> bytes:
-    expander, content = Expander("zstd"), bytearray()
-    for piece in expander.expand(data):
-        content += piece
-        if len(content) > AVRO_BLOCK_BYTES:
-            break
-    return bytes(content)
-
-
-def _snappy(data: bytes) -> bytes:
-    """The length is at the beginning of the data, and a checksum at the end."""
-    if pyarrow is None:
-        raise Unreadable(problem("pyarrow"), _ADVICE)
-    size = shift = 0
-    for byte in data[:5]:
-        size |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            break
-    if size > AVRO_BLOCK_BYTES:
-        raise Unreadable(f"a block has {size:,} bytes expanded, more than are read", _ANOTHER)
-    content: bytes = pyarrow.Codec("snappy").decompress(data[:-4], size, asbytes=True)
-    if zlib.crc32(content) != int.from_bytes(data[-4:], "big"):
-        raise ValueError("a block is not what its sum says")
-    return content
-
-
-_CODECS: Mapping[str, Callable[[bytes], bytes]] = {
-    "null": bytes,
-    "deflate": _deflated,
-    "bzip2": _bzip2,
-    "xz": _xz,
-    "zstandard": _zstandard,
-    "snappy": _snappy,
-}
-
-
-# -----------------------------------------------------------------------------
-# The beginning of a file, and types in words.
-# -----------------------------------------------------------------------------
-
-
-def _number(file: BinaryIO) -> int:
-    """A number of up to 64 bits, its sign in the lowest one. Raises Unreadable."""
-    value = 0
-    for at in range(_MOST_NUMBER_BYTES):
-        byte = file.read(1)
-        if not byte:
-            break
-        value |= (byte[0] & 0x7F) << 7 * at
-        if byte[0] < 0x80:
-            return (value >> 1) ^ -(value & 1)
-    raise Unreadable(_DAMAGED, _ANOTHER)
-
-
-def _metadata(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
-    """Names and values; together they are bounded, whatever they say to be. Raises Unreadable."""
-    while count := _number(file):
-        if count < 0:
-            count = -count
-            _number(file)
-        for _ in range(count):
-            name, value = _bytes(file), _bytes(file)
-            yield name.decode("utf-8", "replace"), value
-
-
-def _bytes(file: BinaryIO) -> bytes:
-    size = _number(file)
-    if size < 0 or file.tell() + size > AVRO_BEGINNING_BYTES:
-        raise Unreadable(_DAMAGED, _ANOTHER)
-    data = file.read(size)
-    if len(data) < size:
-        raise Unreadable(_DAMAGED, _ANOTHER)
-    return data
+        if counted.stopped and len(rows) < count:
+            stopped = f"{counted.stopped[0].upper()}{counted.stopped[1:]}"
+            notes.append(f"{stopped}: what follows is not shown and not counted.")
+        return Rows(rows, notes, more=passed > last)
 
 
 def _words(text: object) -> str:
