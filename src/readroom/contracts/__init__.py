@@ -118,7 +118,7 @@ WHERE = {
 NAMES = tuple(WHERE)
 """Every contract that is served."""
 
-_OF_ADAPTERS = {"deepagents": "readroom.contracts.deepagents:DEEPAGENTS"}
+_OF_ADAPTERS = {"deepagents": "readroom.adapters.deepagents:DEEPAGENTS"}
 """Those that an adapter alone speaks, for a framework whose own tools have the words."""
 
 _KEPT = 256
