@@ -13,10 +13,14 @@ May be touched: freely; its names are for users.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, final
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, final
+from urllib.parse import quote_from_bytes, unquote
+
+from msgspec import convert, to_builtins
 
 from readroom.client.protocol import (
     AgentError,
@@ -31,22 +35,10 @@ from readroom.client.protocol import (
     ReadFileLinesLimits,
     ReadFileLinesResponse,
     UnavailableError,
-    WireCall,
-    bytes_of,
-    diffs_of,
-    edit_call,
-    escaped,
-    lines_of,
-    list_call,
-    listing_of,
-    read_call,
-    read_lines_call,
-    unreached,
-    value_of,
-    write_call,
+    failure_of,
+    object_of,
 )
 from readroom.closeable import Closeable
-from readroom.limits.contracts import CLIENT_TIMEOUT_S
 
 if TYPE_CHECKING:
     import httpx2
@@ -68,19 +60,17 @@ __all__ = [
     "UnavailableError",
 ]
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-def _options(
-    url: str, token: str | None, workspace: str | None, socket: str | None, timeout_s: float
-) -> tuple[dict[str, Any], str | None]:
-    """Options for a client of httpx2, and the path of a Unix socket."""
-    if url.startswith("http+unix://"):
-        socket, url = unquote(url.removeprefix("http+unix://").partition("/")[0]), "http://localhost"
-    base = url.rstrip("/") + "/"
-    if workspace is not None:
-        base += f"w/{escaped(workspace)}/"
-    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    # No proxy of the environment: a token is for the agent alone.
-    return {"base_url": base, "headers": headers, "timeout": timeout_s, "trust_env": False}, socket
+TIMEOUT_S = 130.0
+"""A little longer than the server's own limit for a call, so that a client hears its answer."""
+
+
+def _escaped(text: str) -> str:
+    """A text in an address: whatever could mean something else is escaped."""
+    # Names with bytes that are not characters come from os.fsdecode.
+    return quote_from_bytes(text.encode("utf-8", "surrogateescape"), safe="/")
 
 
 @final
@@ -97,7 +87,7 @@ class AgentConn(Closeable):
         token: str | None = None,
         workspace: str | None = None,
         socket: str | None = None,
-        timeout_s: float = CLIENT_TIMEOUT_S,
+        timeout_s: float = TIMEOUT_S,
     ) -> None:
         """Prepare a connection; nothing is sent yet.
 
@@ -110,10 +100,16 @@ class AgentConn(Closeable):
         """
         import httpx2
 
-        options, path = _options(url, token, workspace, socket, timeout_s)
+        if url.startswith("http+unix://"):
+            socket, url = unquote(url.removeprefix("http+unix://").partition("/")[0]), "http://localhost"
         self._failed = (httpx2.HTTPError, httpx2.InvalidURL)
-        transport = None if path is None else httpx2.HTTPTransport(uds=path)
-        self._client = httpx2.Client(transport=transport, **options)
+        self._client = httpx2.Client(
+            transport=None if socket is None else httpx2.HTTPTransport(uds=socket),
+            base_url=url.rstrip("/") + ("/" if workspace is None else f"/w/{_escaped(workspace)}/"),
+            headers={} if token is None else {"Authorization": f"Bearer {token}"},
+            timeout=timeout_s,
+            trust_env=False,  # no proxy of the environment: a token is for the agent alone
+        )
 
     def read_file_lines(
         self, path: str, offset: int = 0, limit: int = 0, limits: ReadFileLinesLimits | None = None
@@ -126,81 +122,91 @@ class AgentConn(Closeable):
             limit: Lines; 0 for as many as a response has.
             limits: Other limits than the agent's own.
         """
-        return lines_of(value_of(self._send(read_lines_call(path, offset, limit, limits))))
+        query = {"path": path, "offset": offset, "limit": limit, **to_builtins(limits or {})}
+        answer = self._call("GET", "read-file-lines", **query)
+        return convert({"success": False, **answer}, ReadFileLinesResponse)
 
     def read_file(self, path: str, offset: int = 0, limit: int = 0) -> bytes:
         """Bytes of a file from byte `offset`, which counts from 0; a limit of 0 is none."""
-        return bytes_of(self._send(read_call(path, offset, limit)))
+        return self._send("GET", "read-file", None, path=path, offset=offset, limit=limit).content
 
     def write_file(self, path: str, data: bytes) -> None:
         """Create or replace a file, with the folders above it."""
-        value_of(self._send(write_call(path, data)))
+        self._call("POST", "write-file", data, path=path)
 
     def edit_files(self, files: Sequence[FileEdits], *, include_diff: bool = False) -> list[FileDiff]:
         """Edit files, all of them or none; their diffs, when they are asked for."""
-        return diffs_of(value_of(self._send(edit_call(files, include_diff=include_diff))))
+        body = {"files": to_builtins(files), "include_diff": include_diff}
+        return convert(self._call("POST", "edit-files", body).get("files") or [], list[FileDiff])
 
     def list_directory(self, path: str) -> Listing:
         """The names in a folder: folders first, then files."""
-        return listing_of(value_of(self._send(list_call(path))))
+        return convert(self._call("POST", "list-directory", {}, path=path), Listing)
 
     def close(self) -> None:
         """End the connection."""
         self._client.close()
 
-    def _send(self, call: WireCall) -> httpx2.Response:
+    def _call(
+        self, method: str, name: str, body: bytes | dict[str, Any] | None = None, **query: str | int | None
+    ) -> dict[str, Any]:
+        """The object that a call is answered with."""
+        response = self._send(method, name, body, **query)
+        value = object_of(response)
+        if value is None:
+            raise failure_of(response)
+        return value
+
+    def _send(
+        self, method: str, name: str, body: bytes | dict[str, Any] | None, **query: str | int | None
+    ) -> httpx2.Response:
+        """The answer to a call."""
+        pairs = [f"{key}={_escaped(str(value))}" for key, value in query.items() if value is not None]
+        headers = {}
+        if body is not None:
+            kind = "json" if isinstance(body, dict) else "octet-stream"
+            headers["Content-Type"] = f"application/{kind}"
+        content = json.dumps(body).encode() if isinstance(body, dict) else body
+        url = f"api/v0/{name}" + ("?" + "&".join(pairs) if pairs else "")
         try:
-            return self._client.request(call.method, call.url, content=call.body, headers=call.headers)
+            response = self._client.request(method, url, content=content, headers=headers)
         except self._failed as error:
-            raise unreached(error) from None
+            problem = f"The agent cannot be reached: {error or type(error).__name__}"
+            raise UnavailableError(0, problem) from None
+        if response.status_code != 200:
+            raise failure_of(response)
+        return response
+
+
+def _awaited(
+    method: Callable[Concatenate[AgentConn, P], T],
+) -> Callable[Concatenate[AsyncAgentConn, P], Coroutine[Any, Any, T]]:
+    """The awaitable counterpart of a method of `AgentConn`."""
+
+    async def call(self: AsyncAgentConn, /, *arguments: P.args, **options: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self.connection, *arguments, **options)
+
+    call.__doc__ = method.__doc__
+    return call
 
 
 @final
 class AsyncAgentConn:
-    """`AgentConn` for event loops: the same methods, awaited. Close it, or use it with `async with`."""
+    """`AgentConn` for event loops: the same methods, awaited. Close it, or use it with `async with`.
 
-    def __init__(
-        self,
-        url: str = "http://localhost",
-        *,
-        token: str | None = None,
-        workspace: str | None = None,
-        socket: str | None = None,
-        timeout_s: float = CLIENT_TIMEOUT_S,
-    ) -> None:
-        """Prepare a connection as `AgentConn` does; nothing is sent yet."""
-        import httpx2
+    A cancelled task waits no longer for its answer; the agent finishes what it has begun.
+    """
 
-        options, path = _options(url, token, workspace, socket, timeout_s)
-        self._failed = (httpx2.HTTPError, httpx2.InvalidURL)
-        transport = None if path is None else httpx2.AsyncHTTPTransport(uds=path)
-        self._client = httpx2.AsyncClient(transport=transport, **options)
+    def __init__(self, url: str = "http://localhost", **options: Any) -> None:
+        """Prepare a connection as `AgentConn` does, with the same options; nothing is sent yet."""
+        self.connection = AgentConn(url, **options)
 
-    async def read_file_lines(
-        self, path: str, offset: int = 0, limit: int = 0, limits: ReadFileLinesLimits | None = None
-    ) -> ReadFileLinesResponse:
-        """As `AgentConn.read_file_lines`."""
-        return lines_of(value_of(await self._send(read_lines_call(path, offset, limit, limits))))
-
-    async def read_file(self, path: str, offset: int = 0, limit: int = 0) -> bytes:
-        """As `AgentConn.read_file`."""
-        return bytes_of(await self._send(read_call(path, offset, limit)))
-
-    async def write_file(self, path: str, data: bytes) -> None:
-        """As `AgentConn.write_file`."""
-        value_of(await self._send(write_call(path, data)))
-
-    async def edit_files(self, files: Sequence[FileEdits], *, include_diff: bool = False) -> list[FileDiff]:
-        """As `AgentConn.edit_files`."""
-        return diffs_of(value_of(await self._send(edit_call(files, include_diff=include_diff))))
-
-    async def list_directory(self, path: str) -> Listing:
-        """As `AgentConn.list_directory`."""
-        return listing_of(value_of(await self._send(list_call(path))))
-
-    async def aclose(self) -> None:
-        """End the connection."""
-        await self._client.aclose()
+    read_file_lines = _awaited(AgentConn.read_file_lines)
+    read_file = _awaited(AgentConn.read_file)
+    write_file = _awaited(AgentConn.write_file)
+    edit_files = _awaited(AgentConn.edit_files)
+    list_directory = _awaited(AgentConn.list_directory)
+    aclose = _awaited(AgentConn.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -209,9 +215,3 @@ class AsyncAgentConn:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.aclose()
-
-    async def _send(self, call: WireCall) -> httpx2.Response:
-        try:
-            return await self._client.request(call.method, call.url, content=call.body, headers=call.headers)
-        except self._failed as error:
-            raise unreached(error) from None
