@@ -12,10 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.contracts import InspectSetup, Mode, RndSetup, Setup
-from readroom.contracts.front_matter import read_front_matter
+from readroom.contracts.front_matter import FRONT_MATTER_BYTES, read_front_matter
 from readroom.errors import BadConfig
 from readroom.limits import Limits
-from readroom.limits.contracts import FRONT_MATTER_BYTES
 from readroom.policy.changes import ChangePolicy
 from readroom.policy.commands import CommandPolicy
 from readroom.policy.guard import HardLinkMode

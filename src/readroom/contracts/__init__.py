@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from readroom.contracts.base import Contract
 from readroom.contracts.front_matter import FrontMatter
 from readroom.errors import BadValue
-from readroom.limits.contracts import INSPECT_MAX_BYTES, INSPECT_TIMEOUT_S, KILO_MAX_READ_FILE_LINE
 
 # -----------------------------------------------------------------------------
 # What the environment says about the contract inspect_agents.
@@ -31,10 +30,10 @@ class InspectSetup(Struct, frozen=True):
     Attributes:
         mode: `INSPECT_AGENTS_FS_MODE`; None when it is not set.
         root: `INSPECT_AGENTS_FS_ROOT`: the root as callers write it.
-        max_bytes: `INSPECT_AGENTS_FS_MAX_BYTES`: largest file.
+        max_bytes: `INSPECT_AGENTS_FS_MAX_BYTES`: largest file; the default is that of the original.
         read_only: `INSPECT_AGENTS_FS_READ_ONLY`: nothing is changed in the sandbox.
         typed: `INSPECT_AGENTS_TYPED_RESULTS`: results are objects.
-        seconds: `INSPECT_AGENTS_TOOL_TIMEOUT`: longest time for a call.
+        seconds: `INSPECT_AGENTS_TOOL_TIMEOUT`: longest time for a call; likewise.
         allow: `INSPECT_FS_ALLOW`: patterns of what may be changed; empty for all.
         deny: `INSPECT_FS_DENY`: patterns of what may not be used at all.
         allow_holds_for_reads: `INSPECT_FS_POLICY_ENFORCE_READS`: `allow` holds for reads, too.
@@ -43,10 +42,10 @@ class InspectSetup(Struct, frozen=True):
 
     mode: Mode | None = None
     root: str = "/repo"
-    max_bytes: int = INSPECT_MAX_BYTES
+    max_bytes: int = 5_000_000
     read_only: bool = False
     typed: bool = False
-    seconds: float = INSPECT_TIMEOUT_S
+    seconds: float = 15.0
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     allow_holds_for_reads: bool = False
@@ -66,11 +65,11 @@ class KiloSetup(Struct, frozen=True):
 
     Attributes:
         max_read_file_line: `maxReadFileLine`: files of more lines are truncated where that is asked for,
-            and so many lines of them are shown; -1 truncates none.
+            and so many lines of them are shown; -1 truncates none. The default is that of Kilo Code.
         auto_truncate: Whether calls that do not say ask for it.
     """
 
-    max_read_file_line: int = KILO_MAX_READ_FILE_LINE
+    max_read_file_line: int = 500
     auto_truncate: bool = False
 
 

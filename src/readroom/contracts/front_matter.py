@@ -15,8 +15,16 @@ from msgspec.structs import replace
 
 from readroom.errors import BadConfig
 from readroom.limits import NUMBER_MOST
-from readroom.limits.contracts import FRONT_MATTER_BYTES, FRONT_MATTER_DEPTH, FRONT_MATTER_NODES
 from readroom.policy.rules.gitignore import UnusablePattern, patterns, require_effect
+
+FRONT_MATTER_BYTES = 65_536
+"""Longest front matter that is read: the one of the published command has 600 bytes."""
+
+FRONT_MATTER_DEPTH = 10
+"""Deepest nesting in it; the published one has 3."""
+
+FRONT_MATTER_NODES = 2_000
+"""Keys, lists and values in it; the published one has 40."""
 
 _NAME = "read"
 _FENCE = b"---"

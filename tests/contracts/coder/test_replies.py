@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from readroom.config import load
 from readroom.contracts import contract
+from readroom.contracts.coder import routes as contract_limits
 from readroom.contracts.coder.words import go_quoted
 from readroom.contracts.json_replies import encoded
-from readroom.limits import contracts as contract_limits
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from readroom import config
+from readroom.contracts.everruns import REPLY_BYTES as EVERRUNS_REPLY_BYTES
 from readroom.kernel import landlock
-from readroom.limits.contracts import EVERRUNS_REPLY_BYTES
 from readroom.stores.local import LocalStore
 from readroom.values.commands import SHOWN_BYTES
 from readroom.workspace import Workspace

@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom import config
+from readroom.contracts.everruns.render import DIFF_CHARS as EVERRUNS_DIFF_CHARS
+from readroom.contracts.everruns.requests import GREP_BYTES as EVERRUNS_GREP_BYTES
 from readroom.contracts.everruns.requests import globs, path_pattern
 from readroom.contracts.everruns.words import NO_EDITS
-from readroom.limits.contracts import EVERRUNS_DIFF_CHARS, EVERRUNS_GREP_BYTES
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from readroom.contracts.everruns import REPLY_BYTES as EVERRUNS_REPLY_BYTES
+from readroom.contracts.everruns.requests import CONTENT_BYTES as EVERRUNS_CONTENT_BYTES
 from readroom.errors import Closed
-from readroom.limits.contracts import EVERRUNS_CONTENT_BYTES, EVERRUNS_REPLY_BYTES
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace

@@ -20,10 +20,11 @@ from readroom.caller import Caller
 from readroom.config import Settings
 from readroom.config.settings import with_environment
 from readroom.contracts import Setup, contract
+from readroom.contracts.inspect_agents import LINE_CHARS as INSPECT_LINE_CHARS
+from readroom.contracts.inspect_agents import REPLY_BYTES as INSPECT_REPLY_BYTES
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
 from readroom.deadline import Deadline
 from readroom.limits import MIN_REPLY_BYTES
-from readroom.limits.contracts import INSPECT_LINE_CHARS, INSPECT_REPLY_BYTES, INSPECT_TIMEOUT_S
 from readroom.limits.session import STORE_BYTES
 from readroom.paths import normalize
 from readroom.stores.base import Store
@@ -116,9 +117,7 @@ def test_an_empty_file_answers_with_the_reminder(open_: Any, content: str) -> No
 
 
 @pytest.mark.clause("inspect_agents.timeout")
-@pytest.mark.parametrize(
-    ("value", "seconds"), [("0.5", 0.5), ("nonsense", INSPECT_TIMEOUT_S), ("-1", INSPECT_TIMEOUT_S)]
-)
+@pytest.mark.parametrize(("value", "seconds"), [("0.5", 0.5), ("nonsense", 15.0), ("-1", 15.0)])
 def test_a_call_has_the_time_that_the_variable_says(open_: Any, value: str, seconds: float) -> None:
     agent = open_(MemoryStore({"a": "x"}), {**STORE, "INSPECT_AGENTS_TOOL_TIMEOUT": value})
     assert agent.workspace.contract(NAME).seconds == seconds
@@ -135,7 +134,7 @@ def test_a_call_that_takes_longer_says_so() -> None:
     reply = words.render_error(TimedOut(15.0), Cap(record.reply_bytes, MEASURE))
     assert reply.is_error
     assert "read took longer than 15 seconds" in reply.text
-    assert Deadline().within(record.seconds or 0).seconds == INSPECT_TIMEOUT_S
+    assert Deadline().within(record.seconds or 0).seconds == 15.0
 
 
 @pytest.mark.clause("inspect_agents.sandbox.fallback")

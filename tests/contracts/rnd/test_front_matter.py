@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom import config
-from readroom.contracts.front_matter import published, read_front_matter
+from readroom.contracts.front_matter import FRONT_MATTER_BYTES, published, read_front_matter
 from readroom.errors import BadConfig, Protected
-from readroom.limits.contracts import FRONT_MATTER_BYTES
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace

@@ -15,9 +15,8 @@ import pytest
 from starlette.types import Message
 
 from readroom.faces.http.access_log import Exchange
-from readroom.faces.http.coder import StreamedBytes
+from readroom.faces.http.coder import STREAM_BYTES, StreamedBytes
 from readroom.faces.http.gate import EXCHANGE
-from readroom.limits.contracts import STREAM_BYTES
 from readroom.paths import WorkPath
 from readroom.stores.local import LocalStore
 from readroom.values.files import Stream

@@ -20,14 +20,16 @@ from readroom.contracts import Setup, json_replies
 from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.coder.read import Bounds, Form, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of
-from readroom.contracts.coder.words import READ, WORKSPACE_READ, own_calls
+from readroom.contracts.coder.words import READ, RESPONSE_LINES, WORKSPACE_READ, own_calls
 from readroom.errors import MissingArgument
-from readroom.limits import contracts as contract_limits
 from readroom.values import ReadRequest
 from readroom.values.steps import Steps
 
+REPLY_BYTES = 72 * 1024
+"""The JSON around RESPONSE_BYTES, in which a line feed, a tab and a quote take two bytes each."""
+
 _OFFSET = Meta(ge=0, description="First line, from 1 (default: 1)")
-_LIMIT = Meta(ge=0, description=f"Lines (default: {contract_limits.RESPONSE_LINES})")
+_LIMIT = Meta(ge=0, description=f"Lines (default: {RESPONSE_LINES})")
 _PATH = Meta(description="Absolute path")
 
 
@@ -92,7 +94,7 @@ def made(setup: Setup) -> Contract:
                 reports_progress=True,
             ),
         ),
-        reply_bytes=contract_limits.REPLY_BYTES,
+        reply_bytes=REPLY_BYTES,
         measure=measure(root),
         render=chat.read,
         render_error=chat.plainly,
@@ -105,5 +107,5 @@ def made(setup: Setup) -> Contract:
 _DESCRIPTION = (
     "Read a file from the workspace. Returns line-numbered content. The offset parameter is a 1-based line "
     f"number (default: 1). The limit parameter is the number of lines to return (default: "
-    f"{contract_limits.RESPONSE_LINES}). For large files, use offset and limit to paginate."
+    f"{RESPONSE_LINES}). For large files, use offset and limit to paginate."
 )

@@ -11,13 +11,12 @@ from msgspec.structs import replace
 
 from readroom.contracts.base import Wording
 from readroom.contracts.coder import words
-from readroom.contracts.coder.words import own_calls, present
+from readroom.contracts.coder.words import RESPONSE_LINES, own_calls, present
 from readroom.contracts.json_replies import encoded
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import outline as native_outline
 from readroom.contracts.native import render as native_render
 from readroom.errors import NotAbsolute, ReadroomError, TooMuch
-from readroom.limits import contracts as contract_limits
 from readroom.text.select import MARK_BYTES, MAX_CHAR_BYTES, byte_size
 from readroom.values import (
     Cap,
@@ -36,6 +35,15 @@ from readroom.values.files import Cut
 from readroom.values.options import ReadOptions
 from readroom.values.steps import Steps, TextUpTo
 
+FILE_BYTES = 1024 * 1024
+"""Largest file that is read whole."""
+
+LINE_BYTES = 1024
+"""Length at which a line is cut, between characters."""
+
+RESPONSE_BYTES = 32 * 1024
+"""The lines of one reply with their numbers and the line feeds between them; more is refused."""
+
 MARK = "... [truncated]"
 """Behind a line that is cut."""
 
@@ -48,10 +56,10 @@ Fields: TypeAlias = dict[str, Fact]
 class Bounds(Struct, frozen=True):
     """What one read may show; over HTTP a caller may name others."""
 
-    file_bytes: int = contract_limits.FILE_BYTES
-    line_bytes: int = contract_limits.LINE_BYTES
-    lines: int = contract_limits.RESPONSE_LINES
-    bytes: int = contract_limits.RESPONSE_BYTES
+    file_bytes: int = FILE_BYTES
+    line_bytes: int = LINE_BYTES
+    lines: int = RESPONSE_LINES
+    bytes: int = RESPONSE_BYTES
 
 
 def require_absolute(path: str, root: str) -> str:

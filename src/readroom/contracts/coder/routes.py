@@ -18,14 +18,22 @@ from msgspec.structs import replace
 
 from readroom.contracts.base import Tool, Wording
 from readroom.contracts.coder import words
-from readroom.contracts.coder.read import Bounds, Form, capped, read_request, read_steps, require_absolute
-from readroom.contracts.coder.words import go_quoted, own_calls, present, spelled
+from readroom.contracts.coder.read import (
+    FILE_BYTES,
+    LINE_BYTES,
+    RESPONSE_BYTES,
+    Bounds,
+    Form,
+    capped,
+    read_request,
+    read_steps,
+    require_absolute,
+)
+from readroom.contracts.coder.words import RESPONSE_LINES, go_quoted, own_calls, present, spelled
 from readroom.contracts.json_replies import NOTES, encoded
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.errors import BadValue, MissingArgument, ReadroomError
-from readroom.limits import contracts as contract_limits
-from readroom.limits.contracts import MAX_INTEGER, MAX_QUERY_PARAMETERS
 from readroom.quoting import as_given, quote
 from readroom.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result
 from readroom.values.changes import (
@@ -37,6 +45,18 @@ from readroom.values.changes import (
     WriteResult,
 )
 from readroom.values.files import BytesRequest, BytesResult
+
+LIST_BYTES = 1024 * 1024
+"""A listing, which has no pages in this contract: some 8,000 names; a listing that is cut says so."""
+
+LIST_ENTRIES = 10_000
+"""Names of one listing, so that short ones do not take longer to read than the reply."""
+
+MAX_INTEGER = 2**63 - 1
+"""Largest number in a query, as the original has it."""
+
+MAX_QUERY_PARAMETERS = 100
+"""Most query parameters that are examined; no address has a tenth of them."""
 
 READ_LINES, READ_BYTES = "read-file-lines", "read-file"
 WRITE, EDIT, LIST = "write-file", "edit-files", "list-directory"
@@ -53,10 +73,10 @@ class LinesQuery(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     offset: _Count = 0
     limit: _Count = 0
-    max_file_size: _Count = contract_limits.FILE_BYTES
-    max_line_bytes: _Count = contract_limits.LINE_BYTES
-    max_response_lines: _Count = contract_limits.RESPONSE_LINES
-    max_response_bytes: _Count = contract_limits.RESPONSE_BYTES
+    max_file_size: _Count = FILE_BYTES
+    max_line_bytes: _Count = LINE_BYTES
+    max_response_lines: _Count = RESPONSE_LINES
+    max_response_bytes: _Count = RESPONSE_BYTES
 
 
 class BytesQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -200,16 +220,14 @@ class _Routes:
 
         def to_request(arguments: ListBody) -> ListRequest:
             # Like the original, list everything that policy allows, also what ignore files hide.
-            return ListRequest(
-                self._folder(arguments), include=frozenset({"ignored"}), limit=contract_limits.LIST_ENTRIES
-            )
+            return ListRequest(self._folder(arguments), include=frozenset({"ignored"}), limit=LIST_ENTRIES)
 
         def wording(arguments: ListBody) -> Wording:
             path = arguments.path or self._joined(arguments)
             return self._wording(partial(_listing, self._root, path), partial(words.of_list, path=path))
 
         title = "List a folder"
-        more = {"reply_bytes": contract_limits.LIST_BYTES}
+        more = {"reply_bytes": LIST_BYTES}
         return self._tool(LIST, title, ListBody, to_request, wording, **more)
 
     def _folder(self, arguments: ListBody) -> str:

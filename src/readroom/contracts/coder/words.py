@@ -12,9 +12,11 @@ from typing import TypeAlias
 
 from readroom import errors
 from readroom.errors import ReadroomError
-from readroom.limits.contracts import RESPONSE_LINES
 from readroom.quoting import as_given, quote
 from readroom.values import Call, Fact, ReadRequest, Request
+
+RESPONSE_LINES = 2_000
+"""Lines of one reply, also without a limit."""
 
 # -----------------------------------------------------------------------------
 # Quoted names and omitted fields as programs written in Go send them: what callers compare with.

@@ -25,11 +25,16 @@ from readroom.contracts.everruns import command as everruns_command
 from readroom.contracts.everruns import render as everruns_render
 from readroom.contracts.everruns.render import with_notes
 from readroom.contracts.everruns.requests import (
+    CONTENT_BYTES,
+    CONTEXT,
     DELETE,
     EDIT,
     GREP,
+    GREP_BYTES,
+    GREP_MOST,
     LINES,
     LIST,
+    LIST_MOST,
     READ,
     ROOT,
     SEARCHED,
@@ -49,18 +54,6 @@ from readroom.contracts.schema import EMPTY_TEXT
 from readroom.errors import BadValue, MissingArgument
 from readroom.formats.kinds import default_lines
 from readroom.limits import DIFF_HUNK_BYTES
-from readroom.limits.contracts import (
-    EVERRUNS_CONTENT_BYTES,
-    EVERRUNS_CONTEXT,
-    EVERRUNS_COUNT_S,
-    EVERRUNS_DIFF_CONTEXT,
-    EVERRUNS_GREP_BYTES,
-    EVERRUNS_GREP_LIMIT,
-    EVERRUNS_GREP_MOST,
-    EVERRUNS_LIST_LIMIT,
-    EVERRUNS_LIST_MOST,
-    EVERRUNS_REPLY_BYTES,
-)
 from readroom.quoting import as_value
 from readroom.values import (
     Cap,
@@ -90,6 +83,22 @@ from readroom.values.changes import (
 )
 from readroom.values.commands import RunResult
 from readroom.values.options import SearchOptions
+
+REPLY_BYTES = 128 * 1024
+"""A whole reply: content of EVERRUNS_CONTENT_BYTES, or EVERRUNS_GREP_BYTES of matches, with JSON around it.
+Its own limit of 64 KiB would cut valid JSON; what escapes beyond this is shown in smaller pages."""
+
+GREP_LIMIT = 200
+"""Matches of one search when the call does not say."""
+
+COUNT_S = 2.0
+"""Time for counting the matches after those that are shown: some 3,000 files. More are not counted."""
+
+LIST_LIMIT = 200
+"""Entries of one listing when the call does not say."""
+
+DIFF_CONTEXT = 2
+"""Unchanged lines around a change in it."""
 
 # -----------------------------------------------------------------------------
 # The tools stat_file and delete_file.
@@ -178,10 +187,10 @@ class EverrunsGrep(msgspec.Struct, frozen=True, kw_only=True):
     pattern: Annotated[str, Meta(description="Regular expression")]
     path: Annotated[str, Meta(description="Where to search")] = "/"
     path_pattern: Annotated[str, Meta(description="Glob, or a part of the path")] = ""
-    before_context: Annotated[int, Meta(ge=0, le=EVERRUNS_CONTEXT)] = 0
-    after_context: Annotated[int, Meta(ge=0, le=EVERRUNS_CONTEXT)] = 0
+    before_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
+    after_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
     offset: Annotated[int, Meta(ge=0, description="Matches to pass over")] = 0
-    limit: Annotated[int, Meta(ge=1, le=EVERRUNS_GREP_MOST)] = EVERRUNS_GREP_LIMIT
+    limit: Annotated[int, Meta(ge=1, le=GREP_MOST)] = GREP_LIMIT
 
 
 class EverrunsList(msgspec.Struct, frozen=True, kw_only=True):
@@ -189,7 +198,7 @@ class EverrunsList(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str = "/"
     offset: Annotated[int, Meta(ge=0, description="Entries to pass over")] = 0
-    limit: Annotated[int, Meta(ge=1, le=EVERRUNS_LIST_MOST)] = EVERRUNS_LIST_LIMIT
+    limit: Annotated[int, Meta(ge=1, le=LIST_MOST)] = LIST_LIMIT
 
 
 class EverrunsEditItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -244,8 +253,8 @@ def _to_grep(arguments: EverrunsGrep) -> GrepRequest:
         limit=arguments.limit,
         skip=arguments.offset,
         options=SearchOptions(
-            count_s=EVERRUNS_COUNT_S,
-            preview_chars=EVERRUNS_GREP_BYTES,
+            count_s=COUNT_S,
+            preview_chars=GREP_BYTES,
             entry_bytes=_BLOCK_BYTES + lines * _IS_MATCH_BYTES if around else 0,
         ),
     )
@@ -271,7 +280,7 @@ def _to_edit(arguments: EverrunsEdit) -> EditRequest:
         required_path(arguments.path, EDIT),
         _hash(arguments.expected_hash),
         tuple(Edit(edit.old_text, edit.new_text) for edit in _edits(arguments)),
-        diff=DiffStyle(EVERRUNS_DIFF_CONTEXT, DIFF_HUNK_BYTES),
+        diff=DiffStyle(DIFF_CONTEXT, DIFF_HUNK_BYTES),
         lone_cr=True,
     )
 
@@ -349,7 +358,7 @@ READ_FILE = Tool(
         "Read a file as numbered lines (N|text), an image as an image, other binary as base64. "
         f"Shows {default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
         f"CSV: {default_lines(Kind.CSV)} with the header; minified: {default_lines(Kind.MINIFIED)}) "
-        f"and at most {EVERRUNS_CONTENT_BYTES:,} bytes; while truncated, follow truncation.resume_hint."
+        f"and at most {CONTENT_BYTES:,} bytes; while truncated, follow truncation.resume_hint."
     ),
     arguments=EverrunsRead,
     to_request=_to_read,
@@ -417,7 +426,7 @@ EVERRUNS = Contract(
         "read_file. edit_file needs the content_hash of the last read."
     ),
     tools=(READ_FILE, GREP_FILES, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE, STAT_FILE, DELETE_FILE),
-    reply_bytes=EVERRUNS_REPLY_BYTES,
+    reply_bytes=REPLY_BYTES,
     measure=replace(everruns_render.MEASURE, output=everruns_command.MEASURE),
     render=_render,
     render_error=render_error,

@@ -15,7 +15,9 @@ from msgspec.structs import replace
 from readroom.contracts import json_replies
 from readroom.contracts.everruns import words as everruns_words
 from readroom.contracts.everruns.requests import (
+    CONTENT_BYTES,
     GREP,
+    GREP_BYTES,
     LIST,
     READ,
     named,
@@ -27,7 +29,6 @@ from readroom.contracts.everruns.requests import (
 from readroom.contracts.everruns.words import notes_of
 from readroom.contracts.native import facts as native_facts
 from readroom.formats.kinds import default_lines
-from readroom.limits.contracts import EVERRUNS_CONTENT_BYTES, EVERRUNS_DIFF_CHARS, EVERRUNS_GREP_BYTES
 from readroom.quoting import as_value
 from readroom.text.select import byte_size
 from readroom.values import (
@@ -51,6 +52,9 @@ from readroom.values import (
 )
 from readroom.values.changes import EditResult, WriteResult
 
+DIFF_CHARS = 16_000
+"""The diff that an edit shows."""
+
 BINARY_NOTE = "Binary file — use a different tool or download to inspect."
 
 _FRAME_BYTES = 640
@@ -73,13 +77,13 @@ MEASURE = Measure(
         numbered=lambda number: len(str(number)) + len("|\n"),
         outlined=lambda row: everruns_words.outline_row_bytes(row) + len("\n"),
         mark_bytes=0,
-        content_bytes=EVERRUNS_CONTENT_BYTES + 1,  # there is no line feed after the last line
+        content_bytes=CONTENT_BYTES + 1,  # there is no line feed after the last line
     ),
     search=SearchMeasure(
         file=lambda file: json_replies.size(shown(file.path)) + len('"path":,'),
         line=_line_bytes,
         names_each=True,
-        content_bytes=EVERRUNS_GREP_BYTES,
+        content_bytes=GREP_BYTES,
     ),
     # It has its whole path, with that of the folder, which the frame counts once.
     list=ListMeasure(lambda entry: 2 * json_replies.size(shown(entry.path)) + _ENTRY_BYTES),
@@ -264,7 +268,7 @@ def _raw_fields(result: ReadResult, raw: bytes) -> dict[str, Fact]:
 # -----------------------------------------------------------------------------
 
 _WRITABLE = 0o222
-_CUT_DIFF = f"\n... diff truncated after {EVERRUNS_DIFF_CHARS} characters ..."
+_CUT_DIFF = f"\n... diff truncated after {DIFF_CHARS} characters ..."
 
 Fields = dict[str, Fact]
 
@@ -440,8 +444,8 @@ def render_edit(result: EditResult, cap: Cap) -> Reply:
 
 
 def _cut_diff(text: str, left_out: bool) -> tuple[str, bool]:
-    if len(text) > EVERRUNS_DIFF_CHARS:
-        return text[:EVERRUNS_DIFF_CHARS] + _CUT_DIFF, True
+    if len(text) > DIFF_CHARS:
+        return text[:DIFF_CHARS] + _CUT_DIFF, True
     return (text + _CUT_DIFF, True) if left_out else (text, False)
 
 

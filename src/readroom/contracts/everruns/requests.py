@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from readroom.contracts.native.calls import write_text
 from readroom.errors import MissingArgument, ReadroomError
 from readroom.formats.kinds import kind_among
-from readroom.limits.contracts import EVERRUNS_CONTENT_BYTES, EVERRUNS_OUTLINE_BYTES
 from readroom.paths import OUTPUTS, WorkPath, parse
 from readroom.quoting import as_value, quote
 from readroom.values import Call, Fact, GrepRequest, Include, Kind, ListRequest, ReadRequest, Request
@@ -19,6 +18,24 @@ from readroom.values.changes import DeleteRequest, EditRequest, StatRequest, Wri
 from readroom.values.commands import RunRequest
 from readroom.values.options import ReadOptions
 from readroom.values.steps import Candidate, Steps
+
+CONTENT_BYTES = 50 * 1024
+"""The formatted content of one read: the cap of its document."""
+
+OUTLINE_BYTES = 4 * 1024
+"""The outline of what a read does not show: some 80 definitions, 1,500 tokens."""
+
+CONTEXT = 20
+"""Lines around a match on each side."""
+
+GREP_MOST = 1000
+"""Matches that one search may ask for."""
+
+LIST_MOST = 1000
+"""Entries that one listing may ask for."""
+
+GREP_BYTES = 64 * 1024
+"""The matches of one search, as they are sent."""
 
 # -----------------------------------------------------------------------------
 # Paths as Everruns spells them: `/workspace/...`, and every other spelling of the same file.
@@ -269,7 +286,7 @@ OUTLINED = (".rs", ".ts", ".mts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py")
 _TEXT_ENDINGS = tuple((ending, kind.value) for kind, endings in TEXTS.items() for ending in endings)
 _ALL_ENDINGS = (*_TEXT_ENDINGS, *((ending, Kind.BINARY.value) for ending in BINARY))
 
-_RAW_BYTES = EVERRUNS_CONTENT_BYTES // 4 * 3
+_RAW_BYTES = CONTENT_BYTES // 4 * 3
 """Bytes whose base64 is as long as a content may be."""
 
 _READ_OPTIONS = ReadOptions(
@@ -280,7 +297,7 @@ _READ_OPTIONS = ReadOptions(
 )
 
 
-_OUTLINED = replace(_READ_OPTIONS, outline_bytes=EVERRUNS_OUTLINE_BYTES)
+_OUTLINED = replace(_READ_OPTIONS, outline_bytes=OUTLINE_BYTES)
 _NOT_OUTLINED = replace(_READ_OPTIONS, outline_bytes=0)
 
 

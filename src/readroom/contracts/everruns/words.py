@@ -17,21 +17,29 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.contracts import json_replies
-from readroom.contracts.everruns.requests import EDIT, GREP, LIST, READ, named, plain, to_call
+from readroom.contracts.everruns.requests import (
+    CONTEXT,
+    EDIT,
+    GREP,
+    GREP_MOST,
+    LIST,
+    LIST_MOST,
+    READ,
+    named,
+    plain,
+    to_call,
+)
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native.render import reply, warning_parts
 from readroom.errors import ReadroomError
-from readroom.limits.contracts import (
-    EVERRUNS_CONTEXT,
-    EVERRUNS_GREP_MOST,
-    EVERRUNS_LIST_MOST,
-    EVERRUNS_OLD_TEXT_CHARS,
-)
 from readroom.quoting import quote
 from readroom.text.encodings import STATEFUL
 from readroom.text.select import byte_size
 from readroom.values import Cap, Fact, ReadResult, Reply, Warn
 from readroom.values.files import Item, OutlineView, Row
+
+OLD_TEXT_CHARS = 80
+"""How much of an old_text that was not found the error shows."""
 
 _KIND_WORDS = {"module": "mod"}
 """Kinds whose name is not the word of the language."""
@@ -134,11 +142,11 @@ OVERLAP = "Edits overlap in the target file"
 
 _MOST: Mapping[str, Mapping[str, int]] = {
     GREP: {
-        "before_context": EVERRUNS_CONTEXT,
-        "after_context": EVERRUNS_CONTEXT,
-        "limit": EVERRUNS_GREP_MOST,
+        "before_context": CONTEXT,
+        "after_context": CONTEXT,
+        "limit": GREP_MOST,
     },
-    LIST: {"limit": EVERRUNS_LIST_MOST},
+    LIST: {"limit": LIST_MOST},
 }
 _NUMBERS = frozenset({"offset", "limit", "column", "before_context", "after_context"})
 
@@ -202,7 +210,7 @@ class _Failure(Struct, frozen=True):
 
     @property
     def old_text(self) -> str:
-        return self.given.get(f"old_text.{self.facts['edit']}", "")[:EVERRUNS_OLD_TEXT_CHARS]
+        return self.given.get(f"old_text.{self.facts['edit']}", "")[:OLD_TEXT_CHARS]
 
     @property
     def expected_hash(self) -> str:

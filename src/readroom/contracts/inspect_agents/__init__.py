@@ -31,7 +31,6 @@ from readroom.contracts.inspect_agents import render as inspect_render
 from readroom.contracts.inspect_agents.calls import FILES, READ, path_of, to_call
 from readroom.contracts.inspect_agents.render import CallWords
 from readroom.errors import Protected, TooLarge
-from readroom.limits.contracts import INSPECT_LINE_CHARS, INSPECT_LINES, INSPECT_REPLY_BYTES
 from readroom.policy.rules import Layer, Rule
 from readroom.policy.rules.gitignore import byte_text
 from readroom.policy.rules.names import foldable
@@ -48,6 +47,16 @@ from readroom.values.changes import (
 )
 from readroom.values.options import ReadOptions
 from readroom.values.steps import AS_IT_IS, Steps, TextUpTo
+
+LINES = 2000
+"""Lines of a read without a limit; as documented."""
+
+REPLY_BYTES = 256 * 1024
+"""Text of a reply. The original has no limit: 2,000 lines of 120 characters with their numbers are shown
+whole, as documented; larger ones are cut with the offset that continues them."""
+
+LINE_CHARS = 2000
+"""Length of one line, as documented."""
 
 IMPLICIT = "<implicit-allow>"
 """The rule that is named when a path is in no allow list."""
@@ -219,7 +228,7 @@ def made(setup: Setup) -> Contract:
         instructions=_PLACES["store" if variant.in_store else "sandbox"],
         notice=_NOTICES["store" if variant.in_store else "sandbox"],
         tools=(variant.read_file(), variant.files()),
-        reply_bytes=INSPECT_REPLY_BYTES,
+        reply_bytes=REPLY_BYTES,
         raisable=True,
         measure=inspect_render.MEASURE,
         render=partial(inspect_render.render, call_words),
@@ -251,8 +260,8 @@ class _Variant:
             title="Read a file",
             description=(
                 "Read lines of a file, numbered like cat -n. "
-                f"At most {INSPECT_LINES} lines without a limit; "
-                f"lines are cut at {INSPECT_LINE_CHARS} characters."
+                f"At most {LINES} lines without a limit; "
+                f"lines are cut at {LINE_CHARS} characters."
             ),
             arguments=ReadFileArguments,
             to_request=self._to_read,
@@ -320,11 +329,11 @@ class _Variant:
         return Steps(TextUpTo(most), expands=False, links=self.in_store)
 
     def _to_read(self, arguments: ReadFileArguments | Read) -> ReadRequest:
-        options = ReadOptions(line_chars=INSPECT_LINE_CHARS, rests=False, blank_whole=True)
+        options = ReadOptions(line_chars=LINE_CHARS, rests=False, blank_whole=True)
         return ReadRequest(
             self._path(arguments.file_path),
             offset=arguments.offset + 1,
-            limit=arguments.limit or INSPECT_LINES,
+            limit=arguments.limit or LINES,
             options=options,
         )
 
@@ -333,7 +342,7 @@ class _Variant:
             case Read():
                 return self._to_read(params)
             case Ls():
-                every = INSPECT_REPLY_BYTES
+                every = REPLY_BYTES
                 if self.in_store:
                     depth = limits.LIST_MAX_DEPTH
                     return ListRequest(depth=depth, include=frozenset(("ignored",)), sort="made", limit=every)

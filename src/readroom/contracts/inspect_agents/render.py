@@ -33,7 +33,6 @@ from readroom.errors import (
     WrongCount,
 )
 from readroom.formats.kinds import UNKNOWN
-from readroom.limits.contracts import INSPECT_NUMBER_WIDTH
 from readroom.paths import parse
 from readroom.quoting import as_given, as_value
 from readroom.text.encodings import STATEFUL
@@ -61,6 +60,9 @@ from readroom.values.changes import (
     TrashResult,
     WriteResult,
 )
+
+NUMBER_WIDTH = 6
+"""Width to which line numbers are padded, as in `cat -n`; as documented."""
 
 # -----------------------------------------------------------------------------
 # The arguments of a call that its wording repeats.
@@ -253,7 +255,7 @@ _QUOTES_BYTES = 4
 MEASURE = Measure(
     frame=lambda path: _FRAME_BYTES + 2 * len(path.encode("utf-8", "replace")),
     read=ReadMeasure(
-        numbered=lambda number: max(INSPECT_NUMBER_WIDTH, len(str(number))) + 1 + _QUOTES_BYTES,
+        numbered=lambda number: max(NUMBER_WIDTH, len(str(number))) + 1 + _QUOTES_BYTES,
         outlined=lambda row: _FRAME_BYTES,
         mark_bytes=MARK_BYTES,
     ),
@@ -325,7 +327,7 @@ def _is_blank(result: ReadResult) -> bool:
 
 
 def _read_text(call: CallWords, result: ReadResult) -> str:
-    width = INSPECT_NUMBER_WIDTH
+    width = NUMBER_WIDTH
     lines = [f"{number:{width}d}\t{line}" for number, line in enumerate(result.lines, result.start)]
     capped = any(item.reason == "reply_cap" and item.what == "lines" for item in result.omitted)
     goes_on = (

@@ -36,7 +36,6 @@ from readroom.errors import (
     WrongType,
 )
 from readroom.formats.kinds import suffix
-from readroom.limits.contracts import KILO_NAME_BYTES, KILO_NOTICE_BYTES, KILO_OUTLINE_BYTES, KILO_REPLY_BYTES
 from readroom.quoting import as_given, as_value, quote, shortened
 from readroom.text.select import MARK_BYTES
 from readroom.values import (
@@ -56,12 +55,24 @@ from readroom.values.files import Row
 from readroom.values.options import ReadOptions
 from readroom.values.steps import Steps, no_documents
 
+REPLY_BYTES = 49_000
+"""Text of a reply. Whole files are the default, so as much as the most generous MCP clients pass on."""
+
+NOTICE_BYTES = 640
+"""Reserved in a reply for notices about omitted lines and definitions."""
+
+NAME_BYTES = 200
+"""Length of a file's name above its definitions; longer names are shortened in the middle."""
+
+OUTLINE_BYTES = 6_000
+"""Definitions of what is not shown: some 120, and an eighth of a reply at most."""
+
 _STEPS = Steps(no_documents, expands=False)
 
 _ALL = 2**53 - 1
 """More lines than any file has."""
 
-_WHOLE = ReadOptions(line_chars=0, header=False, outline_bytes=KILO_OUTLINE_BYTES, flat="window", rests=False)
+_WHOLE = ReadOptions(line_chars=0, header=False, outline_bytes=OUTLINE_BYTES, flat="window", rests=False)
 _RANGE = replace(_WHOLE, outline_bytes=0)
 _TRUNCATED = replace(_WHOLE, flat="whole")
 
@@ -147,7 +158,7 @@ def made(setup: Setup) -> Contract:
         title="Kilo Code",
         instructions="read_file shows files with line numbers; where it cuts, it says the next start_line.",
         tools=(_tool(setup.kilo),),
-        reply_bytes=KILO_REPLY_BYTES,
+        reply_bytes=REPLY_BYTES,
         raisable=True,
         measure=MEASURE,
         render=partial(render, plain),
@@ -209,7 +220,7 @@ class KiloRequest(Struct, frozen=True):
 
 
 MEASURE = Measure(
-    frame=lambda path: KILO_NOTICE_BYTES + KILO_NAME_BYTES,
+    frame=lambda path: NOTICE_BYTES + NAME_BYTES,
     read=ReadMeasure(
         numbered=lambda number: len(str(number)) + len(" | \n"),
         outlined=lambda row: len(_row(row).encode("utf-8", "replace")) + 1,
@@ -284,7 +295,7 @@ def _definitions(result: ReadResult, cap: Cap) -> list[str]:
     outline = result.outline
     if outline is None:
         return []
-    name = shortened(result.path.rpartition("/")[2], min(KILO_NAME_BYTES, cap.size // 8))
+    name = shortened(result.path.rpartition("/")[2], min(NAME_BYTES, cap.size // 8))
     more = f"[{outline.left_out} more definitions are not listed.]"
     rows = [f"# {name}", *map(_row, outline.rows), *([more] if outline.left_out else [])]
     return ["", *rows] if result.lines else rows

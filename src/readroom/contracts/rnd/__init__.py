@@ -36,7 +36,6 @@ from readroom.errors import (
     TooLarge,
 )
 from readroom.limits import CLOSING_BYTES
-from readroom.limits.contracts import RND_NAME_BYTES, RND_WARNINGS
 from readroom.paths import ELSEWHERE
 from readroom.policy.rules import AllowList, Denials, Layer, Rule
 from readroom.quoting import as_given, as_value, quote, shortened, unquoted
@@ -55,6 +54,12 @@ from readroom.values import (
 from readroom.values.files import Row
 from readroom.values.options import ReadOptions
 from readroom.values.steps import Steps, TextUpTo
+
+WARNINGS = 5
+"""Warnings about hidden characters and the like in one answer."""
+
+NAME_BYTES = 1_000
+"""Longest path in an answer; longer ones are cut in their middle."""
 
 _OPTIONS = ReadOptions(line_chars=0, header=False, outline_bytes=0, rests=False)
 
@@ -154,7 +159,7 @@ class RndRequest(Struct, frozen=True):
     @property
     def name(self) -> str:
         """The path, shortened where it is not a path any more."""
-        return as_given(self.path, RND_NAME_BYTES)
+        return as_given(self.path, NAME_BYTES)
 
 
 MEASURE = Measure(
@@ -233,7 +238,7 @@ def _warnings(call: RndRequest, result: ReadResult) -> list[Fact]:
         sentences.append(f"The file is in {result.encoding}; its text is shown")
     if result.ends.form == "mixed":
         sentences.append(f"The file has {result.ends.unusual[0]}; all are shown as LF")
-    for warning in result.warnings[:RND_WARNINGS]:
+    for warning in result.warnings[:WARNINGS]:
         if not _OTHER_TOOLS.search(warning.detail):
             place = "" if warning.line is None else f" at {warning.line}:{warning.column}"
             sentences.append(f"{warning.code.replace('_', ' ').capitalize()}{place}: {warning.detail}")
@@ -349,7 +354,7 @@ def _by_rule(call: RndRequest, error: Denied) -> dict[str, Fact]:
 def _last(path: str) -> str:
     """The last part of a path as a caller wrote it."""
     name = (unquoted(path) or path).rstrip("/").rpartition("/")[2]
-    return shortened(name, RND_NAME_BYTES)
+    return shortened(name, NAME_BYTES)
 
 
 def megabytes(*sizes: Fact) -> list[str]:

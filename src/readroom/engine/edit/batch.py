@@ -39,7 +39,6 @@ from readroom.errors import (
     Unencodable,
 )
 from readroom.limits import HEAD_BYTES, MATCHES_NAMED
-from readroom.limits.contracts import EDIT_FILE_BYTES, EDIT_FILES, EDIT_FILES_BYTES
 from readroom.limits.files import CHANGED_TRIES
 from readroom.quoting import quote
 from readroom.stores.base import Moved, Source, WriteTarget
@@ -50,6 +49,15 @@ from readroom.text.encodings import Encoding
 from readroom.text.line_index import Shrunk
 from readroom.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
 from readroom.values.files import OTHER_SPELLING, Warn
+
+EDIT_FILES = 100
+"""Files in one call that edits. All are held open until the last is written, next to their new contents."""
+
+EDIT_FILE_BYTES = 16 * 1024 * 1024
+"""Largest file that is edited leniently: it is held as text."""
+
+EDIT_FILES_BYTES = 32 * 1024 * 1024
+"""All files of one call together, before and after."""
 
 _Failures: TypeAlias = dict[int, ReadroomError]
 

@@ -29,9 +29,14 @@ from readroom.faces.http.errors import JSON, again_later, ok
 from readroom.faces.http.gate import CLIENT_SCOPE, EXCHANGE, within
 from readroom.faces.http.openapi import PREFIX
 from readroom.faces.http.routes import as_json, route, whole_body
-from readroom.limits.contracts import SEND_S, STREAM_BYTES
 from readroom.values import Fact, Reply
 from readroom.values.files import Stream
+
+STREAM_BYTES = 256 * 1024
+"""Bytes read and sent at once when a file's bytes are requested."""
+
+SEND_S = 30.0
+"""How long a client may take for one such chunk before its connection is closed."""
 
 _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.READ_LINES: frozenset((READ, WORKSPACE_READ)),
