@@ -361,7 +361,9 @@ class Workspace(Closeable):
             engine = self._where(bound.store, caller, deadline).engine
         for attempt in visit.attempts(bound):
             try:
-                result = engine.perform(record, attempt.request, attempt.cap, deadline, caller, bound.steps)
+                result = engine.perform(
+                    attempt.request, attempt.cap, deadline, caller, bound.steps, record.terms
+                )
             except NoOutline:
                 if attempt.is_degraded:
                     continue  # without a reply: the next attempt returns counts only

@@ -20,7 +20,7 @@ CAP = Cap(NATIVE.reply_bytes, NATIVE.measure)
 def perform(room: Room | Workspace, request: NameRequest, deadline: Deadline | None = None) -> NameResult:
     """What a contract would word; every result also has native words and facts."""
     workspace = room.workspace if isinstance(room, Room) else room
-    result = workspace.engine.perform(NATIVE, request, CAP, deadline or Deadline())
+    result = workspace.engine.perform(request, CAP, deadline or Deadline())
     assert not isinstance(result, tuple)
     reply = NATIVE.render(result, CAP)
     assert reply.text

@@ -86,7 +86,7 @@ def refused(error: type[ReadroomError], room: Room, request: NameRequest) -> Rea
     following = caught.value.next
     if following is not None:
         record = room.workspace.contract("native")
-        room.workspace.engine.perform(record, following, room.workspace.cap(record), Deadline())
+        room.workspace.engine.perform(following, room.workspace.cap(record), Deadline())
     return caught.value
 
 

@@ -147,7 +147,7 @@ def test_several_files_of_one_edit(tmp_path: Path) -> None:
     with Workspace(tmp_path) as workspace:
         engine, record = workspace.engine, workspace.contract("native")
         request = EditFilesRequest((FileEdits(NFC, edits),))
-        result = engine.perform(record, request, Cap(10_000, record.measure), Deadline())
+        result = engine.perform(request, Cap(10_000, record.measure), Deadline())
     assert isinstance(result, EditFilesResult)
     assert result.files[0].path == NFD
     assert result.files[0].warnings == (OTHER_SPELLING,)

@@ -212,7 +212,7 @@ def test_a_folder_is_not_moved_to_where_a_link_leads(root: Path) -> None:
         engine, record = workspace.engine, workspace.contract("native")
         cap = Cap(10_000, record.measure)
         with pytest.raises(ReadroomError):
-            engine.perform(record, MoveRequest("prepared", "config"), cap, Deadline())
+            engine.perform(MoveRequest("prepared", "config"), cap, Deadline())
     assert (root / "prepared/tasks.json").exists()
 
 

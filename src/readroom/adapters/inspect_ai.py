@@ -89,7 +89,7 @@ class Sandboxed:
         paths = [request.path]
         if isinstance(request, MoveRequest):
             paths.append(request.destination)
-        guard = workspace.guard.narrowed(self._record.layers)
+        guard = workspace.guard.narrowed(self._record.terms.layers)
         parsed = [guard.parse(path) for path in paths]
         for path in parsed:
             try:

@@ -20,7 +20,7 @@ from readroom.contracts.schema import parse, schema
 from readroom.errors import ReadroomError, UnknownTool
 from readroom.limits import LINES_AROUND
 from readroom.limits.session import IMAGE_PIXELS_PER_TOKEN
-from readroom.policy.rules import Layer
+from readroom.policy.rules.terms import NO_TERMS, Terms
 from readroom.values import (
     Call,
     Cap,
@@ -129,13 +129,10 @@ class Contract(Struct, frozen=True, dict=True):
     `commands` are tools that run programs: offered only where policy allows that.
     `routes` are what has addresses of its own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
-    `layers` are rules that hold for its calls beside those of the workspace, and like those only
-    restrict; `change_layers` are more of them for calls that change something.  `seconds` is the
-    longest time for a call.
+    `terms` is what it decides about the paths of its calls, `seconds` their longest time.
     `notice` is what the operator who serves it reads at the start.
-    `holds_outputs` says that kept outputs of commands are files of a folder in the root, too.
     `by_lines` says that replies have a line for each thing they show, as a client that counts
-    lines sees it; others are one object.  `archives` says that its paths lead into archives.
+    lines sees it; others are one object.
     `by_name` are all tools, listed or not.
     """
 
@@ -151,14 +148,11 @@ class Contract(Struct, frozen=True, dict=True):
     commands: tuple[Tool, ...] = ()
     routes: tuple[Tool, ...] = ()
     remark: Callable[[Reply, str], Reply] = remarked
-    layers: tuple[Layer, ...] = ()
-    change_layers: tuple[Layer, ...] = ()
+    terms: Terms = NO_TERMS
     seconds: float | None = None
     raisable: bool = False
-    holds_outputs: bool = False
     notice: str = ""
     by_lines: bool = False
-    archives: bool = False
 
     @cached_property
     def by_name(self) -> Mapping[str, Tool]:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, final
 from msgspec.structs import replace
 
 from readroom.caller import ANONYMOUS, Caller
-from readroom.contracts.base import Contract
 from readroom.deadline import Deadline
 from readroom.engine.services import Job, OwnCommands, Services
 from readroom.engine.suggest import with_near_names, with_note, with_place_inside
@@ -42,6 +41,7 @@ from readroom.paths import WorkPath, may_lead_inside
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import COMPOSED, Guard
 from readroom.policy.rules import Layer
+from readroom.policy.rules.terms import NO_TERMS, Terms
 from readroom.session.caches import OutlineCache, TextCache
 from readroom.session.index_cache import IndexCache
 from readroom.values import Cap, ReadRequest, ReadResult, Request, Result
@@ -99,22 +99,22 @@ class Engine:
 
     def perform(
         self,
-        record: Contract,
         request: Request,
         cap: Cap,
         deadline: Deadline,
         caller: Caller = ANONYMOUS,
         steps: Steps = AS_IT_IS,
+        terms: Terms = NO_TERMS,
     ) -> Result:
         """Perform a request and return its result, which the contract has not formatted yet.
 
         Args:
-            record: The contract, whose rules apply in addition to those of the workspace.
             request: The request; its paths are as the caller wrote them.
             cap: The size limit of the reply.
             deadline: When the work must end.
             caller: The owner of the kept outputs.
             steps: The contract's decisions about a read.
+            terms: Its decisions about paths; its rules apply in addition to those of the workspace.
 
         Raises:
             ReadroomError: From the engine of the verb; a NotFound suggests existing names.
@@ -122,7 +122,7 @@ class Engine:
         if self._closed:
             raise Closed
         self.services.guard.store.require_root()
-        services, verb = self._services(record, request, caller), BY_REQUEST[type(request)]
+        services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
         own = guard = services.guard
         respelled = False
         for name in verb.paths:
@@ -134,7 +134,7 @@ class Engine:
                 if services.commands is None:
                     path = own.parse(spelled)
                 else:
-                    there, path = _place(services.commands, own, record, request, spelled)
+                    there, path = _place(services.commands, own, terms, request, spelled)
             except OutsideRoot as error:
                 raise with_place_inside(error, own, request, spelled) from None
             if name == verb.paths[0]:
@@ -151,13 +151,11 @@ class Engine:
         if verb.time_limit is not None:
             within = deadline.within(getattr(services.limits, verb.time_limit))
         job = Job(request, cap, within, steps)
-        act = _inside if record.archives and guard is own else _performed
+        act = _inside if terms.archives and guard is own else _performed
         try:
             performed = act(services, job)
         except NotFound as error:
-            raise with_near_names(
-                error, services, request, deadline, archives=bool(record.archives)
-            ) from None
+            raise with_near_names(error, services, request, deadline, archives=terms.archives) from None
         except NotAFolder as error:
             if verb.traces == "edit":  # reading what is in the way does not help a change
                 error.advice, error.next = "Choose a path that does not lead through it.", None
@@ -180,11 +178,11 @@ class Engine:
         self._indexes.close()
         self.services.guard.close()
 
-    def _services(self, record: Contract, request: Request, caller: Caller) -> Services:
+    def _services(self, terms: Terms, request: Request, caller: Caller) -> Services:
         """The services for a call, with its contract's rules and its owner's commands."""
-        layers = record.layers
-        if record.change_layers and changes(request):
-            layers = (*layers, *record.change_layers)
+        layers = terms.layers
+        if terms.change_layers and changes(request):
+            layers = (*layers, *terms.change_layers)
         services = self.services if not layers else self._under(layers)
         if self.commands is None:
             return services
@@ -256,13 +254,13 @@ def _is_about_members(request: Request) -> bool:
 
 
 def _place(
-    commands: OwnCommands, own: Guard, record: Contract, request: Request, spelled: str
+    commands: OwnCommands, own: Guard, terms: Terms, request: Request, spelled: str
 ) -> tuple[Guard, WorkPath]:
     """The guard for a path of a request, which may be a kept output, and the normal form of the path."""
     output = commands.parse(spelled)
     if output is None:
         path = own.parse(spelled)
-        output = commands.named_inside(path, own) if record.holds_outputs else None
+        output = commands.named_inside(path, own) if terms.outputs else None
         if output is None:
             return own, path
     if is_edit(request):

@@ -21,7 +21,7 @@ def room(request: pytest.FixtureRequest, tmp_path: Path) -> Room:
 def performed(room: Room, request: Request) -> Result:
     record = room.workspace.contract("native")
     cap = Cap(record.reply_bytes, record.measure)
-    return room.workspace.engine.perform(record, request, cap, Deadline())
+    return room.workspace.engine.perform(request, cap, Deadline())
 
 
 def edited(

@@ -53,7 +53,7 @@ def performed(
     steps: Steps = AS_IT_IS,
 ) -> R:
     with Workspace(store) as workspace:
-        found = workspace.engine.perform(NATIVE, request, Cap(size, measure), Deadline(), steps=steps)
+        found = workspace.engine.perform(request, Cap(size, measure), Deadline(), steps=steps)
     assert isinstance(found, wanted)
     return found
 

@@ -34,7 +34,7 @@ def read(tmp_path: Path) -> Callable[..., ReadResult]:
             steps = options if isinstance(options, Steps) else AS_IT_IS
             chosen = ReadOptions() if isinstance(options, Steps) else options
             request = ReadRequest(name, limit=limit, options=chosen)
-            result = workspace.engine.perform(record, request, cap, Deadline(), steps=steps)
+            result = workspace.engine.perform(request, cap, Deadline(), steps=steps)
             assert isinstance(result, ReadResult)
             return result
 

@@ -54,6 +54,7 @@ from readroom.contracts.schema import EMPTY_TEXT
 from readroom.errors import BadValue, MissingArgument
 from readroom.formats.kinds import default_lines
 from readroom.limits import DIFF_HUNK_BYTES
+from readroom.policy.rules.terms import Terms
 from readroom.quoting import as_value
 from readroom.values import (
     Cap,
@@ -433,5 +434,5 @@ EVERRUNS = Contract(
     to_call=to_call,
     commands=(everruns_command.BASH,),
     remark=json_replies.remark,
-    holds_outputs=True,
+    terms=Terms(outputs=True),
 )

@@ -34,6 +34,7 @@ from readroom.errors import Protected, TooLarge
 from readroom.policy.rules import Layer, Rule
 from readroom.policy.rules.gitignore import byte_text
 from readroom.policy.rules.names import foldable
+from readroom.policy.rules.terms import Terms
 from readroom.values import Call, ListRequest, ReadRequest, Request
 from readroom.values.changes import (
     DeleteRequest,
@@ -235,8 +236,7 @@ def made(setup: Setup) -> Contract:
         render_error=partial(inspect_render.render_error, call_words),
         to_call=variant.to_call,
         remark=json_replies.remark,
-        layers=(*denials, *allowed) if holds else denials,
-        change_layers=() if holds else allowed,
+        terms=Terms((*denials, *allowed)) if holds else Terms(denials, allowed),
         seconds=inspect.seconds,
     )
 

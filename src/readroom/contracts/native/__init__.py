@@ -38,6 +38,7 @@ from readroom.contracts.native.search import (
 from readroom.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.errors import BadValue
 from readroom.formats.kinds import default_lines
+from readroom.policy.rules.terms import Terms
 from readroom.text.select import MARK_BYTES
 from readroom.values import (
     Cap,
@@ -277,7 +278,7 @@ NATIVE = Contract(
     tools=(READ_FILE, GREP_FILES, FIND_RELEVANT, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
     reply_bytes=limits.REPLY_BYTES,
     raisable=True,
-    archives=True,
+    terms=Terms(archives=True),
     measure=MEASURE,
     render=_render,
     render_error=native_render.render_error,

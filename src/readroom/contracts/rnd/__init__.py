@@ -38,6 +38,7 @@ from readroom.errors import (
 from readroom.limits import CLOSING_BYTES
 from readroom.paths import ELSEWHERE
 from readroom.policy.rules import AllowList, Denials, Layer, Rule
+from readroom.policy.rules.terms import Terms
 from readroom.quoting import as_given, as_value, quote, shortened, unquoted
 from readroom.values import (
     Call,
@@ -120,7 +121,7 @@ def made(setup: Setup) -> Contract:
         render_error=partial(render_error, nowhere),
         to_call=to_call,
         remark=partial(json_replies.remark, field="warnings"),
-        layers=_layers(command),
+        terms=Terms(_layers(command)),
         seconds=command.timeout_seconds,
     )
 

@@ -124,12 +124,12 @@ def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult 
     record = workspace.contract("native")
     request = ReadRequest(path, offset=max(1, first), limit=UI_FILE_LINES)
     cap = replace(workspace.cap(record), size=UI_FILE_BYTES)
-    deadline = Deadline().within(SERVE_CALL_S)
+    deadline, perform = Deadline().within(SERVE_CALL_S), workspace.engine.perform
     try:
-        found = workspace.engine.perform(record, request, cap, deadline, view.access.caller)
+        found = perform(request, cap, deadline, view.access.caller, terms=record.terms)
         if by_lines and isinstance(found, ReadResult) and found.document is not None:
             request = replace(request, encoding="utf-8")
-            found = workspace.engine.perform(record, request, cap, deadline, view.access.caller)
+            found = perform(request, cap, deadline, view.access.caller, terms=record.terms)
     except RefusedError:
         raise NoSuchView("file") from None
     except AbsentError:
