@@ -14,7 +14,6 @@ from readroom import config, errors, limits
 from readroom.contracts import NAMES, contract
 from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
-from readroom.contracts.native.facts import FACTS
 from readroom.contracts.schema import in_words
 from readroom.errors import ReadroomError
 from readroom.faces.cli.exits import MEANING, OF_RUN
@@ -28,6 +27,7 @@ from readroom.policy.rules import RULES
 from readroom.quoting import RULES as NAME_RULES
 from readroom.search.pattern import DIFFERENCES
 from readroom.values import Kind
+from scripts.docs.facts import FACTS
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -16,11 +16,11 @@ from readroom import errors
 from readroom.config.file import CommandsSection
 from readroom.contracts import NAMES, contract
 from readroom.contracts.native import NATIVE
-from readroom.contracts.native.facts import FACTS
 from readroom.errors import commands
 from readroom.faces.cli.commands import COMMANDS
 from scripts import manpage
 from scripts.docs import blocks, charts, frameworks, house, pages
+from scripts.docs.facts import FACTS
 from scripts.website import gather
 
 ROOT = Path(__file__).parents[2]

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native import changes as native_changes
 from readroom.contracts.native.calls import to_call
-from readroom.contracts.native.facts import FACTS
 from readroom.errors import NoMatch, Stale
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.stores.memory import MemoryStore
 from readroom.values import Cap
 from readroom.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult, Hunk, WriteRequest
 from readroom.workspace import Workspace
+from scripts.docs.facts import FACTS
 
 CHANGING = {"edit_file", "write_file"}
 

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from readroom.contracts.native import NATIVE
 from readroom.contracts.native.calls import to_call
-from readroom.contracts.native.facts import FACTS
 from readroom.errors import UnknownTool
 from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
 from readroom.paths import WorkPath
 from readroom.values import Cap, Reply
 from readroom.values.commands import Lost, Output, OutputLine, RunRequest, RunResult, Verbosity
 from readroom.values.files import Warn
+from scripts.docs.facts import FACTS
 
 RUN = NATIVE.tool("run_command")
 CAP = Cap(REPLY_BYTES, NATIVE.measure)

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from readroom import errors
 from readroom.contracts.native import MEASURE, NATIVE
 from readroom.contracts.native.calls import to_call
-from readroom.contracts.native.facts import FACTS
 from readroom.contracts.native.render import render_error, render_read
 from readroom.errors import Denied, NotFound, ReadroomError
 from readroom.limits import MIN_REPLY_BYTES
@@ -36,6 +35,7 @@ from readroom.values import (
 )
 from readroom.values.files import LineEnds
 from readroom.workspace import Workspace
+from scripts.docs.facts import FACTS
 from tests.vocabulary import tokens_of
 
 HASH = "sha256:" + "ab" * 32
