@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -48,6 +48,23 @@ class Wording(Struct, frozen=True):
 
     render: Callable[[Result, Cap], Reply]
     render_error: Callable[[ReadroomError, Cap], Reply]
+
+
+Sentences: TypeAlias = Mapping[type[ReadroomError], str | Callable[[Any, Any], str | None]]
+"""How failures are worded: by class a template of the call, the error and its facts, or a function of call
+and error where the sentence depends on more. The first class that fits and has words decides."""
+
+
+def sentence(error: ReadroomError, call: object, *tables: Sentences) -> str:
+    """The words of these tables for a failure; the last has some for every class."""
+    for kind, own in (row for table in tables for row in table.items()):
+        if isinstance(error, kind):
+            if isinstance(own, str):
+                return own.format(call=call, error=error, facts=error.facts)
+            words = own(call, error)
+            if words is not None:
+                return words
+    raise AssertionError(error)
 
 
 class Tool(Struct, frozen=True):

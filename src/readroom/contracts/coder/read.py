@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.contracts.base import Wording
+from readroom.contracts.base import Sentences, Wording
 from readroom.contracts.coder import words
 from readroom.contracts.coder.words import RESPONSE_LINES, own_calls, present
 from readroom.contracts.json_replies import encoded
@@ -202,26 +202,29 @@ class Form:
 
     def wording(self, path: str, offset: int) -> Wording:
         """How the read of that path is worded."""
-        return Wording(self.read, capped(self.failed, partial(words.of_read, path=path, offset=offset)))
+        return Wording(self.read, capped(self.failed, words.LINES, path, offset))
 
     @property
     def without_path(self) -> Callable[[ReadroomError, Cap], Reply]:
         """How the chat loop's failures are worded before a path is known."""
-        return capped(self.failed, words.of_chat)
+        return capped(self.failed, words.CHAT)
 
     @property
     def plainly(self) -> Callable[[ReadroomError, Cap], Reply]:
         """How failures without a known path are worded."""
-        return capped(self.failed, str)
+        return capped(self.failed, ())
 
 
 def capped(
-    make: Callable[[str, ReadroomError], Reply], tell: Callable[[ReadroomError], str]
+    make: Callable[[str, ReadroomError], Reply],
+    tables: Sequence[Sentences],
+    path: str = "",
+    offset: int = 0,
 ) -> Callable[[ReadroomError, Cap], Reply]:
     """Words failures within the cap: only monstrous names ever reach it."""
 
     def render(error: ReadroomError, cap: Cap) -> Reply:
-        text = tell(error)
+        text = words.words(error, tables, path, offset)
         most = cap.size - _ENVELOPE
         while True:
             reply = make(text, error)

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts.base import Tool, Wording
+from readroom.contracts.base import Sentences, Tool, Wording
 from readroom.contracts.coder import words
 from readroom.contracts.coder.read import (
     FILE_BYTES,
@@ -153,7 +153,7 @@ class _Routes:
             arguments=arguments,
             to_request=to_request,
             wording=wording,
-            render_error=capped(self._failed, str),
+            render_error=capped(self._failed, ()),
             **more,
         )
 
@@ -166,7 +166,10 @@ class _Routes:
         return replace(native_render.reply(encoded({"message": text}), facts), is_error=True)
 
     def _wording(
-        self, render: Callable[[Result], tuple[dict[str, Fact], dict[str, Fact]]], tell: words.Words
+        self,
+        render: Callable[[Result], tuple[dict[str, Fact], dict[str, Fact]]],
+        tables: Sequence[Sentences],
+        path: str = "",
     ) -> Wording:
         """Words results by an object and facts."""
 
@@ -174,7 +177,7 @@ class _Routes:
             body, facts = render(result)
             return native_render.reply(encoded(body), lambda: {**facts, STATUS: 200})
 
-        return Wording(reply, capped(self._failed, tell))
+        return Wording(reply, capped(self._failed, tables, path))
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -212,7 +215,7 @@ class _Routes:
             "Read the bytes of a file",
             BytesQuery,
             to_request,
-            lambda query: Wording(_bytes, capped(self._failed, partial(words.of_open, path=query.path))),
+            lambda query: Wording(_bytes, capped(self._failed, words.BYTES, query.path)),
         )
 
     def list(self) -> Tool:
@@ -224,7 +227,7 @@ class _Routes:
 
         def wording(arguments: ListBody) -> Wording:
             path = arguments.path or self._joined(arguments)
-            return self._wording(partial(_listing, self._root, path), partial(words.of_list, path=path))
+            return self._wording(partial(_listing, self._root, path), words.LISTED, path)
 
         title = "List a folder"
         more = {"reply_bytes": LIST_BYTES}
@@ -259,9 +262,7 @@ class _Routes:
             return {"message": f"Successfully wrote to {go_quoted(path)}"}, native_facts.of_write(result)
 
         def wording(arguments: WriteQuery) -> Wording:
-            return self._wording(
-                partial(render, arguments.path), partial(words.of_write, path=arguments.path)
-            )
+            return self._wording(partial(render, arguments.path), words.WRITTEN, arguments.path)
 
         more = {"read_only": False, "destructive": True}
         return self._tool(WRITE, "Write a file", WriteQuery, to_request, wording, **more)
@@ -275,7 +276,7 @@ class _Routes:
             return EditFilesRequest(tuple(map(self._file, arguments.files)))
 
         def wording(arguments: EditBody) -> Wording:
-            return self._wording(partial(_edited, arguments.include_diff), words.of_edits)
+            return self._wording(partial(_edited, arguments.include_diff), words.EDITED)
 
         more = {"read_only": False, "destructive": True, "idempotent": False}
         return self._tool(EDIT, "Edit several files", EditBody, to_request, wording, **more)

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from typing import TypeAlias
+
+from msgspec import Struct
 
 from readroom import errors
+from readroom.contracts.base import Sentences, sentence
 from readroom.errors import ReadroomError
 from readroom.quoting import as_given, quote
 from readroom.values import Call, Fact, ReadRequest, Request
@@ -52,9 +54,6 @@ def present(**values: Fact) -> dict[str, Fact]:
 
 QUERY = "Query parameters have invalid values."
 
-_LESS = "Read less at a time using offset and limit parameters."
-_LARGE = "Use grep, sed, or awk to extract the content you need, or use offset and limit to read a portion."
-
 
 def lines_status(error: ReadroomError) -> int:
     """The status of a failure of read-file-lines: problems of the file are reported with status 200."""
@@ -68,138 +67,152 @@ def absolute(path: str) -> bool:
 
 
 # -----------------------------------------------------------------------------
-# Sentences by what failed: templates of the path as it was written (`name`), the same in quotes of Go
-# (`quoted`), what the system says of one that leads nowhere (`missing`), and the error with its facts.
-# The first class that fits decides.
+# Sentences by what failed, for each address its tables in order: templates of the path as it was written
+# (`call.name`), the same in quotes of Go (`call.quoted`), and what the system says of one that leads nowhere.
 # -----------------------------------------------------------------------------
 
-_Sentences: TypeAlias = "Mapping[type[ReadroomError], str]"
 
-_READ: _Sentences = {
-    errors.TooMuch: "output would exceed {facts[limit]} {facts[unit]}. " + _LESS,
-    errors.Binary: "file is binary, not text: {name} ({facts[media_type]}, {facts[size_bytes]} bytes)",
-    errors.NotAFile: "not a file: {name}",
-    errors.NotFound: "file does not exist: {name}",
+class _Failed(Struct, frozen=True):
+    """What sentences repeat of a call: its path, and where it began."""
+
+    path: str
+    offset: int
+    missing: str
+
+    @property
+    def name(self) -> str:
+        return as_given(self.path)
+
+    @property
+    def quoted(self) -> str:
+        return go_quoted(self.path)
+
+
+def words(error: ReadroomError, tables: Sequence[Sentences], path: str = "", offset: int = 0) -> str:
+    """The words for a failure, from the tables of an address."""
+    missing = "not a directory" if "file" in error.facts else "no such file or directory"
+    return sentence(error, _Failed(path, offset, missing), *tables, _OTHERWISE)
+
+
+def _refused(call: _Failed, error: ReadroomError) -> str | None:
+    unsaid = isinstance(error, errors.NotGranted | errors.TooManyRequests)
+    return None if unsaid else f"permission denied: {call.name}: {error}"
+
+
+_LACKS: Sentences = {errors.MissingArgument: "{facts[argument]} is required"}
+_SPENT: Sentences = {
+    # Without the tools that still work: they are not those of this contract.
+    errors.BudgetSpent: "{error.message}. Work with what you have seen, or ask the user for a larger budget.",
 }
-_OPEN: _Sentences = {errors.NotAFile: "open {name}: not a file", errors.NotFound: "open {name}: {missing}"}
-_WRITE: _Sentences = {errors.NotAFile: "open {name}: is a directory"}
-_LIST: _Sentences = {
-    errors.NotAbsolute: "path must be absolute: {quoted}",
-    errors.NotFound: "failed to open directory {quoted}: open {name}: {missing}",
-    errors.NotAFolder: "path {quoted} is not a directory",
-    errors.NoPermission: "failed to open directory {quoted}: open {name}: permission denied",
+_OPEN: Sentences = {
+    errors.NotAFile: "open {call.name}: not a file",
+    errors.NotFound: "open {call.name}: {call.missing}",
 }
-_EDIT: _Sentences = {
+_ANY: Sentences = {
+    errors.NotAbsolute: "file path must be absolute: {call.quoted}",
+    errors.NoPermission: "permission denied: {call.name}",
+    errors.OutsideRoot: "permission denied: {call.name}: it is outside the workspace",
+    errors.RefusedError: _refused,
+    errors.NotAFolder: "open {call.name}: not a directory",
+    errors.BadPath: "open {call.name}: the path {facts[problem]}",
+}
+_OTHERWISE: Sentences = {ReadroomError: "{error}"}
+
+CHAT = (_LACKS, _SPENT)
+"""Of arguments in a chat loop's call."""
+
+_LARGE = "Use grep, sed, or awk to extract the content you need, or use offset and limit to read a portion."
+
+
+def _too_large(call: _Failed, error: errors.TooLarge) -> str | None:
+    size, most = error.facts["size"], error.facts["limit"]
+    large = f"file is {size} bytes which exceeds the maximum of {most} bytes. {_LARGE}"
+    return large if error.facts.get("unit") == "bytes" else None
+
+
+def _past_end(call: _Failed, error: errors.BadRange) -> str:
+    lines = error.facts.get("total_lines", 0)
+    return f"offset {call.offset} is beyond the file length of {lines} lines"
+
+
+def _absent(call: _Failed, error: errors.NotFound) -> str:
+    through_a_file = f"open file: open {call.name}: {call.missing}"
+    return through_a_file if "file" in error.facts else f"file does not exist: {call.name}"
+
+
+_READ: Sentences = {
+    errors.TooLarge: _too_large,
+    errors.BadRange: _past_end,
+    errors.TooMuch: (
+        "output would exceed {facts[limit]} {facts[unit]}. "
+        "Read less at a time using offset and limit parameters."
+    ),
+    errors.Binary: "file is binary, not text: {call.name} ({facts[media_type]}, {facts[size_bytes]} bytes)",
+    errors.NotAFile: "not a file: {call.name}",
+    errors.NotFound: _absent,
+}
+LINES: Sequence[Sentences] = (_LACKS, _SPENT, _READ, _ANY, {ReadroomError: "read file: {error}"})
+BYTES = (_SPENT, _OPEN, _ANY)
+WRITTEN: Sequence[Sentences] = (_SPENT, {errors.NotAFile: "open {call.name}: is a directory"}, _ANY)
+
+
+def _relativity(call: _Failed, error: errors.BadValue) -> str | None:
+    unsupported = f"unsupported relativity type {go_quoted(str(error.facts['value']))}"
+    return unsupported if error.facts.get("argument") == "relativity" else None
+
+
+_LIST: Sentences = {
+    errors.BadValue: _relativity,
+    errors.NotAbsolute: "path must be absolute: {call.quoted}",
+    errors.NotFound: "failed to open directory {call.quoted}: open {call.name}: {call.missing}",
+    errors.NotAFolder: "path {call.quoted} is not a directory",
+    errors.NoPermission: "failed to open directory {call.quoted}: open {call.name}: permission denied",
+}
+LISTED = (_SPENT, _LIST, _ANY)
+
+
+def _edit_lacks(call: _Failed, error: errors.MissingArgument) -> str:
+    return '"path" is required' if error.facts["argument"] == "path" else "must specify at least one edit"
+
+
+_EDIT: Sentences = {
+    errors.MissingArgument: _edit_lacks,
     errors.NoMatch: (
-        "edit {name}: search string not found in file. Verify the search string matches the file content "
-        "exactly, including whitespace and indentation"
+        "edit {call.name}: search string not found in file. Verify the search string matches the file "
+        "content exactly, including whitespace and indentation"
     ),
     errors.ManyMatches: (
-        "edit {name}: search string matches {facts[count]} occurrences (expected exactly 1). Include more "
-        "surrounding context to make the match unique, or set replace_all to true"
+        "edit {call.name}: search string matches {facts[count]} occurrences (expected exactly 1). Include "
+        "more surrounding context to make the match unique, or set replace_all to true"
     ),
-    errors.BadValue: "edit {name}: search string must not be empty; include the text you want to match",
-    errors.Binary: "edit {name}: file is binary, not text ({facts[media_type]}, {facts[size_bytes]} bytes)",
-    **_OPEN,
+    errors.BadValue: (
+        "edit {call.name}: search string must not be empty; include the text you want to match"
+    ),
+    errors.Binary: (
+        "edit {call.name}: file is binary, not text ({facts[media_type]}, {facts[size_bytes]} bytes)"
+    ),
 }
-_ANY: _Sentences = {
-    errors.NotAbsolute: "file path must be absolute: {quoted}",
-    errors.NoPermission: "permission denied: {name}",
-    errors.OutsideRoot: "permission denied: {name}: it is outside the workspace",
-    errors.RefusedError: "permission denied: {name}: {error}",
-    errors.NotAFolder: "open {name}: not a directory",
-    errors.BadPath: "open {name}: the path {facts[problem]}",
-}
-"""Used after the sentences of an address."""
+_EDITED: Sequence[Sentences] = (_SPENT, _EDIT, _OPEN, _ANY, {ReadroomError: "edit {call.name}: {error}"})
+"""Of one of several files."""
 
 
-def _sentence(sentences: _Sentences, error: ReadroomError, path: str) -> str | None:
-    """The sentence for a failure about a path, if there is one."""
-    if isinstance(error, errors.BudgetSpent):
-        return _spent(error)
-    unsaid = isinstance(error, errors.NotGranted | errors.TooManyRequests)
-    for kind, template in (*sentences.items(), *(() if unsaid else _ANY.items())):
-        if isinstance(error, kind):
-            words = {"name": as_given(path), "quoted": go_quoted(path), "missing": _missing(error)}
-            sentence: str = template.format(**words, error=error, facts=error.facts)
-            return sentence
-    return None
+def _each(call: _Failed, error: errors.EditsFailed) -> str:
+    return "\n".join(words(inner, _EDITED, path) for path, inner in error.failures)
 
 
-def _missing(error: ReadroomError) -> str:
-    """The system's message for a path that does not exist, or that goes through a file."""
-    return "not a directory" if "file" in error.facts else "no such file or directory"
+def _twice(call: _Failed, error: errors.SameFile) -> str:
+    also = "" if error.path == error.other else f" aliases {go_quoted(error.other)} (same real file)"
+    combine = 'combine edits into a single entry\'s "edits" list'
+    return f"duplicate file path {go_quoted(error.path)}{also}: {combine}"
 
 
-def of_read(error: ReadroomError, path: str, offset: int = 0) -> str:
-    """Why lines of a file are not read."""
-    facts = error.facts
-    match error:
-        case errors.MissingArgument():
-            return of_chat(error)
-        case errors.TooLarge() if facts.get("unit") == "bytes":
-            size, most = facts["size"], facts["limit"]
-            return f"file is {size} bytes which exceeds the maximum of {most} bytes. {_LARGE}"
-        case errors.BadRange():
-            lines = facts.get("total_lines", 0)
-            return f"offset {offset} is beyond the file length of {lines} lines"
-        case errors.NotFound() if "file" in facts:
-            return f"open file: open {as_given(path)}: {_missing(error)}"
-        case _:
-            return _sentence(_READ, error, path) or f"read file: {error}"
-
-
-def of_chat(error: ReadroomError) -> str:
-    """The message for invalid arguments of a chat loop's call."""
-    if isinstance(error, errors.MissingArgument):
-        return f"{error.facts['argument']} is required"
-    return _spent(error) if isinstance(error, errors.BudgetSpent) else str(error)
-
-
-def of_open(error: ReadroomError, path: str) -> str:
-    """Why the bytes of a file are not read."""
-    return _sentence(_OPEN, error, path) or str(error)
-
-
-def of_write(error: ReadroomError, path: str) -> str:
-    """Why a file is not written."""
-    return _sentence(_WRITE, error, path) or str(error)
-
-
-def of_list(error: ReadroomError, path: str) -> str:
-    """Why a folder is not listed."""
-    if isinstance(error, errors.BadValue) and error.facts.get("argument") == "relativity":
-        return f"unsupported relativity type {go_quoted(str(error.facts['value']))}"
-    return _sentence(_LIST, error, path) or str(error)
-
-
-def of_edits(error: ReadroomError) -> str:
-    """Why files are not edited."""
-    match error:
-        case errors.EditsFailed():
-            return "\n".join(of_edit(inner, path) for path, inner in error.failures)
-        case errors.SameFile():
-            also = "" if error.path == error.other else f" aliases {go_quoted(error.other)} (same real file)"
-            return f"duplicate file path {go_quoted(error.path)}{also}: {_COMBINE}"
-        case errors.MissingArgument():
-            return "must specify at least one file"
-        case _:
-            return str(error)
-
-
-_COMBINE = 'combine edits into a single entry\'s "edits" list'
-
-
-def of_edit(error: ReadroomError, path: str) -> str:
-    """Why one file is not edited."""
-    if isinstance(error, errors.MissingArgument):
-        return '"path" is required' if error.facts["argument"] == "path" else "must specify at least one edit"
-    return _sentence(_EDIT, error, path) or f"edit {as_given(path)}: {error}"
-
-
-def _spent(error: errors.BudgetSpent) -> str:
-    """Without the tools that still work: they are not those of this contract."""
-    return f"{error.message}. Work with what you have seen, or ask the user for a larger budget."
+EDITED: Sequence[Sentences] = (
+    {
+        errors.EditsFailed: _each,
+        errors.SameFile: _twice,
+        errors.MissingArgument: "must specify at least one file",
+    },
+)
 
 
 _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
@@ -241,9 +254,6 @@ def query_problem(problems: Mapping[str, str]) -> dict[str, Fact]:
     ]
     return {"message": QUERY, "validations": validations}
 
-
-Words = Callable[[ReadroomError], str]
-"""Words a failure of one call."""
 
 # -----------------------------------------------------------------------------
 # The call of the contract `coder` for a request, where it has one.

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from readroom.contracts import NEVER, KiloSetup, Setup, json_replies
-from readroom.contracts.base import Contract, Tool, Wording
+from readroom.contracts.base import Contract, Sentences, Tool, Wording, sentence
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.errors import (
@@ -121,9 +121,8 @@ def _rest_of_line(arguments: KiloRead) -> ReadRequest:
     return rest
 
 
-def _wording(arguments: KiloRead) -> Wording:
+def _wording(call: KiloRead) -> Wording:
     """The words for one call, which repeat its path and its lines."""
-    call = KiloRequest(arguments.path, arguments.start_line, arguments.end_line)
     return Wording(partial(render, call), partial(render_error, call))
 
 
@@ -152,7 +151,7 @@ def _tool(setup: KiloSetup) -> Tool:
 
 def made(setup: Setup) -> Contract:
     """The contract for a workspace with that setup."""
-    plain = KiloRequest("")
+    unknown = _wording(KiloRead(path=""))
     return Contract(
         name="kilo",
         title="Kilo Code",
@@ -161,8 +160,8 @@ def made(setup: Setup) -> Contract:
         reply_bytes=REPLY_BYTES,
         raisable=True,
         measure=MEASURE,
-        render=partial(render, plain),
-        render_error=partial(render_error, plain),
+        render=unknown.render,
+        render_error=unknown.render_error,
         to_call=bounded_call,
         by_lines=True,
     )
@@ -206,19 +205,6 @@ def bounded_call(request: Request) -> Call | None:
     return to_call(request, last)
 
 
-class KiloRequest(Struct, frozen=True):
-    """The arguments of a call that wording repeats. `path` is empty if it is unknown."""
-
-    path: str
-    start_line: int | None = None
-    end_line: int | None = None
-
-    @property
-    def is_range(self) -> bool:
-        """Whether lines were named."""
-        return self.start_line is not None or self.end_line is not None
-
-
 MEASURE = Measure(
     frame=lambda path: NOTICE_BYTES + NAME_BYTES,
     read=ReadMeasure(
@@ -230,7 +216,7 @@ MEASURE = Measure(
 """What the rendering below adds."""
 
 
-def render(call: KiloRequest, result: Result, cap: Cap) -> Reply:
+def render(call: KiloRead, result: Result, cap: Cap) -> Reply:
     """The reply for a result that was selected under `cap`."""
     assert isinstance(result, ReadResult)
     images = (result.image,) if result.image is not None else ()
@@ -238,7 +224,7 @@ def render(call: KiloRequest, result: Result, cap: Cap) -> Reply:
     return native_render.reply(_text(call, result, cap), facts, images)
 
 
-def _text(call: KiloRequest, result: ReadResult, cap: Cap) -> str:
+def _text(call: KiloRead, result: ReadResult, cap: Cap) -> str:
     if result.kind is Kind.IMAGE:
         return f"Image file ({_kilobytes(result.size_bytes)} KB)"
     if not result.lines and result.total_lines == 0 and not result.omitted and result.outline is None:
@@ -262,7 +248,7 @@ def _rest_of_lines(result: ReadResult) -> list[str]:
     ]
 
 
-def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
+def _rest(call: KiloRead, result: ReadResult) -> list[str]:
     """The note on lines that were asked for and are not shown."""
     following, total = result.next, result.total_lines
     if not result.lines and result.outline is None:
@@ -274,7 +260,7 @@ def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
         return []
     last = call.end_line if total is None else min(total, call.end_line or total)
     # It is too large, takes too long, is in a language that has no grammar here, or there are none.
-    missing = not call.is_range and result.kind is Kind.SOURCE and result.outline is None
+    missing = not _is_range(call) and result.kind is Kind.SOURCE and result.outline is None
     unlisted = ["[No definitions are listed for the rest of this file.]"] if missing else []
     gap = "[... truncated ...]" if last is None else f"[... truncated {last - first + 1} lines ...]"
     to = "" if call.end_line is None else f" and end_line={call.end_line}"
@@ -282,9 +268,13 @@ def _rest(call: KiloRequest, result: ReadResult) -> list[str]:
     return [gap, f"[File truncated: {_showing(call, result)}. {more}]", *unlisted]
 
 
-def _showing(call: KiloRequest, result: ReadResult) -> str:
+def _is_range(call: KiloRead) -> bool:
+    return call.start_line is not None or call.end_line is not None
+
+
+def _showing(call: KiloRead, result: ReadResult) -> str:
     total = result.total_lines
-    if call.is_range or result.start > 1:
+    if _is_range(call) or result.start > 1:
         of = "" if total is None else f" of {total} total lines"
         return f"showing lines {result.start}-{result.end}{of}"
     return f"showing {result.end} of {'an unknown number of' if total is None else total} total lines"
@@ -315,64 +305,73 @@ _PATH_SHARE = 4
 """A path takes at most this part of the sentence about it."""
 
 
-def render_error(call: KiloRequest, error: ReadroomError, cap: Cap) -> Reply:
-    """The reply for a failure of a call."""
+class _Failed(Struct, frozen=True):
+    """What sentences repeat of a call."""
+
+    path: str
+    start_line: int | None
+
+
+def render_error(call: KiloRead, error: ReadroomError, cap: Cap) -> Reply:
+    """The reply for a failure of a call; its path is empty if it is unknown."""
     path = as_given(call.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
-    text = json_replies.short(_words(call, path, error), cap.size)
+    words = sentence(error, _Failed(path, call.start_line), _SENTENCES)
+    text = json_replies.short(words, cap.size)
     facts = partial(native_facts.of_error, error, partial(to_call, last=call.end_line), text)
     return replace(native_render.reply(text, facts), is_error=True)
 
 
-def _words(call: KiloRequest, path: str, error: ReadroomError) -> str:
-    match error:
-        case NotFound():
-            return f"Error: File not found at path '{path}'."
-        case Denied():
-            return f"Error: Access denied to file '{path}' due to {_rules(error)}."
-        case OutsideRoot():
-            outside = "it is outside the workspace"
-            return f"Error: Access denied to file '{path}': {outside} ({error.facts['how']})."
-        case NotAFile():
-            return f"Error: Cannot read '{path}' because it is a {_what(error)}"
-        case Binary():
-            return f"Error reading file: Cannot read text for file type: {_file_type(error)}"
-        case BadRange() if "total_lines" in error.facts and "total_columns" not in error.facts:
-            return f"Error: {_past_end(call, path, error)}"
-        case BudgetSpent():  # the tools that may still work are not those of this contract
-            return f"Error: {error.message}. Work with what you have seen, or ask the user for more."
-        case BadPath():
-            return f"Error: {error.message}. Give a path relative to the workspace root."
-        case BadValue() | WrongType() if error.facts.get("argument") in _NUMBERS:
-            return f"Error: Invalid {error.facts['argument']} value: {error}"
-        case FailedError():
-            return f"Error reading file: {error}"
-    return f"Error: {error}"
-
-
-def _file_type(error: Binary) -> str:
-    """The suffix of its name, or else its kind by bytes."""
+def _file_type(call: _Failed, error: Binary) -> str:
+    """With the suffix of its name, or else its kind by bytes."""
     ending = suffix(error.path)
-    return quote(f".{ending}") if ending else error.media_type
+    kind = quote(f".{ending}") if ending else error.media_type
+    return f"Error reading file: Cannot read text for file type: {kind}"
 
 
-def _rules(error: Denied) -> str:
+def _denied(call: _Failed, error: Denied) -> str:
     source = str(error.facts["source"])
-    if source.partition(":")[0] == _IGNORE_FILE:
-        return f"{_IGNORE_FILE} rules"
-    return f"the rule {error.facts['rule']!r} of {source} ({error.facts['reason']})"
+    rules = f"{_IGNORE_FILE} rules"
+    if source.partition(":")[0] != _IGNORE_FILE:
+        rules = f"the rule {error.facts['rule']!r} of {source} ({error.facts['reason']})"
+    return f"Error: Access denied to file '{call.path}' due to {rules}."
 
 
-def _what(error: NotAFile) -> str:
+def _not_a_file(call: _Failed, error: NotAFile) -> str:
     kind = error.facts["what"]
+    what = f"{kind}. Only regular files can be read."
     if kind == "folder":
-        return "directory. Give the path of a file; other tools list directories."
-    return f"{kind}. Only regular files can be read."
+        what = "directory. Give the path of a file; other tools list directories."
+    return f"Error: Cannot read '{call.path}' because it is a {what}"
 
 
-def _past_end(call: KiloRequest, path: str, error: BadRange) -> str:
-    total = error.facts["total_lines"]
+def _past_end(call: _Failed, error: BadRange) -> str | None:
+    total = error.facts.get("total_lines")
+    if total is None or "total_columns" in error.facts:
+        return None
     first = "line" if call.start_line is None else f"start_line {call.start_line}"
-    lines = f"{total} line{'' if total == 1 else 's'}"
+    lines, advice = f"has {total} line{'' if total == 1 else 's'}", f"Use a start_line from 1 to {total}."
     if not total:
-        return f"{first} is past the end of '{path}', which is empty. Leave out start_line and end_line."
-    return f"{first} is past the end of '{path}', which has {lines}. Use a start_line from 1 to {total}."
+        lines, advice = "is empty", "Leave out start_line and end_line."
+    return f"Error: {first} is past the end of '{call.path}', which {lines}. {advice}"
+
+
+def _number(call: _Failed, error: BadValue | WrongType) -> str | None:
+    name = error.facts.get("argument")
+    return f"Error: Invalid {name} value: {error}" if name in _NUMBERS else None
+
+
+_SENTENCES: Sentences = {
+    NotFound: "Error: File not found at path '{call.path}'.",
+    Denied: _denied,
+    OutsideRoot: "Error: Access denied to file '{call.path}': it is outside the workspace ({facts[how]}).",
+    NotAFile: _not_a_file,
+    Binary: _file_type,
+    BadRange: _past_end,
+    # The tools that may still work are not those of this contract.
+    BudgetSpent: "Error: {error.message}. Work with what you have seen, or ask the user for more.",
+    BadPath: "Error: {error.message}. Give a path relative to the workspace root.",
+    BadValue: _number,
+    WrongType: _number,
+    FailedError: "Error reading file: {error}",
+    ReadroomError: "Error: {error}",
+}
