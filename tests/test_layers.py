@@ -31,6 +31,7 @@ LAYERS = {
     # 1 pure
     "readroom.paths": 1,
     "readroom.git": 1,
+    "readroom.parquet": 1,
     "readroom.text": 1,
     "readroom.formats": 1,
     "readroom.outline": 1,
@@ -46,6 +47,7 @@ LAYERS = {
     "readroom.sandbox": 3,
     "readroom.session": 3,
     "readroom.ledger": 3,
+    "readroom.rows": 3,
     # 4 engine
     "readroom.engine": 4,
     # 5 workspace, and what a server adds to it
@@ -55,6 +57,7 @@ LAYERS = {
     "readroom.session.budgets": 5,
     "readroom.workspace": 5,
     "readroom.lens": 5,
+    "readroom.ledger.replay": 5,
     # 6 faces, and the client of one: it knows what goes over the wire, and nothing of what is behind it
     "readroom.client": 6,
     "readroom.faces": 6,
@@ -146,7 +149,7 @@ STARTERS: set[tuple[str, str]] = {
     ("readroom.faces.cli.service", "readroom.faces.http.server"),
     ("readroom.faces.cli.service", "readroom.faces.http.supervisor"),
     ("readroom.faces.cli.service", "readroom.faces.mcp.stdio"),
-    ("readroom.faces.cli.servers", "readroom.faces.mcp.stdio"),
+    ("readroom.faces.cli.mcp", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.connect", "readroom.faces.mcp.client_configs"),
     ("readroom.faces.cli.connect", "readroom.faces.mcp.server"),
     ("readroom.faces.cli.doctor", "readroom.faces.mcp.server"),

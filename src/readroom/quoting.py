@@ -266,3 +266,14 @@ def _quoted(char: str) -> str:
 
 def _errors(char: str) -> str:
     return "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+
+
+_UNSEEN = re.compile(
+    "[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def plain(text: str, most: int = 400) -> str:
+    """A text of a record on one line; what controls a terminal, or hides or reorders text, is escaped."""
+    short = text if len(text) <= most else text[: most - 1] + "…"
+    return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], short)

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from readroom.lens.audit import Options, audit
-from readroom.lens.normal_form import Call, Finding, Lines, SkippedPart
+from readroom.lens.normal_form import Call, Lines, SkippedPart
 from readroom.lens.sessions import Audited
+from readroom.rows import Finding
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 

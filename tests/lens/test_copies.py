@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from readroom.ledger import LedgerPolicy, open_book
+from readroom.ledger.imported import fill
 from readroom.lens.audit import Options, one_by_one
 from readroom.lens.copies import without_copies
-from readroom.lens.ledger import fill
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import records
 from readroom.lens.report import Totals
 from readroom.lens.sessions import Audited
+from readroom.rows import recorded
 from tests.faces.cli.running import Cli
 from tests.lens.ground_truth import SESSIONS, unpacked
 
@@ -150,7 +151,7 @@ def test_a_ledger_beside_its_export_counts_once_in_every_report(tmp_path: Path, 
         state = tmp_path / f"of-{source.name}"
         state.mkdir()
         with closing(open_book(LedgerPolicy(file=str(state / "ledger.sqlite3")), make=True)) as book:
-            fill(book, source, "/w")
+            fill(book, recorded(source, "/w"), str(source), "/w")
             assert book.count() == alone["calls"]
 
 

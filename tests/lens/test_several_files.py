@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from readroom.ledger import LedgerPolicy, open_book
+from readroom.ledger.imported import fill
 from readroom.lens.audit import Options, audit
-from readroom.lens.ledger import fill
 from readroom.lens.report import Totals
 from readroom.lens.sessions import Audited
+from readroom.rows import recorded
 from tests.lens.making import called, numbered, record, returned, said
 
 PATCH = """*** Begin Patch
@@ -132,7 +133,7 @@ def test_the_dashboard_of_an_audit_counts_every_file_that_was_changed(tmp_path: 
         returned(3, "<tool_use_error>no", error=True),
     )
     with closing(open_book(LedgerPolicy(file=str(tmp_path / "ledger.sqlite3")))) as book:
-        fill(book, path, "/home/dev/shop")
+        fill(book, recorded(path, "/home/dev/shop"), str(path), "/home/dev/shop")
         rows = book.look(lambda execute: execute("SELECT shown FROM calls ORDER BY number"))
     shown = [sorted(span[0] for span in json.loads(row[0])) for row in rows]
     assert shown == [sorted(PATCHED), ["src/a.py"], []]

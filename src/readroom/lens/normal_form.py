@@ -13,6 +13,8 @@ from typing import Literal, Protocol, TextIO, TypeAlias, get_type_hints
 import msgspec
 
 from readroom.limits.lens import EXPORT_PAGE_ROWS
+from readroom.parquet import ParquetFile, pyarrow
+from readroom.rows import Finding, FindingKind
 
 FORM = 1
 """The version of these rows. Within a version fields are added, never removed or changed in meaning."""
@@ -135,43 +137,6 @@ class Lines(msgspec.Struct, frozen=True, tag="lines", tag_field="row"):
     again: str | None = None
 
 
-FindingKind: TypeAlias = Literal[
-    "secrets",
-    "denied",
-    "lost-errors",
-    "lost",
-    "repeated",
-    "reread",
-    "oversized",
-    "floods",
-    "unused",
-    "failed-edits",
-    "hidden",
-    "instructions",
-]
-
-
-class Finding(msgspec.Struct, frozen=True, tag="finding", tag_field="row"):
-    """Something in a session that cost, was lost or should not have been, with its evidence and its price.
-
-    `tokens` is what it cost once, `carried_tokens` in all requests that carried it; of what was cut away
-    `tokens` is how much that was, and no request carried it. `excerpt` quotes a little of it; a secret is
-    never quoted.
-    """
-
-    session: str
-    kind: FindingKind
-    call: int
-    turn: int
-    file: str
-    first: int
-    last: int
-    tokens: int
-    carried_tokens: int
-    what: str
-    excerpt: str = ""
-
-
 ReplayState: TypeAlias = Literal["same", "changed", "gone", "denied", "failed", "not replayed"]
 
 
@@ -219,22 +184,6 @@ def counted(number: int, noun: str) -> str:
 
 CUT_AWAY: frozenset[FindingKind] = frozenset({"lost", "lost-errors"})
 """Kinds whose tokens were never sent."""
-
-FINDINGS: dict[FindingKind, str] = {
-    "secrets": "secrets that went to a model",
-    "denied": "files that the policy of today denies",
-    "lost-errors": "error lines in a part of a result that was cut away",
-    "lost": "cut results of which the rest was not seen",
-    "repeated": "unchanged lines shown again while in view",
-    "reread": "what a compaction threw away and was read again",
-    "oversized": "whole files read for a few lines",
-    "floods": "searches that flooded",
-    "unused": "output that was never used again",
-    "failed-edits": "edits that failed, and their retries",
-    "hidden": "hidden characters in what the model read",
-    "instructions": "text in files that addresses the model",
-}
-"""Every kind of finding, worst first; `--fail-on` takes the keys."""
 
 
 # -----------------------------------------------------------------------------
@@ -285,8 +234,6 @@ class Parquet:
         Raises:
             MissingProgram: pyarrow is not installed.
         """
-        from readroom.ledger.queries import ParquetFile, pyarrow
-
         pyarrow()  # raises before anything is made
         folder.mkdir(parents=True, exist_ok=True)
         self._files = {

@@ -26,17 +26,7 @@ from readroom.lens.held import (
     shortened,
     texts,
 )
-from readroom.lens.normal_form import (
-    CUT_AWAY,
-    Call,
-    Finding,
-    Lines,
-    Replayed,
-    Row,
-    Session,
-    SkippedPart,
-    Turn,
-)
+from readroom.lens.normal_form import CUT_AWAY, Call, Lines, Replayed, Row, Session, SkippedPart, Turn
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -58,6 +48,7 @@ from readroom.limits.lens import (
     SPANS_KEPT,
     Bounds,
 )
+from readroom.rows import Finding
 
 
 class Counter(Protocol):

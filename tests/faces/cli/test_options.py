@@ -13,7 +13,7 @@ import pytest
 
 from readroom.contracts.native import NATIVE
 from readroom.contracts.schema import properties
-from readroom.faces.cli import commands, servers
+from readroom.faces.cli import commands, mcp
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import MEANING, OF_RUN
 from readroom.faces.cli.failures import COMMANDS, command
@@ -86,9 +86,9 @@ def test_a_server_takes_its_folder_once(cli: Cli, name: str) -> None:
 
 
 def test_a_client_is_given_what_the_server_was_given() -> None:
-    assert servers.repeated_options(Where(), "native", None) == []
+    assert mcp.repeated_options(Where(), "native", None) == []
     where = Where(None, "/a.toml", allow_commands=True, front_matter="/read.md")
-    given = servers.repeated_options(where, "rnd", 9)
+    given = mcp.repeated_options(where, "rnd", 9)
     files = ["--config", "/a.toml", "--front-matter", "/read.md"]
     assert given == [*files, "--allow-commands", "--contract", "rnd", "--max-chars", "9"]
 

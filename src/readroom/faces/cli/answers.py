@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
@@ -24,7 +24,6 @@ from readroom.workspace import Workspace
 
 if TYPE_CHECKING:
     from readroom.contracts.base import Contract
-    from readroom.session.shared.state import SharedState
 
 NATIVE = "native"
 
@@ -46,7 +45,7 @@ class Where(Struct, frozen=True):
     lasting: bool = False
     front_matter: str | None = None
 
-    def open(self, state: SharedState | None = None) -> Workspace:
+    def open(self, state: Any = None) -> Workspace:
         """The workspace; `state` is what other processes of the same server know.
 
         Raises:

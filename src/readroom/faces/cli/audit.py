@@ -25,19 +25,12 @@ from readroom.lens import records
 from readroom.lens.audit import Engine, Options, Progress, cluster_at, one_by_one, processes, side_by_side
 from readroom.lens.copies import without_copies
 from readroom.lens.findings import secrets
-from readroom.lens.normal_form import (
-    FINDINGS,
-    FORM,
-    JsonLines,
-    Parquet,
-    Sink,
-    SkippedPart,
-    counted,
-)
-from readroom.lens.report import Totals, html, plain
+from readroom.lens.normal_form import FORM, JsonLines, Parquet, Sink, SkippedPart, counted
+from readroom.lens.report import Totals, html
 from readroom.lens.report import terminal as words
 from readroom.lens.sessions import Audited
-from readroom.quoting import joined, quote
+from readroom.quoting import joined, plain, quote
+from readroom.rows import FINDINGS
 from readroom.session.meter import COUNTERS
 
 _SHOWN = 5

@@ -17,28 +17,41 @@ import click
 from readroom.faces.cli.exits import MEANING, OF_RUN, ExitCode
 
 COMMANDS = {
-    "read": ("tools:read", "Read a text file, an image or a document."),
-    "outline": ("tools:outline", "List what a file defines."),
-    "grep": ("tools:grep", "Search file contents."),
-    "find": ("tools:find", "Find the passages that answer a question."),
-    "ls": ("tools:ls", "List a folder."),
-    "edit": ("tools:edit", "Replace texts in a file."),
-    "write": ("tools:write", "Create a file, or replace its content."),
-    "run": ("tools:run", "Run a command, confined to the folder."),
-    "explain": ("explain:explain", "Say which rule decides about a path."),
-    "call": ("call:call", "Make one tool call and print its result as JSON."),
-    "ledger": ("ledger:ledger", "Show the record of calls, and check that it is whole."),
-    "init": ("init:init", "Write a commented readroom.toml for a folder."),
-    "doctor": ("doctor:doctor", "Say what works on this machine, and what to do about the rest."),
-    "connect": ("connect:connect", "Configure an MCP client for a folder."),
-    "ui": ("ui:ui", "Show a ledger or an audit in a browser."),
-    "audit": ("audit:audit", "Say where the context of agents' sessions went."),
-    "mcp": ("servers:mcp", "Serve a folder to an MCP client over stdio."),
-    "serve": ("servers:serve", "Serve folders over HTTP, to MCP clients and programs."),
-    "budget": ("budget:budget", "Show what servers have spent of their budgets."),
-    "token": ("token:token", "Make, show, list and revoke tokens for the HTTP server."),
+    "read": ("readroom.faces.cli.tools:read", "Read a text file, an image or a document."),
+    "outline": ("readroom.faces.cli.tools:outline", "List what a file defines."),
+    "grep": ("readroom.faces.cli.tools:grep", "Search file contents."),
+    "find": ("readroom.faces.cli.tools:find", "Find the passages that answer a question."),
+    "ls": ("readroom.faces.cli.tools:ls", "List a folder."),
+    "edit": ("readroom.faces.cli.tools:edit", "Replace texts in a file."),
+    "write": ("readroom.faces.cli.tools:write", "Create a file, or replace its content."),
+    "run": ("readroom.faces.cli.tools:run", "Run a command, confined to the folder."),
+    "explain": ("readroom.faces.cli.explain:explain", "Say which rule decides about a path."),
+    "call": ("readroom.faces.cli.call:call", "Make one tool call and print its result as JSON."),
+    "ledger": ("readroom.faces.cli.ledger:ledger", "Show the record of calls, and check that it is whole."),
+    "init": ("readroom.faces.cli.init:init", "Write a commented readroom.toml for a folder."),
+    "doctor": (
+        "readroom.faces.cli.doctor:doctor",
+        "Say what works on this machine, and what to do about the rest.",
+    ),
+    "connect": ("readroom.faces.cli.connect:connect", "Configure an MCP client for a folder."),
+    "ui": ("readroom.faces.cli.ui:ui", "Show a ledger or an audit in a browser."),
+    "audit": ("readroom.faces.cli.audit:audit", "Say where the context of agents' sessions went."),
+    "mcp": ("readroom.faces.cli.mcp:mcp", "Serve a folder to an MCP client over stdio."),
+    "serve": ("readroom.faces.cli.servers:serve", "Serve folders over HTTP, to MCP clients and programs."),
+    "budget": ("readroom.faces.cli.budget:budget", "Show what servers have spent of their budgets."),
+    "token": ("readroom.faces.cli.token:token", "Make, show, list and revoke tokens for the HTTP server."),
 }
-"""Every command: its module in this package, its name there, and what it does."""
+"""Every command: where it is, and what it does. Each wing brings its own, found when it is used."""
+
+SERVING = "readroom.config.serve:load"
+"""Reads what the operator's file says of serving."""
+
+
+def found(place: str) -> Any:
+    """What is at a place of the table."""
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
 
 EXIT_CODES = "\b\nExit codes:\n" + "\n".join(f"  {code.value}  {text}" for code, text in MEANING.items())
 EXIT_CODES_OF_ALL = f"{EXIT_CODES}\n  {OF_RUN}"
@@ -56,9 +69,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        where, summary = COMMANDS[cmd_name]
-        module, name = where.split(":")
-        command = getattr(import_module(f"{__package__}.{module}"), name)
+        place, summary = COMMANDS[cmd_name]
+        command = found(place)
         assert isinstance(command, click.Command)
         command.short_help = summary
         command.epilog = EXIT_CODES if command.epilog is None else command.epilog

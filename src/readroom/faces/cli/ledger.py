@@ -270,7 +270,7 @@ def _replayed(
     book: Ledger, chosen: Filter, root: str | None, config: str | None, limit: int, as_json: bool
 ) -> ExitCode:
     from readroom import config as configuration
-    from readroom.lens.ledger import STATES, ReplayedRow, replay
+    from readroom.ledger.replay import STATES, ReplayedRow, replay
     from readroom.workspace import Workspace
 
     where = Where(root, config)

@@ -1,26 +1,20 @@
-"""mcp and serve: start a server."""
+"""serve: start a server."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from msgspec.structs import replace
 
-from readroom.contracts import NAMES
 from readroom.errors import BadValue, UsageError
 from readroom.extras import OF_SERVING, serves
-from readroom.faces.cli import output
-from readroom.faces.cli.answers import NATIVE, Where
+from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.folders import Folder
+from readroom.faces.cli.mcp import one_folder, repeated_options, server_options
 from readroom.faces.cli.options import (
-    commands_option,
-    front_matter_option,
     open_option,
-    place_options,
     port_option,
     subcommand,
 )
@@ -36,27 +30,6 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 """Loopback: other machines cannot connect."""
-
-
-def _mcp(
-    folder: str | None,
-    root: str | None,
-    config: str | None,
-    contract_name: str,
-    max_chars: int | None,
-    allow_commands: bool,
-    front_matter: str | None,
-) -> ExitCode:
-    """Serve a folder to one MCP client over standard input and output."""
-    from readroom.config import serve as config_serve
-    from readroom.faces.mcp.stdio import serve_stdio
-
-    where = Where(_root(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
-    max_chars = max_chars or config_serve.load(config).max_chars
-    with where.open() as workspace:
-        output.notify(workspace.contract(contract_name))
-        serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
-    return ExitCode.OK
 
 
 def _serve(
@@ -98,7 +71,7 @@ def _serve(
         access_log=access_log or configured.access_log,
         workers=configured.workers if workers is None else workers,
     )
-    named = _root(folder, root)
+    named = one_folder(folder, root)
     every = Where(None, config, allow_commands, lasting=True, front_matter=front_matter)
     places = _places(serving.workspaces, named, every)
     default = (None if named is not None else serving.default) or next(iter(places))
@@ -181,24 +154,6 @@ def _places(listed: Mapping[str, ServePlace], named: str | None, every: Where) -
     return {DEFAULT: replace(every, root=named), **places}
 
 
-def repeated_options(where: Where, contract_name: str, max_chars: int | None) -> list[str]:
-    """The options that a client's command has to repeat."""
-    repeated = [] if where.config is None else ["--config", os.path.abspath(where.config)]
-    if where.front_matter is not None:
-        repeated += ["--front-matter", os.path.abspath(where.front_matter)]
-    if where.allow_commands:
-        repeated.append("--allow-commands")
-    if contract_name != NATIVE:
-        repeated += ["--contract", contract_name]
-    return repeated if max_chars is None else [*repeated, "--max-chars", str(max_chars)]
-
-
-def _root(folder: str | None, root: str | None) -> str | None:
-    if folder is not None and root is not None and folder != root:
-        raise UsageError("Two folders were given", "Name the folder once, as DIR or with --root.")
-    return folder if root is None else root
-
-
 class _Workers(click.ParamType["int | str"]):
     """A number of processes, or `auto`."""
 
@@ -215,34 +170,10 @@ class _Workers(click.ParamType["int | str"]):
         return click.IntRange(1, WORKERS_MOST).convert(value, param, ctx)
 
 
-def _options() -> list[click.Parameter]:
-    return [
-        click.Argument(["folder"], required=False, type=Folder(), metavar="[DIR]", help="As --root."),
-        click.Option(
-            ["--contract", "contract_name"],
-            type=click.Choice(NAMES),
-            default=NATIVE,
-            show_default=True,
-            help="Whose tools are served.",
-        ),
-        click.Option(
-            ["--max-chars"],
-            type=click.IntRange(min=1),
-            help="Cap on a reply's text, instead of what the client is known to pass on; "
-            "no more than the limit reply_bytes.",
-        ),
-        commands_option(),
-        front_matter_option(),
-        *place_options(),
-    ]
-
-
-mcp = subcommand("mcp", _mcp, *_options())
-
 serve = subcommand(
     "serve",
     _serve,
-    *_options(),
+    *server_options(),
     click.Option(["--host"], default=_HOST, show_default=True, help="Address to listen on."),
     port_option(HTTP_PORT),
     click.Option(["--socket"], metavar="PATH", help="Listen on a Unix socket instead, for this user."),

@@ -20,10 +20,10 @@ from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.options import open_option, place_options, port_option, subcommand
 from readroom.ledger import LedgerPolicy
 from readroom.quoting import quote
+from readroom.rows import Finding, recorded
 
 if TYPE_CHECKING:
     from readroom.config import Settings
-    from readroom.lens.normal_form import Finding
     from readroom.workspace import Workspace
 
 
@@ -126,12 +126,12 @@ def _imported(opened: ExitStack, source: str, folder: str) -> tuple[str, list[Fi
     """A ledger that lives as long as the command, with the sessions of an audit; and its findings."""
     from readroom.config.settings import LEDGER_FILE
     from readroom.ledger import open_book
-    from readroom.lens.ledger import fill
+    from readroom.ledger.imported import fill
 
     file = os.path.join(opened.enter_context(tempfile.TemporaryDirectory(prefix="readroom-ui-")), LEDGER_FILE)
     book = open_book(LedgerPolicy(file=file))
     try:
-        return file, fill(book, Path(source), folder)
+        return file, fill(book, recorded(Path(source), folder), source, folder)
     finally:
         book.close()
 

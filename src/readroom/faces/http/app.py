@@ -43,7 +43,7 @@ from readroom.faces.http.streamable import Streamable
 from readroom.faces.http.visitors import UI_PATH, SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp.server import Server
-from readroom.lens.normal_form import Finding
+from readroom.rows import Finding
 from readroom.session.shared.state import SharedState
 from readroom.values import Reply
 

@@ -40,9 +40,9 @@ from readroom.faces.http.refusal_log import Refusals
 from readroom.faces.http.visitors import SignIn
 from readroom.faces.http.workspaces import Workspaces
 from readroom.faces.mcp import stdio
-from readroom.lens.normal_form import Finding
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
 from readroom.limits.session import SERVE_DESCRIPTORS, SERVE_GARBAGE, STATE_SWEEP_S
+from readroom.rows import Finding
 from readroom.session.admission import Admission, Keys
 from readroom.session.shared.state import SharedState
 from readroom.session.tokens import MadeTokens

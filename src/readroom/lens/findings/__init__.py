@@ -18,9 +18,9 @@ from itertools import islice
 import msgspec
 
 from readroom.lens.evidence.numbering import WIDE_CHARS
-from readroom.lens.normal_form import Finding, FindingKind
 from readroom.lens.sessions import Result
 from readroom.limits.lens import EXCERPT_CHARS, HELD_LINES_OF_CALL, Bounds
+from readroom.rows import Finding, FindingKind
 
 
 class Listing:

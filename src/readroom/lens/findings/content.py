@@ -20,12 +20,13 @@ from readroom.lens.evidence.tools import command_of
 from readroom.lens.evidence.wrapping import stated_cut, unwrap
 from readroom.lens.findings import Listing, Place, excerpt, finding_about, places
 from readroom.lens.findings.secrets import SecretScanner
-from readroom.lens.normal_form import Finding, FindingKind, counted
+from readroom.lens.normal_form import counted
 from readroom.lens.records.stream import file_beside
 from readroom.lens.sessions import Result
 from readroom.limits.lens import KEPT_FILE_BYTES, KEPT_FOLDERS, Bounds
 from readroom.paths import normalize
 from readroom.policy.rules import Rules
+from readroom.rows import Finding, FindingKind
 from readroom.text import hidden
 from readroom.text.output import holds
 from readroom.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from readroom.lens.findings import Listing, excerpt, finding_about
-from readroom.lens.normal_form import Finding, FindingKind, Lines, counted
+from readroom.lens.normal_form import Lines, counted
 from readroom.lens.sessions import Result
 from readroom.limits.lens import (
     FLOOD_TOKENS,
@@ -27,6 +27,7 @@ from readroom.limits.lens import (
     WHOLE_FILE_LINES,
     Bounds,
 )
+from readroom.rows import Finding, FindingKind
 from readroom.text.tokens import estimate
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")

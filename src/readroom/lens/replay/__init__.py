@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -43,6 +43,7 @@ from readroom.limits.lens import (
     REPLAY_PATIENCE,
     REPLAY_REPLIES,
 )
+from readroom.rows import state_of
 from readroom.values import Call, ReadRequest, Reply, Request
 from readroom.workspace import Workspace
 
@@ -394,13 +395,6 @@ class Replay:
 
 def _by_place(runs: Iterable[Run]) -> dict[tuple[str, int], str]:
     return {(run.file, number): line for run in runs for number, line in enumerate(run.lines, run.first)}
-
-
-def state_of(code: str) -> Literal["gone", "denied", "failed"]:
-    """The state of a file whose read was refused with a code."""
-    if code in ("not_found", "not_a_file"):
-        return "gone"
-    return "denied" if code in ("denied", "outside_root") else "failed"
 
 
 def _within(number: int, arguments: Mapping[str, Any]) -> bool:

@@ -8,7 +8,6 @@ May be touched: freely, as long as every text of a record goes through `plain`.
 from __future__ import annotations
 
 import heapq
-import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,30 +16,11 @@ from typing import TypeVar
 import msgspec
 
 from readroom.lens.audit import NO_RECORD
-from readroom.lens.normal_form import (
-    CUT_AWAY,
-    FINDINGS,
-    Call,
-    Finding,
-    FindingKind,
-    Replayed,
-    Session,
-    SkippedPart,
-    counted,
-)
+from readroom.lens.normal_form import CUT_AWAY, Call, Replayed, Session, SkippedPart, counted
 from readroom.lens.records import EMPTY
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import FILES_LISTED, FINDINGS_LISTED, SESSIONS_LISTED
-
-_UNSEEN = re.compile(
-    "[\0-\x08\x0a-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
-)
-
-
-def plain(text: str, most: int = 400) -> str:
-    """A text of a record on one line; what controls a terminal, or hides or reorders text, is escaped."""
-    short = text if len(text) <= most else text[: most - 1] + "…"
-    return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], short)
+from readroom.rows import FINDINGS, Finding, FindingKind
 
 
 def price(kind: FindingKind, tokens: int, carried: int) -> str:

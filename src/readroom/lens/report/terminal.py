@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from readroom.extras import install
-from readroom.lens.normal_form import CUT_AWAY, FINDINGS, Finding, counted
-from readroom.lens.report import Spent, Totals, copied, dearest_of, passed_over, plain, price
+from readroom.lens.normal_form import CUT_AWAY, counted
+from readroom.lens.report import Spent, Totals, copied, dearest_of, passed_over, price
+from readroom.quoting import plain
+from readroom.rows import FINDINGS, Finding
 
 _NAME_CHARS = 44
 _TOP = 8

@@ -53,9 +53,9 @@ from readroom.ledger import open_book
 from readroom.ledger.ledger import Ledger
 from readroom.ledger.recorder import recorder_of
 from readroom.ledger.verify import Verdict, verify
-from readroom.lens.normal_form import Finding
 from readroom.limits.lens import UI_SUM_S, UI_WORKERS
 from readroom.log import log
+from readroom.rows import Finding
 from readroom.workspace import Workspace
 
 

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from readroom.faces.http.ui.page import Cell, Filter, Option, Page, Table, number
 from readroom.faces.http.ui.view import HIDDEN, View
-from readroom.lens.normal_form import FINDINGS, Finding
 from readroom.limits.lens import UI_ROWS
+from readroom.rows import FINDINGS, Finding
 
 
 def findings(view: View) -> Page:

@@ -19,8 +19,8 @@ from readroom.faces.http.ui.page import (
 from readroom.faces.http.ui.queries import PROBLEMS, By, Series, SessionSum, Slice, Sum
 from readroom.faces.http.ui.view import LIVE_US, View
 from readroom.ledger.sums import DAY_US
-from readroom.lens.report import plain
 from readroom.limits.lens import UI_ROWS
+from readroom.quoting import plain
 from readroom.session.budgets import BudgetPool
 
 _TITLES: Mapping[By, str] = {

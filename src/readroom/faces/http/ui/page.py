@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from readroom.ledger.queries import csv_line
-from readroom.lens.report import plain
+from readroom.quoting import plain
 
 if TYPE_CHECKING:  # only the dashboard needs it, when it has a visitor
     from jinja2 import Environment

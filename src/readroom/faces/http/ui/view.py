@@ -21,10 +21,10 @@ from readroom.faces.http.ui.naming import is_long, names_in, spellings
 from readroom.faces.http.ui.page import Cell, Filter, Option, address
 from readroom.faces.http.ui.queries import By, Questions, Slice
 from readroom.ledger.sums import DAY_US, HOUR_US
-from readroom.lens.normal_form import Finding
-from readroom.lens.report import plain
 from readroom.limits.lens import UI_EXPORT_ROWS
 from readroom.paths import ROOT, WorkPath
+from readroom.quoting import plain
+from readroom.rows import Finding
 
 HIDDEN: Final = "(hidden by policy)"
 
