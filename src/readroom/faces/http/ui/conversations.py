@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-
-from msgspec import Struct
+from typing import TypeAlias
 
 from readroom.errors import NoSuchView
 from readroom.faces.http.ui.findings import findings_beside
@@ -21,33 +20,8 @@ NOT_KEPT = (
 )
 
 
-class Shown(Struct, frozen=True):
-    """Lines that a call showed, and a link to them."""
-
-    path: str
-    lines: str
-    digest: str
-    href: str
-
-
-class Opened(Struct, frozen=True):
-    """One call in detail, with its bar in thousandths of the page's time span."""
-
-    number: int
-    time: str
-    tool: str
-    path: str
-    href: str
-    outcome: str
-    tone: str
-    level: str
-    tokens: str
-    duration: str
-    left: int
-    width: int
-    facts: Sequence[tuple[str, str]]
-    shown: Sequence[Shown]
-    hidden: int
+Opened: TypeAlias = dict[str, object]
+"""One call in detail, for the templates."""
 
 
 def calls(view: View) -> Page:
@@ -65,7 +39,6 @@ def calls(view: View) -> Page:
         ),
         [_row(view, row) for row in rows[:limit]],
         more=more,
-        export=view.export("calls"),
     )
     return Page("Calls", tables=[table], filters=view.filters("agent", "token", "tool", "outcome"))
 
@@ -107,19 +80,20 @@ def session(view: View) -> Page:
             f"{moment(one.first_us)} to {moment(one.last_us)[11:]}",
         ),
     )
-    opened = waterfall(view, rows)
     return Page(
         f"Session {one.session or '(without a name)'}",
         figures,
         [_twice(view, rows), *findings_beside(view, session=one.session)],
         crumbs=[Link("Sessions", view.bare("sessions"))],
         template="session.html",
-        own={"calls": opened, "earlier": earlier, "not_kept": NOT_KEPT},
+        own={"calls": waterfall(view, rows), "earlier": earlier, "not_kept": NOT_KEPT},
     )
 
 
 def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:
-    """Calls with their bars: pauses are shortened, so that the calls can be seen."""
+    """Calls with their bars, in thousandths of the page's time span; pauses are shortened, so that the calls
+    can be seen.
+    """
     starts, at, end_us = [], 0, 0
     for row in rows:
         began = row.event.time_us - row.event.duration_us
@@ -129,15 +103,11 @@ def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:
         starts.append(at)
         at += max(row.event.duration_us, 1)
         end_us = row.event.time_us
-    most = max([start + row.event.duration_us for start, row in zip(starts, rows, strict=True)], default=1)
+    placed = list(zip(starts, rows, strict=True))
+    most = max([1, *(start + row.event.duration_us for start, row in placed)])
     return [
-        opened(
-            view,
-            row,
-            start * 1000 // max(most, 1),
-            max(3, row.event.duration_us * 1000 // max(most, 1)),
-        )
-        for start, row in zip(starts, rows, strict=True)
+        opened(view, row, start * 1000 // most, max(3, row.event.duration_us * 1000 // most))
+        for start, row in placed
     ]
 
 
@@ -148,17 +118,15 @@ _PAUSE_US = 2_000
 def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
     """One call with all that the ledger has about it and the visitor may see."""
     event = row.event
-    path = view.file_cell(event.path)
     spans = [one for one in event.spans if view.sight.path(one.path) is not None]
-    hidden = len(event.spans) - len(spans)
     who = view.named(event.agent, none="").text
     shown = [
-        Shown(
-            one.path,
-            f"lines {one.first:,} to {one.last:,}" if one.last else "no lines of its own",
-            (one.content_hash or "")[7:19],
-            view.bare("file", path=one.path, line=one.first or "", number=row.number),
-        )
+        {
+            "path": one.path,
+            "lines": f"lines {one.first:,} to {one.last:,}" if one.last else "no lines of its own",
+            "digest": (one.content_hash or "")[7:19],
+            "href": view.bare("file", path=one.path, line=one.first or "", number=row.number),
+        }
         for one in spans
     ]
     facts = [
@@ -176,23 +144,23 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
         ("Tokens", f"{event.tokens:,} ({event.counter})"),
         ("Hash of the row", row.hash[:16]),
     ]
-    return Opened(
-        row.number,
-        moment(event.time_us)[11:],
-        view.named(event.tool).text,
-        path.text,
-        view.bare("call", number=row.number),
-        event.outcome,
-        _tone(event.outcome, event.decision),
-        event.level or "",
-        f"{event.tokens:,}",
-        lasted(event.duration_us),
-        left,
-        width,
-        [(name, value) for name, value in facts if value],
-        shown,
-        hidden,
-    )
+    return {
+        "number": row.number,
+        "time": moment(event.time_us)[11:],
+        "tool": view.named(event.tool).text,
+        "path": view.file_cell(event.path).text,
+        "href": view.bare("call", number=row.number),
+        "outcome": event.outcome,
+        "tone": _tone(event.outcome, event.decision),
+        "level": event.level or "",
+        "tokens": f"{event.tokens:,}",
+        "duration": lasted(event.duration_us),
+        "left": left,
+        "width": width,
+        "facts": [(name, value) for name, value in facts if value],
+        "shown": shown,
+        "hidden": len(event.spans) - len(spans),
+    }
 
 
 _LEVELS = {
@@ -258,7 +226,6 @@ def _twice(view: View, rows: Sequence[Row]) -> Table:
         ("File", "Lines", "Times", "Rows"),
         cells,
         empty="Nothing was shown twice." if known else _NO_STATES,
-        export=view.export("twice"),
     )
 
 

@@ -2,140 +2,79 @@
 
 It answers GET, and POST to sign in or out and to verify the ledger; the gate admits no POST from a page of
 another origin.
-
-The ledgers of the served workspaces are opened for reading (`Books`), apart from the connection that records
-calls."""
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import re
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib import import_module
 from importlib.resources import files
 from typing import Final, final
 from urllib.parse import parse_qsl, quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from readroom.errors import (
-    Internal,
-    LedgerFailed,
-    NoSuchView,
-    ReadroomError,
-    TooManyRequests,
-    Unauthorized,
-    WrongMethod,
-)
+from readroom.errors import Internal, NoSuchView, ReadroomError, TooManyRequests, Unauthorized, WrongMethod
 from readroom.faces.calls import Access
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import again_later, status_of
 from readroom.faces.http.gate import ACCESS, EXCHANGE, MOVED, OPENS, PAGE_ADDRESS
 from readroom.faces.http.routes import whole_body
-from readroom.faces.http.ui.conversations import call, calls, session
-from readroom.faces.http.ui.files import file
-from readroom.faces.http.ui.findings import findings
-from readroom.faces.http.ui.folder import folder_map
-from readroom.faces.http.ui.overview import files as files_page
-from readroom.faces.http.ui.overview import overview, sessions
-from readroom.faces.http.ui.page import Figure, Link, Page, Table, as_csv, moment, rendered
+from readroom.faces.http.ui.books import Books
+from readroom.faces.http.ui.page import Link, Page, as_csv, rendered
 from readroom.faces.http.ui.view import View
 from readroom.faces.http.visitors import UI_PATH, SignIn
-from readroom.ledger import open_book
-from readroom.ledger.ledger import Ledger
-from readroom.ledger.recorder import recorder_of
-from readroom.ledger.verify import Verdict, verify
 from readroom.limits.lens import UI_SUM_S, UI_WORKERS
 from readroom.log import log
 from readroom.rows import Finding
 from readroom.workspace import Workspace
 
 
-class Verified(Struct, frozen=True):
-    """The result of a verification, and its time."""
+class Place(Struct, frozen=True):
+    """One page. Adding one takes its module and a row of `PAGES`.
 
-    verdict: Verdict
-    at_us: int
-    seconds: float
+    Attributes:
+        function: Its module here, and its name there; it gets a `View`.
+        menu: Its name in the menu, if it is there.
+        chosen: The parameters of its address that an export of one of its tables keeps, besides filters.
+        filtered: Whether the filters of a page go along to it.
+    """
 
+    function: str
+    menu: str = ""
+    chosen: tuple[str, ...] = ()
+    filtered: bool = True
 
-@final
-class Books:
-    """Ledgers by location. Safe to share between threads."""
-
-    def __init__(self, executor: Executor) -> None:
-        """`executor` runs verifications, which take long."""
-        self._executor = executor
-        self._lock = threading.Lock()
-        self._open: dict[tuple[str | None, str | None], Ledger] = {}
-        self._verifying: dict[str, Future[Verified]] = {}
-
-    def of(self, workspace: Workspace) -> Ledger:
-        """The ledger of a workspace. Raises LedgerFailed or MissingProgram."""
-        recorder = recorder_of(workspace.gatekeeper.journal)
-        if recorder is None:
-            raise LedgerFailed("of this server", "none is kept", "Set `enabled = true` in [ledger].")
-        policy = recorder.policy
-        key = (policy.file, policy.url)
-        with self._lock:
-            if key not in self._open:
-                recorder.open()  # this creates a new one
-                self._open[key] = open_book(policy, make=False)
-            return self._open[key]
-
-    def verify(self, workspace: Workspace) -> None:
-        """Start to verify, unless a verification is running."""
-        book = self.of(workspace)
-        with self._lock:
-            running = self._verifying.get(book.name)
-            if running is None or running.done():
-                self._verifying[book.name] = self._executor.submit(_verified(book))
-
-    def verified(self, workspace: Workspace) -> Verified | bool | None:
-        """The result of the last verification; True while one runs, None before the first."""
-        running = self._verifying.get(self.of(workspace).name)
-        if running is None:
-            return None
-        return running.result() if running.done() else True
-
-    def close(self) -> None:
-        """Close the ledgers."""
-        with self._lock:
-            books, self._open = list(self._open.values()), {}
-        for book in books:
-            with suppress(ReadroomError):
-                book.close()
+    def page(self, view: View) -> Page:
+        """The page, made for a visitor."""
+        module, _, name = self.function.partition(":")
+        made: Page = getattr(import_module(f"{__package__}.{module}"), name)(view)
+        made.tables = [replace(table, export=view.export(table.name)) for table in made.tables]
+        return made
 
 
-def _verified(book: Ledger) -> Callable[[], Verified]:
-    def work() -> Verified:
-        began = time.monotonic()
-        verdict = verify(book)
-        return Verified(verdict, time.time_ns() // 1000, time.monotonic() - began)
-
-    return work
-
-
-PAGES: Final[Mapping[str, tuple[str, Callable[[View], Page]]]] = {
-    "": ("Overview", overview),
-    "sessions": ("Sessions", sessions),
-    "calls": ("Calls", calls),
-    "files": ("Files", files_page),
-    "map": ("Map", folder_map),
-    "findings": ("Findings", findings),
-    "session": ("", session),
-    "call": ("", call),
-    "file": ("", file),
+PAGES: Final[Mapping[str, Place]] = {
+    "": Place("overview:overview", "Overview", ("by",)),
+    "sessions": Place("overview:sessions", "Sessions", ("q",)),
+    "calls": Place("conversations:calls", "Calls"),
+    "files": Place("overview:files", "Files"),
+    "map": Place("folder:folder_map", "Map", ("path",)),
+    "findings": Place("findings:findings", "Findings", ("kind",)),
+    "ledger": Place("chain:ledger", "Ledger", filtered=False),
+    "session": Place("conversations:session", chosen=("id", "before")),
+    "call": Place("conversations:call"),
+    "file": Place("files:file", chosen=("path", "session", "line")),
 }
-"""All pages: address, name in the menu, and function."""
+"""All pages, by address."""
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -212,7 +151,7 @@ class Dashboard:
             return RedirectResponse(f"{UI_PATH}/sign-in?next={quote(back, safe='')}", 303)
         if path == "verify":
             return await self._verify(request)
-        if path != "ledger" and path not in PAGES:
+        if path not in PAGES:
             raise NoSuchView("page")
         if request.method not in ("GET", "HEAD"):
             raise WrongMethod(request.method, ["GET", "HEAD"])
@@ -280,7 +219,7 @@ class Dashboard:
 
     def _page(self, request: Request, path: str) -> Response:
         view = self._view(request, path)
-        page = self._ledger(view) if path == "ledger" else PAGES[path][1](view)
+        page = PAGES[path].page(view)
         if request.query_params.get("format") == "csv":
             return _csv(page, request.query_params.get("table", ""))
         if view.unsummed:
@@ -306,43 +245,22 @@ class Dashboard:
             unsummed=unsummed,
             findings=self._findings,
             page=page,
+            chosen=PAGES[page].chosen,
+            books=self._books,
             whole=access.workspace in self._whole,
         )
 
     def _frame(self, request: Request, view: View | None, path: str) -> dict[str, object]:
         address = request.scope[PAGE_ADDRESS]
         menu = []
-        for at, (name, _) in PAGES.items():
-            if name and not (at == "findings" and self._findings is None):
-                href = f"{address.base}/{at}" if view is None else view.link(at)
-                menu.append(Link(name, href, at == path))
-        menu.append(Link("Ledger", f"{address.base}/ledger", path == "ledger"))
+        for at, place in PAGES.items():
+            if place.menu and not (at == "findings" and self._findings is None):
+                href = view.link(at) if view is not None and place.filtered else f"{address.base}/{at}"
+                menu.append(Link(place.menu, href, at == path))
         workspaces = [Link(name, address.of(name), name == address.name) for name in request.scope[OPENS]]
         access: Access = request.scope[ACCESS]
         signed_in = bool(access.caller.token)
         return {"menu": menu, "workspaces": workspaces, "address": address, "signed_in": signed_in}
-
-    def _ledger(self, view: View) -> Page:
-        book = self._books.of(view.access.workspace)
-        head, start, found = book.head(), book.start(), self._books.verified(view.access.workspace)
-        figures = [Figure("Rows", f"{head.number - start.number:,}")]
-        problems: Sequence[str] = ()
-        state = "No verification has run since the server started."
-        if found is True:
-            state = "A verification is running: load the page again to see what it finds."
-        elif found is not None and not isinstance(found, bool):
-            problems = found.verdict.problems
-            said = "does not verify" if problems else "verifies: every row is as it was written"
-            state = f"{found.verdict.rows:,} rows looked at in {found.seconds:,.1f} s, "
-            state += f"{moment(found.at_us)} UTC: the chain {said}."
-            figures.append(
-                Figure("Chain", "broken" if problems else "whole", tone="bad" if problems else "good")
-            )
-        figures += [Figure("Summed", f"{head.number - start.number - view.unsummed:,}")]
-        return Page(
-            "Ledger", figures, template="ledger.html",
-            own={"state": state, "problems": list(problems), "head": f"{head.number}:{head.hash}"},
-        )  # fmt: skip
 
     def _failed(self, request: Request, error: ReadroomError) -> Response:
         exchange: Exchange = request.scope[EXCHANGE]
@@ -359,7 +277,7 @@ class Dashboard:
         return again_later(response)
 
 
-_ROUTES = frozenset((*PAGES, "ledger", "verify", "sign-in", "sign-out"))
+_ROUTES = frozenset((*PAGES, "verify", "sign-in", "sign-out"))
 
 
 def _html(page: Page, frame: Mapping[str, object]) -> Response:
@@ -368,8 +286,7 @@ def _html(page: Page, frame: Mapping[str, object]) -> Response:
 
 
 def _csv(page: Page, name: str) -> Response:
-    tables: Sequence[Table] = page.tables
-    found = next((one for one in tables if one.name == name), None)
+    found = next((one for one in page.tables if one.name == name), None)
     if found is None:
         raise NoSuchView("table")
     headers = {"Content-Disposition": f'attachment; filename="{found.name}.csv"'}

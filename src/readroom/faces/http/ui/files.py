@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import accumulate, count, pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,27 +35,6 @@ _STRIPES = 160
 
 _HEATS = (1, 2, 4, 8, 16)
 """The numbers of calls from which a line gets the next darker colour."""
-
-
-class Line(Struct, frozen=True):
-    """One line of the file, with its gutter."""
-
-    number: int
-    text: str
-    cut: int
-    times: int
-    searched: int
-    heat: int
-    href: str
-    said: str
-
-
-class Stripe(Struct, frozen=True):
-    """A part of the file in the strip, in thousandths of its lines."""
-
-    top: float
-    height: float
-    heat: int
 
 
 class Look(Struct, frozen=True):
@@ -156,27 +135,27 @@ def _record(view: View, request: ReadRequest, found: ReadResult) -> None:
             raise failure
 
 
-def _lines(view: View, result: ReadResult, current: Sequence[Look], searched: Sequence[Look]) -> list[Line]:
+def _lines(
+    view: View, result: ReadResult, current: Sequence[Look], others: Sequence[Look]
+) -> list[dict[str, object]]:
+    """The lines of the file, each with its gutter."""
     first, last = result.start, result.end
-    times, by_search = _counts(current, first, last), _counts(searched, first, last)
+    times, by_search = _counts(current, first, last), _counts(others, first, last)
     here = {"path": view.text("path"), "session": view.text("session"), "from": first}
-    found = []
-    for at, text in enumerate(result.lines, first):
-        seen = times[at - first]
-        cut = result.cuts.get(at)
-        found.append(
-            Line(
-                at,
-                text,
-                0 if cut is None else 1,
-                seen,
-                by_search[at - first],
-                _heat(seen),
-                view.bare("file", **here, line=at) + f"#L{at}" if seen or by_search[at - first] else "",
-                _said(seen, by_search[at - first]),
-            )
-        )
-    return found
+    rows = zip(count(first), result.lines, times, by_search, strict=False)
+    return [
+        {
+            "number": at,
+            "text": text,
+            "cut": at in result.cuts,
+            "times": seen,
+            "searched": searched,
+            "heat": _heat(seen),
+            "href": view.bare("file", **here, line=at) + f"#L{at}" if seen or searched else "",
+            "said": _said(seen, searched),
+        }
+        for at, text, seen, searched in rows
+    ]
 
 
 def _said(seen: int, searched: int) -> str:
@@ -194,19 +173,15 @@ def _counts(looks: Iterable[Look], first: int, last: int) -> list[int]:
         if one.span.last and low <= high:
             steps[low - first] += 1
             steps[high - first + 1] -= 1
-    found, now = [], 0
-    for step in steps[:-1]:
-        now += step
-        found.append(now)
-    return found
+    return list(accumulate(steps[:-1]))
 
 
 def _heat(times: int) -> int:
     return sum(times >= least for least in _HEATS)
 
 
-def _stripes(current: Sequence[Look], total: int) -> list[Stripe]:
-    """The whole file in one strip."""
+def _stripes(current: Sequence[Look], total: int) -> list[dict[str, float]]:
+    """The whole file in one strip, in thousandths of its lines."""
     if not total:
         return []
     edges = sorted({min(total, round(total * at / _STRIPES)) for at in range(_STRIPES + 1)})
@@ -214,18 +189,19 @@ def _stripes(current: Sequence[Look], total: int) -> list[Stripe]:
     for low, high in pairwise(edges):
         inside = sum(1 for one in current if one.span.last > low and one.span.first <= high)
         if inside:
-            found.append(Stripe(1000 * low / total, 1000 * (high - low) / total, _heat(inside)))
+            height = 1000 * (high - low) / total
+            found.append({"top": 1000 * low / total, "height": height, "heat": _heat(inside)})
     return found
 
 
 def _covered(looks: Sequence[Look]) -> int:
     """The number of lines that were shown at least once."""
-    count = end = 0
+    total = end = 0
     for one in sorted((one.span.first, one.span.last) for one in looks if one.span.last):
         first = max(one[0], end + 1)
-        count += max(0, one[1] - first + 1)
+        total += max(0, one[1] - first + 1)
         end = max(end, one[1])
-    return count
+    return total
 
 
 def _figures(
@@ -256,9 +232,7 @@ def _calls(view: View, looks: Sequence[Look], title: str) -> Table:
     ]
     heads = ("Row", "When (UTC)", "Agent", "Tool", "Lines", "State", "Conversation")
     note = f"The newest {UI_ROWS} of {len(looks):,}." if len(looks) > UI_ROWS else ""
-    return Table(
-        "looks", title, heads, rows, note=note, empty="No call showed it.", export=view.export("looks")
-    )
+    return Table("looks", title, heads, rows, note=note, empty="No call showed it.")
 
 
 def _states(view: View, looks: Sequence[Look], digest: str | None) -> Table:
@@ -272,15 +246,15 @@ def _states(view: View, looks: Sequence[Look], digest: str | None) -> Table:
             else Cell("changed since", tone="soft")
             if state
             else missing(),
-            number(count),
+            number(calls),
             Cell(moment(last[state]), tone="soft"),
         )
-        for state, count in times.most_common(view.rows(UI_ROWS))
+        for state, calls in times.most_common(view.rows(UI_ROWS))
     ]
     heads = ("Hash", "State", "Calls", "Last shown (UTC)")
     note = "Of a state that has changed there is a hash, and no content."
     title = "States that were shown"
-    return Table("states", title, heads, rows, note=note, export=view.export("states"))
+    return Table("states", title, heads, rows, note=note)
 
 
 def _pages(view: View, result: ReadResult | None, total: int) -> list[Link]:

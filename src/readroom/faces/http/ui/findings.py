@@ -48,7 +48,6 @@ def _kinds(view: View, every: Sequence[Finding]) -> Table:
         ("What", "Findings", "Sessions", "Tokens", "Carried"),
         rows,
         empty="The audit found nothing.",
-        export=view.export("kinds"),
     )
 
 
@@ -70,7 +69,6 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
         [_row(view, one) for one in found[:most]],
         note=f"The first {most} of {len(found):,}." if len(found) > most else "",
         empty="The audit found nothing here.",
-        export=view.export("findings"),
     )
 
 

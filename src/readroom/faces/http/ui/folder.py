@@ -68,7 +68,6 @@ def folder_map(view: View) -> Page:
             "file": f"{view.base}/file?path=",
             "map": f"{view.base}/map?path=",
         },
-        export=view.export("folder"),
         note=" ".join([*said, *of_files(view.slice)]),
     )
     return Page(

@@ -79,7 +79,6 @@ def over_time(view: View, series: Series, by: str) -> Table:
         [row for row in rows if any(cell.raw for cell in row[1:])],
         note=_step(series),
         chart=chart if times else None,
-        export=view.export("time"),
     )
 
 
@@ -106,7 +105,6 @@ def _sums(view: View, wanted: Slice, by: By) -> Table:
         (by.capitalize(), "Calls", "Failed", "Tokens"),
         rows,
         note=f"The first {UI_ROWS} of {len(every):,}." if len(every) > UI_ROWS else "",
-        export=view.export(by),
     )
 
 
@@ -136,7 +134,6 @@ def files_table(view: View, wanted: Slice, limit: int) -> Table:
         rows,
         note=" ".join(notes),
         more=view.link("files") if view.page != "files" else "",
-        export=view.export("file"),
     )
 
 
@@ -176,7 +173,6 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
         rows,
         note=" ".join(_of_sessions(view.slice)),
         more=more,
-        export=view.export("sessions"),
     )
 
 
@@ -224,8 +220,8 @@ def _budgets(view: View) -> list[Table]:
     ]
     note = "What is shown at each state is in the guide to budgets."
     heads = ("Budget", "Whose", "Used", "Limit", "Left", "State")
-    empty, export = "No call has used a budget yet.", view.export("budgets")
-    return [Table("budgets", "Budgets", heads, rows, note=note, empty=empty, export=export)]
+    empty = "No call has used a budget yet."
+    return [Table("budgets", "Budgets", heads, rows, note=note, empty=empty)]
 
 
 def _share(value: int, most: int) -> int:

@@ -17,6 +17,7 @@ from msgspec import Struct, field
 
 from readroom.errors import BadValue, ReadroomError
 from readroom.faces.calls import Access
+from readroom.faces.http.ui.books import Books
 from readroom.faces.http.ui.naming import is_long, names_in, spellings
 from readroom.faces.http.ui.page import Cell, Filter, Option, address
 from readroom.faces.http.ui.queries import By, Questions, Slice
@@ -103,12 +104,6 @@ RANGES: Final = {
 LIVE_US: Final = 10 * 60 * 1_000_000
 """A conversation is live if its last call is no older."""
 
-_CHOSEN: Final = (
-    *("since", "agent", "token", "tool", "outcome"),
-    *("by", "q", "path", "session", "line", "id", "kind"),
-)
-"""Parameters of an address, apart from those for a page of rows."""
-
 KEPT: Final = ("since", "agent", "token", "tool", "outcome")
 """Filters that links keep from page to page."""
 
@@ -125,7 +120,9 @@ class View(Struct, dict=True):
         workspace: Its name in the ledger's rows.
         unsummed: The number of rows that are in no sum yet.
         findings: Findings of an audit; None if none is shown.
+        books: All ledgers.
         page: The requested page.
+        chosen: The parameters of its address that exports keep, besides filters.
         whole: Whether the visitor's token has no restrictions in the workspace.
     """
 
@@ -134,9 +131,11 @@ class View(Struct, dict=True):
     wanted: Mapping[str, str]
     questions: Questions
     workspace: str
+    books: Books
     unsummed: int = 0
     findings: Sequence[Finding] | None = None
     page: str = ""
+    chosen: tuple[str, ...] = ()
     whole: bool = False
     now_us: int = field(default_factory=lambda: time.time_ns() // 1000)
 
@@ -184,8 +183,7 @@ class View(Struct, dict=True):
 
     def export(self, table: str) -> str:
         """The address of a table of this page as CSV: with the current filters, and all rows."""
-        passed = (*_CHOSEN, "before") if self.page == "session" else _CHOSEN
-        chosen = {name: self.text(name) for name in passed}
+        chosen = {name: self.text(name) for name in (*KEPT, *self.chosen)}
         return address(self.base, self.page, **chosen, format="csv", table=table)
 
     def named(self, name: str, href: str = "", none: str = "-") -> Cell:
