@@ -20,7 +20,7 @@ from readroom.errors import BadValue, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.folders import Folder
-from readroom.faces.cli.options import json_option, subcommand
+from readroom.faces.cli.options import flag, json_option, option, subcommand
 from readroom.lens import records
 from readroom.lens.audit import Engine, Options, Progress, cluster_at, one_by_one, processes, side_by_side
 from readroom.lens.copies import without_copies
@@ -297,51 +297,25 @@ audit = subcommand(
     "audit",
     _audit,
     click.Argument(["paths"], nargs=-1),
-    click.Option(["--here"], is_flag=True, help="Find the sessions of the current folder."),
+    flag("--here", "Find the sessions of the current folder."),
     json_option("Print one JSON object."),
-    click.Option(["--html", "page"], metavar="FILE", help="Write a page that needs nothing else."),
-    click.Option(["--jsonl", "rows"], metavar="FILE", help="Write every row of the normal form, one a line."),
-    click.Option(["--parquet"], metavar="DIR", help="Write the normal form as Parquet files."),
-    click.Option(
-        ["--fail-on"],
-        metavar="KINDS",
-        help=f"End with code {ExitCode.FOUND} when one is found, and with {ExitCode.UNCHECKED} when a part "
+    option("--html page", "Write a page that needs nothing else.", metavar="FILE"),
+    option("--jsonl rows", "Write every row of the normal form, one a line.", metavar="FILE"),
+    option("--parquet", "Write the normal form as Parquet files.", metavar="DIR"),
+    option(
+        "--fail-on",
+        f"End with code {ExitCode.FOUND} when one is found, and with {ExitCode.UNCHECKED} when a part "
         f"was not read: {_KIND_LIST}, or any.",
+        metavar="KINDS",
     ),
-    click.Option(
-        ["--limit"],
-        type=click.IntRange(min=0),
-        default=_SHOWN,
-        show_default=True,
-        help="Findings of each kind to list.",
-    ),
-    click.Option(
-        ["--tokens"],
-        type=click.Choice(COUNTERS),
-        default="estimate",
-        show_default=True,
-        help="How tokens are counted.",
-    ),
-    click.Option(
-        ["--root"], type=Folder(), metavar="DIR", help="A folder whose policy says what is denied today."
-    ),
-    click.Option(
-        ["--replay"], metavar="ROOT", help="Make the calls again in this folder, and compare what they show."
-    ),
-    click.Option(["--commit"], help="Replay in what git has at this commit of the folder."),
-    click.Option(["--no-secrets"], is_flag=True, help="Do not look for secrets."),
-    click.Option(
-        ["--workers"],
-        type=click.IntRange(min=0),
-        default=1,
-        show_default=True,
-        help="Processes; 0 for one a processor.",
-    ),
-    click.Option(
-        ["--engine"],
-        metavar="ADDRESS",
-        help="dask://HOST:PORT runs it on a cluster that sees the same paths.",
-    ),
-    click.Option(["--resume"], metavar="DIR", help="Keep what is done there, and go on from it."),
-    click.Option(["--force"], is_flag=True, help="Replace files that are there."),
+    option("--limit", "Findings of each kind to list.", type=click.IntRange(min=0), default=_SHOWN),
+    option("--tokens", "How tokens are counted.", type=click.Choice(COUNTERS), default="estimate"),
+    option("--root", "A folder whose policy says what is denied today.", type=Folder(), metavar="DIR"),
+    option("--replay", "Make the calls again in this folder, and compare what they show.", metavar="ROOT"),
+    option("--commit", "Replay in what git has at this commit of the folder."),
+    flag("--no-secrets", "Do not look for secrets."),
+    option("--workers", "Processes; 0 for one a processor.", type=click.IntRange(min=0), default=1),
+    option("--engine", "dask://HOST:PORT runs it on a cluster that sees the same paths.", metavar="ADDRESS"),
+    option("--resume", "Keep what is done there, and go on from it.", metavar="DIR"),
+    flag("--force", "Replace files that are there."),
 )

@@ -12,7 +12,7 @@ import click
 from readroom.errors import UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import database_option, json_option, subcommand
+from readroom.faces.cli.options import database_option, flag, json_option, option, subcommand
 
 if TYPE_CHECKING:
     from readroom.session.shared.state import SharedState
@@ -74,14 +74,14 @@ budget = click.Group(
         subcommand(
             "reset",
             _reset,
-            click.Option(["--workspace"], metavar="DIR", help="Those of one folder."),
-            click.Option(
-                ["--scope"],
+            option("--workspace", "Those of one folder.", metavar="DIR"),
+            option(
+                "--scope",
+                "Those of conversations, of tokens, or of whole workspaces.",
                 type=click.Choice(["session", "token", "workspace"]),
-                help="Those of conversations, of tokens, or of whole workspaces.",
             ),
-            click.Option(["--name"], metavar="NAME", help="That of one conversation, or id of a token."),
-            click.Option(["--all", "whole"], is_flag=True, help="All of them."),
+            option("--name", "That of one conversation, or id of a token.", metavar="NAME"),
+            flag("--all whole", "All of them."),
             database_option(),
         ),
     ],

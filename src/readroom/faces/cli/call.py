@@ -11,7 +11,7 @@ from readroom.contracts import NAMES
 from readroom.errors import BadValue, ReadroomError
 from readroom.faces.cli.answers import NATIVE, Where, answer, failure, finish
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import commands_option, front_matter_option, place_options, subcommand
+from readroom.faces.cli.options import commands_option, front_matter_option, option, place_options, subcommand
 from readroom.limits import VALUE_CHARS
 
 _STDIN = "-"
@@ -62,19 +62,18 @@ call = subcommand(
     click.Argument(
         ["arguments"], required=False, default="{}", help="A JSON object, or - for standard input."
     ),
-    click.Option(
-        ["--contract", "contract_name"],
+    option(
+        "--contract contract_name",
+        f"Whose tools are meant: {', '.join(NAMES)}.",
         default=NATIVE,
-        show_default=True,
         metavar="NAME",
-        help=f"Whose tools are meant: {', '.join(NAMES)}.",
     ),
-    click.Option(
-        ["--max-chars"],
+    option(
+        "--max-chars",
+        "Cap on the text, as an MCP client would set it; no more than the limit reply_bytes.",
         type=click.IntRange(min=1),
-        help="Cap on the text, as an MCP client would set it; no more than the limit reply_bytes.",
     ),
-    click.Option(["--session"], default="", help="The conversation that the call belongs to."),
+    option("--session", "The conversation that the call belongs to.", default="", show_default=False),
     commands_option(),
     front_matter_option(),
     *place_options(),

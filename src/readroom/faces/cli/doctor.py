@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
-import click
 from msgspec import Struct, to_builtins
 
 from readroom.errors import BadValue, ReadroomError
@@ -20,7 +19,7 @@ from readroom.extras import OF_GRAMMARS, install
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.near import did_you_mean
-from readroom.faces.cli.options import folder_argument, json_option, subcommand
+from readroom.faces.cli.options import folder_argument, json_option, option, subcommand
 from readroom.limits import HTTP_PORT
 from readroom.release import VERSION
 
@@ -253,7 +252,7 @@ doctor = subcommand(
     "doctor",
     _doctor,
     folder_argument(),
-    click.Option(["--client"], metavar="CLIENT", help="Say what holds for this client, as of `connect`."),
-    click.Option(["--port"], type=int, default=HTTP_PORT, show_default=True, help="Of the server."),
+    option("--client", "Say what holds for this client, as of `connect`.", metavar="CLIENT"),
+    option("--port", "Of the server.", type=int, default=HTTP_PORT),
     json_option("Print one JSON list."),
 )

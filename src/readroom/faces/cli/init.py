@@ -12,13 +12,11 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
 from readroom.errors import BadConfig
 from readroom.faces.cli import output
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import folder_argument, subcommand
+from readroom.faces.cli.options import flag, folder_argument, subcommand
 from readroom.limits import LIST_MAX_DEPTH, Limits
 from readroom.workspace import Workspace
 
@@ -138,5 +136,5 @@ init = subcommand(
     "init",
     _init,
     folder_argument(),
-    click.Option(["--print", "only_print"], is_flag=True, help="Show it, and write nothing."),
+    flag("--print only_print", "Show it, and write nothing."),
 )

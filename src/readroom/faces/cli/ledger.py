@@ -19,7 +19,7 @@ from readroom.faces.cli import output as terminal
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.folders import Folder
-from readroom.faces.cli.options import json_option, subcommand
+from readroom.faces.cli.options import json_option, option, subcommand
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Head, Ledger
 from readroom.ledger.queries import (
@@ -383,20 +383,20 @@ def _folder(ctx: click.Context, option: click.Parameter, value: str | None) -> s
 
 def _filters() -> list[click.Parameter]:
     return [
-        click.Option(["--agent"], help="Only calls of this agent."),
-        click.Option(["--session"], help="Only calls of this conversation."),
-        click.Option(
-            ["--workspace"],
+        option("--agent", "Only calls of this agent."),
+        option("--session", "Only calls of this conversation."),
+        option(
+            "--workspace",
+            "Only calls in this folder, the root of a workspace: `.` is the current one.",
             metavar="DIR",
             callback=_folder,
-            help="Only calls in this folder, the root of a workspace: `.` is the current one.",
         ),
-        click.Option(["--tool"], help="Only calls of this tool."),
-        click.Option(["--path"], help="Only calls about this file, or below this folder."),
-        click.Option(["--face"], help="Only calls that came this way: library, cli, mcp or http."),
-        click.Option(["--outcome"], help="ok, begun, failed, or the code of an error."),
-        click.Option(["--since"], metavar="TIME", help="As 2h or 7d (ago), or 2026-01-31T12:00 (UTC)."),
-        click.Option(["--until"], metavar="TIME", help="The same."),
+        option("--tool", "Only calls of this tool."),
+        option("--path", "Only calls about this file, or below this folder."),
+        option("--face", "Only calls that came this way: library, cli, mcp or http."),
+        option("--outcome", "ok, begun, failed, or the code of an error."),
+        option("--since", "As 2h or 7d (ago), or 2026-01-31T12:00 (UTC).", metavar="TIME"),
+        option("--until", "The same.", metavar="TIME"),
     ]
 
 
@@ -407,28 +407,14 @@ ledger = subcommand(
         ["action"], required=False, default="list", type=click.Choice(ACTIONS), metavar="[ACTION]"
     ),
     *_filters(),
-    click.Option(
-        ["--by"], type=click.Choice(GROUPS), default="tool", show_default=True, help="What totals are by."
-    ),
-    click.Option(
-        ["--limit"], type=click.IntRange(min=1), default=_ROWS, show_default=True, help="Rows to show."
-    ),
+    option("--by", "What totals are by.", type=click.Choice(GROUPS), default="tool"),
+    option("--limit", "Rows to show.", type=click.IntRange(min=1), default=_ROWS),
     json_option("Print one JSON object."),
-    click.Option(
-        ["--noted"], metavar="NUMBER:HASH", help="verify: a head that an earlier verification printed."
-    ),
-    click.Option(["--output"], metavar="FILE", help="export: a new file instead of standard output."),
-    click.Option(
-        ["--format", "format_name"],
-        type=click.Choice(FORMATS),
-        default="jsonl",
-        show_default=True,
-        help="export: as what.",
-    ),
-    click.Option(
-        ["--older-than"], type=click.FloatRange(min=0), metavar="DAYS", help="prune: what is removed."
-    ),
-    click.Option(["--file"], metavar="FILE", help="The ledger, instead of the configured one."),
-    click.Option(["--root"], type=Folder(), metavar="DIR", help="The workspace whose configuration counts."),
-    click.Option(["--config"], metavar="FILE", help="The configuration that the server has."),
+    option("--noted", "verify: a head that an earlier verification printed.", metavar="NUMBER:HASH"),
+    option("--output", "export: a new file instead of standard output.", metavar="FILE"),
+    option("--format format_name", "export: as what.", type=click.Choice(FORMATS), default="jsonl"),
+    option("--older-than", "prune: what is removed.", type=click.FloatRange(min=0), metavar="DAYS"),
+    option("--file", "The ledger, instead of the configured one.", metavar="FILE"),
+    option("--root", "The workspace whose configuration counts.", type=Folder(), metavar="DIR"),
+    option("--config", "The configuration that the server has.", metavar="FILE"),
 )

@@ -13,7 +13,7 @@ from readroom.faces.cli.answers import NATIVE, Where
 from readroom.faces.cli.commands import SERVING, found
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.folders import Folder
-from readroom.faces.cli.options import commands_option, front_matter_option, place_options, subcommand
+from readroom.faces.cli.options import commands_option, front_matter_option, option, place_options, subcommand
 
 
 def _mcp(
@@ -59,18 +59,14 @@ def server_options() -> list[click.Parameter]:
     """The folder, and how it is served."""
     return [
         click.Argument(["folder"], required=False, type=Folder(), metavar="[DIR]", help="As --root."),
-        click.Option(
-            ["--contract", "contract_name"],
-            type=click.Choice(NAMES),
-            default=NATIVE,
-            show_default=True,
-            help="Whose tools are served.",
+        option(
+            "--contract contract_name", "Whose tools are served.", type=click.Choice(NAMES), default=NATIVE
         ),
-        click.Option(
-            ["--max-chars"],
-            type=click.IntRange(min=1),
-            help="Cap on a reply's text, instead of what the client is known to pass on; "
+        option(
+            "--max-chars",
+            "Cap on a reply's text, instead of what the client is known to pass on; "
             "no more than the limit reply_bytes.",
+            type=click.IntRange(min=1),
         ),
         commands_option(),
         front_matter_option(),

@@ -82,6 +82,16 @@ def given_for_each_path(values: Mapping[str, Any]) -> list[dict[str, Fact]]:
     return [given({**values, "path": path}) for path in paths]
 
 
+def option(names: str, words: str, **more: Any) -> click.Option:
+    """An option, with blanks between its names; the help shows its default."""
+    return click.Option(names.split(), help=words, **{"show_default": "default" in more, **more})
+
+
+def flag(names: str, words: str) -> click.Option:
+    """An option without a value."""
+    return click.Option(names.split(), is_flag=True, help=words)
+
+
 def _file(name: str, help_: str) -> click.Option:
     """An option that names a file; whether it can be read is seen where it is used."""
     return click.Option([name], type=click.Path(readable=False), metavar="FILE", help=help_)
@@ -106,29 +116,25 @@ def folder_argument(**more: Any) -> click.Argument:
 
 def port_option(default: int) -> click.Option:
     """--port, for what listens on one."""
-    return click.Option(
-        ["--port"],
-        type=click.IntRange(0, 65535),
-        default=default,
-        show_default=True,
-        help="Port to listen on; 0 takes a free one.",
+    return option(
+        "--port", "Port to listen on; 0 takes a free one.", type=click.IntRange(0, 65535), default=default
     )
 
 
 def open_option(what: str) -> click.Option:
     """--open, for what asks for a token without it."""
     words = f"Ask for no token: every account of this machine can {what}."
-    return click.Option(["--open", "open_to_all"], is_flag=True, help=words)
+    return flag("--open open_to_all", words)
 
 
 def place_options() -> list[click.Parameter]:
     """--root and --config, which every command has."""
     return [
-        click.Option(
-            ["--root"],
+        option(
+            "--root",
+            "The workspace; paths are relative to it.",
             type=Folder(),
             metavar="DIR",
-            help="The workspace; paths are relative to it.",
             show_default="the current folder",
         ),
         _file("--config", "More settings and rules."),
@@ -142,9 +148,7 @@ def database_option() -> click.Option:
 
 def commands_option() -> click.Option:
     """--allow-commands, where run_command can be called."""
-    return click.Option(
-        ["--allow-commands"], is_flag=True, help="Let run_command run programs, confined to the folder."
-    )
+    return flag("--allow-commands", "Let run_command run programs, confined to the folder.")
 
 
 def front_matter_option() -> click.Option:
@@ -154,7 +158,7 @@ def front_matter_option() -> click.Option:
 
 def json_option(words: str = "Print the MCP tool result, one JSON object.") -> click.Option:
     """--json, for commands that print a text without it."""
-    return click.Option(["--json", "as_json"], is_flag=True, help=words)
+    return flag("--json as_json", words)
 
 
 def _argument(

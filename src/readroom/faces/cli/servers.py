@@ -13,11 +13,7 @@ from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli.answers import Where
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.mcp import one_folder, repeated_options, server_options
-from readroom.faces.cli.options import (
-    open_option,
-    port_option,
-    subcommand,
-)
+from readroom.faces.cli.options import flag, open_option, option, port_option, subcommand
 from readroom.limits import HTTP_PORT
 from readroom.limits.session import WORKERS_MOST
 
@@ -174,32 +170,27 @@ serve = subcommand(
     "serve",
     _serve,
     *server_options(),
-    click.Option(["--host"], default=_HOST, show_default=True, help="Address to listen on."),
+    option("--host", "Address to listen on.", default=_HOST),
     port_option(HTTP_PORT),
-    click.Option(["--socket"], metavar="PATH", help="Listen on a Unix socket instead, for this user."),
-    click.Option(
-        ["--allow-host"],
+    option("--socket", "Listen on a Unix socket instead, for this user.", metavar="PATH"),
+    option(
+        "--allow-host",
+        "A name of this machine that clients use, beside localhost.",
         multiple=True,
         metavar="NAME",
-        help="A name of this machine that clients use, beside localhost.",
     ),
-    click.Option(
-        ["--allow-origin"],
-        multiple=True,
-        metavar="ORIGIN",
-        help="A page that may use it, as http://localhost:3000.",
+    option(
+        "--allow-origin", "A page that may use it, as http://localhost:3000.", multiple=True, metavar="ORIGIN"
     ),
-    click.Option(
-        ["--require-token"],
-        is_flag=True,
-        help="Take only tokens made with `readroom token create`, and make none for the folder.",
+    flag(
+        "--require-token", "Take only tokens made with `readroom token create`, and make none for the folder."
     ),
     open_option("use it, as you"),
-    click.Option(
-        ["--workers"],
+    option(
+        "--workers",
+        "Processes that take turns at the port; auto is one for each processor.  [default: 1]",
         type=_Workers(),
         metavar="N",
-        help="Processes that take turns at the port; auto is one for each processor.  [default: 1]",
     ),
-    click.Option(["--access-log"], is_flag=True, help="A line of JSON per request on standard error."),
+    flag("--access-log", "A line of JSON per request on standard error."),
 )

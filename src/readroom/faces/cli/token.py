@@ -15,7 +15,7 @@ from readroom.errors import BadValue
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.near import did_you_mean
-from readroom.faces.cli.options import database_option, folder_argument, json_option, subcommand
+from readroom.faces.cli.options import database_option, folder_argument, json_option, option, subcommand
 
 if TYPE_CHECKING:
     from readroom.session.admission import FolderToken
@@ -206,24 +206,22 @@ token = click.Group(
             "create",
             _create,
             click.Argument(["name"]),
-            click.Option(
-                ["--workspace", "workspaces"],
+            option(
+                "--workspace workspaces",
+                "A workspace that it opens; may be repeated. Default: all.",
                 multiple=True,
                 metavar="NAME",
-                help="A workspace that it opens; may be repeated. Default: all.",
             ),
-            click.Option(
-                ["--tool", "tools"],
+            option(
+                "--tool tools",
+                "A tool that it may call; may be repeated. Default: all.",
                 multiple=True,
                 metavar="TOOL",
-                help="A tool that it may call; may be repeated. Default: all.",
             ),
-            click.Option(
-                ["--policy"],
-                metavar="FILE",
-                help="Rules that restrict it further, in the form of readroom.toml.",
+            option(
+                "--policy", "Rules that restrict it further, in the form of readroom.toml.", metavar="FILE"
             ),
-            click.Option(["--expires"], metavar="SPAN", help="How long it works: 30m, 12h, 7d, 4w."),
+            option("--expires", "How long it works: 30m, 12h, 7d, 4w.", metavar="SPAN"),
             database_option(),
         ),
         subcommand("show", _show, folder_argument(help="The current folder.")),

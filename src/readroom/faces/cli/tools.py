@@ -20,7 +20,7 @@ from readroom.faces.cli import options
 from readroom.faces.cli.answers import Found, Where, always, answer, answer_each, failure, finish
 from readroom.faces.cli.exits import NOT_RUN, OF_RUN, ExitCode
 from readroom.faces.cli.failures import COMMANDS, POSITIONAL
-from readroom.faces.cli.options import commands_option, json_option, place_options, subcommand
+from readroom.faces.cli.options import commands_option, flag, json_option, option, place_options, subcommand
 from readroom.limits import CHANGE_TEXT_BYTES
 from readroom.values import Fact, ReadRequest, Reply
 from readroom.values.changes import ABSENT
@@ -240,10 +240,10 @@ edit = subcommand(
     "edit",
     _edit,
     *_parameters(EDIT_FILE, "edits"),
-    click.Option(["--old"], multiple=True, metavar="TEXT", help="What is replaced; may be repeated"),
-    click.Option(["--new"], multiple=True, metavar="TEXT", help="What takes its place; may be repeated"),
-    click.Option(["--replace-all"], is_flag=True, help="Every place, not one that must be the only one"),
-    click.Option(["--edits"], metavar="JSON", help="A list of edits; - reads it from standard input"),
+    option("--old", "What is replaced; may be repeated", multiple=True, metavar="TEXT"),
+    option("--new", "What takes its place; may be repeated", multiple=True, metavar="TEXT"),
+    flag("--replace-all", "Every place, not one that must be the only one"),
+    option("--edits", "A list of edits; - reads it from standard input", metavar="JSON"),
     json_option(),
     *place_options(),
 )
@@ -253,7 +253,7 @@ write = subcommand(
     _write,
     *_parameters(WRITE_FILE, "content"),
     click.Option([_NEW], is_flag=True, help="Instead of a hash: only create the file"),
-    click.Option(["--content"], metavar="TEXT", help="Instead of standard input"),
+    option("--content", "Instead of standard input", metavar="TEXT"),
     json_option(),
     *place_options(),
 )

@@ -17,7 +17,7 @@ from readroom.extras import OF_SERVING, serves
 from readroom.faces.cli import output
 from readroom.faces.cli.answers import NATIVE
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.options import open_option, place_options, port_option, subcommand
+from readroom.faces.cli.options import open_option, option, place_options, port_option, subcommand
 from readroom.ledger import LedgerPolicy
 from readroom.quoting import quote
 from readroom.rows import Finding, recorded
@@ -183,9 +183,7 @@ ui = subcommand(
     _ui,
     click.Argument(["source"], required=False, metavar="[SOURCE]", help="A ledger or an audit."),
     *place_options(),
-    click.Option(
-        ["--findings"], metavar="FILE", help="An audit or a record whose findings are shown beside."
-    ),
+    option("--findings", "An audit or a record whose findings are shown beside.", metavar="FILE"),
     port_option(0),
     open_option("look"),
 )

@@ -40,7 +40,7 @@ from readroom.faces.cli.connect.formats import Unusable
 from readroom.faces.cli.connect.handshake import Greeting, NoAnswer, reach, start
 from readroom.faces.cli.exits import ExitCode
 from readroom.faces.cli.near import did_you_mean
-from readroom.faces.cli.options import folder_argument, subcommand
+from readroom.faces.cli.options import flag, folder_argument, option, subcommand
 from readroom.faces.mcp.client_configs import program
 from readroom.quoting import quote
 
@@ -391,24 +391,19 @@ connect = subcommand(
     _connect,
     click.Argument(["client"], required=False),
     folder_argument(),
-    click.Option(["--write"], is_flag=True, help="Write it into the client's settings."),
-    click.Option(
-        ["--check"],
-        is_flag=True,
-        help="After --write, have the client check it, also in a folder whose other settings it obeys.",
+    flag("--write", "Write it into the client's settings."),
+    flag(
+        "--check", "After --write, have the client check it, also in a folder whose other settings it obeys."
     ),
-    click.Option(["--undo"], is_flag=True, help="Take it out of them again."),
-    click.Option(["--user"], is_flag=True, help="Your own settings, where the client has a project's too."),
-    click.Option(
-        ["--name"],
+    flag("--undo", "Take it out of them again."),
+    flag("--user", "Your own settings, where the client has a project's too."),
+    option(
+        "--name",
+        "What the client calls the server; another for each folder, where its settings are yours.",
         default=SERVER,
-        show_default=True,
         metavar="NAME",
-        help="What the client calls the server; another for each folder, where its settings are yours.",
     ),
-    click.Option(
-        ["--url"], metavar="URL", help="A server that runs already, instead of one that the client starts."
-    ),
+    option("--url", "A server that runs already, instead of one that the client starts.", metavar="URL"),
     words=f"{cleandoc(_connect.__doc__ or '')}\n\n\b\nClients:\n"
     + "\n".join(f"  {word:15} {client.title}" for word, client in CLIENTS.items()),
 )
