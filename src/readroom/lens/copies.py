@@ -16,7 +16,7 @@ from itertools import groupby
 import msgspec
 
 from readroom.lens.normal_form import Call, Session, SkippedPart, Turn
-from readroom.lens.sessions import Audited
+from readroom.lens.sessions import Audited, summed
 from readroom.limits.lens import ANSWERS_REMEMBERED
 
 
@@ -61,26 +61,14 @@ def _cleared(part: Audited, copied: set[int]) -> Audited:
     turns = [turn for turn in part.turns if turn.turn not in copied]
     calls = [call for call in part.calls if call.turn not in copied]
     kept = {call.call for call in calls}
+    compactions = part.session.compactions
     session = msgspec.structs.replace(
         part.session,
         copied_turns=part.session.copied_turns + len(part.turns) - len(turns),
-        turns=len(turns),
-        compactions=max(
-            0, part.session.compactions - (turns[0].epoch if turns else part.session.compactions)
-        ),
-        calls=len(calls) + part.session.calls_left_out,
-        errors=sum(call.error for call in calls),
-        result_characters=sum(call.characters for call in calls),
-        result_tokens=sum(call.tokens for call in calls),
-        carried_tokens=sum(call.tokens * call.sent_in_requests for call in calls),
-        input_tokens=sum(turn.input_tokens for turn in turns),
-        output_tokens=sum(turn.output_tokens for turn in turns),
-        cache_read_tokens=sum(turn.cache_read_tokens for turn in turns),
-        cache_write_tokens=sum(turn.cache_write_tokens for turn in turns),
-        cost=sum(turn.cost for turn in turns),
+        compactions=max(0, compactions - (turns[0].epoch if turns else compactions)),
     )
     return Audited(
-        session,
+        summed(session, turns, calls),
         turns,
         calls,
         [lines for lines in part.lines if lines.call in kept],

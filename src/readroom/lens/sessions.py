@@ -6,9 +6,9 @@ to know what was shown before. Detectors of findings are called at each step and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -118,11 +118,25 @@ class Audited(msgspec.Struct):
         yield from self.replayed
 
 
-class DetectorMaker(Protocol):
-    """Makes the detectors of one session."""
+DetectorMaker: TypeAlias = Callable[[str], Sequence[Detector]]
+"""Makes the detectors of the session of a name."""
 
-    def __call__(self, session: str, /) -> Sequence[Detector]:
-        """New detectors for the session of this name."""
+_USED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
+
+
+def summed(session: Session, turns: Sequence[Turn], calls: Sequence[Call]) -> Session:
+    """The session with sums over its turns and calls."""
+    used = {name: sum(getattr(turn, name) for turn in turns) for name in _USED}
+    return msgspec.structs.replace(
+        session,
+        turns=len(turns),
+        calls=len(calls) + session.calls_left_out,
+        errors=sum(call.error for call in calls),
+        result_characters=sum(call.characters for call in calls),
+        result_tokens=sum(call.tokens for call in calls),
+        carried_tokens=sum(call.tokens * call.sent_in_requests for call in calls),
+        **used,
+    )
 
 
 def sessions(
@@ -138,17 +152,13 @@ def sessions(
             continue
         assembler = open_sessions.get(event.session)
         if assembler is None:
-            if len(open_sessions) >= bounds.sessions:
-                oldest = next(iter(open_sessions))
-                held -= open_sessions[oldest].held
-                yield from _ended(open_sessions.pop(oldest), skipped, bounds)
-            assembler = open_sessions[event.session] = _Assembler(
-                event.session, record, counter, detectors(event.session), bounds
-            )
+            made = detectors(event.session)
+            assembler = _Assembler(event.session, record, counter, made, bounds)
+            open_sessions[event.session] = assembler
         held -= assembler.held
         assembler.take(event)
         held += assembler.held
-        while held > bounds.held_lines and len(open_sessions) > 1:
+        while len(open_sessions) > bounds.sessions or (held > bounds.held_lines and len(open_sessions) > 1):
             oldest = next(name for name in open_sessions if name != event.session)
             held -= open_sessions[oldest].held
             yield from _ended(open_sessions.pop(oldest), skipped, bounds)
@@ -195,6 +205,12 @@ class _Assembler:
         self._lines_left_out = 0
         self._arguments = KeptArguments(bounds)
         self._names = KeptNames(bounds)
+        self._takes: dict[type[Event], Callable[[Any], None]] = {
+            Opened: self._open, Answered: self._answer, Said: lambda said: self._model(said.text),
+            Called: self._call, Returned: self._return, Recorded: self._record, Compacted: self._compact,
+            Whole: lambda whole: self._give_up(self._awaited.put_whole(whole.id, whole.text)),
+            Rewound: self._rewind,
+        }  # fmt: skip
 
     @property
     def held(self) -> int:
@@ -211,27 +227,8 @@ class _Assembler:
 
     def take(self, event: Event) -> None:
         """Take the next event."""
-        match event:
-            case Opened():
-                self._open(event)
-            case Answered():
-                self._answer(event)
-            case Said():
-                self._model(event.text)
-            case Called():
-                self._call(event)
-            case Whole():
-                self._give_up(self._awaited.put_whole(event.id, event.text))
-            case Returned():
-                self._return(event)
-            case Recorded():
-                self._record(event)
-            case Compacted():
-                self._compact(event)
-            case Rewound():
-                self._rewind(event)
-            case Skipped():
-                pass
+        if type(event) in self._takes:
+            self._takes[type(event)](event)
 
     def _open(self, event: Opened) -> None:
         known = self._session
@@ -247,11 +244,7 @@ class _Assembler:
         self._known.root = self._session.folder
 
     def _answer(self, event: Answered) -> None:
-        usage = {
-            name: getattr(event, name)
-            for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost")
-            if getattr(event, name)
-        }
+        usage = {name: getattr(event, name) for name in _USED if getattr(event, name)}
         index = self._turn_of.get(hash(event.key))
         if index is not None:
             known = self._turns[index]
@@ -308,11 +301,16 @@ class _Assembler:
             for run in seen.runs
             for lines in self._shown.spans(number, pending.turn, run.file, run.first, [*map(hash, run.lines)])
         ]
-        result = Result(
-            number, pending.turn, self._epoch, pending.called, event, seen, tokens, pending.whole, again,
-            self._session.client,
-        )  # fmt: skip
+        result = self._result(pending, event, seen, tokens, again)
         self._take(result, sum(len(run.lines) for run in seen.runs), characters)
+
+    def _result(
+        self, pending: Pending, event: Returned, seen: Evidence, tokens: int, again: list[Lines]
+    ) -> Result:
+        return Result(
+            len(self._calls) + 1, pending.turn, self._epoch, pending.called, event, seen, tokens,
+            pending.whole, again, self._session.client,
+        )  # fmt: skip
 
     def _is_copy(self, pending: Pending, event: Returned) -> bool:
         """Whether a record repeats a call: opencode copies the last ones after a compaction, with their ids.
@@ -345,10 +343,7 @@ class _Assembler:
             lines = range(first, min(last, first + self._bounds.lines) + 1)
             hashes = [hash((version, line)) for line in lines]
             again += self._shown.spans(number, pending.turn, path, first, hashes)
-        result = Result(
-            number, pending.turn, self._epoch, pending.called, returned, seen, event.tokens, "", again,
-            self._session.client,
-        )  # fmt: skip
+        result = self._result(pending, returned, seen, event.tokens, again)
         self._take(result, sum(last - first + 1 for _, first, last, _ in spans), 0)
 
     def _take(self, result: Result, lines: int, characters: int) -> None:
@@ -439,7 +434,6 @@ class _Assembler:
             else call
             for call in self._calls
         ]
-        carried = [call.tokens * call.sent_in_requests for call in self._calls]
         findings = [
             msgspec.structs.replace(
                 finding,
@@ -454,23 +448,14 @@ class _Assembler:
         session = msgspec.structs.replace(
             self._session,
             client=self._session.client or "unknown",
-            turns=len(self._turns),
             compactions=self._compactions,
-            calls=len(self._calls) + self._left_out,
             calls_left_out=self._left_out,
             lines_left_out=self._lines_left_out,
             findings_left_out=sum(detector.left_out for detector in self._detectors),
-            errors=sum(call.error for call in self._calls),
-            result_characters=sum(call.characters for call in self._calls),
-            result_tokens=sum(call.tokens for call in self._calls),
-            carried_tokens=sum(carried),
-            input_tokens=sum(turn.input_tokens for turn in self._turns),
-            output_tokens=sum(turn.output_tokens for turn in self._turns),
-            cache_read_tokens=sum(turn.cache_read_tokens for turn in self._turns),
-            cache_write_tokens=sum(turn.cache_write_tokens for turn in self._turns),
-            cost=sum(turn.cost for turn in self._turns),
         )
-        return Audited(session, self._turns, self._calls, self._lines, findings)
+        return Audited(
+            summed(session, self._turns, self._calls), self._turns, self._calls, self._lines, findings
+        )
 
     def _requests(self, turn: int, epoch: int) -> int:
         """How many requests carried a result of `turn`: those after it in its epoch."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from readroom.lens.records.events import (
     Answered,
     Compacted,
@@ -27,13 +29,14 @@ from readroom.lens.records.stream import Element, Line, each
 from readroom.lens.records.values import (
     Object,
     as_cost,
-    as_count,
     as_list,
     as_object,
     as_text,
+    counts_of,
     objects,
     parts_text,
     text_bytes,
+    texts_of,
     time_of,
 )
 from readroom.limits.lens import RESULT_BYTES, Bounds
@@ -172,14 +175,10 @@ class _Held:
     def release(self) -> Iterator[Event]:
         last = next(reversed(self.results), "")
         for id, result in self.results.items():
-            text = self.sent.get(id)
-            if text is None:
-                text = "\n\n".join([result.text, *self.added]) if id == last and self.added else result.text
-            yield Returned(result.session, id, text, result.error, result.images, result.time)
-        self.results.clear()
-        self.added.clear()
-        self.sent.clear()
-        self.chars = 0
+            added = self.added if id == last else []
+            text = self.sent.get(id, "\n\n".join([result.text, *added]))
+            yield msgspec.structs.replace(result, text=text)
+        self.results, self.added, self.sent, self.chars = {}, [], {}, 0
 
 
 def _key(entry: Object, message: Object) -> str:
@@ -192,14 +191,8 @@ def _has_results(message: Object) -> bool:
 
 def _opened(entry: Object, session: str) -> Opened:
     parent = session.partition("/")[0] if "/" in session else ""
-    return Opened(
-        session,
-        NAME,
-        as_text(entry.get("version")),
-        as_text(entry.get("cwd")),
-        parent,
-        time=time_of(entry.get("timestamp")),
-    )
+    version, folder = texts_of(entry, "version", "cwd")
+    return Opened(session, NAME, version, folder, parent, time=time_of(entry.get("timestamp")))
 
 
 def _events(entry: Object, session: str, pending: _Held, number: int) -> Iterator[Event]:
@@ -230,8 +223,8 @@ _CLEARED = "[Old tool result content cleared]"
 def _system(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
     kind = as_text(entry.get("subtype"))
     if kind == "init":
-        version, model = as_text(entry.get("claude_code_version")), as_text(entry.get("model"))
-        yield Opened(session, version=version, folder=as_text(entry.get("cwd")), model=model)
+        version, folder, model = texts_of(entry, "claude_code_version", "cwd", "model")
+        yield Opened(session, version=version, folder=folder, model=model)
     elif kind == "compact_boundary":
         yield from pending.release()
         yield Compacted(session, time_of(entry.get("timestamp")))
@@ -241,38 +234,25 @@ def _system(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
             yield Returned(session, as_text(id), _CLEARED, rewritten=True)
 
 
+_USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+
+
 def _answer(entry: Object, message: Object, session: str) -> Iterator[Event]:
-    usage = as_object(message.get("usage"))
+    used = counts_of(as_object(message.get("usage")), *_USAGE)
     time = time_of(entry.get("timestamp"))
-    yield Answered(
-        session,
-        _key(entry, message),
-        time,
-        as_text(message.get("model")),
-        as_count(usage.get("input_tokens")),
-        as_count(usage.get("output_tokens")),
-        as_count(usage.get("cache_read_input_tokens")),
-        as_count(usage.get("cache_creation_input_tokens")),
-    )
+    yield Answered(session, _key(entry, message), time, as_text(message.get("model")), *used)
     yield from answer_events(message.get("content"), session, time)
 
 
 def _keep_results(entry: Object, message: Object, session: str, pending: _Held) -> None:
-    content = message.get("content")
-    for block in objects(content):
+    time = time_of(entry.get("timestamp"))
+    for block in objects(message.get("content")):
         if block.get("type") == "tool_result":
             text, images = parts_text(block.get("content"))
-            error = block.get("is_error")
+            error = block["is_error"] if isinstance(block.get("is_error"), bool) else None
             pending.chars += text_bytes(text) + RESULT_BYTES
             id = short_name(as_text(block.get("tool_use_id")))
-            pending.results[id] = Returned(
-                session,
-                id,
-                text,
-                error if isinstance(error, bool) else None,
-                images,
-                time_of(entry.get("timestamp")),
-            )
+            pending.results[id] = Returned(session, id, text, error, images, time)
 
 
 def _attach(entry: Object, pending: _Held) -> None:

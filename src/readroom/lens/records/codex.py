@@ -32,8 +32,10 @@ from readroom.lens.records.values import (
     as_list,
     as_object,
     as_text,
+    counts_of,
     objects,
     parts_text,
+    texts_of,
     time_of,
 )
 from readroom.limits.lens import Bounds
@@ -53,6 +55,8 @@ _SILENT = (
     "reasoning", "ghost_snapshot", "compaction", "context_compaction", "item_reference", "mcp_list_tools",
 )  # fmt: skip
 """Prefixes of kinds of items that call nothing and show nothing of files."""
+
+_USAGE = ("input_tokens", "output_tokens", "cached_input_tokens", "cache_write_input_tokens")
 
 _CONTEXT = ("<", "# AGENTS.md")
 """Prefixes of messages that the client itself writes in the name of the user."""
@@ -97,11 +101,9 @@ class _Rollout:
         elif kind == "response_item":
             yield from self._item(payload, time)
         elif kind == "token_usage_record":
-            usage = as_object(payload.get("usage"))
-            yield self._answered(usage, time)
+            yield self._answered(as_object(payload.get("usage")), time)
         elif kind == "event_msg" and payload.get("type") == "token_count":
-            usage = as_object(as_object(payload.get("info")).get("last_token_usage"))
-            yield self._answered(usage, time)
+            yield self._answered(as_object(as_object(payload.get("info")).get("last_token_usage")), time)
         elif kind == "event_msg" and payload.get("type") == "item_completed":
             yield from self._completed(as_object(payload.get("item")))
         elif kind == "event_msg" and payload.get("type") == "thread_rolled_back":
@@ -134,28 +136,14 @@ class _Rollout:
         shared = as_text(meta.get("session_id"))
         if not parent and shared and shared != self._session:
             parent = shared
-        return Opened(
-            self._session,
-            NAME,
-            as_text(meta.get("cli_version")),
-            as_text(meta.get("cwd")),
-            parent,
-            time=time_of(meta.get("timestamp")),
-        )
+        version, folder = texts_of(meta, "cli_version", "cwd")
+        return Opened(self._session, NAME, version, folder, parent, time=time_of(meta.get("timestamp")))
 
     def _answered(self, usage: Object, time: str) -> Answered:
         # Usage comes after the items of its answer, and twice (record and count): with its key it adds, once.
-        cached = as_count(usage.get("cached_input_tokens"))
-        return Answered(
-            self._session,
-            f"answer {self._answer}",
-            time,
-            self._model,
-            max(0, as_count(usage.get("input_tokens")) - cached),
-            as_count(usage.get("output_tokens")),
-            cached,
-            as_count(usage.get("cache_write_input_tokens")),
-        )
+        read, wrote, cached, written = counts_of(usage, *_USAGE)
+        used = (max(0, read - cached), wrote, cached, written)
+        return Answered(self._session, f"answer {self._answer}", time, self._model, *used)
 
     def _item(self, item: Object, time: str) -> Iterator[Event]:
         kind = as_text(item.get("type"))

@@ -30,10 +30,10 @@ from readroom.lens.records.events import (
 from readroom.lens.records.stream import Line, each, file_beside
 from readroom.lens.records.values import (
     Object,
-    as_count,
     as_object,
     as_text,
     body_text,
+    counts_of,
     objects,
     parts_text,
     text_bytes,
@@ -164,18 +164,11 @@ class _Chat:
         if any(short_name(as_text(call.get("id"))) in self._called for call in calls if call):
             return  # a compression or a resume writes what was said before once more, under new ids
         tokens = as_object(message.get("tokens"))
-        cached = as_count(tokens.get("cached"))
+        read, wrote, thought, cached = counts_of(tokens, "input", "output", "thoughts", "cached")
         if first or tokens:
             self._answer_before = id
-            yield Answered(
-                self._session,
-                id,
-                time,
-                as_text(message.get("model")),
-                max(0, as_count(tokens.get("input")) - cached),
-                as_count(tokens.get("output")) + as_count(tokens.get("thoughts")),
-                cached,
-            )
+            used = (max(0, read - cached), wrote + thought, cached)
+            yield Answered(self._session, id, time, as_text(message.get("model")), *used)
         if first and message.get("content"):
             spoken = [part for part in objects(content) if part.get("thought") is not True]
             yield Said(self._session, parts_text(spoken or message["content"])[0])

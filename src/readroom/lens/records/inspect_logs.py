@@ -22,9 +22,9 @@ from readroom.lens.records.values import (
     NotReadable,
     Object,
     as_cost,
-    as_count,
     as_object,
     as_text,
+    counts_of,
     decode,
     objects,
     time_of,
@@ -179,6 +179,9 @@ _LISTS = ("messages", "events")
 """The lists of a sample that are read, in the order of a log."""
 
 
+_USAGE = ("input_tokens", "output_tokens", "input_tokens_cache_read", "input_tokens_cache_write")
+
+
 class _Sample:
     """The answers in the messages of one sample: its events say what each took."""
 
@@ -208,14 +211,6 @@ class _Sample:
         if id not in self._answers:
             return
         usage = as_object(output.get("usage"))
-        yield Answered(
-            self._session,
-            id,
-            time_of(event.get("timestamp")),
-            "",
-            as_count(usage.get("input_tokens")),
-            as_count(usage.get("output_tokens")),
-            as_count(usage.get("input_tokens_cache_read")),
-            as_count(usage.get("input_tokens_cache_write")),
-            as_cost(usage.get("total_cost")),
-        )
+        read, wrote, cached, written = counts_of(usage, *_USAGE)
+        time, cost = time_of(event.get("timestamp")), as_cost(usage.get("total_cost"))
+        yield Answered(self._session, id, time, "", read, wrote, cached, written, cost)

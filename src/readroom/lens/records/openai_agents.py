@@ -21,8 +21,10 @@ from readroom.lens.records.values import (
     as_count,
     as_object,
     as_text,
+    counts_of,
     decode,
     parts_text,
+    texts_of,
     time_of,
 )
 from readroom.limits.lens import RECORD_LINE_BYTES, Bounds
@@ -88,15 +90,9 @@ def _span(span: Object, data: Object, session: str) -> Iterator[Event]:
     if kind in ("response", "generation"):
         usage = as_object(data.get("usage"))
         cached = as_count(as_object(usage.get("input_tokens_details")).get("cached_tokens"))
-        yield Answered(
-            session,
-            as_text(data.get("response_id")) or id,
-            started,
-            as_text(data.get("model")),
-            max(0, as_count(usage.get("input_tokens")) - cached),
-            as_count(usage.get("output_tokens")),
-            cached,
-        )
+        read, wrote = counts_of(usage, "input_tokens", "output_tokens")
+        answer, model = texts_of(data, "response_id", "model")
+        yield Answered(session, answer or id, started, model, max(0, read - cached), wrote, cached)
     elif kind == "function":
         yield Called(session, id, as_text(data.get("name")), as_arguments(data.get("input")), started)
         text, images = parts_text(data.get("output"))

@@ -34,11 +34,12 @@ from readroom.lens.records.values import (
     NotReadable,
     Object,
     as_cost,
-    as_count,
     as_object,
     as_text,
+    counts_of,
     decode,
     objects,
+    texts_of,
     time_of,
 )
 from readroom.limits.lens import RECORD_LINE_BYTES, RECORDS_FOUND, Bounds
@@ -63,14 +64,8 @@ def read(path: Path, _bounds: Bounds) -> Iterator[Event]:
             if not id:
                 yield Skipped(f"session in row {row}", "its id is not text, or too long")
                 continue
-            yield Opened(
-                id,
-                NAME,
-                as_text(session.get("version")),
-                as_text(session.get("directory")),
-                as_text(session.get("parent_id")),
-                time=time_of(session.get("time_created")),
-            )
+            version, folder, parent = texts_of(session, "version", "directory", "parent_id")
+            yield Opened(id, NAME, version, folder, parent, time=time_of(session.get("time_created")))
             try:
                 yield from _session(connection, id)
             except (sqlite3.DataError, MemoryError):  # too much for a value, or for all of them
@@ -114,14 +109,9 @@ def read_storage(path: Path, session: Object, _bounds: Bounds) -> Iterator[Event
     """The events of one session whose messages and parts are files of their own."""
     storage = path.parents[2]
     id = path.stem
-    yield Opened(
-        id,
-        NAME,
-        as_text(session.get("version")),
-        as_text(session.get("directory")),
-        as_text(session.get("parentID")),
-        time=time_of(as_object(session.get("time")).get("created")),
-    )
+    version, folder, parent = texts_of(session, "version", "directory", "parentID")
+    time = time_of(as_object(session.get("time")).get("created"))
+    yield Opened(id, NAME, version, folder, parent, time=time)
     for message_file in _files(storage / "message" / id):
         message, problem = _document(message_file)
         if problem:
@@ -171,22 +161,13 @@ def _message(message: Object, id: str, session: str) -> Iterator[Event]:
     if message.get("role") != "assistant":
         return
     tokens = as_object(message.get("tokens"))
-    cache = as_object(tokens.get("cache"))
-    read, wrote = as_count(tokens.get("input")), as_count(tokens.get("output"))
-    cached, written = as_count(cache.get("read")), as_count(cache.get("write"))
-    if as_count(tokens.get("total")) != read + wrote + cached + written:
-        wrote += as_count(tokens.get("reasoning"))  # the sum says that it is not part of the output
-    yield Answered(
-        session,
-        id,
-        time_of(as_object(message.get("time")).get("created")),
-        as_text(message.get("modelID")),
-        read,
-        wrote,
-        cached,
-        written,
-        as_cost(message.get("cost")),
-    )
+    read, wrote, total, thought = counts_of(tokens, "input", "output", "total", "reasoning")
+    cached, written = counts_of(as_object(tokens.get("cache")), "read", "write")
+    if total != read + wrote + cached + written:
+        wrote += thought  # the sum says that it is not part of the output
+    time, model = time_of(as_object(message.get("time")).get("created")), as_text(message.get("modelID"))
+    cost = as_cost(message.get("cost"))
+    yield Answered(session, id, time, model, read, wrote, cached, written, cost)
     path = as_object(message.get("path"))
     if path.get("cwd"):
         yield Opened(session, folder=as_text(path["cwd"]))
@@ -208,8 +189,7 @@ def _part(part: Object, message: Object, session: str) -> Iterator[Event]:
 def _call(part: Object, session: str) -> Iterator[Event]:
     state = as_object(part.get("state"))
     times = as_object(state.get("time"))
-    id = as_text(part.get("callID"))
-    tool = as_text(part.get("tool"))
+    id, tool = texts_of(part, "callID", "tool")
     yield Called(session, id, tool, as_object(state.get("input")), time_of(times.get("start")))
     status = as_text(state.get("status"))
     if status not in ("completed", "error"):
@@ -220,14 +200,6 @@ def _call(part: Object, session: str) -> Iterator[Event]:
     failed = status == "error"
     text = as_text(state.get("error") if failed else state.get("output"))
     beside = as_object(state.get("metadata"))
-    code = beside.get("exit")
-    yield Returned(
-        session,
-        id,
-        text,
-        failed or None,
-        images,
-        time_of(times.get("end")),
-        as_text(beside.get("outputPath")),
-        exit_code=code if isinstance(code, int) else None,
-    )
+    code = beside["exit"] if isinstance(beside.get("exit"), int) else None
+    kept_at, time = as_text(beside.get("outputPath")), time_of(times.get("end"))
+    yield Returned(session, id, text, failed or None, images, time, kept_at, exit_code=code)

@@ -33,6 +33,7 @@ from readroom.lens.records.values import (
     decode,
     objects,
     parts_text,
+    texts_of,
     time_of,
 )
 from readroom.limits.lens import Bounds
@@ -90,12 +91,10 @@ class _SpanReader:
         if session not in self._opened:
             self._opened.put(session, None)
             yield Opened(session, NAME, time=started)
-        if attributes.get("gen_ai.operation.name") == "execute_tool" or "gen_ai.tool.call.id" in attributes:
+        operation = attributes.get("gen_ai.operation.name")
+        if operation == "execute_tool" or "gen_ai.tool.call.id" in attributes:
             yield from self._tool(span, attributes, session, id, started, ended)
-        elif "gen_ai.usage.input_tokens" in attributes or attributes.get("gen_ai.operation.name") in (
-            "chat",
-            "generate_content",
-        ):
+        elif "gen_ai.usage.input_tokens" in attributes or operation in ("chat", "generate_content"):
             yield from self._answer(attributes, session, id, started)
 
     def rest(self) -> Iterator[Event]:
@@ -121,39 +120,28 @@ class _SpanReader:
         result = attributes.get("gen_ai.tool.call.result")
         if result is not None and self._is_new(self._returned, session, call):
             text, images = _result(result)
-            failed = as_object(span.get("status")).get("code") in (2, "STATUS_CODE_ERROR", "ERROR")
-            yield Returned(
-                session, call, text, True if failed or "error.type" in attributes else None, images, ended
-            )
+            code = as_object(span.get("status")).get("code")
+            failed = code in (2, "STATUS_CODE_ERROR", "ERROR") or "error.type" in attributes
+            yield Returned(session, call, text, failed or None, images, ended)
 
     def _answer(self, attributes: Object, session: str, id: str, started: str) -> Iterator[Event]:
         for message in objects(_json(attributes.get("gen_ai.input.messages"))):
             yield from self._parts(message, session, "")
-        cached, written = (
-            as_count(_number(attributes.get(f"gen_ai.usage.cache_{use}.input_tokens")))
-            for use in ("read", "creation")
+        read, wrote, cached, written = (
+            as_count(_number(attributes.get(f"gen_ai.usage.{name}_tokens")))
+            for name in ("input", "output", "cache_read.input", "cache_creation.input")
         )
-        yield Answered(
-            session,
-            id,
-            started,
-            as_text(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")),
-            max(0, as_count(_number(attributes.get("gen_ai.usage.input_tokens"))) - cached - written),
-            as_count(_number(attributes.get("gen_ai.usage.output_tokens"))),
-            cached,
-            written,
-        )
+        model = as_text(attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model"))
+        yield Answered(session, id, started, model, max(0, read - cached - written), wrote, cached, written)
         for message in objects(_json(attributes.get("gen_ai.output.messages"))):
             yield from self._parts(message, session, started)
 
     def _parts(self, message: Object, session: str, started: str) -> Iterator[Event]:
         for part in objects(message.get("parts")):
-            id = as_text(part.get("id"))
-            kind = as_text(part.get("type"))
+            id, kind = texts_of(part, "id", "type")
             if kind == "tool_call" and self._is_new(self._called, session, id):
-                yield Called(
-                    session, id, as_text(part.get("name")), as_arguments(part.get("arguments")), started
-                )
+                arguments = as_arguments(part.get("arguments"))
+                yield Called(session, id, as_text(part.get("name")), arguments, started)
             elif kind == "tool_call_response" and self._is_new(self._returned, session, id):
                 text, images = _result(part.get("result", part.get("response")))
                 yield Returned(session, id, text, None, images, started)

@@ -20,8 +20,10 @@ from readroom.lens.records.values import (
     as_count,
     as_object,
     as_text,
+    counts_of,
     objects,
     parts_text,
+    texts_of,
     time_of,
 )
 from readroom.limits.lens import Bounds
@@ -60,27 +62,17 @@ def read(elements: Iterable[Element | Skipped], session: str, bounds: Bounds) ->
 
 def _answer(message: Object, session: str, number: int) -> Iterator[Event]:
     usage = as_object(message.get("usage"))
-    cached = as_count(usage.get("cache_read_tokens"))
-    written = as_count(usage.get("cache_write_tokens"))
-    time = time_of(message.get("timestamp"))
-    yield Answered(
-        session,
-        f"message {number}",
-        time,
-        as_text(message.get("model_name")),
-        max(0, as_count(usage.get("input_tokens", usage.get("request_tokens"))) - cached - written),
-        as_count(usage.get("output_tokens", usage.get("response_tokens"))),
-        cached,
-        written,
-        as_cost(usage.get("cost")),
-    )
+    cached, written = counts_of(usage, "cache_read_tokens", "cache_write_tokens")
+    read = max(0, as_count(usage.get("input_tokens", usage.get("request_tokens"))) - cached - written)
+    wrote = as_count(usage.get("output_tokens", usage.get("response_tokens")))
+    time, cost = time_of(message.get("timestamp")), as_cost(usage.get("cost"))
+    model = as_text(message.get("model_name"))
+    yield Answered(session, f"message {number}", time, model, read, wrote, cached, written, cost)
     for part in objects(message.get("parts")):
         kind = as_text(part.get("part_kind"))
         if kind.endswith("tool-call"):
-            arguments = as_arguments(part.get("args"))
-            yield Called(
-                session, as_text(part.get("tool_call_id")), as_text(part.get("tool_name")), arguments, time
-            )
+            id, tool = texts_of(part, "tool_call_id", "tool_name")
+            yield Called(session, id, tool, as_arguments(part.get("args")), time)
         elif kind.endswith("tool-return"):  # the provider ran the tool within this answer
             yield from _input(part, session)
         elif kind == "text":

@@ -24,13 +24,14 @@ from readroom.lens.records.events import (
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
     Object,
-    as_count,
     as_list,
     as_object,
     as_text,
     body_text,
+    counts_of,
     objects,
     parts_text,
+    texts_of,
     time_of,
 )
 from readroom.limits.lens import Bounds
@@ -65,7 +66,7 @@ class _QwenSessions:
         if session not in self._opened:
             self._opened.put(session, None)
             parent = as_text(entry.get("sessionId")) if "/" in session else ""
-            version, folder = as_text(entry.get("version")), as_text(entry.get("cwd"))
+            version, folder = texts_of(entry, "version", "cwd")
             yield Opened(session, NAME, version, folder, parent, time=time_of(entry.get("timestamp")))
         kind = as_text(entry.get("type"))
         if kind == "assistant" and (session not in self._answers or "usageMetadata" in entry):
@@ -76,9 +77,8 @@ class _QwenSessions:
 
 
 def _session(entry: Object) -> str:
-    session = as_text(entry.get("sessionId")) or "unnamed"
-    agent = as_text(entry.get("agentId"))
-    return f"{session}/{agent}" if agent else session
+    session, agent = texts_of(entry, "sessionId", "agentId")
+    return f"{session or 'unnamed'}/{agent}" if agent else session or "unnamed"
 
 
 def _events(entry: Object, session: str, number: int, answer: str) -> Iterator[Event]:
@@ -106,16 +106,16 @@ def _kept(payload: Object) -> Iterator[str]:
 
 def _answer(entry: Object, message: Object, session: str, time: str, key: str) -> Iterator[Event]:
     usage = as_object(entry.get("usageMetadata"))
-    cached, read = as_count(usage.get("cachedContentTokenCount")), as_count(usage.get("promptTokenCount"))
-    wrote, thought = as_count(usage.get("candidatesTokenCount")), as_count(usage.get("thoughtsTokenCount"))
-    if as_count(usage.get("totalTokenCount")) == read + wrote + thought:
+    names = (f"{name}TokenCount" for name in ("prompt", "candidates", "cachedContent", "thoughts", "total"))
+    read, wrote, cached, thought, total = counts_of(usage, *names)
+    if total == read + wrote + thought:
         wrote += thought  # some providers count thoughts as output, others beside it
     yield Answered(session, key, time, as_text(entry.get("model")), max(0, read - cached), wrote, cached)
     for part in objects(message.get("parts")):
         call = as_object(part.get("functionCall"))
         if call:
-            arguments = as_object(call.get("args"))
-            yield Called(session, as_text(call.get("id")), as_text(call.get("name")), arguments, time)
+            id, tool = texts_of(call, "id", "name")
+            yield Called(session, id, tool, as_object(call.get("args")), time)
         elif part.get("text") and not part.get("thought"):
             yield Said(session, as_text(part["text"]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import msgspec
@@ -61,16 +62,17 @@ def _without_surrogates(value: Any) -> Any:
 
 def _require_few_values(data: bytes) -> None:
     # Commas and brackets inside strings count here, too: the exact count is made only if there are many.
-    if len(data) <= RECORD_VALUES:
-        return
-    if data.count(b",") + data.count(b"[") + data.count(b"{") <= RECORD_VALUES:
+    if len(data) <= RECORD_VALUES or _marks(data) <= RECORD_VALUES:
         return
     # A quote after a backslash does not end a string, but one after two backslashes does.
     bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     outside = bare.split(b'"', 2 * RECORD_VALUES)[::2]
-    values = sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in outside)
-    if values > RECORD_VALUES:
+    if sum(map(_marks, outside)) > RECORD_VALUES:
         raise NotReadable(f"more than {RECORD_VALUES:,} values")
+
+
+def _marks(data: bytes) -> int:
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def as_object(value: Any) -> Object:
@@ -107,6 +109,16 @@ def as_count(value: Any) -> int:
     return int(value)
 
 
+def counts_of(value: Object, *names: str) -> list[int]:
+    """Several counts in an object."""
+    return [as_count(value.get(name)) for name in names]
+
+
+def texts_of(value: Object, *names: str) -> list[str]:
+    """Several texts in an object."""
+    return [as_text(value.get(name)) for name in names]
+
+
 def as_cost(value: Any) -> float:
     """A cost: a finite number from 0 on, 0 for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
@@ -141,12 +153,6 @@ def time_of(value: Any) -> str:
     seconds = float(value)
     while seconds > 1e11:  # later than the year 5138: a smaller unit
         seconds /= 1000
-    return _iso(seconds)
-
-
-def _iso(seconds: float) -> str:
-    from datetime import UTC, datetime
-
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -170,13 +176,9 @@ def parts_text(value: Any, between: str = "") -> tuple[str, int]:
         return value, 0
     if isinstance(value, dict):
         value = [value]
-    texts = []
-    images = 0
+    texts, images = [], 0
     for part in as_list(value):
-        if isinstance(part, str):
-            texts.append(part)
-            continue
-        piece = as_object(part)
+        piece = {"text": part} if isinstance(part, str) else as_object(part)
         kind = as_text(piece.get("type"))
         if "image" in kind or "inlineData" in piece or "blob" in piece:
             images += 1

@@ -75,11 +75,7 @@ class Again(msgspec.Struct):
         self.states[row.state] = self.states.get(row.state, 0) + 1
         self.missing += row.missing
         if row.state in ("same", "changed"):
-            self.then_tokens += row.then_tokens
-            self.now_tokens += row.now_tokens
-            self.then_lines += row.then_lines
-            self.now_lines += row.now_lines
-            self.changed_lines += row.changed_lines
+            _add(self, row, "then_tokens", "now_tokens", "then_lines", "now_lines", "changed_lines")
 
     def said_states(self) -> str:
         """How the calls ended, in words."""
@@ -164,20 +160,16 @@ class Totals:
         for finding in part.findings:
             sum_ = self.kinds.setdefault(finding.kind, Sum())
             sum_.count += 1
-            sum_.tokens += finding.tokens
-            sum_.carried_tokens += finding.carried_tokens
+            _add(sum_, finding, "tokens", "carried_tokens")
             kinds.add(finding.kind)
             weight = finding.tokens if finding.kind in CUT_AWAY else finding.carried_tokens
             self._keep(self._dearest.setdefault(finding.kind, []), weight, finding, FINDINGS_LISTED)
         for row in part.replayed:
-            self._replay(row)
+            self.replayed.setdefault(row.contract, Again()).add(row)
+            if row.missing and len(self.missing) < FINDINGS_LISTED:
+                self.missing.append(row)
         for kind in kinds:
             self.kinds[kind].sessions += 1
-
-    def _replay(self, row: Replayed) -> None:
-        self.replayed.setdefault(row.contract, Again()).add(row)
-        if row.missing and len(self.missing) < FINDINGS_LISTED:
-            self.missing.append(row)
 
     def _session(self, session: Session) -> None:
         self.sessions += 1
@@ -185,31 +177,19 @@ class Totals:
         self.exact = session.tokens_exact
         self.records += session.record != self._record  # sessions come record by record
         self._record = session.record
-        self.calls += session.calls
-        self.errors += session.errors
-        self.turns += session.turns
-        self.compactions += session.compactions
-        self.result_tokens += session.result_tokens
-        self.carried_tokens += session.carried_tokens
-        self.input_tokens += session.input_tokens
-        self.output_tokens += session.output_tokens
+        _add(self, session, "calls", "errors", "turns", "compactions", "result_tokens", "carried_tokens")
+        _add(self, session, "input_tokens", "output_tokens", "cost")
         self.cache_tokens += session.cache_read_tokens + session.cache_write_tokens
-        self.cost += session.cost
-        client = (
-            self.clients.setdefault(session.client, Spent()) if len(self.clients) < FILES_LISTED else Spent()
-        )
-        client.calls += session.calls
-        client.tokens += session.result_tokens
-        client.carried_tokens += session.carried_tokens
-        client.errors += session.errors
+        if session.client in self.clients or len(self.clients) < FILES_LISTED:
+            client = self.clients.setdefault(session.client, Spent())
+            _add(client, session, "calls", "carried_tokens", "errors")
+            client.tokens += session.result_tokens
         self._keep(self._sessions, session.carried_tokens, session, SESSIONS_LISTED)
 
     def _keep(self, heap: list[tuple[int, int, T]], weight: int, item: T, most: int) -> None:
         self._order -= 1
-        if len(heap) < most:
-            heapq.heappush(heap, (weight, self._order, item))
-        else:
-            heapq.heappushpop(heap, (weight, self._order, item))
+        push = heapq.heappush if len(heap) < most else heapq.heappushpop
+        push(heap, (weight, self._order, item))
 
     def called(self, session: str) -> str:
         """A session as a line names it: its client, and as many characters of its id as tell it apart."""
@@ -233,6 +213,12 @@ class Totals:
     def ordered_kinds(self) -> list[FindingKind]:
         """The kinds with findings, worst first."""
         return [kind for kind in FINDINGS if kind in self.kinds]
+
+
+def _add(sums: object, row: object, *names: str) -> None:
+    """Add some fields of a row to sums of the same names."""
+    for name in names:
+        setattr(sums, name, getattr(sums, name) + getattr(row, name))
 
 
 def _alike(one: str, other: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from readroom.lens.normal_form import Session, counted
@@ -109,6 +109,29 @@ def _figures(totals: Totals) -> Iterator[str]:
     yield "</dl>\n"
 
 
+def _table(
+    heads: Sequence[str], numbers: Sequence[str], rows: Iterable[str], last: str = ""
+) -> Iterator[str]:
+    """A table: columns of text, columns of numbers, and perhaps a `last` one; rows are made with `_row`."""
+    yield '<div class="wide" tabindex="0"><table>\n<thead><tr>'
+    yield "".join(f'<th scope="col">{head}</th>' for head in heads)
+    yield "".join(f'<th scope="col" class="number">{head}</th>' for head in numbers)
+    yield f'<th scope="col">{last}</th>' if last else ""
+    yield "</tr></thead>\n<tbody>\n"
+    yield from rows
+    yield "</tbody></table></div>\n"
+
+
+def _row(texts: Sequence[str], numbers: Sequence[int], last: str = "") -> str:
+    cells = "".join(f"<td>{text}</td>" for text in texts)
+    cells += "".join(f'<td class="number">{value:,}</td>' for value in numbers)
+    return f"<tr>{cells}{last and f'<td>{last}</td>'}</tr>\n"
+
+
+def _more(count: int) -> str:
+    return f'<p class="soft">{count:,} more are in the export.</p>\n' if count > 0 else ""
+
+
 def _overview(totals: Totals, secrets: bool) -> Iterator[str]:
     yield '<h2 id="findings">Findings</h2>\n'
     if not secrets:
@@ -116,21 +139,15 @@ def _overview(totals: Totals, secrets: bool) -> Iterator[str]:
     if not totals.kinds:
         yield "<p>Nothing was found.</p>\n"
         return
-    yield '<div class="wide" tabindex="0"><table>\n<thead><tr><th scope="col">What</th>'
-    yield _columns("Findings", "Sessions", "Tokens", "Carried") + "</tr></thead>\n<tbody>\n"
-    for kind in totals.ordered_kinds():
-        sum_ = totals.kinds[kind]
-        yield f'<tr><td><a href="#{kind}">{escape(FINDINGS[kind])}</a></td>'
-        yield _numbers(sum_.count, sum_.sessions, sum_.tokens, sum_.carried_tokens) + "</tr>\n"
-    yield "</tbody></table></div>\n"
-
-
-def _columns(*names: str) -> str:
-    return "".join(f'<th scope="col" class="number">{name}</th>' for name in names)
-
-
-def _numbers(*values: int) -> str:
-    return "".join(f'<td class="number">{value:,}</td>' for value in values)
+    sums = [(kind, totals.kinds[kind]) for kind in totals.ordered_kinds()]
+    rows = (
+        _row(
+            [f'<a href="#{kind}">{escape(FINDINGS[kind])}</a>'],
+            (one.count, one.sessions, one.tokens, one.carried_tokens),
+        )
+        for kind, one in sums
+    )
+    yield from _table(["What"], ("Findings", "Sessions", "Tokens", "Carried"), rows)
 
 
 def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
@@ -139,54 +156,40 @@ def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
     yield f'<h2 id="{kind}">{escape(heading)}</h2>\n<details{" open" if len(listed) <= 20 else ""}>'
     cost = price(kind, sum_.tokens, sum_.carried_tokens)
     yield f"<summary>{counted(sum_.count, 'finding')}, {cost}</summary>\n"
-    yield '<div class="wide" tabindex="0"><table>\n<thead><tr><th scope="col">Session, call</th>'
-    yield (
-        '<th scope="col">Place</th><th scope="col">What</th>'
-        + _columns("Tokens", "Carried")
-        + "</tr></thead>\n<tbody>\n"
-    )
-    for finding in listed:
-        yield _row(finding)
-    yield "</tbody></table></div>\n"
-    if sum_.count > len(listed):
-        yield f'<p class="soft">{sum_.count - len(listed):,} more are in the export.</p>\n'
-    yield "</details>\n"
+    yield from _table(("Session, call", "Place", "What"), ("Tokens", "Carried"), map(_finding, listed))
+    yield _more(sum_.count - len(listed)) + "</details>\n"
 
 
-def _replayed(totals: Totals) -> Iterator[str]:
-    if not totals.replayed:
-        return
-    yield '<h2>Made again with readroom</h2>\n<div class="wide" tabindex="0"><table>\n<thead><tr>'
-    yield '<th scope="col">Contract</th><th scope="col">Calls</th>'
-    yield _columns("Tokens then", "Tokens now", "Lines then", "Lines now", "Differ today", "Used and missing")
-    yield "</tr></thead>\n<tbody>\n"
-    for contract, again in totals.replayed.items():
-        yield (
-            f"<tr><td>{_text(contract)}</td><td>{_text(again.said_states())}</td>"
-            + _numbers(
-                again.then_tokens,
-                again.now_tokens,
-                again.then_lines,
-                again.now_lines,
-                again.changed_lines,
-                again.missing,
-            )
-            + "</tr>\n"
-        )
-    yield "</tbody></table></div>\n"
-
-
-def _row(finding: Finding) -> str:
+def _finding(finding: Finding) -> str:
     lines = ""
     if finding.first:
         lines = f":{finding.first}" if finding.last <= finding.first else f":{finding.first}-{finding.last}"
     quoted = f'<br><span class="quoted">{_text(finding.excerpt)}</span>' if finding.excerpt else ""
-    return (
-        f"<tr><td><code>{_text(finding.session, 60)}</code>, call {finding.call}, turn {finding.turn}</td>"
-        f"<td><code>{_text(finding.file)}{lines}</code></td><td>{_text(finding.what)}{quoted}</td>"
-        + _numbers(finding.tokens, finding.carried_tokens)
-        + "</tr>\n"
+    texts = (
+        f"<code>{_text(finding.session, 60)}</code>, call {finding.call}, turn {finding.turn}",
+        f"<code>{_text(finding.file)}{lines}</code>",
+        f"{_text(finding.what)}{quoted}",
     )
+    return _row(texts, (finding.tokens, finding.carried_tokens))
+
+
+_AGAIN = {
+    "Tokens then": "then_tokens", "Tokens now": "now_tokens", "Lines then": "then_lines",
+    "Lines now": "now_lines", "Differ today": "changed_lines", "Used and missing": "missing",
+}  # fmt: skip
+
+
+def _replayed(totals: Totals) -> Iterator[str]:
+    if totals.replayed:
+        yield "<h2>Made again with readroom</h2>\n"
+        rows = (
+            _row(
+                (_text(contract), _text(again.said_states())),
+                [getattr(again, name) for name in _AGAIN.values()],
+            )
+            for contract, again in totals.replayed.items()
+        )
+        yield from _table(("Contract", "Calls"), list(_AGAIN), rows)
 
 
 def _spent(heading: str, name: str, spent: dict[str, Spent]) -> Iterator[str]:
@@ -194,52 +197,42 @@ def _spent(heading: str, name: str, spent: dict[str, Spent]) -> Iterator[str]:
     if not listed:
         return
     most = max(cost.carried_tokens for _, cost in listed) or 1
-    yield f'<h2>{heading}</h2>\n<div class="wide" tabindex="0"><table>\n<thead><tr>'
-    yield f'<th scope="col">{name.capitalize()}</th>'
-    yield (
-        _columns("Calls", "Failed", "Tokens", "Carried")
-        + '<th scope="col">Share</th></tr></thead>\n<tbody>\n'
-    )
-    for entry, cost in listed:
-        share = round(100 * cost.carried_tokens / most)
-        bar = (
-            f'<svg width="102" height="12" role="img" aria-label="{share} %">'
-            f'<rect width="{share + 1}" height="12"/></svg>'
+    yield f"<h2>{heading}</h2>\n"
+    rows = (
+        _row(
+            [f"<code>{_text(entry)}</code>"],
+            (cost.calls, cost.errors, cost.tokens, cost.carried_tokens),
+            _bar(round(100 * cost.carried_tokens / most)),
         )
-        yield f"<tr><td><code>{_text(entry)}</code></td>"
-        yield _numbers(cost.calls, cost.errors, cost.tokens, cost.carried_tokens) + f"<td>{bar}</td></tr>\n"
-    yield "</tbody></table></div>\n"
-    if len(spent) > len(listed):
-        yield f'<p class="soft">{len(spent) - len(listed):,} more are in the export.</p>\n'
+        for entry, cost in listed
+    )
+    yield from _table([name.capitalize()], ("Calls", "Failed", "Tokens", "Carried"), rows, "Share")
+    yield _more(len(spent) - len(listed))
+
+
+def _bar(share: int) -> str:
+    bar = f'<rect width="{share + 1}" height="12"/>'
+    return f'<svg width="102" height="12" role="img" aria-label="{share} %">{bar}</svg>'
 
 
 def _sessions(totals: Totals) -> Iterator[str]:
     listed = totals.dearest_sessions()
-    yield '<h2>Sessions</h2>\n<div class="wide" tabindex="0"><table>\n<thead><tr>'
-    yield '<th scope="col">Session</th><th scope="col">Client</th>'
-    yield '<th scope="col">Started</th>' + _columns("Requests", "Calls", "Failed", "Tokens", "Carried")
-    yield "</tr></thead>\n<tbody>\n"
-    for session in listed:
-        yield _session(session)
-    yield "</tbody></table></div>\n"
-    if totals.sessions > len(listed):
-        yield f'<p class="soft">{totals.sessions - len(listed):,} more are in the export.</p>\n'
+    yield "<h2>Sessions</h2>\n"
+    numbers = ("Requests", "Calls", "Failed", "Tokens", "Carried")
+    yield from _table(("Session", "Client", "Started"), numbers, map(_session, listed))
+    yield _more(totals.sessions - len(listed))
 
 
 def _session(session: Session) -> str:
-    parent = (
-        f'<br><span class="soft">sub-agent of {_text(session.parent, 60)}</span>' if session.parent else ""
+    parent = f'<br><span class="soft">sub-agent of {_text(session.parent, 60)}</span>'
+    name = f"<code>{_text(session.session, 80)}</code>{parent if session.parent else ''}"
+    texts = (
+        f'{name}<br><span class="soft">{_text(session.record)}</span>',
+        f"{_text(f'{session.client} {session.version}')}<br>{_text(session.model, 80)}",
+        _text(session.started, 40),
     )
-    return (
-        f"<tr><td><code>{_text(session.session, 80)}</code>{parent}<br>"
-        f'<span class="soft">{_text(session.record)}</span></td>'
-        f"<td>{_text(f'{session.client} {session.version}')}<br>{_text(session.model, 80)}</td>"
-        f"<td>{_text(session.started, 40)}</td>"
-        + _numbers(
-            session.turns, session.calls, session.errors, session.result_tokens, session.carried_tokens
-        )
-        + "</tr>\n"
-    )
+    used = (session.turns, session.calls, session.errors, session.result_tokens, session.carried_tokens)
+    return _row(texts, used)
 
 
 def _skipped(totals: Totals) -> Iterator[str]:
