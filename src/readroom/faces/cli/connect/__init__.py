@@ -24,7 +24,7 @@ import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.errors import BadConfig, BadValue, NotAFolder, NotFound, UsageError
+from readroom.errors import BadValue, NotAFolder, NotFound, UsageError
 from readroom.faces.cli import output
 from readroom.faces.cli.connect.clients import (
     CLIENTS,
@@ -35,7 +35,7 @@ from readroom.faces.cli.connect.clients import (
     KnownClient,
     longest_reply,
 )
-from readroom.faces.cli.connect.files import SettingsFile
+from readroom.faces.cli.connect.files import BACKUP, SettingsFile
 from readroom.faces.cli.connect.formats import Unusable
 from readroom.faces.cli.connect.handshake import Greeting, NoAnswer, reach, start
 from readroom.faces.cli.exits import ExitCode
@@ -74,12 +74,8 @@ class _Task(Struct, frozen=True):
         if self.url is None:
             return self.client.started(self.command)
         if self.client.reached is None:
-            raise BadValue(
-                "url",
-                self.url,
-                f"is of no use to {self.client.title}, whose settings have only servers that it starts",
-                "Leave it out.",
-            )
+            problem = f"is of no use to {self.client.title}, whose settings have only servers that it starts"
+            raise BadValue("url", self.url, problem, "Leave it out.")
         return self.client.reached(self.url)
 
     def again(self, *options: str) -> str:
@@ -114,8 +110,7 @@ def _connect(
     if undo:
         return _undone(task)
     if write:
-        written = _written(task)
-        output.show(written)
+        output.show(_written(task))
         _own_check(task, wanted=check)
     else:
         output.show(_shown(task))
@@ -177,10 +172,8 @@ def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
     if name is None:
         output.show(text)
         return ExitCode.OK
-    guess = did_you_mean(name, CLIENTS)
-    output.complain(
-        f"readroom: {quote(name)} is not a client that connect knows. {guess}".rstrip() + f"\n\n{text}"
-    )
+    problem = f"{quote(name)} is not a client that connect knows. {did_you_mean(name, CLIENTS)}"
+    output.complain(f"readroom: {problem.rstrip()}\n\n{text}")
     return ExitCode.USAGE
 
 
@@ -219,15 +212,14 @@ def _greeted(task: _Task, *, written: bool) -> ExitCode:
         hint = " `readroom doctor` says what works here."
         output.complain(f"\nreadroom: as {task.client.wire}: {error}.{hint}")
         return ExitCode.FAILED
-    answered = f"{greeting.server} answers in {greeting.seconds:.1f} s with {len(greeting.tools)} tools"
-    answered += f" ({', '.join(greeting.tools)})"
+    tools = f"{len(greeting.tools)} tools ({', '.join(greeting.tools)})"
+    answered = f"{greeting.server} answers in {greeting.seconds:.1f} s with {tools}"
     limited = known(task.client.wire)
     most = longest_reply(None if limited is None else limited.chars)
     output.show(f"\nTried as {task.client.wire}: {answered}; {most}.")
     if written:
-        output.show(
-            "\n".join(filter(None, (task.client.after, f"To take it out again: {task.again('--undo')}")))
-        )
+        undo = f"To take it out again: {task.again('--undo')}"
+        output.show(f"{task.client.after}\n{undo}" if task.client.after else undo)
     else:
         output.show(f"To write it: {task.again('--write')}")
     return ExitCode.OK
@@ -299,36 +291,27 @@ def _usable(task: _Task, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except Unusable as error:
-        advice = (
-            "Nothing was changed. Put it right, or paste what is shown without --write into the right place."
-        )
-        raise BadConfig(task.file.path, "", str(error), advice) from None
+        raise task.file.bad(str(error)) from None
 
 
 def _changed(task: _Task, text: str) -> str:
     """The settings with the entry. Raises BadConfig where that would change anything else."""
     form = task.client.form
-    after: str = _usable(task, lambda: form.with_entry(text, task.path, task.entry))
-    _require_same(task, text, after)
-    return after
+    return _same(task, text, _usable(task, lambda: form.with_entry(text, task.path, task.entry)))
 
 
 def _without(task: _Task, text: str) -> str:
     form = task.client.form
-    after: str = _usable(task, lambda: form.without_entry(text, task.path))
-    _require_same(task, text, after)
+    return _same(task, text, _usable(task, lambda: form.without_entry(text, task.path)))
+
+
+def _same(task: _Task, before: str, after: str) -> str:
+    """The settings if all others in them are unchanged, as the client will read them. Raises BadConfig."""
+    loads = task.client.form.loads
+    if _rest(loads(before), task.path) != _rest(loads(after), task.path):
+        assert task.file is not None
+        raise task.file.bad("it is written in a way that cannot be changed without touching other settings")
     return after
-
-
-def _require_same(task: _Task, before: str, after: str) -> None:
-    """Check that all other settings are unchanged, by reading them as the client will."""
-    form = task.client.form
-    if _rest(form.loads(before), task.path) != _rest(form.loads(after), task.path):
-        _usable(task, _cannot)
-
-
-def _cannot() -> None:
-    raise Unusable("it is written in a way that cannot be changed without touching other settings")
 
 
 def _at(value: Any, path: list[str]) -> Any:
@@ -358,7 +341,7 @@ def _written(task: _Task) -> str:
         return f"{task.file.path} has it already; nothing was changed."
     # The backup stays the state before the first change, as long as our entry is still there.
     ours = before is not None and _at(task.client.form.loads(before), task.path) is not None
-    keep = None if before is None or (ours and task.file.read_backup() is not None) else before
+    keep = None if before is None or (ours and task.file.read(BACKUP) is not None) else before
     task.file.replace(after, keep=keep)
     done = "was made" if before is None else f"was changed; what it was is kept in {task.file.backup}"
     return f"{task.file.path} {done}. It now has:\n\n{_entry_text(task)}"
@@ -372,7 +355,7 @@ def _undone(task: _Task) -> ExitCode:
     if text is None or left is None or left == text:
         output.show(f"{file.path} has no {task.server}; nothing was changed.")
         return ExitCode.OK
-    backup = file.read_backup()
+    backup = file.read(BACKUP)
     if backup is not None and _rest(form.loads(backup), task.path) == _rest(form.loads(text), task.path):
         file.replace(backup, keep=None)
         file.remove(backup_only=True)

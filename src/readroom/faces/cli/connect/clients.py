@@ -89,172 +89,99 @@ def _qwen(entry: Entry) -> Entry:
     return {**entry, "alwaysLoadTools": True}
 
 
+_GOOSE = {"enabled": True, "name": SERVER, "description": "Files of a folder", "timeout": 300}
+
+
 def _goose(command: Sequence[str]) -> Entry:
-    return {
-        "enabled": True,
-        "type": "stdio",
-        "name": SERVER,
-        "description": "Files of a folder",
-        "cmd": command[0],
-        "args": list(command[1:]),
-        "envs": {},
-        "timeout": 300,
-    }
+    return {**_GOOSE, "type": "stdio", "cmd": command[0], "args": list(command[1:]), "envs": {}}
 
 
 def _goose_reached(url: str) -> Entry:
-    return {
-        "enabled": True,
-        "type": "streamable_http",
-        "name": SERVER,
-        "description": "Files of a folder",
-        "uri": url,
-        "headers": _bearer(f"${TOKEN}"),
-        "env_keys": [TOKEN],
-        "timeout": 300,
-    }
+    headers = _bearer(f"${TOKEN}")
+    return {**_GOOSE, "type": "streamable_http", "uri": url, "headers": headers, "env_keys": [TOKEN]}
 
+
+def _opencode(url: str) -> Entry:
+    headers = _bearer(f"{{env:{TOKEN}}}")
+    # It would look for a login page without `oauth`.
+    return {"type": "remote", "url": url, "oauth": False, "headers": headers, "enabled": True}
+
+
+def _at(name: str, variable: str, **more: str) -> Callable[[str], Entry]:
+    """The entry with the URL under a name, and the token in a variable as the client writes one."""
+    return lambda url: {**more, name: url, "headers": _bearer(variable)}
+
+
+_IN_SHELL, _IN_ENV = f"${{{TOKEN}}}", f"${{env:{TOKEN}}}"
+_JSON, _MOST = Json(), ("mcpServers",)
 
 CLIENTS: Mapping[str, KnownClient] = {
     "claude-code": KnownClient(
-        title="Claude Code",
-        wire="claude-code",
-        form=Json(),
-        key=("mcpServers",),
-        started=_typed,
-        reached=lambda url: {"type": "http", "url": url, "headers": _bearer(f"${{{TOKEN}}}")},
-        project=".mcp.json",
-        check=("claude", "mcp", "get", SERVER),
+        "Claude Code", "claude-code", _JSON, _MOST, _typed, _at("url", _IN_SHELL, type="http"),
+        project=".mcp.json", check=("claude", "mcp", "get", SERVER),
         after="Claude Code asks once whether this project's servers may be used.",
     ),
     "claude-desktop": KnownClient(
-        title="Claude Desktop",
-        wire="claude-ai",
-        form=Json(),
-        key=("mcpServers",),
-        started=_plain,
+        "Claude Desktop", "claude-ai", _JSON, _MOST, _plain,
         user=lambda at: (at.applications, "Claude/claude_desktop_config.json"),
         after="Quit Claude Desktop and start it again.",
     ),
     "codex": KnownClient(
-        title="Codex",
-        wire="codex-mcp-client",
-        form=Toml(),
-        key=("mcp_servers",),
-        started=_codex,
-        reached=lambda url: {"url": url, "bearer_token_env_var": TOKEN},
-        user=lambda at: (at.codex, "config.toml"),
-        check=("codex", "mcp", "get", SERVER),
+        "Codex", "codex-mcp-client", Toml(), ("mcp_servers",), _codex,
+        lambda url: {"url": url, "bearer_token_env_var": TOKEN},
+        user=lambda at: (at.codex, "config.toml"), check=("codex", "mcp", "get", SERVER),
     ),
     "cursor": KnownClient(
-        title="Cursor",
-        wire="cursor-vscode",
-        form=Json(),
-        key=("mcpServers",),
-        started=_plain,
-        reached=lambda url: {"url": url, "headers": _bearer(f"${{env:{TOKEN}}}")},
-        project=".cursor/mcp.json",
-        user=lambda at: (at.home, ".cursor/mcp.json"),
+        "Cursor", "cursor-vscode", _JSON, _MOST, _plain, _at("url", _IN_ENV),
+        project=".cursor/mcp.json", user=lambda at: (at.home, ".cursor/mcp.json"),
         after="Turn the server on in Cursor's settings, under MCP.",
     ),
     "vscode": KnownClient(
-        title="VS Code",
-        wire="Visual Studio Code",
-        form=Json(),
-        key=("servers",),
-        started=_typed,
-        reached=lambda url: {"type": "http", "url": url, "headers": _bearer(f"${{env:{TOKEN}}}")},
-        project=".vscode/mcp.json",
-        user=lambda at: (at.applications, "Code/User/mcp.json"),
+        "VS Code", "Visual Studio Code", _JSON, ("servers",), _typed, _at("url", _IN_ENV, type="http"),
+        project=".vscode/mcp.json", user=lambda at: (at.applications, "Code/User/mcp.json"),
         after="VS Code asks once whether the server is trusted.",
     ),
     "gemini": KnownClient(
-        title="Gemini CLI",
-        wire="gemini-cli-mcp-client",
-        form=Json(),
-        key=("mcpServers",),
-        started=_plain,
-        reached=lambda url: {"httpUrl": url, "headers": _bearer(f"${TOKEN}")},
-        project=".gemini/settings.json",
-        user=lambda at: (at.home, ".gemini/settings.json"),
+        "Gemini CLI", "gemini-cli-mcp-client", _JSON, _MOST, _plain, _at("httpUrl", f"${TOKEN}"),
+        project=".gemini/settings.json", user=lambda at: (at.home, ".gemini/settings.json"),
         check=("gemini", "mcp", "list"),
     ),
     "qwen": KnownClient(
-        title="Qwen Code",
-        wire=f"qwen-cli-mcp-client-{SERVER}",
-        form=Json(),
-        key=("mcpServers",),
-        started=lambda command: _qwen(_plain(command)),
-        reached=lambda url: _qwen({"httpUrl": url, "headers": _bearer(f"${TOKEN}")}),
-        project=".qwen/settings.json",
-        user=lambda at: (at.home, ".qwen/settings.json"),
+        "Qwen Code", f"qwen-cli-mcp-client-{SERVER}", _JSON, _MOST, lambda command: _qwen(_plain(command)),
+        lambda url: _qwen(_at("httpUrl", f"${TOKEN}")(url)),
+        project=".qwen/settings.json", user=lambda at: (at.home, ".qwen/settings.json"),
         check=("qwen", "mcp", "list"),
     ),
     "opencode": KnownClient(
-        title="opencode",
-        wire="opencode",
-        form=Json(),
-        key=("mcp",),
-        started=lambda command: {"type": "local", "command": list(command), "enabled": True},
-        reached=lambda url: {
-            "type": "remote",
-            "url": url,
-            # It would look for a login page otherwise.
-            "oauth": False,
-            "headers": _bearer(f"{{env:{TOKEN}}}"),
-            "enabled": True,
-        },
-        project="opencode.json",
-        user=lambda at: (at.config, "opencode/opencode.json"),
+        "opencode", "opencode", _JSON, ("mcp",),
+        lambda command: {"type": "local", "command": list(command), "enabled": True}, _opencode,
+        project="opencode.json", user=lambda at: (at.config, "opencode/opencode.json"),
         check=("opencode", "mcp", "list"),
     ),
     "zed": KnownClient(
-        title="Zed",
-        wire="Zed",
-        form=Json(),
-        key=("context_servers",),
-        started=lambda command: {"source": "custom", **_plain(command), "env": {}},
+        "Zed", "Zed", _JSON, ("context_servers",),
+        lambda command: {"source": "custom", **_plain(command), "env": {}},
         user=lambda at: (at.config, "zed/settings.json"),
         after="Zed shows its servers in the settings of the agent panel.",
     ),
     "windsurf": KnownClient(
-        title="Windsurf",
-        wire="windsurf-client",
-        form=Json(),
-        key=("mcpServers",),
-        started=_plain,
-        reached=lambda url: {"serverUrl": url, "headers": _bearer(f"${{env:{TOKEN}}}")},
+        "Windsurf", "windsurf-client", _JSON, _MOST, _plain, _at("serverUrl", _IN_ENV),
         user=lambda at: (at.home, ".codeium/windsurf/mcp_config.json"),
         after="Refresh the list of servers in Cascade.",
     ),
     "kilo": KnownClient(
-        title="Kilo Code",
-        wire="Kilo Code",
-        form=Json(),
-        key=("mcpServers",),
-        started=_plain,
-        reached=lambda url: {"type": "streamable-http", "url": url, "headers": _bearer(f"${{env:{TOKEN}}}")},
+        "Kilo Code", "Kilo Code", _JSON, _MOST, _plain, _at("url", _IN_ENV, type="streamable-http"),
         project=".kilocode/mcp.json",
     ),
     "goose": KnownClient(
-        title="goose",
-        wire="goose",
-        form=Yaml(),
-        key=("extensions",),
-        started=_goose,
-        reached=_goose_reached,
+        "goose", "goose", Yaml(), ("extensions",), _goose, _goose_reached,
         user=lambda at: (at.config, "goose/config.yaml"),
     ),
-}
+}  # fmt: skip
 """By the word that names them on the command line."""
 
 GENERIC = KnownClient(
-    title="any client",
-    wire="readroom-connect",
-    form=Json(),
-    key=("mcpServers",),
-    started=_plain,
-    reached=lambda url: {"type": "http", "url": url, "headers": _bearer(f"${{{TOKEN}}}")},
+    "any client", "readroom-connect", _JSON, _MOST, _plain, _at("url", _IN_SHELL, type="http")
 )
 """The form that most clients read."""
 

@@ -39,15 +39,10 @@ class SettingsFile(Struct, frozen=True):
         """Where its former content is kept."""
         return self.path + BACKUP
 
-    def read(self) -> str | None:
-        """Its text; None when it is not there. Raises BadConfig."""
+    def read(self, ending: str = "") -> str | None:
+        """Its text, or with `BACKUP` as the ending what it had before; None without it. Raises BadConfig."""
         with self._folder(make=False) as folder:
-            return None if folder is None else self._text(folder, self._last)
-
-    def read_backup(self) -> str | None:
-        """The text that it had before; None without a backup. Raises BadConfig."""
-        with self._folder(make=False) as folder:
-            return None if folder is None else self._text(folder, self._last + BACKUP)
+            return None if folder is None else self._text(folder, self._last + ending)
 
     def replace(self, text: str, *, keep: str | None) -> None:
         """Give it that text in one step; `keep` is what the backup gets, None leaves it as it is.
@@ -120,16 +115,16 @@ class SettingsFile(Struct, frozen=True):
             raise self._refused(error) from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise self._bad("it is not a file")
+            raise self.bad("it is not a file")
         with open(descriptor, "rb") as file:
             data = file.read(_MOST_BYTES + 1)
         if len(data) > _MOST_BYTES:
-            raise self._bad(f"it has more than {_MOST_BYTES:,} bytes")
+            raise self.bad(f"it has more than {_MOST_BYTES:,} bytes")
         try:
             return data.decode()
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            raise self._bad(f"line {line}: it is not UTF-8") from None
+            raise self.bad(f"line {line}: it is not UTF-8") from None
 
     def _mode(self, folder: int) -> int:
         """The mode of the file that is replaced; of a new one that of a file that may hold a token."""
@@ -138,13 +133,13 @@ class SettingsFile(Struct, frozen=True):
         except FileNotFoundError:
             return 0o600
         if stat.S_ISLNK(status.st_mode):
-            raise self._bad(self._link(self._last))
+            raise self.bad(self._link(self._last))
         if not stat.S_ISREG(status.st_mode):
-            raise self._bad("it is not a file")
+            raise self.bad("it is not a file")
         if status.st_nlink > 1:
-            raise self._bad("it has a second name on this file system, which would keep the old content")
+            raise self.bad("it has a second name on this file system, which would keep the old content")
         if not status.st_mode & stat.S_IWUSR or not os.access(self._last, os.W_OK, dir_fd=folder):
-            raise self._bad("it is write-protected")
+            raise self.bad("it is write-protected")
         return stat.S_IMODE(status.st_mode)
 
     def _put(self, folder: int, name: str, text: str, mode: int) -> None:
@@ -169,10 +164,8 @@ class SettingsFile(Struct, frozen=True):
     def _refused(self, error: OSError) -> BadConfig:
         """The error for a failure of the system, which may be that a link is not followed."""
         link = next((part for part in self._parts() if os.path.islink(part)), None)
-        problem = (
-            self._link(link) if link else os.strerror(error.errno) if error.errno else "it cannot be used"
-        )
-        return self._bad(problem)
+        refusal = os.strerror(error.errno) if error.errno else "it cannot be used"
+        return self.bad(self._link(link) if link else refusal)
 
     def _parts(self) -> Iterator[str]:
         path = self.base
@@ -183,8 +176,7 @@ class SettingsFile(Struct, frozen=True):
     def _link(self, path: str) -> str:
         return f"{os.path.basename(path)} is a symbolic link, and what it leads to is not changed from here"
 
-    def _bad(self, problem: str) -> BadConfig:
-        advice = (
-            "Nothing was changed. Put it right, or paste what is shown without --write into the right place."
-        )
-        return BadConfig(self.path, "", problem, advice)
+    def bad(self, problem: str) -> BadConfig:
+        """The error for settings that cannot be used."""
+        advice = "Put it right, or paste what is shown without --write into the right place."
+        return BadConfig(self.path, "", problem, f"Nothing was changed. {advice}")

@@ -91,34 +91,33 @@ class Toml:
         """As `Form`."""
         import tomlkit
 
-        self.loads(text)
-        document: Any = tomlkit.parse(text)
+        document: Any = self._document(text)
         table = document
         for key in path[:-1]:
             if key not in table:
                 table[key] = tomlkit.table(is_super_table=True)
             table = self._table(table[key], key)
         entry = tomlkit.table()
-        for name, setting in value.items():
-            entry[name] = setting
+        entry.update(value)
         table[path[-1]] = entry
-        return tomlkit.dumps(document)
+        return str(document.as_string())
 
     def without_entry(self, text: str, path: Path) -> str:
         """As `Form`."""
-        import tomlkit
-
-        self.loads(text)
-        document: Any = tomlkit.parse(text)
+        document: Any = self._document(text)
         table = document
         for key in path[:-1]:
-            if key not in table:
-                return text
-            table = self._table(table[key], key)
+            table = self._table(table.get(key, {}), key)
         if path[-1] not in table:
             return text
         table.remove(path[-1])
-        return tomlkit.dumps(document)
+        return str(document.as_string())
+
+    def _document(self, text: str) -> Any:
+        import tomlkit
+
+        self.loads(text)
+        return tomlkit.parse(text)
 
     def _table(self, value: Any, key: str) -> Any:
         if not isinstance(value, dict):
@@ -216,10 +215,9 @@ class Yaml:
     def _dumped(self, value: Mapping[str, Any], column: int) -> str:
         import yaml
 
-        text = yaml.safe_dump(
-            value, sort_keys=False, allow_unicode=True, default_flow_style=False, width=1000
-        )
-        return "".join(f"{' ' * column}{line}\n" for line in text.rstrip("\n").split("\n"))
+        form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": False, "width": 1000}
+        lines = yaml.safe_dump(value, **form).rstrip("\n").split("\n")
+        return "".join(f"{' ' * column}{line}\n" for line in lines)
 
 
 # -----------------------------------------------------------------------------
@@ -281,9 +279,8 @@ def _inserted(text: str, node: Node, key: str, value: Any) -> str:
     outer = _indent_of(text, node.start)
     if not node.members:
         inner = outer + _unit(text)
-        head = (
-            text[:close].rstrip(" \t\r\n") if text[node.start + 1 : close].strip() else text[: node.start + 1]
-        )
+        noted = bool(text[node.start + 1 : close].strip())
+        head = text[:close].rstrip(" \t\r\n") if noted else text[: node.start + 1]
         body = f"{newline}{inner}{json.dumps(key)}: {_dumped(value, inner, text)}{newline}{outer}"
         return head + body + text[close:]
     last = node.members[-1]
