@@ -17,7 +17,7 @@ from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
 from readroom.faces.cli import output
 from readroom.faces.cli.exits import ExitCode
-from readroom.faces.cli.failures import command
+from readroom.faces.cli.failures import command, exit_code_of, worded
 from readroom.quoting import quote
 from readroom.values import Cap, Fact, Reply
 from readroom.workspace import Workspace
@@ -66,28 +66,9 @@ class Where(Struct, frozen=True):
         return Workspace(store, settings=settings, state=state)
 
 
-def answer(
-    where: Where,
-    tool: str,
-    arguments: object,
-    *,
-    contract_name: str = NATIVE,
-    reply_bytes: int | None = None,
-    session: str = "",
-    for_person: bool = False,
-) -> Reply:
-    """The reply to a call; whatever fails on the way is a reply, too."""
-    return next(
-        answers(
-            where,
-            tool,
-            [arguments],
-            contract_name=contract_name,
-            reply_bytes=reply_bytes,
-            session=session,
-            for_person=for_person,
-        )
-    )
+def answer(where: Where, tool: str, arguments: object, **how: Any) -> Reply:
+    """The reply to a call; whatever fails on the way is a reply, too. `how` is as `answers` takes it."""
+    return next(answers(where, tool, [arguments], **how))
 
 
 def answers(
@@ -110,7 +91,7 @@ def answers(
         contract(contract_name)
         workspace = where.open()
     except ReadroomError as error:
-        yield failure(error, contract_name if contract_name in NAMES else NATIVE)
+        yield failure(error, contract_name)
         return
     with workspace:
         for arguments in calls:
@@ -130,8 +111,8 @@ def answers(
 
 
 def failure(error: ReadroomError, contract_name: str = NATIVE) -> Reply:
-    """The reply that says so, in a contract's words."""
-    record: Contract = contract(contract_name)
+    """The reply that says so, in a contract's words; in the native ones if it is not known."""
+    record: Contract = contract(contract_name if contract_name in NAMES else NATIVE)
     return record.render_error(error, Cap(record.reply_bytes, record.measure))
 
 
@@ -146,16 +127,10 @@ def finish(
     if as_json:
         output.show_result(reply)
     elif reply.is_error:
-        from readroom.faces.cli.failures import worded
-
         output.complain(worded(reply.facts, root))
     else:
         output.show(reply.text, arguments)
-    if not reply.is_error:
-        return ExitCode.OK
-    from readroom.faces.cli.failures import exit_code_of
-
-    return exit_code_of(reply.facts)
+    return exit_code_of(reply.facts) if reply.is_error else ExitCode.OK
 
 
 def answer_each(

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import TextIO
@@ -104,10 +105,8 @@ def _replayed_in(stack: ExitStack, replay: str | None, commit: str | None) -> st
 
     folder = stack.enter_context(folder_at(Path(replay), commit))
     if folder.absent:
-        names = joined(folder.absent)
-        output.complain(
-            f"Nothing of these submodules is there at that commit, so that their files count as gone: {names}"
-        )
+        absent = "Nothing of these submodules is there at that commit, so that their files count as gone"
+        output.complain(f"{absent}: {joined(folder.absent)}")
     return str(folder.path)
 
 
@@ -174,32 +173,17 @@ def _parts(
         yield from one_by_one(files, options)
         return
     folder = Path(resume).absolute() if resume else None
-    yield from side_by_side(files, options, engine, folder, _Shown().tell)
+    with output.ProgressLine(sys.stderr) as line:
+        yield from side_by_side(files, options, engine, folder, partial(_tell, line))
 
 
-class _Shown:
-    """Progress on a terminal: records, rate and time left, a few times a second."""
-
-    def __init__(self) -> None:
-        self._last = 0.0
-        self._visible = sys.stderr.isatty()
-
-    def tell(self, progress: Progress) -> None:
-        """Show how far it is, when some time has passed since it was shown."""
-        now = time.monotonic()
-        ends = progress.done == progress.total
-        if not self._visible or (now - self._last < 0.2 and not ends):
-            return
-        self._last = now
-        left = progress.seconds_left(now)
-        rate = (progress.done - progress.reused) / max(0.001, now - progress.started)
-        rest = f", {left:,.0f} s left" if left is not None and not ends else ""
-        sys.stderr.write(
-            f"\r{progress.done:,} of {progress.total:,} records, {rate:,.1f} a second{rest}\x1b[K"
-        )
-        if ends:
-            sys.stderr.write("\n")
-        sys.stderr.flush()
+def _tell(line: output.ProgressLine, progress: Progress) -> None:
+    """How far it is: records, rate and time left."""
+    now = time.monotonic()
+    left = progress.seconds_left(now)
+    rate = (progress.done - progress.reused) / max(0.001, now - progress.started)
+    rest = f", {left:,.0f} s left" if left is not None else ""
+    line(progress.done, progress.total, f"records, {rate:,.1f} a second{rest}")
 
 
 def _sinks(stack: ExitStack, rows: str | None, parquet: str | None, force: bool) -> list[Sink]:

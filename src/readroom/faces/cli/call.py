@@ -35,7 +35,7 @@ def _call(
     try:
         decoded = _decoded(arguments)
     except ReadroomError as error:
-        return finish(failure(error, contract_name if contract_name in NAMES else NATIVE), as_json=True)
+        return finish(failure(error, contract_name), as_json=True)
     where = Where(root, config, allow_commands, front_matter=front_matter)
     reply = answer(where, tool, decoded, contract_name=contract_name, reply_bytes=max_chars, session=session)
     return finish(reply, as_json=True)
@@ -47,12 +47,8 @@ def _decoded(arguments: str) -> object:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as problem:
         start = data[:VALUE_CHARS].decode("utf-8", "replace")
-        raise BadValue(
-            "arguments",
-            start,
-            f"is not JSON ({problem})",
-            """Send one JSON object, like '{"path": "README.md"}'.""",
-        ) from None
+        advice = """Send one JSON object, like '{"path": "README.md"}'."""
+        raise BadValue("arguments", start, f"is not JSON ({problem})", advice) from None
 
 
 call = subcommand(

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
@@ -58,19 +58,12 @@ def _line(diagnosis: Diagnosis) -> str:
 
 def diagnoses(folder: str, client: str | None, port: int) -> Iterator[Diagnosis]:
     """Everything that is looked at, in this order."""
-    looks: Sequence[Callable[[], Iterator[Diagnosis]]] = (
-        _self,
-        lambda: _folder(folder),
-        _commands,
-        _search,
-        _outlines,
-        _extras,
-        _state,
-        lambda: _client(client),
-        lambda: _server(port),
-    )
-    for look in looks:
+    yield from _self()
+    yield from _folder(folder)
+    for look in (_commands, _search, _outlines, _extras, _state):
         yield from look()
+    yield from _client(client)
+    yield from _server(port)
 
 
 def _self() -> Iterator[Diagnosis]:
@@ -98,9 +91,8 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
     except ReadroomError as error:
         yield Diagnosis("folder", "problem", error.message, error.advice or "")
         return
-    how = (
-        "the kernel resolves paths beneath the root (openat2)" if kernel else "no link of a path is followed"
-    )
+    by_kernel = "the kernel resolves paths beneath the root (openat2)"
+    how = by_kernel if kernel else "no link of a path is followed"
     yield Diagnosis("links", "ok", f"cannot lead out of a folder: {how}")
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
     yield Diagnosis("settings", "ok", f"of {os.path.realpath(folder)}: {files}")
@@ -201,12 +193,8 @@ def _client(name: str | None) -> Iterator[Diagnosis]:
         return
     client = CLIENTS.get(name)
     if client is None:
-        raise BadValue(
-            "client",
-            name,
-            "is not a known client",
-            f"{did_you_mean(name, CLIENTS)}They are: {', '.join(CLIENTS)}.",
-        )
+        advice = f"{did_you_mean(name, CLIENTS)}They are: {', '.join(CLIENTS)}."
+        raise BadValue("client", name, "is not a known client", advice)
     cap = known(client.wire)
     lines = "" if cap is None or cap.lines is None else f"; it passes on {cap.lines:,} lines"
     yield Diagnosis(client.title, "ok", f"{longest_reply(None if cap is None else cap.chars)}{lines}")
@@ -242,10 +230,8 @@ def _is_ours(answer: Any) -> bool:
         body = answer.json()
     except ValueError:
         return False
-    if not isinstance(body, dict):
-        return False
-    error = body.get("error")
-    return "_meta" in body or (isinstance(error, dict) and "code" in error)
+    error = body.get("error") if isinstance(body, dict) else None
+    return isinstance(body, dict) and ("_meta" in body or (isinstance(error, dict) and "code" in error))
 
 
 doctor = subcommand(

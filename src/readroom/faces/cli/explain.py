@@ -91,7 +91,7 @@ def _lines(finding: _Finding) -> list[str]:
 
 
 def _facts(finding: _Finding) -> dict[str, Fact]:
-    failure = finding.failure
+    failure, rule = finding.failure, finding.hidden_by
     return {
         "path": finding.path,
         "allowed": finding.allowed,
@@ -99,19 +99,12 @@ def _facts(finding: _Finding) -> dict[str, Fact]:
         "protected_by": None if finding.protection is None else dict(finding.protection.facts),
         "real_path": None if finding.real is None else quote(finding.real),
         "kind": None if finding.kind is None else finding.kind.value,
-        "hidden_by": None
-        if finding.hidden_by is None
-        else {"pattern": finding.hidden_by.pattern, "source": finding.hidden_by.source},
+        "hidden_by": None if rule is None else {"pattern": rule.pattern, "source": rule.source},
         "confinement": finding.confinement,
     }
 
 
-explain = subcommand(
-    "explain",
-    _explain,
-    click.Argument(
-        ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
-    ),
-    json_option(),
-    *place_options(),
+_PATH = click.Argument(
+    ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
 )
+explain = subcommand("explain", _explain, _PATH, json_option(), *place_options())

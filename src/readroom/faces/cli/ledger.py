@@ -64,22 +64,16 @@ def of_rows(rows: Sequence[Row], total: int) -> str:
     if not rows:
         return "No calls."
     heads = ("row", "time (UTC)", "agent", "folder", "tool", "path", "lines", "outcome", "tokens", "ms")
-    cells = [
-        (
-            str(row.number),
-            _time(row.event.time_us, "%m-%d %H:%M:%S"),
-            _who(row.event),
-            _short(_home(row.event.workspace)),
-            row.event.tool,
-            _short(as_given(row.event.path or "")),
-            _lines(row),
-            row.event.outcome,
-            f"{row.event.tokens:,}",
-            f"{row.event.duration_us / 1000:,.1f}",
-        )
-        for row in rows
-    ]
-    return f"{_table(heads, cells)}\n{_of(len(rows), total, 'calls')}"
+    return f"{_table(heads, list(map(_cells, rows)))}\n{_of(len(rows), total, 'calls')}"
+
+
+def _cells(row: Row) -> Sequence[str]:
+    event = row.event
+    return (
+        str(row.number), _time(event.time_us, "%m-%d %H:%M:%S"), _who(event),
+        _short(_home(event.workspace)), event.tool, _short(as_given(event.path or "")), _lines(row),
+        event.outcome, f"{event.tokens:,}", f"{event.duration_us / 1000:,.1f}",
+    )  # fmt: skip
 
 
 def _who(event: Event) -> str:
@@ -153,9 +147,8 @@ def _lines(row: Row) -> str:
         return ""
     if len(spans) == 1:
         return f"{spans[0].first}-{spans[0].last}"
-    return (
-        f"{sum(span.last - span.first + 1 for span in spans)} in {len({span.path for span in spans})} files"
-    )
+    lines, files = sum(span.last - span.first + 1 for span in spans), {span.path for span in spans}
+    return f"{lines} in {len(files)} files"
 
 
 def _short(text: str) -> str:
@@ -238,29 +231,28 @@ def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_js
         listed: list[dict[str, object]] = [fact_of(row) for row in rows]
         text = of_rows(rows, total)
     else:
+        found = book.rows(conditions)
         if action == "twice":
-            twice = shown_twice(book.rows(conditions))
-            listed, total = [msgspec.to_builtins(row) for row in twice[:limit]], len(twice)
-            text = of_twice(twice[:limit], total)
+            every: Sequence[Twice | Total] = (twice := shown_twice(found))
+            text = of_twice(twice[:limit], len(twice))
         else:
-            sums = (
-                totals(book.rows(conditions), by) if action == "totals" else most_read(book.rows(conditions))
-            )
-            listed, total = [msgspec.to_builtins(row) for row in sums[:limit]], len(sums)
+            every = sums = totals(found, by) if action == "totals" else most_read(found)
             text = of_totals(sums[:limit], sums, "path" if action == "files" else by)
+        listed, total = [msgspec.to_builtins(row) for row in every[:limit]], len(every)
+    _print({"rows": listed, "shown": len(listed), "total": total}, text, as_json)
+    return ExitCode.OK if listed else ExitCode.NOTHING_FOUND
+
+
+def _print(facts: object, text: str, as_json: bool) -> None:
     if as_json:
-        terminal.write_json({"rows": listed, "shown": len(listed), "total": total})
+        terminal.write_json(facts)
     else:
         terminal.write_text(text)
-    return ExitCode.OK if listed else ExitCode.NOTHING_FOUND
 
 
 def _verified(book: Ledger, noted: str | None, as_json: bool) -> ExitCode:
     verdict = verify(book, None if noted is None else _head(noted))
-    if as_json:
-        terminal.write_json(verdict)
-    else:
-        terminal.write((of_verdict(verdict, book.name) + "\n").encode())
+    _print(verdict, of_verdict(verdict, book.name), as_json)
     if verdict.problems:
         return ExitCode.FAILED
     return ExitCode.UNCHECKED if verdict.uncompared else ExitCode.OK
@@ -286,15 +278,12 @@ def _replayed(
             counts[replayed.state] += 1
             if replayed.state != "same" and len(others) < limit:
                 others.append(replayed)
-    if as_json:
-        terminal.write_json({"states": counts, "calls": others})
-    else:
-        lines = [", ".join(f"{count:,} {state}" for state, count in counts.items() if count)]
-        for replayed in others:
-            files = ", ".join(f"{path} {state}" for path, state in replayed.files[:3])
-            lines.append(f"{replayed.number}  {replayed.tool}  {files}")
-        text = "\n".join(lines) if any(counts.values()) else "No call showed lines of a file here."
-        terminal.write_text(text)
+    lines = [", ".join(f"{count:,} {state}" for state, count in counts.items() if count)]
+    for replayed in others:
+        files = ", ".join(f"{path} {state}" for path, state in replayed.files[:3])
+        lines.append(f"{replayed.number}  {replayed.tool}  {files}")
+    text = "\n".join(lines) if any(counts.values()) else "No call showed lines of a file here."
+    _print({"states": counts, "calls": others}, text, as_json)
     return ExitCode.OK if any(counts.values()) else ExitCode.NOTHING_FOUND
 
 
@@ -313,9 +302,8 @@ def _exported(book: Ledger, chosen: Filter, format_name: str, output: str | None
             with open(output, "x", encoding="utf-8", newline="") as out:
                 count = write(rows, out)
         except OSError as error:
-            raise BadValue(
-                "output", output, f"cannot be written: {error.strerror}", "Name a new file."
-            ) from None
+            problem = f"cannot be written: {error.strerror}"
+            raise BadValue("output", output, problem, "Name a new file.") from None
     terminal.complain(f"{count:,} rows written to {output}")
     return ExitCode.OK
 
@@ -370,9 +358,8 @@ def _moment(name: str, text: str | None) -> int | None:
 def _head(text: str) -> Head:
     number, _, digest = text.partition(":")
     if not number.isdigit() or not re.fullmatch("[0-9a-f]{64}", digest):
-        raise BadValue(
-            "noted", text, "is not a valid head", "Give what an earlier verification printed: NUMBER:HASH."
-        )
+        advice = "Give what an earlier verification printed: NUMBER:HASH."
+        raise BadValue("noted", text, "is not a valid head", advice)
     return Head(int(number), digest)
 
 

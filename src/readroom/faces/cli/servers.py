@@ -85,14 +85,9 @@ def _serve(
         root = served.workspaces[default].guard.folder or "."
         command = [*program(), "mcp", *repeated_options(every, contract_name, max_chars), "--", root]
         entry = _entry(served.admission, served.workspaces, default)
-        everywhere = socket is None and is_everywhere(host)
+        names, everywhere = list(served.workspaces), socket is None and is_everywhere(host)
         return startup_text(
-            url=url,
-            root=root,
-            command=command,
-            entry=entry,
-            names=list(served.workspaces),
-            everywhere=everywhere,
+            url=url, root=root, command=command, entry=entry, names=names, everywhere=everywhere
         )
 
     service.run(text)
@@ -123,9 +118,8 @@ def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: s
     if not token and admission.private:
         who = "Only this account can connect to the socket; clients need no token."
     else:
-        who = (
-            f"Open: every account of this machine can {_abilities(workspaces)} what is served here, as you, "
-        )
+        can = _abilities(workspaces)
+        who = f"Open: every account of this machine can {can} what is served here, as you, "
         who += 'without a token. Start it without --open (auth = "open") to have it ask for one.'
     return Entry(token, admission.asks, f"{' '.join(map(shell_word, program()))} token", who)
 

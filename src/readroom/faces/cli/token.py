@@ -7,7 +7,7 @@ import re
 import time
 from contextlib import closing
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -57,22 +57,14 @@ def _create(
     known = {tool.name for name_ in NAMES for tool in contract(name_).offered(commands=True)}
     for tool in tools:
         if tool not in known:
-            raise BadValue(
-                "tool",
-                tool,
-                "is not a tool",
-                f"{did_you_mean(tool, known)}The tools are: {', '.join(sorted(known))}.",
-            )
+            advice = f"{did_you_mean(tool, known)}The tools are: {', '.join(sorted(known))}."
+            raise BadValue("tool", tool, "is not a tool", advice)
     if policy is not None:
         policy = _policy(policy)
+    lifetime_s = None if expires is None else _seconds(expires)
+    chosen: Any = {"workspaces": workspaces or None, "tools": tools or None}
     with closing(_tokens(config)) as tokens:
-        grant, token = tokens.create(
-            name,
-            workspaces=workspaces or None,
-            tools=tools or None,
-            policy=policy,
-            lifetime_s=None if expires is None else _seconds(expires),
-        )
+        grant, token = tokens.create(name, policy=policy, lifetime_s=lifetime_s, **chosen)
     output.complain(f"Token {grant.token}: {_words(grant)}. It is not shown again.")
     output.write(f"{token}\n".encode())
     return ExitCode.OK
@@ -133,8 +125,7 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
 
 
 def _print_line(grant: Grant, words: str, now: float) -> None:
-    line = f"{grant.token}  {grant.state(now):7}  {grant.name}  {words}"
-    output.write_text(line)
+    output.write_text(f"{grant.token}  {grant.state(now):7}  {grant.name}  {words}")
 
 
 def _revoke(identifier: str, config: str | None) -> ExitCode:
@@ -188,13 +179,13 @@ def _row(grant: Grant) -> dict[str, object]:
         "workspaces": None if grant.workspaces is None else sorted(grant.workspaces),
         "tools": None if grant.tools is None else sorted(grant.tools),
         "policy": grant.policy,
-        "created": _moment(grant.created),
-        "expires": None if grant.expires is None else _moment(grant.expires),
-        "revoked": None if grant.revoked is None else _moment(grant.revoked),
+        **{name: _moment(getattr(grant, name)) for name in ("created", "expires", "revoked")},
     }
 
 
-def _moment(seconds: float) -> str:
+def _moment(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -107,7 +107,8 @@ def _edit(
         state = _state(where, EDIT, arguments, now=now)
     except ReadroomError as error:
         return finish(failure(error), as_json=as_json, root=root)
-    return _change(where, EDIT, {**arguments, **state}, as_json=as_json)
+    reply = answer(where, EDIT, {**arguments, **state}, for_person=not as_json)
+    return finish(reply, as_json=as_json, root=root)
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], *, replace_all: bool) -> Fact:
@@ -151,12 +152,8 @@ def _write(
         state = _state(where, WRITE, arguments, now=now, new=new)
     except ReadroomError as error:
         return finish(failure(error), as_json=as_json, root=root)
-    return _change(where, WRITE, {**arguments, **state}, as_json=as_json)
-
-
-def _change(where: Where, tool: str, arguments: Mapping[str, Fact], *, as_json: bool) -> ExitCode:
-    reply = answer(where, tool, arguments, for_person=not as_json)
-    return finish(reply, as_json=as_json, root=where.root)
+    reply = answer(where, WRITE, {**arguments, **state}, for_person=not as_json)
+    return finish(reply, as_json=as_json, root=root)
 
 
 def _state(
@@ -168,9 +165,8 @@ def _state(
         UsageError: None of the ways to say it was used, or two of them.
         ReadroomError: The file cannot be read, as reading it says.
     """
-    ways = [
-        name for name, is_said in ((_NOW, now), (_NEW, new), (_HASH, "expected_hash" in arguments)) if is_said
-    ]
+    said = ((_NOW, now), (_NEW, new), (_HASH, "expected_hash" in arguments))
+    ways = [name for name, is_said in said if is_said]
     if len(ways) > 1:
         raise UsageError(f"{' and '.join(ways)} were both given", "Give one of them.")
     if new:
@@ -210,9 +206,8 @@ def _current_hash(where: Where, arguments: Mapping[str, Fact]) -> str:
         raise
     if not isinstance(content_hash, str):
         # A file so large that one look does not hash it.
-        raise UsageError(
-            "The hash of the file is not known yet", "Run `readroom read` on it until it is shown."
-        )
+        advice = "Run `readroom read` on it until it is shown."
+        raise UsageError("The hash of the file is not known yet", advice)
     return content_hash
 
 
