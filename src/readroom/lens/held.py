@@ -78,19 +78,16 @@ def argument_bytes(value: object) -> int:
     return _VALUE_BYTES
 
 
-def texts(arguments: dict[str, object]) -> Iterator[str]:
-    """Every string in arguments."""
-    for value in arguments.values():
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, dict):
-            yield from texts(value)
-        elif isinstance(value, list):
-            for item in value[:1000]:
-                if isinstance(item, str):
-                    yield item
-                elif isinstance(item, dict):
-                    yield from texts(item)
+def texts(value: object) -> Iterator[str]:
+    """Every string in arguments, but for lists in lists."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from texts(inner)
+    elif isinstance(value, list):
+        for item in value[:1000]:
+            yield from texts(item) if not isinstance(item, list) else ()
 
 
 def shortened(arguments: dict[str, object]) -> str:
@@ -226,28 +223,15 @@ class Shown:
 _SKIPS_KEPT = 200
 
 
-def count_skipped(
-    skipped: dict[tuple[str, str], SkippedPart], record: str, event: Skipped, count: int = 1
-) -> None:
-    """Count parts that were not read."""
-    # One row for each reason: a record may have a million broken lines.
-    key = (
-        (event.why, "")
-        if len(skipped) >= _SKIPS_KEPT or event.why in {why for why, _ in skipped}
-        else (event.why, event.where)
-    )
-    key = next((known for known in skipped if known[0] == event.why), key)
-    if key in skipped:
-        before = skipped[key]
-        skipped[key] = msgspec.structs.replace(before, count=before.count + count)
-    elif len(skipped) < _SKIPS_KEPT:
-        skipped[key] = SkippedPart(record, event.where[:200], event.why[:200], count)
-    else:
-        last = next(reversed(skipped))
-        skipped[last] = msgspec.structs.replace(skipped[last], count=skipped[last].count + count)
+def count_skipped(skipped: dict[str, SkippedPart], record: str, event: Skipped, count: int = 1) -> None:
+    """Count parts that were not read, one row for each reason: a record may have a million broken lines."""
+    full = event.why not in skipped and len(skipped) >= _SKIPS_KEPT
+    key = next(reversed(skipped)) if full else event.why
+    before = skipped.get(key, SkippedPart(record, event.where[:200], event.why[:200], 0))
+    skipped[key] = msgspec.structs.replace(before, count=before.count + count)
 
 
-def count_left_out(skipped: dict[tuple[str, str], SkippedPart], session: Session, bounds: Bounds) -> None:
+def count_left_out(skipped: dict[str, SkippedPart], session: Session, bounds: Bounds) -> None:
     """Count what was not kept of a finished session like what was not read."""
     for count, what, most in (
         (session.calls_left_out, "calls", bounds.calls),

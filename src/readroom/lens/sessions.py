@@ -144,7 +144,7 @@ def sessions(
 ) -> Iterator[Audited | SkippedPart]:
     """The sessions of one record, each when it ends, and what of the record was not read."""
     open_sessions: dict[str, _Assembler] = {}
-    skipped: dict[tuple[str, str], SkippedPart] = {}
+    skipped: dict[str, SkippedPart] = {}
     held = 0
     for event in events:
         if isinstance(event, Skipped):
@@ -170,9 +170,7 @@ def sessions(
     yield from skipped.values()
 
 
-def _ended(
-    assembler: _Assembler, skipped: dict[tuple[str, str], SkippedPart], bounds: Bounds
-) -> Iterator[Audited]:
+def _ended(assembler: _Assembler, skipped: dict[str, SkippedPart], bounds: Bounds) -> Iterator[Audited]:
     if assembler.has_content():
         audited = assembler.finished()
         count_left_out(skipped, audited.session, bounds)
@@ -205,12 +203,6 @@ class _Assembler:
         self._lines_left_out = 0
         self._arguments = KeptArguments(bounds)
         self._names = KeptNames(bounds)
-        self._takes: dict[type[Event], Callable[[Any], None]] = {
-            Opened: self._open, Answered: self._answer, Said: lambda said: self._model(said.text),
-            Called: self._call, Returned: self._return, Recorded: self._record, Compacted: self._compact,
-            Whole: lambda whole: self._give_up(self._awaited.put_whole(whole.id, whole.text)),
-            Rewound: self._rewind,
-        }  # fmt: skip
 
     @property
     def held(self) -> int:
@@ -227,8 +219,14 @@ class _Assembler:
 
     def take(self, event: Event) -> None:
         """Take the next event."""
-        if type(event) in self._takes:
-            self._takes[type(event)](event)
+        if type(event) in _TAKES:
+            _TAKES[type(event)](self, event)
+
+    def _whole(self, event: Whole) -> None:
+        self._give_up(self._awaited.put_whole(event.id, event.text))
+
+    def _say(self, event: Said) -> None:
+        self._model(event.text)
 
     def _open(self, event: Opened) -> None:
         known = self._session
@@ -471,3 +469,10 @@ class _Assembler:
 
     def _last_epoch(self, call: Call) -> int:
         return self._kept.get(call.call, call.epoch)
+
+
+_TAKES: dict[type[Event], Callable[[_Assembler, Any], None]] = {
+    Opened: _Assembler._open, Answered: _Assembler._answer, Said: _Assembler._say, Called: _Assembler._call,
+    Whole: _Assembler._whole, Returned: _Assembler._return, Recorded: _Assembler._record,
+    Compacted: _Assembler._compact, Rewound: _Assembler._rewind,
+}  # fmt: skip

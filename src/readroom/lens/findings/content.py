@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -137,9 +138,8 @@ class Hidden(Listing):
                 continue
             for warning in hidden.scan([_without_usual(place)], place.line or 1, limit=5):
                 if warning.code not in self._HARMLESS:
-                    self._add(
-                        _at(result, "hidden", place, f"{warning.code}: {warning.detail}", excerpt(place.text))
-                    )
+                    what = f"{warning.code}: {warning.detail}"
+                    self._add(_at(result, "hidden", place, what, excerpt(place.text)))
 
 
 _ADDRESSES = re.compile(
@@ -235,9 +235,8 @@ def _rest(result: Result) -> str:
     """How the model could have seen the rest of a result."""
     if result.seen.kept_at:
         return f", the whole is kept at {result.seen.kept_at}"
-    return (
-        ", seen by a narrower search alone" if result.seen.kind == "search" else " and no way to see the rest"
-    )
+    narrower = ", seen by a narrower search alone"
+    return narrower if result.seen.kind == "search" else " and no way to see the rest"
 
 
 def _as_stated(result: Result) -> tuple[int, str]:
@@ -276,13 +275,11 @@ def _errors(result: Result, lines: list[str]) -> list[str]:
 
 def _lost_lines(whole: str, shown: str) -> list[str]:
     """The lines of `whole` that are missing in `shown`, each as often as it is missing."""
-    counts: dict[str, int] = {}
-    for line in shown.split("\n"):
-        counts[line.strip()] = counts.get(line.strip(), 0) + 1
+    counts = Counter(map(str.strip, shown.split("\n")))
     lost = []
     for line in whole.split("\n"):
         bare = line.strip()
-        if counts.get(bare, 0) > 0:
+        if counts[bare] > 0:
             counts[bare] -= 1
         elif bare:
             lost.append(line)

@@ -162,13 +162,12 @@ class Use(Listing):
             seen = watched.result.seen
             used = len(watched.used)
             lines = watched.count
+            tokens = watched.result.tokens
             if not used and not watched.named:
-                what = f"{watched.result.tokens:,} tokens that were never used again"
-                yield finding_about(
-                    watched.result, "unused", watched.result.tokens, what, lines=watched.lines
-                )
+                what = f"{tokens:,} tokens that were never used again"
+                yield finding_about(watched.result, "unused", tokens, what, lines=watched.lines)
             elif watched.whole and seen.file and lines >= WHOLE_FILE_LINES and used < lines * USED_SHARE:
-                tokens = round(watched.result.tokens * (1 - used / lines))
+                tokens = round(tokens * (1 - used / lines))
                 what = f"{lines:,} lines read, {used:,} of them quoted, edited or named later"
                 yield finding_about(watched.result, "oversized", tokens, what, lines=watched.lines)
 
@@ -270,19 +269,13 @@ class Floods(Listing):
     def result(self, result: Result) -> None:
         """Look at the size of a search's or a listing's result."""
         seen = result.seen
-        searched = seen.kind in ("search", "list") or (
-            seen.kind == "command" and len({run.file for run in seen.runs}) > 3
-        )
+        files = len({run.file for run in seen.runs})
+        searched = seen.kind in ("search", "list") or (seen.kind == "command" and files > 3)
         if searched and result.tokens > FLOOD_TOKENS:
-            files = len({run.file for run in seen.runs})
             lines = sum(len(run.lines) for run in seen.runs) or seen.text.count("\n") + 1
-            what = (
-                f"{counted(lines, 'line')} of {counted(files, 'file')} in one result"
-                if files
-                else f"{counted(lines, 'line')} in one result"
-            )
-            extra = result.tokens - FLOOD_TOKENS
-            self._add(finding_about(result, "floods", extra, what))
+            of = f" of {counted(files, 'file')}" if files else ""
+            what = f"{counted(lines, 'line')}{of} in one result"
+            self._add(finding_about(result, "floods", result.tokens - FLOOD_TOKENS, what))
 
 
 _NAMED = 5

@@ -16,16 +16,13 @@ def findings(view: View) -> Page:
     """All findings, with a filter by kind."""
     chosen = view.text("kind")
     every = view.findings or ()
-    kinds = [kind for kind in FINDINGS if any(one.kind == kind for one in every)]
-    options = [
-        Option("", "All", not chosen),
-        *(Option(kind, FINDINGS[kind], kind == chosen) for kind in kinds),
-    ]
+    found = {one.kind for one in every}
+    kinds = [Option(kind, what, kind == chosen) for kind, what in FINDINGS.items() if kind in found]
     tables = [] if chosen else [_kinds(view, every)]
     return Page(
         "Findings",
         tables=[*tables, findings_table(view, kind=chosen)],
-        filters=[Filter("kind", "Kind", options)],
+        filters=[Filter("kind", "Kind", [Option("", "All", not chosen), *kinds])],
     )
 
 
@@ -35,13 +32,9 @@ def _kinds(view: View, every: Sequence[Finding]) -> Table:
     for kind, what in FINDINGS.items():
         found = [one for one in every if one.kind == kind]
         if found:
-            sums = (
-                len({one.session for one in found}),
-                sum(one.tokens for one in found),
-                sum(one.carried_tokens for one in found),
-            )
-            link = view.bare("findings", kind=kind)
-            rows.append((Cell(what, link, room="some"), number(len(found)), *map(number, sums)))
+            sums = [sum(one.tokens for one in found), sum(one.carried_tokens for one in found)]
+            counts = map(number, [len(found), len({one.session for one in found}), *sums])
+            rows.append((Cell(what, view.bare("findings", kind=kind), room="some"), *counts))
     return Table(
         "kinds",
         "By kind",

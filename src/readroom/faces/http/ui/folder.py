@@ -50,9 +50,8 @@ def folder_map(view: View) -> Page:
     most = view.rows(2 * UI_ROWS)
     said = ["Boxes are as large as files; the stronger the blue, the more calls showed one."]
     if len(files) > UI_MAP_BOXES:
-        said.append(
-            f"Of {len(files):,} files {UI_MAP_BOXES:,} are drawn: those that were shown, and the largest."
-        )
+        drawn = f"Of {len(files):,} files {UI_MAP_BOXES:,} are drawn"
+        said.append(f"{drawn}: those that were shown, and the largest.")
     if len(rows) > most:
         said.append(f"The table has the first {most:,} of {len(rows):,}.")
     table = Table(
@@ -143,11 +142,8 @@ def _summed(top: WorkPath, files: list[Box]) -> tuple[list[object], list[Box]]:
     for one in files:
         for above in ancestors(one.path):
             box = folders.setdefault(above, Box(above, basename(above), folder=True))
-            box.size += one.size
-            box.files += 1
-            box.seen += one.seen
-            box.calls += one.calls
-            box.tokens += one.tokens
+            for name in ("size", "files", "seen", "calls", "tokens"):
+                setattr(box, name, getattr(box, name) + getattr(one, name))
     drawn = sorted(files, key=lambda one: (-bool(one.calls), -one.size))[:UI_MAP_BOXES]
     every = [*(box for box in folders.values() if box.path != top), *files]
     inside = [box for box in every if parent(box.path) == top]
@@ -156,25 +152,20 @@ def _summed(top: WorkPath, files: list[Box]) -> tuple[list[object], list[Box]]:
 
 def _nested(top: WorkPath, files: list[Box]) -> list[object]:
     """Nested folders in the format of the chart: name, path, size, calls."""
-    nodes: dict[WorkPath, dict[str, object]] = {top: {"children": []}}
+    inside: dict[WorkPath, list[object]] = {top: []}
 
-    def node(path: WorkPath) -> dict[str, object]:
-        if path not in nodes:
-            nodes[path] = {"name": as_value(basename(path)), "path": as_value(path), "children": []}
-            children = node(parent(path))["children"]
-            assert isinstance(children, list)
-            children.append(nodes[path])
-        return nodes[path]
+    def children(path: WorkPath) -> list[object]:
+        if path not in inside:
+            inside[path] = []
+            node = {"name": as_value(basename(path)), "path": as_value(path), "children": inside[path]}
+            children(parent(path)).append(node)
+        return inside[path]
 
     for one in files:
-        children = node(parent(one.path))["children"]
-        assert isinstance(children, list)
-        children.append(
-            {"name": as_value(one.name), "path": as_value(one.path), "value": [max(one.size, 1), one.calls]}
-        )
-    found = nodes[top]["children"]
-    assert isinstance(found, list)
-    return found
+        value = [max(one.size, 1), one.calls]
+        leaf = {"name": as_value(one.name), "path": as_value(one.path), "value": value}
+        children(parent(one.path)).append(leaf)
+    return inside[top]
 
 
 def _row(view: View, box: Box) -> tuple[Cell, ...]:
@@ -182,11 +173,7 @@ def _row(view: View, box: Box) -> tuple[Cell, ...]:
     name = as_value(box.name) + ("/" if box.folder else "")
     return (
         Cell(name, view.bare(page, path=as_value(box.path)), code=True),
-        number(box.size),
-        number(box.files),
-        number(box.seen),
-        number(box.calls),
-        number(box.tokens),
+        *map(number, (box.size, box.files, box.seen, box.calls, box.tokens)),
     )
 
 

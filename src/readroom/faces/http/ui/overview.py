@@ -95,7 +95,7 @@ def _sums(view: View, wanted: Slice, by: By) -> Table:
             view.named(one.name, view.link("calls", **{by: one.name}) if one.name else "", "(none)"),
             number(one.calls),
             number(one.failed),
-            number(one.tokens, share=_share(one.tokens, most)),
+            _bar(one.tokens, most),
         )
         for one in every[: view.rows(UI_ROWS)]
     ]
@@ -116,12 +116,7 @@ def files_table(view: View, wanted: Slice, limit: int) -> Table:
     seen = [one for one in every if view.sight.path(one.path) is not None][:limit]
     most = max((one.tokens for one in seen), default=0)
     rows = [
-        (
-            view.file_cell(one.path),
-            number(one.calls),
-            number(one.lines),
-            number(one.tokens, share=_share(one.tokens, most)),
-        )
+        (view.file_cell(one.path), number(one.calls), number(one.lines), _bar(one.tokens, most))
         for one in seen
     ]
     notes = of_files(wanted)
@@ -161,7 +156,7 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
             Cell(moment(one.last_us), tone="soft"),
             number(one.calls),
             Cell(f"{one.failed:,}", number=True, raw=one.failed, tone="warn" if one.failed else ""),
-            number(one.tokens, share=_share(one.tokens, most)),
+            _bar(one.tokens, most),
         )
         for one in every
     ]
@@ -224,5 +219,5 @@ def _budgets(view: View) -> list[Table]:
     return [Table("budgets", "Budgets", heads, rows, note=note, empty=empty)]
 
 
-def _share(value: int, most: int) -> int:
-    return round(100 * value / most) if most else 0
+def _bar(value: int, most: int) -> Cell:
+    return number(value, share=round(100 * value / most) if most else 0)

@@ -7,7 +7,6 @@ from typing import Any, Literal, TypeAlias, final
 
 from msgspec import Struct
 
-from readroom.database import Execute
 from readroom.ledger.ledger import Condition, Ledger
 from readroom.ledger.queries import literal_like
 from readroom.ledger.recorder import BEGUN
@@ -175,10 +174,8 @@ class Questions:
         ranked = "ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?"
         chosen = [name for name in ("agent", "token", "tool") if getattr(wanted, name)]
         if wanted.since_us or len(chosen) > 1:
-            sql = (
-                f"SELECT path, SUM(calls), SUM(tokens), SUM(lines) FROM sums_by_file WHERE {where} "
-                f"GROUP BY path {ranked}"
-            )
+            summed = "SELECT path, SUM(calls), SUM(tokens), SUM(lines) FROM sums_by_file"
+            sql = f"{summed} WHERE {where} GROUP BY path {ranked}"
         elif chosen:
             named = "workspace = ? AND kind = ? AND name = ?"
             values = [wanted.workspace, chosen[0], getattr(wanted, chosen[0])]
@@ -195,22 +192,18 @@ class Questions:
         if search:
             where += " AND (session LIKE ? ESCAPE '!' OR agent LIKE ? ESCAPE '!')"
             values += [f"%{literal_like(search)}%"] * 2
-        columns = ", ".join(SessionSum.__struct_fields__)
-        sql = (
-            f"SELECT {columns} FROM sums_by_session WHERE {where} "
-            "ORDER BY last_us DESC, session LIMIT ? OFFSET ?"
-        )
-        return [SessionSum(*row) for row in self._ask(sql, [*values, limit, skip])]
+        ranked = "ORDER BY last_us DESC, session LIMIT ? OFFSET ?"
+        return self._sessions(f"{where} {ranked}", [*values, limit, skip])
 
     def session(self, workspace: str, session: str, agent: str, token: str) -> SessionSum | None:
         """One conversation."""
+        where = "workspace = ? AND session = ? AND agent = ? AND token = ?"
+        return next(iter(self._sessions(where, [workspace, session, agent, token])), None)
+
+    def _sessions(self, where: str, values: Sequence[object]) -> list[SessionSum]:
         columns = ", ".join(SessionSum.__struct_fields__)
-        sql = (
-            f"SELECT {columns} FROM sums_by_session "
-            "WHERE workspace = ? AND session = ? AND agent = ? AND token = ?"
-        )
-        found = self._ask(sql, [workspace, session, agent, token])
-        return SessionSum(*found[0]) if found else None
+        sql = f"SELECT {columns} FROM sums_by_session WHERE {where}"
+        return [SessionSum(*row) for row in self._ask(sql, values)]
 
     def calls_of(self, workspace: str, one: SessionSum, *, before: int = 0) -> list[Row]:
         """The newest calls of a conversation, in order."""
@@ -312,10 +305,7 @@ class Questions:
             yield hours
 
     def _ask(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        def work(execute: Execute) -> list[tuple[Any, ...]]:
-            return execute(sql, values)
-
-        return self._book.look(work)
+        return self._book.look(lambda execute: execute(sql, values))
 
 
 def _step(hours: int) -> int:
