@@ -11,8 +11,6 @@ from readroom.engine.find.kept import KeptTexts
 from readroom.engine.services import Job, Services
 from readroom.errors import CommandsOff
 from readroom.limits import Limits
-from readroom.limits.files import GREP_PASSES
-from readroom.lru import LruCache
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
 from readroom.session.caches import OutlineCache, TextCache
@@ -32,7 +30,6 @@ def serving(guard: Guard, limits: Limits | None = None) -> Services:
         indexes=indexes,
         texts=TextCache(),
         outlines=OutlineCache(),
-        passes=LruCache(GREP_PASSES),
         found=KeptTexts,
         documents=DocumentCache,
         archives=lambda: Archives(limits, indexes.expansions),

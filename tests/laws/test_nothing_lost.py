@@ -19,7 +19,7 @@ from readroom.engine.cursors import path_key, sort_of
 from readroom.engine.documents.cache import DocumentCache
 from readroom.engine.find import perform as find
 from readroom.engine.grep import perform as grep
-from readroom.engine.grep.warnings import BEGINS_AGAIN, TEXTS_UNKNOWN
+from readroom.engine.grep.left import BEGINS_AGAIN, TEXTS_UNKNOWN
 from readroom.engine.list import perform as list_page
 from readroom.errors import TimedOut
 from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE

@@ -11,7 +11,8 @@ import pytest
 
 from readroom.errors import BadPattern
 from readroom.search import ripgrep
-from readroom.search.ripgrep import literal_glob, pattern_flags, program, refusal, type_table, unreadable
+from readroom.search.refusals import refusal
+from readroom.search.ripgrep import literal_glob, pattern_flags, program, type_table, unreadable
 from readroom.values import GrepRequest
 
 

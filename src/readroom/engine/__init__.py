@@ -35,8 +35,6 @@ from readroom.errors import (
 )
 from readroom.formats.holding import is_archive_name
 from readroom.limits import Limits
-from readroom.limits.files import GREP_PASSES
-from readroom.lru import LruCache
 from readroom.paths import WorkPath, may_lead_inside
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import COMPOSED, Guard
@@ -88,7 +86,6 @@ class Engine:
             indexes=indexes,
             texts=TextCache(),
             outlines=OutlineCache(),
-            passes=LruCache(GREP_PASSES),
             found=self._kept_texts,
             documents=self._document_cache,
             archives=self._archive_room,

@@ -5,7 +5,7 @@ Both are frozen and passed on as they are, so a step that needs one more thing c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -13,13 +13,12 @@ from msgspec import Struct
 from readroom.deadline import Deadline
 from readroom.errors import ReadroomError
 from readroom.limits import Limits
-from readroom.lru import LruCache
 from readroom.paths import WorkPath
 from readroom.policy.changes import WriteTargets
 from readroom.policy.guard import Guard
 from readroom.session.caches import OutlineCache, TextCache
 from readroom.session.index_cache import IndexCache
-from readroom.values import Cap, Include, ReadRequest, ReadResult, Request, Result
+from readroom.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.values.commands import RunRequest, RunResult
 from readroom.values.steps import AS_IT_IS, Steps
 
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from readroom.engine.find.kept import KeptTexts
 
 R_co = TypeVar("R_co", covariant=True)
-
-PassTimes: TypeAlias = LruCache[tuple[str, Sequence[str], str | None, frozenset[Include]], float]
-"""Processor time of rg's last pass over all files of a folder that a glob, a type and `include` leave."""
 
 
 class OwnCommands(Protocol):
@@ -79,7 +75,6 @@ class Services(Struct, frozen=True):
         indexes: Line indexes of large files.
         texts: States of small files that were shown.
         outlines: Of files that stay as they are.
-        passes: How long searches took for all of their files.
         found: What ranked searches have read; made when the first one is.
         documents: What is kept of documents; made when the first is read.
         archives: What opens archives; made for the first.
@@ -93,7 +88,6 @@ class Services(Struct, frozen=True):
     indexes: IndexCache
     texts: TextCache
     outlines: OutlineCache
-    passes: PassTimes
     found: Callable[[], KeptTexts]
     documents: Callable[[], DocumentCache]
     archives: Callable[[], ArchiveOpener]

@@ -4,8 +4,8 @@ Hidden, ignored and binary files, archives, documents, links that lead elsewhere
 files are counted by kind, and the first are named.  Denied names are not among them: a search says the same
 whether or not they exist.
 
-rg logs the names that it skips (`search.skips`), so that most searches need no walk for them; if the log is
-not certain, and in stores without rg, names are found in a walk through the guard.
+rg logs the names that it skips, so that most searches need no walk for them; if the log is not certain, and
+in stores without rg, names are found in a walk through the guard.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from readroom.limits import LIST_MAX_DEPTH
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
 from readroom.quoting import shortened
-from readroom.search.skips import Skips
+from readroom.search.ripgrep import Skips
 from readroom.values import EntryKind, Warn
 
 Kind: TypeAlias = Literal["hidden", "ignored", "archives", "documents", "binary", "links", "special"]

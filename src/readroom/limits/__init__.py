@@ -185,9 +185,6 @@ limit of 100 MB takes a second to be reached."""
 GREP_CHILD_BYTES = 64 * 1024 * 1024
 """Memory of a search process. It holds one line; if a line has more than some 20 MB, the file is mapped."""
 
-GREP_SKIPPED_NAMES = 2000
-"""Names before a cursor that the search process skips; each is one of its arguments."""
-
 GREP_RANKED_FILES = 2000
 """Matching files that are ranked by relevance, 0.1 ms each; the others follow by path."""
 

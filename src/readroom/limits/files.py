@@ -77,17 +77,6 @@ GREP_SWEEP_BYTES = 192 * 1024 * 1024
 """Memory of a search process that looks with all threads: it lists a folder before it looks into it, and
 300,000 names take that much."""
 
-GREP_FIRST_HIT_S = 0.006
-"""The part of it in which something must have been found for the rest to be worth it: the few hundred files
-that are searched by then hold a word that fills a page."""
-
-GREP_SMALL_S = 0.03
-"""Processor time of a pass over the files of a search, some 3,000, up to which the next one of them stays in
-path order: to begin again with all threads would cost it half as much again."""
-
-GREP_PASSES = 256
-"""Searches of which it is kept how long such a pass took."""
-
 LINK_FOLDERS = 5_000
 """Folders, from the top down, that are searched for links before a change: 0.15 s at most."""
 

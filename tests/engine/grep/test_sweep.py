@@ -7,34 +7,27 @@ import gzip
 import lzma
 import os
 import random
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
 import pytest
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
-from readroom.engine.grep import perform, process
-from readroom.engine.grep.candidates import Late, Rounds, Swept
-from readroom.engine.grep.overlooked import Overlooked
-from readroom.engine.grep.process import Child
-from readroom.engine.grep.ripgrep import Tree
-from readroom.engine.grep.watch import Watch
+from readroom.engine.grep import process
+from readroom.engine.grep.candidates import Late, Plain
+from readroom.engine.grep.ripgrep import Noted, Tree
 from readroom.engine.scope import Scope
 from readroom.engine.unsearched import Unsearched
 from readroom.limits import GREP_REPORTED_FILES
-from readroom.limits.files import GREP_FIRST_HIT_S, GREP_SMALL_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags, program
 from readroom.stores.local import LocalStore
 from readroom.values import GrepRequest, GrepSort
 from tests.depth import depth
-from tests.engine.grep.searching import CAP, pages, search
-from tests.engine.serving import job, serving
+from tests.engine.grep.searching import pages, search
 from tests.formats.packing import PACK
 
 TEXT = "needle 日本語 の 文書\n"
@@ -66,7 +59,7 @@ OTHERS = {
 @contextmanager
 def finders(
     root: Path, pattern: str = "needle", filled: float = 1.0, deadline: Deadline | None = None
-) -> Iterator[tuple[Swept, Late, Tree, Tree]]:
+) -> Iterator[tuple[Plain, Late, Tree, Tree]]:
     """Both rounds of a search, its tree, and the tree that looks at how all files begin.
 
     `deadline` is that of the second round, without its processes.
@@ -75,63 +68,13 @@ def finders(
     with guard.open_folder(ROOT) as top:
         scope, reports = Scope(guard, request, top.real, None), Reports()
         given = (guard, top, scope, request, Deadline(60), 60.0, top.fileno())
-        tree = Tree(*given, pattern_flags(request, [pattern, *LATE_LITERALS]), reports=reports)
-        heads = Tree(*given, late_flags(), heads=True)
-        first = Swept(tree, Deadline(60), lambda: filled)
+        noted = Noted()
+        tree = Tree(*given, pattern_flags(request, [pattern, *LATE_LITERALS]), noted, reports=reports)
+        heads = Tree(*given, late_flags(), noted, heads=True)
+        first = Plain(tree, Deadline(60), lambda: filled)
         names = Unsearched(guard, ROOT, top.real, scope)
-        overlooked = Overlooked(guard, top.real, tree, reports, scope, names)
-        late = Late(heads, first, tree, reports, scope, deadline or Deadline(60), overlooked)
+        late = Late(guard, top.real, heads, first, tree, reports, scope, deadline or Deadline(60), names)
         yield first, late, tree, heads
-
-
-class Standing:
-    """What a running rg is asked: how long it has worked, and which file it is in."""
-
-    def __init__(self) -> None:
-        self.worked_s = 0.0
-        self.file: str | None = None
-
-    def now(self) -> str | None:
-        return self.file
-
-
-def goes_well(first: Swept, child: Standing, watch: object) -> bool:
-    # By the clock it takes too long where the system does not tell how long it worked.
-    first.began_s = time.monotonic() if child.worked_s else time.monotonic() - 60
-    return first.goes_well(cast("Child", child), cast("Watch", watch))
-
-
-def test_a_small_tree_is_searched_once_when_it_is_known_to_be_small(tmp_path: Path) -> None:
-    """For a word that is nowhere, rg began again with all threads when half of the files were done."""
-    child, watch = Standing(), Standing()
-    watch.file = "a"
-    child.worked_s = GREP_FIRST_HIT_S * 1.5
-    with finders(tmp_path) as (_, _, tree, _):
-        known, unknown, large = (
-            Swept(tree, Deadline(60), lambda: 0.0, seconds)
-            for seconds in (GREP_FIRST_HIT_S * 1.2, None, GREP_SMALL_S * 1.1)
-        )
-        assert not goes_well(unknown, child, watch)
-        assert not goes_well(large, child, watch)
-        assert goes_well(known, child, watch)
-        child.worked_s = GREP_FIRST_HIT_S * 2.5
-        assert not goes_well(known, child, watch), "it has grown"
-
-
-def test_how_long_all_files_took_is_known_to_the_next_search_of_them(tmp_path: Path) -> None:
-    for number in range(20):
-        (tmp_path / f"{number}.txt").write_text("needle\n")
-    services = serving(Guard(LocalStore(tmp_path)))
-
-    def known(request: GrepRequest) -> list[float]:
-        perform(services, job(request, CAP))
-        return [seconds for _, seconds in services.passes.items()]
-
-    assert known(GrepRequest("needle", limit=3)) == [], "that page was full before"
-    [seconds] = known(GrepRequest("nowhere"))
-    assert 0 < seconds < 10
-    assert len(known(GrepRequest("nothing"))) == 1
-    assert len(known(GrepRequest("nothing", glob=("*.txt",)))) == 2
 
 
 def planted(root: Path, seed: int = 1, copies: int = 3) -> None:
@@ -167,28 +110,6 @@ def test_all_threads_come_through_a_folder_of_very_many_names(tmp_path: Path) ->
     (tmp_path / long / "needle").write_text("needle\n", encoding="utf-8")
     with finders(tmp_path) as (_, _, tree, _):
         assert tree.everything(Deadline()) == ([f"{long}/needle"], True)
-
-
-def test_the_names_of_a_large_folder_may_be_read_before_a_page_is_given_up(tmp_path: Path) -> None:
-    """rg reads and sorts them all before it looks into the first file."""
-    child, watch = Standing(), Standing()
-    with finders(tmp_path) as (_, _, tree, _):
-        first = Swept(tree, Deadline(60), lambda: 0.0)
-        for child.worked_s in (GREP_FIRST_HIT_S, 0.2, 0.4):
-            assert goes_well(first, child, watch), "it reads names"
-        watch.file = "a"
-        child.worked_s += GREP_FIRST_HIT_S * 1.1
-        assert goes_well(first, child, watch), "it is in the first file"
-        child.worked_s += GREP_FIRST_HIT_S * 1.1
-        assert not goes_well(first, child, watch), "it has found nothing in the first files"
-
-        again = Swept(tree, Deadline(60), lambda: 0.0)
-        child.worked_s = GREP_FIRST_HIT_S * 1.1
-        assert not goes_well(again, child, watch), "no large folder: the first files are searched"
-
-        endless, watch.file = Swept(tree, Deadline(60), lambda: 0.0), None
-        for child.worked_s in (60.0, 0.0):
-            assert not goes_well(endless, child, watch), "there is an end to that, and not every system tells"
 
 
 @pytest.mark.halved
@@ -249,7 +170,7 @@ def test_the_second_round_knows_its_files_from_the_first(tmp_path: Path, pattern
         # Whoever opens what was found sees that it is for the second round.
         for path in found & begun:
             late.add(path)
-        assert tree.looks_at_all
+        assert tree.leaves_binary
         assert set(late.files(None)) == begun
 
 
@@ -351,13 +272,13 @@ def test_a_search_that_has_no_time_to_find_such_texts_says_so(tmp_path: Path) ->
     for name, data in (TEXTS | {"z/wide": TEXT.encode("utf-16-le")}).items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(data)
-    with finders(tmp_path, deadline=Deadline(0)) as (first, late, tree, _):
+    with finders(tmp_path, deadline=Deadline(0)) as (_, late, _, _):
         # The first round of a page that goes on does not see all files.
         assert [*late.files(None)] == ["z/wide"]
-        assert not Rounds(first, late, tree).texts_known
-    with finders(tmp_path) as (first, late, tree, _):
+        assert not late.texts_known
+    with finders(tmp_path) as (_, late, _, _):
         assert [*late.files(None)] == ["behind.log", "beside.log", "early.log", "z/not.log", "z/wide"]
-        assert Rounds(first, late, tree).texts_known
+        assert late.texts_known
 
 
 def test_more_binary_files_than_are_remembered_are_not_all() -> None:

@@ -19,14 +19,11 @@ from msgspec.structs import replace
 from readroom.contracts.native.search import render_grep
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, read_grep_cursor
-from readroom.engine.grep.beside import Beside
-from readroom.engine.grep.candidates import WIDE, Late, Swept
-from readroom.engine.grep.coverage import Coverage
-from readroom.engine.grep.overlooked import Overlooked
-from readroom.engine.grep.process import Child
-from readroom.engine.grep.ripgrep import Tree
-from readroom.engine.grep.warnings import BEGINS_AGAIN, NOT_SORTED
-from readroom.engine.grep.watch import Watch
+from readroom.engine.grep.candidates import WIDE, Late, Plain
+from readroom.engine.grep.inside import Beside
+from readroom.engine.grep.left import BEGINS_AGAIN, NOT_SORTED, Coverage
+from readroom.engine.grep.process import Child, OpenFile, Watch
+from readroom.engine.grep.ripgrep import Noted, Tree
 from readroom.engine.scope import Scope
 from readroom.engine.unsearched import Unsearched
 from readroom.errors import Cancelled, TimedOut
@@ -237,9 +234,9 @@ def test_a_second_round_stops_where_its_process_was(tmp_path: Path) -> None:
     guard, deadline, request = Guard(LocalStore(tmp_path)), Deadline(), GrepRequest("needle")
     with guard.open_folder(ROOT) as top:
         scope = Scope(guard, request, top.real, None)
-        tree = Tree(guard, top, scope, request, deadline, 1.0, None, pattern_flags(request))
-        overlooked = Overlooked(guard, top.real, tree, Reports(), scope, Unsearched(guard, ROOT, ROOT, scope))
-        late = Late(tree, Swept(tree, deadline, lambda: 0.0), tree, Reports(), scope, deadline, overlooked)
+        tree = Tree(guard, top, scope, request, deadline, 1.0, None, pattern_flags(request), Noted())
+        names, first = Unsearched(guard, ROOT, ROOT, scope), Plain(tree, deadline, lambda: 0.0)
+        late = Late(guard, top.real, tree, first, tree, Reports(), scope, deadline, names)
         assert late.stopped_at is None
         tree.stopped_at = "d0/f1"
         assert late.stopped_at == "d0/f1"
@@ -252,8 +249,6 @@ def test_what_waits_beside_a_search_is_not_passed_when_time_ends() -> None:
         def __init__(self, names: list[str], stopped_at: str | None) -> None:
             self._names = names
             self.stopped_at = stopped_at
-            self.unreadable: list[str] = []
-            self.left = [("c", 1, 9), ("p", 1, 9)]
 
         def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
             yield from self._names
@@ -261,14 +256,15 @@ def test_what_waits_beside_a_search_is_not_passed_when_time_ends() -> None:
                 raise TimedOut(1)
 
     other = Stream(["b", "n", "z"], None)
-    beside = Beside(Stream(["a", "b", "m"], "q"), other)
+    noted = Noted(left=[OpenFile("c", 1, 9), OpenFile("p", 1, 9)])
+    beside = Beside(Stream(["a", "b", "m"], "q"), other, noted)
     given = beside.files(None)
     assert list(islice(given, 3)) == ["a", "b", "m"]
-    assert beside.left == [("c", 1, 9)]
+    assert [file.path for file in noted.passed()] == ["c"]
     with pytest.raises(TimedOut):
         next(given)
     assert beside.stopped_at == "n"
-    assert list(Beside(Stream(["a"], None), other).files(None)) == ["a", "b", "n", "z"]
+    assert list(Beside(Stream(["a"], None), other, noted).files(None)) == ["a", "b", "n", "z"]
 
 
 def test_a_search_that_reads_what_a_folder_ignores_has_passed_none_of_its_files(tmp_path: Path) -> None:
@@ -430,5 +426,5 @@ def test_the_files_that_are_counted_are_those_that_are_searched(tmp_path: Path) 
     request = GrepRequest("needle", glob=("*.py",))
     with guard.open_folder(ROOT) as top:
         scope = Scope(guard, request, top.real, None)
-        tree = Tree(guard, top, scope, request, deadline, 1.0, top.fileno(), pattern_flags(request))
+        tree = Tree(guard, top, scope, request, deadline, 1.0, top.fileno(), pattern_flags(request), Noted())
         assert list(tree.listing(deadline)) == list(tree.files(None)) == ["a.py", "c/d.py"]

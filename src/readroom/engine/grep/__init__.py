@@ -25,25 +25,24 @@ from msgspec.structs import replace
 from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
 from readroom.engine.globs import reading_of
-from readroom.engine.grep.candidates import PLAIN, WIDE, Finding, Rounds
-from readroom.engine.grep.coverage import ITSELF, Coverage, Left, instead, more_time, patient
-from readroom.engine.grep.file import GONE, UNREADABLE, FileSearch
-from readroom.engine.grep.lines import Opened, Searcher
-from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, Symbols, by_age
-from readroom.engine.grep.page import Last, Page, part_of, place_in, uncounted
-from readroom.engine.grep.process import globs_of_type
-from readroom.engine.grep.warnings import (
+from readroom.engine.grep.candidates import PLAIN, WIDE, Late, Rounds, rounds_below
+from readroom.engine.grep.file import GONE, UNREADABLE, FileSearch, Opened, Searcher
+from readroom.engine.grep.left import (
     BEGINS_AGAIN,
+    ITSELF,
     NOT_SORTED,
     TEXTS_UNKNOWN,
-    hidden_in,
-    linked,
+    Coverage,
+    Left,
+    instead,
+    more_time,
     not_text,
-    pattern_of,
-    require_usable,
-    warnings_of,
+    patient,
     with_documents,
 )
+from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, by_age
+from readroom.engine.grep.page import Last, Page, Symbols, part_of, place_in, uncounted
+from readroom.engine.grep.process import globs_of_type, pattern_of, require_usable
 from readroom.engine.scope import Scope, join_below, relative_to
 from readroom.engine.services import Job, Services
 from readroom.engine.unsearched import Unsearched
@@ -55,7 +54,7 @@ from readroom.stores.base import Folder, Source
 from readroom.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
 
 if TYPE_CHECKING:
-    from readroom.engine.grep.archives import ArchiveSearch
+    from readroom.engine.grep.inside import ArchiveSearch
 
 _REPORT_EVERY = 64
 """Files between two reports of progress."""
@@ -84,12 +83,12 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
     within = deadline.within(seconds)
     search = _Search(services, job, pattern, within, seconds, confined)
     if request.documents:
-        from readroom.engine.grep.documents import DocumentSearch  # it starts processes
+        from readroom.engine.grep.inside import DocumentSearch  # it starts processes
 
         room = services.documents()
         search.files.documents = DocumentSearch(room, request, pattern, limits, within, guard)
     if "archives" in request.include:
-        from readroom.engine.grep.archives import ArchiveSearch  # few searches need them
+        from readroom.engine.grep.inside import ArchiveSearch  # few searches need them
 
         search.archives = ArchiveSearch(services.archives(), guard, request, within)
     _, stat = guard.stat(request.path)
@@ -120,20 +119,19 @@ class _Search:
         self._seconds = seconds
         self._local = guard.folder is not None
         self._cursor = read_grep_cursor(request)
-        self._symbols = Symbols(deadline) if request.symbols else None
-        self._page = Page(request, limits, job.cap, self._symbols)
-        self._searcher = Searcher(request, pattern, local=self._local)
-        self._linked: dict[str, int] = {}
-        self._left = Left(request, seconds)
+        self._confined = confined
+        self._pattern = pattern
+        symbols = Symbols(deadline) if request.symbols else None
+        self._page = Page(request, limits, job.cap, symbols)
+        self._left = Left(request, seconds, symbols)
+        self._searcher = Searcher(request, pattern, self._left, local=self._local)
         shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
         self.files = FileSearch(request, services.indexes, limits, *shared)
         self.archives: ArchiveSearch | None = None
-        looking = (self.files.share, self._page.filled, services.passes)
-        self._finding = partial(Finding, guard, request, pattern, *looking, confined=confined)
         self._examined = 0
         self._counting = False
         self._saw_late = False
-        self._rounds: Rounds | None = None
+        self._late: Late | None = None
         self._top = ROOT
 
     # --- one file -----------------------------------------------------------------------------
@@ -166,7 +164,7 @@ class _Search:
             self.files.document(file.source, path, ITSELF, within)
             return None
         self.files.text(file, path, ITSELF)
-        return not_text(self._request, file.source) if self._searcher.binary else None
+        return not_text(self._request, file.source) if self._left.unread else None
 
     @contextmanager
     def _noting(self, source: Source, path: WorkPath) -> Iterator[None]:
@@ -176,7 +174,7 @@ class _Search:
         finally:
             links = source.stat.links
             if links > 1 and self._page.files and self._page.files[-1].path == path:
-                self._linked[path] = links
+                self._left.linked[path] = links
 
     def _begun(self) -> Last | None:
         """Where this page began."""
@@ -195,8 +193,6 @@ class _Search:
             return ranked
         with ExitStack() as opened:
             rounds = self._rounds_below(top, scope, opened, self._deadline)
-            if self._cursor is None:
-                rounds.begin()
             if rounds.tree is None:
                 return self._in_path_order(rounds, None)
             coverage = Coverage(rounds.tree.listing, self._deadline)
@@ -204,7 +200,9 @@ class _Search:
 
     def _rounds_below(self, top: Folder, scope: Scope, opened: ExitStack, deadline: Deadline) -> Rounds:
         assert self._left.names is not None
-        rounds = self._finding(deadline=deadline).rounds(top, scope, opened, self._left.names)
+        given = (self._guard, self._request, self._pattern, top, scope, self._left.names, deadline, opened)
+        share, filled = self.files.share, self._page.filled
+        rounds = rounds_below(*given, share=share, filled=filled, confined=self._confined)
         if self.files.documents is not None:
             rounds = self.files.documents.beside(rounds, scope)
         if self.archives is not None:
@@ -231,9 +229,9 @@ class _Search:
             names.counted = True
             if self._cursor is not None:
                 self._look_again(rounds)
-            for real, head in self._searcher.unread.items():
+            for real, head in self._left.unread.items():
                 names.add_unread(relative_to(self._top, real), head)
-            (names.walk if rounds.overlooked is None else rounds.overlooked.count)(self._deadline)
+            (names.walk if rounds.late is None else rounds.late.count)(self._deadline)
         if self._request.glob and not self._page.shown and self._cursor is None:
             self._left.beside += reading_of(self._guard, self._request.path, self._request.glob)
         return self._result()
@@ -246,7 +244,7 @@ class _Search:
 
     def _round(self, rounds: Rounds, rank: tuple[int, ...], coverage: Coverage | None) -> GrepResult | None:
         """Show the results of one round; returns a result if time ran out."""
-        self._rounds = rounds
+        self._late = rounds.late
         finder = rounds.plain if rank == PLAIN else rounds.wide
         cursor = self._cursor if self._cursor is not None and self._cursor.place.rank == rank else None
         self._page.rank, self._left.latest = rank, None
@@ -347,9 +345,10 @@ class _Search:
                 # All members come in one round.
                 late = not self._is_member(path) and self.files.comes_late(file)
                 self._saw_late = self._saw_late or late
-                if late and wide is False and self._rounds is not None:
-                    self._rounds.add_late(relative)
-                late = late or (wide is True and self._rounds is not None and self._rounds.has_text(relative))
+                if self._late is not None and wide is not None:
+                    if late and not wide:
+                        self._late.add(relative)
+                    late = late or (wide and relative in self._late.texts)
                 if wide and not late and self._local:
                     self.files.leaves(relative, source)  # rg took its beginning for that of a late file
                 return wide not in (None, late) or self.files.one_of_many(file, path, relative)
@@ -390,13 +389,11 @@ class _Search:
 
     def _take_over(self, rounds: Rounds) -> None:
         """Record files that the finders could not read, or left unfinished."""
-        for finder in {id(each): each for each in (rounds.plain, rounds.wide)}.values():
-            for path, searched, size in finder.left:
-                self._left.text(path, searched, size, 0)
-        if not rounds.texts_known:
+        for file in rounds.noted.passed():
+            self._left.text(file.path, file.read, file.size, 0)
+        if rounds.late is not None and not rounds.late.texts_known:
             self._left.beside.insert(0, TEXTS_UNKNOWN)
-        new = set(rounds.plain.unreadable).difference(self._left.unreadable)
-        self._left.unreadable += sorted(new)
+        self._left.unreadable += sorted(set(rounds.noted.unreadable).difference(self._left.unreadable))
 
     # --- the result ---------------------------------------------------------------------------
 
@@ -417,12 +414,7 @@ class _Search:
             total_matches=page.matches if counted and not unfinished else None,
             omitted=[*self._left.omissions(), *page.omitted],
             next=following,
-            warnings=[
-                *self._left.warnings(),
-                *linked(self._linked),
-                *warnings_of(self._request, self._left.unreadable, self._searcher, page.files, self._symbols),
-                *hidden_in(page.files),
-            ],
+            warnings=[*self._left.warnings(page.files)],
         )
 
     def _stopped(

@@ -1,51 +1,31 @@
-"""Find the matching lines of one opened file, in any store: all shown lines come from here.
-
-small      read as a whole and searched by RE2, if RE2 and rg agree on the pattern; otherwise rg gets
-           the same text
-large      rg reads the descriptor that the guard opened; its lines are looked up again
-foreign    not UTF-8: its characters are searched, as above; if it is too large for that, its bytes
-           are, and the file is recorded
-no rg      a store without files: RE2, despite its differences (search.pattern.DIFFERENCES)
-"""
+"""The lines of one text: by byte offset, as previews, and those in which rg finds a match."""
 
 from __future__ import annotations
 
-import codecs
-from collections.abc import Iterator
-from typing import Protocol, final
+import os
+import re
+import sys
+import tempfile
+from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, Protocol, final
 
+import stringzilla
 from msgspec import Struct
-from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.grep.process import count_of_source, lines_of_bytes, lines_of_source
-from readroom.formats.compressed import by_magic
-from readroom.formats.kinds import PDF_MARK
-from readroom.limits import (
-    BLOCK_BYTES,
-    GREP_LINE_BYTES,
-    GREP_SCAN_BYTES,
-    GREP_WIDE_BYTES,
-    HEAD_BYTES,
-    SMALL_FILE_BYTES,
-)
-from readroom.paths import WorkPath
-from readroom.search.pattern import Hit, Pattern, held, is_binary, is_mixed
-from readroom.search.prefilter import superset
+from readroom.engine.grep.process import Child, failed
+from readroom.errors import StoreFailed, store_failure
+from readroom.formats.kinds import searched_as
+from readroom.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_SCAN_BYTES, HEAD_BYTES
+from readroom.search.pattern import Hit
+from readroom.search.refusals import refusal
+from readroom.search.ripgrep import pattern_flags
+from readroom.session.expansions import TempSpool
 from readroom.stores.base import Source
-from readroom.text.encodings import (
-    UTF8,
-    Encoding,
-    by_bom,
-    chars,
-    decode,
-    detect,
-    is_wide_unmarked,
-    prefix,
-    to_utf8,
-    visible,
-)
-from readroom.text.encodings.detect import is_journal
+from readroom.text.encodings import UTF8, Encoding, chars, decode, prefix, visible
+from readroom.text.line_index import nth_newline
 from readroom.text.select import MAX_CHAR_BYTES
 from readroom.values import Bytes, GrepLine, GrepRequest
 
@@ -244,6 +224,11 @@ def _decoded(data: bytes, text: Text) -> str:
         return visible(decode(data, text.encoding))
 
 
+def form_of(source: Source) -> str | None:
+    """The format in which a file is searched as a document; None if it is not. HTML is searched as text."""
+    return searched_as(source.real, source.read_at(0, HEAD_BYTES))
+
+
 class Searched(Struct, frozen=True):
     """A file's text and its matching lines, found lazily; `binary` if reads do not show the file."""
 
@@ -252,168 +237,163 @@ class Searched(Struct, frozen=True):
     binary: bool = False
 
 
-def _looks_binary(text: bytes) -> bool:
-    # A PDF of nothing but ASCII is not readable text either.
-    nul = is_binary(text) and not is_journal(text) and not is_mixed(text)
-    return nul or text.startswith(PDF_MARK)
+# -----------------------------------------------------------------------------
+# Searching one opened file with rg, through the descriptor that the guard opened.
+#
+# The path of the file no longer matters: rg gets no name.
+# -----------------------------------------------------------------------------
+
+_HIT = re.compile(rb"(\d+):(\d+):")
 
 
-@final
-class Opened:
-    """A file that is about to be searched: its beginning and its encoding.
-
-    Attributes:
-        deadline: Ends the search of this file.
-        encoding: Also UTF-8 if the file is not text: then its bytes are searched.
-        foreign: Whether the encoding is not UTF-8.
-        wide_unmarked: Whether rg misreads it: UTF-16 without a byte order mark, an export of journald.
-        compression: The format it is compressed with; None if it is not.
-        is_text: Whether a read shows it as text.
-    """
-
-    def __init__(self, source: Source, deadline: Deadline) -> None:
-        self.source = source
-        self.deadline = deadline
-        self.head = source.read_at(0, HEAD_BYTES)
-        detected = by_bom(self.head) or detect(self.head, complete=source.size <= len(self.head))
-        self.encoding = detected or UTF8
-        self.foreign = self.encoding.name != "utf-8"
-        self.wide_unmarked = is_wide_unmarked(self.head, detected)
-        self.compression = by_magic(self.head)
-        self.is_text = detected is not None
-
-    @property
-    def too_large(self) -> bool:
-        """Whether decoding it would take too much memory, if it is foreign."""
-        return self.source.size > GREP_WIDE_BYTES
-
-    def text(self, *, keep_cr: bool) -> bytes:
-        """The whole file as text to search."""
-        source = self.source
-        if self.foreign and not self.too_large:
-            return to_utf8(source, self.encoding, keep_cr=keep_cr)
-        whole = self.head if source.size <= len(self.head) else source.read_at(0, source.size)
-        return held(whole, keep_cr=keep_cr)
+def lines_of_bytes(data: bytes, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
+    """The matching lines of a text in memory."""
+    fd = _file_of(data)
+    try:
+        yield from _lines(fd, request, deadline)
+    finally:
+        os.close(fd)
 
 
-@final
-class Searcher:
-    """Searches opened files for one call.
+def _file_of(data: bytes) -> int:
+    """A descriptor of an unnamed file, in memory if the system supports that."""
+    if sys.platform == "linux":
+        fd = os.memfd_create("readroom")
+        with os.fdopen(fd, "wb", closefd=False) as file:
+            file.write(data)
+        return fd
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        return os.dup(file.fileno())
 
-    Attributes:
-        unread: Files that were skipped because they are binary, by their real names, with their beginnings.
-        too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
-        as_bytes: Files that were searched as if they were UTF-8, because they are large.
-    """
 
-    def __init__(self, request: GrepRequest, pattern: Pattern, *, local: bool) -> None:
-        self._request = request
-        self._pattern = pattern
-        self._local = local
-        self.unread: dict[WorkPath, bytes] = {}
-        self.too_wide: list[str] = []
-        self.as_bytes: list[str] = []
-
-    def search(self, file: Opened, after: int = 0) -> Searched | None:
-        """The matching lines of a file, possibly without those up to `after`; None if it is not searched."""
-        if file.foreign and file.too_large:
-            if file.encoding.unit > 1:
-                self.too_wide.append(file.source.real)
-                return None
-            self.as_bytes.append(file.source.real)
-        if self.leaves(file):
-            return None
-        searched = self._by_program(file, after) if self._stays_in_file(file) else self._small(file)
-        binary = file.encoding.unit == 1 and (_looks_binary(file.head) or not file.is_text)
-        return replace(searched, binary=True) if binary and searched is not None else searched
-
-    def count(self, file: Opened) -> int:
-        """How many lines of a file match."""
-        if self._stays_in_file(file) and not self._request.multiline and not file.foreign:
-            return (
-                0
-                if self._is_binary(file, file.head)
-                else count_of_source(file.source, self._request, file.deadline)
-            )
-        searched = self.search(file)
-        return 0 if searched is None else sum(1 for _ in searched.hits)
-
-    def _stays_in_file(self, file: Opened) -> bool:
-        """Whether rg searches the text in its file, instead of in memory."""
-        if not self._local or file.source.size <= SMALL_FILE_BYTES:
-            return False
-        if file.too_large:
-            return True
-        ends_matter = self._request.multiline and not self._pattern.keeps_cr and b"\r\n" in file.head
-        return not file.foreign and not ends_matter
-
-    @property
-    def binary(self) -> bool:
-        """Whether a file was skipped because it is binary."""
-        return bool(self.unread)
-
-    def leaves(self, file: Opened) -> bool:
-        """Whether a file is skipped because it is binary; records it."""
-        return file.encoding.unit == 1 and self._is_binary(file, file.head)
-
-    def _is_binary(self, file: Opened, text: bytes) -> bool:
-        binary = "binary" not in self._request.include and _looks_binary(text)
-        if binary:
-            self.unread[file.source.real] = file.head
-        return binary
-
-    def _small(self, file: Opened) -> Searched | None:
-        text = file.text(keep_cr=self._pattern.keeps_cr)
-        if file.encoding.unit > 1 and self._is_binary(file, text):
-            return None
-        encoding = file.encoding if file.foreign and file.too_large else UTF8
-        if self._pattern.decides(text) or not self._local:
-            return Searched(HeldText(text, encoding), self._pattern.hits(text, file.deadline.check))
-        if not self._request.multiline:
-            text = file.text(keep_cr=True)
-        kept = HeldText(text, encoding)
-        hits = lines_of_bytes(text, self._request, file.deadline)
-        return Searched(kept, (self._placed(kept, hit, file.deadline) for hit in hits))
-
-    def _by_program(self, file: Opened, after: int) -> Searched:
-        source = file.source
-        text = FileText(source, file.deadline, file.encoding)
-        mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
-        hits = lines_of_source(source, self._request, file.deadline, self._across_line_ends(), after)
-        moved = (replace(hit, start=hit.start + mark) for hit in hits)
-        lines = (hit for hit in moved if _is_start(text, hit.start, mark))
-        return Searched(text, (self._placed(text, hit, file.deadline) for hit in lines))
-
-    def _across_line_ends(self) -> list[str]:
-        """The pattern with line feeds that match CR LF as well; empty if that makes no difference."""
-        request = self._request
-        if not request.multiline or self._pattern.keeps_cr or self._pattern.problem is not None:
-            return []
-        wider = superset(
-            request.pattern,
-            fixed=request.fixed,
-            ignore_case=request.ignore_case,
-            multiline=True,
-            foreign=False,
-        )
-        return [] if wider is None else [wider]
-
-    def _placed(self, text: Text, hit: Hit, deadline: Deadline) -> Hit:
-        """The hit with the position of its match in the line, which rg does not report here."""
-        at = hit.start
-        while True:
-            end = text.feed_after(at, at + GREP_LINE_BYTES)
-            stop = end if end >= 0 else min(at + BLOCK_BYTES, text.size)
-            span = self._pattern.first_in(text.slice(at, stop).partition(b"\n")[0].removesuffix(b"\r"))
-            if span is not None:
-                return replace(hit, column=at - hit.start + span[0], length=span[1] - span[0])
-            if end >= 0 or stop >= text.size:
-                return hit
+@contextmanager
+def _descriptor(source: Source, deadline: Deadline) -> Iterator[int]:
+    """A descriptor for rg to read an opened file: of a copy if it is part of another, as in a tar."""
+    fd = source.fileno()
+    if fd is not None:
+        yield fd  # of the source, which closes it
+        return
+    try:
+        copy = TempSpool()
+        for at in range(0, source.size, BLOCK_BYTES):
             deadline.check()
-            # A match may span two blocks.
-            at = stop - GREP_LINE_BYTES // 2
+            copy.append(source.read_at(at, BLOCK_BYTES))
+        fd = copy.descriptor()
+    except OSError as error:
+        raise store_failure(error, source.real) from None
+    try:
+        yield fd
+    finally:
+        os.close(fd)
 
 
-def _is_start(text: Text, start: int, mark: int) -> bool:
-    """Whether a line begins at `start`: the file may have been rewritten since rg read it."""
-    return start == mark or text.slice(start - 1, start) == b"\n"
+class _Begin(NamedTuple):
+    """Where rg starts to read a file: the byte, the lines before it, and what to add to its offsets."""
+
+    byte: int = 0
+    lines: int = 0
+    offset: int = 0
+
+
+_WHOLE = _Begin()
+
+
+def lines_of_source(
+    source: Source, request: GrepRequest, deadline: Deadline, patterns: Sequence[str], after: int = 0
+) -> Iterator[Hit]:
+    """The matching lines of an opened file after line `after`; offsets do not count a byte order mark.
+
+    The file is read through its descriptor.  `patterns`, if there are any, replace that of the request.
+    """
+    begin = _WHOLE
+    if after > 1 and not request.multiline:
+        # After a million matches the next page would repeat all of them.  The line `after` itself is read
+        # again and dropped: for rg it is the first line of the text, and a pattern may match only there.
+        byte = _start_of(source, after, deadline)
+        mark = len(BOM_UTF8) if source.read_at(0, len(BOM_UTF8)) == BOM_UTF8 else 0
+        begin = _Begin(byte, after - 1, byte - mark)
+    with _descriptor(source, deadline) as fd:
+        yield from _lines(fd, request, deadline, _ways(source), patterns, after, begin)
+
+
+def _start_of(source: Source, line: int, deadline: Deadline) -> int:
+    """The byte where a line begins; the size of a file that has fewer lines."""
+    at, left = 0, line - 1
+    while left and at < source.size:
+        deadline.check()
+        block = source.read_at(at, BLOCK_BYTES)
+        feeds = stringzilla.count(block, "\n")
+        if feeds >= left:
+            return at + nth_newline(block, left, UTF8) + 1
+        left -= feeds
+        at += BLOCK_BYTES
+    return min(at, source.size)
+
+
+def _ways(source: Source) -> tuple[bool, ...]:
+    """Whether to map the file, for each attempt: mapped at once if its beginning has no line feed."""
+    return (False, True) if b"\n" in source.read_at(0, HEAD_BYTES) else (True,)
+
+
+def _lines(
+    fd: int,
+    request: GrepRequest,
+    deadline: Deadline,
+    ways: Sequence[bool] = (False,),
+    patterns: Sequence[str] = (),
+    last: int = 0,
+    begin: _Begin = _WHOLE,
+) -> Iterator[Hit]:
+    # One column: only the position of the line is needed, and a line may have a gigabyte.
+    flags = ["--byte-offset", "--max-columns=1", "--no-filename", "--line-buffered"]
+    for mapped in ways:
+        byte, before, offset = _WHOLE if mapped else begin
+        with _on_descriptor(fd, flags, request, deadline, mapped, patterns, byte) as child:
+            left = b""
+            for data in child.output():
+                *whole, left = (left + data).split(b"\n")
+                for line in whole:
+                    match = _HIT.match(line)
+                    if match is not None and (number := int(match[1]) + before) > last:
+                        last = number
+                        yield Hit(number, int(match[2]) + offset)
+            if child.status in (0, 1):
+                return
+            if not child.starved:
+                raise refusal(child.messages, request) or failed(child)
+    raise StoreFailed(".", "a line of it is too long to be searched")
+
+
+def count_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> int:
+    """How many lines of an opened file match."""
+    flags = ["--count", "--no-filename"]
+    with _descriptor(source, deadline) as fd:
+        for mapped in _ways(source):
+            with _on_descriptor(fd, flags, request, deadline, mapped) as child:
+                output = b"".join(child.output())
+                if child.status in (0, 1):
+                    return int(output or 0)
+                if not child.starved:
+                    raise refusal(child.messages, request) or failed(child)
+    raise StoreFailed(source.real, "a line of it is too long to be searched")
+
+
+def _on_descriptor(
+    fd: int,
+    flags: Sequence[str],
+    request: GrepRequest,
+    deadline: Deadline,
+    mapped: bool,
+    patterns: Sequence[str] = (),
+    begin: int = 0,
+) -> Child:
+    # The child shares the offset; reads by position do not use it.
+    os.lseek(fd, begin, os.SEEK_SET)
+    if begin:
+        flags = [*flags, "--encoding=none"]  # bytes there are not a byte order mark
+    text = [] if "binary" in request.include else ["--text"]
+    where = "/dev/fd/0" if mapped else "-"
+    flags = [*pattern_flags(request, patterns), *text, *flags, "--", where]
+    return Child(flags, deadline, stdin=fd, mapped=mapped)

@@ -9,7 +9,7 @@ lines; then by path.  A `fixed` text of several words still matches exactly that
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby, islice
 from typing import TypeAlias, final
 
@@ -17,11 +17,9 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key
 from readroom.engine.grep.lines import Searched, Text
 from readroom.engine.scope import join_below
-from readroom.errors import AbsentError, NotAFolder, ReadroomError, RefusedError, TimedOut
-from readroom.limits import GREP_RANKED_FILES, GREP_RANKED_LINES, HEAD_BYTES
+from readroom.errors import AbsentError, NotAFolder, ReadroomError, RefusedError
+from readroom.limits import GREP_RANKED_FILES, GREP_RANKED_LINES
 from readroom.limits.find import FIND_FILE_BYTES
-from readroom.limits.outline import GREP_SYMBOLS_S, OUTLINE_BYTES
-from readroom.outline.languages import language_of
 from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.ranking.counting import CountedText
@@ -33,7 +31,6 @@ from readroom.search.pattern import words
 from readroom.stores.base import Folder
 from readroom.text.encodings import decode, visible
 from readroom.values import EntryKind, GrepRequest
-from readroom.values.files import Row, main_rows
 from readroom.values.find import millionths
 
 Ranked: TypeAlias = tuple[GrepPlace, str]
@@ -118,51 +115,3 @@ class Relevance:
         scale = Scale(self._query, glimpses, self._texts, self._chars)
         older = older_versions(self._counted)
         return {path: rank(scale, counted, older).score for path, (_, counted) in self._counted.items()}
-
-
-# -----------------------------------------------------------------------------
-# The definition that contains a matching line.
-#
-# The outline is made from the text that was searched.  All outlines together may take a
-# small part of the search's time; files after that get none.
-# -----------------------------------------------------------------------------
-
-
-@final
-class Symbols:
-    """The definitions in the files of one search. `gave_up` says that there was no time for all of them."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        left = deadline.remaining
-        self._deadline = deadline.within(GREP_SYMBOLS_S if left is None else min(GREP_SYMBOLS_S, left / 2))
-        self.gave_up = False
-
-    def of(self, path: str, text: Text) -> Callable[[int], str | None]:
-        """A function for the innermost definition around a line; the outline is made on its first call."""
-        listed: Sequence[Row] | None = None
-
-        def around(line: int) -> str | None:
-            nonlocal listed
-            if listed is None:
-                listed = self._listed(path, text)
-            inside = [row for row in listed if row.item.start <= line <= row.item.end]
-            return max(inside, key=lambda row: row.depth).name if inside else None
-
-        return around
-
-    def _listed(self, path: str, text: Text) -> Sequence[Row]:
-        from readroom.outline import Unparsable, build, can_outline
-
-        if text.size > OUTLINE_BYTES or self.gave_up:
-            return ()
-        data = decode(text.slice(0, text.size), text.encoding)
-        language = language_of(path, data[:HEAD_BYTES])
-        if language is None or not can_outline(language):
-            return ()
-        try:
-            return list(main_rows(build(data, language, self._deadline).items))
-        except TimedOut:
-            self.gave_up = True
-            return ()
-        except Unparsable:
-            return ()

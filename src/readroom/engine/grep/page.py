@@ -13,15 +13,20 @@ from typing import Literal, NamedTuple, TypeAlias, final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
 from readroom.engine.grep.lines import Searched, Text, context_line, preview, starts_after, starts_before
-from readroom.engine.grep.order import Symbols
+from readroom.errors import TimedOut
 from readroom.formats.kinds import reads_as_document
-from readroom.limits import MAX_OMITTED, PREVIEW_CHARS, Limits
+from readroom.limits import HEAD_BYTES, MAX_OMITTED, PREVIEW_CHARS, Limits
+from readroom.limits.outline import GREP_SYMBOLS_S, OUTLINE_BYTES
+from readroom.outline.languages import language_of
 from readroom.paths import WorkPath
 from readroom.quoting import quote
 from readroom.search.pattern import Hit
+from readroom.text.encodings import decode
 from readroom.values import Cap, GrepFile, GrepLine, GrepRequest, GrepResult, Omission, ReadRequest, Warn
+from readroom.values.files import Row, main_rows
 
 Full: TypeAlias = Literal["limit", "reply_cap"]
 
@@ -334,3 +339,51 @@ class _FilePart:
 
     def in_order(self) -> list[GrepLine]:
         return [self.lines[number] for number in sorted(self.lines)]
+
+
+# -----------------------------------------------------------------------------
+# The definition that contains a matching line.
+#
+# The outline is made from the text that was searched.  All outlines together may take a
+# small part of the search's time; files after that get none.
+# -----------------------------------------------------------------------------
+
+
+@final
+class Symbols:
+    """The definitions in the files of one search. `gave_up` says that there was no time for all of them."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        left = deadline.remaining
+        self._deadline = deadline.within(GREP_SYMBOLS_S if left is None else min(GREP_SYMBOLS_S, left / 2))
+        self.gave_up = False
+
+    def of(self, path: str, text: Text) -> Callable[[int], str | None]:
+        """A function for the innermost definition around a line; the outline is made on its first call."""
+        listed: Sequence[Row] | None = None
+
+        def around(line: int) -> str | None:
+            nonlocal listed
+            if listed is None:
+                listed = self._listed(path, text)
+            inside = [row for row in listed if row.item.start <= line <= row.item.end]
+            return max(inside, key=lambda row: row.depth).name if inside else None
+
+        return around
+
+    def _listed(self, path: str, text: Text) -> Sequence[Row]:
+        from readroom.outline import Unparsable, build, can_outline
+
+        if text.size > OUTLINE_BYTES or self.gave_up:
+            return ()
+        data = decode(text.slice(0, text.size), text.encoding)
+        language = language_of(path, data[:HEAD_BYTES])
+        if language is None or not can_outline(language):
+            return ()
+        try:
+            return list(main_rows(build(data, language, self._deadline).items))
+        except TimedOut:
+            self.gave_up = True
+            return ()
+        except Unparsable:
+            return ()

@@ -13,27 +13,21 @@ import select
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple, final
-
-import stringzilla
 
 from readroom.closeable import Closeable
 from readroom.deadline import Deadline
-from readroom.errors import StoreFailed, store_failure
+from readroom.errors import BadPattern, MissingProgram, StoreFailed
 from readroom.kernel import landlock
-from readroom.limits import BLOCK_BYTES, GREP_CHILD_BYTES, HEAD_BYTES
+from readroom.limits import GREP_CHILD_BYTES, GREP_PATTERN_BYTES
 from readroom.limits.files import CLOCK_S, PIPE_BYTES
-from readroom.search.pattern import Hit
-from readroom.search.ripgrep import Reports, pattern_flags, program, refusal, type_table, unknown_type
-from readroom.session.expansions import TempSpool
-from readroom.stores.base import Source
-from readroom.text.encodings import UTF8
-from readroom.text.line_index import nth_newline
+from readroom.policy.ignore_files import MARKS
+from readroom.search.pattern import Pattern
+from readroom.search.refusals import refusal, unknown_type
+from readroom.search.ripgrep import Reports, pattern_flags, program, type_table
+from readroom.stores.base import Folder
 from readroom.values import GrepRequest
 
 _MESSAGE_BYTES = 256 * 1024
@@ -48,7 +42,12 @@ _PROCESS_CLOCK = 2
 
 @final
 class Child(Closeable):
-    """A running rg. Use as a context manager: on exit the process has ended."""
+    """A running rg. Use as a context manager: on exit the process has ended.
+
+    Attributes:
+        messages: What it wrote to its standard error, without the log.
+        gave_up: Whether its output was not read to the end because the caller gave up.
+    """
 
     def __init__(
         self,
@@ -82,6 +81,7 @@ class Child(Closeable):
         self._deadline = deadline
         self._reports = reports
         self.messages = b""
+        self.gave_up = False
         mapping = "--mmap" if mapped else "--no-mmap"
         try:
             out, into = _narrow() if held_back else os.pipe()
@@ -145,6 +145,7 @@ class Child(Closeable):
             if not ready:
                 self._deadline.tick()
                 if given_up is not None and given_up():
+                    self.gave_up = True
                     return
             for fd, _ in ready:
                 data = os.read(fd, PIPE_BYTES)
@@ -248,7 +249,7 @@ def failed(child: Child) -> StoreFailed:
 
 
 # -----------------------------------------------------------------------------
-# Queries to rg before a search: the globs of a file type, and whether a pattern is valid.
+# Before a search: the globs of a file type, and whether a pattern can be searched for.
 # -----------------------------------------------------------------------------
 
 
@@ -283,163 +284,140 @@ def require_valid(request: GrepRequest, deadline: Deadline) -> None:
             raise refusal(child.messages, request) or failed(child)
 
 
-# -----------------------------------------------------------------------------
-# Searching one opened file with rg, through the descriptor that the guard opened.
-#
-# The path of the file no longer matters: rg gets no name.
-# -----------------------------------------------------------------------------
+def require_usable(request: GrepRequest) -> None:
+    """Raise BadPattern if the pattern or a glob cannot be searched for."""
+    for argument, values in (("pattern", [request.pattern]), ("glob", request.glob)):
+        for value in values:
+            problem = _problem(value)
+            if problem:
+                raise BadPattern(argument, value[:GREP_PATTERN_BYTES], problem, "Send it as plain text.")
 
-_HIT = re.compile(rb"(\d+):(\d+):")
 
-
-def lines_of_bytes(data: bytes, request: GrepRequest, deadline: Deadline) -> Iterator[Hit]:
-    """The matching lines of a text in memory."""
-    fd = _file_of(data)
+def _problem(value: str) -> str | None:
+    if "\0" in value:
+        return "it holds a NUL character; \\x00 with include binary finds one"
     try:
-        yield from _lines(fd, request, deadline)
-    finally:
-        os.close(fd)
+        size = len(value.encode())
+    except UnicodeEncodeError:
+        return "it holds half of a surrogate pair"
+    return f"it is longer than {GREP_PATTERN_BYTES:,} bytes" if size > GREP_PATTERN_BYTES else None
 
 
-def _file_of(data: bytes) -> int:
-    """A descriptor of an unnamed file, in memory if the system supports that."""
-    if sys.platform == "linux":
-        fd = os.memfd_create("readroom")
-        with os.fdopen(fd, "wb", closefd=False) as file:
-            file.write(data)
-        return fd
-    with tempfile.TemporaryFile() as file:
-        file.write(data)
-        file.flush()
-        return os.dup(file.fileno())
+def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Pattern:
+    """The pattern, which at least one of the two engines accepts.
 
-
-@contextmanager
-def _descriptor(source: Source, deadline: Deadline) -> Iterator[int]:
-    """A descriptor for rg to read an opened file: of a copy if it is part of another, as in a tar."""
-    fd = source.fileno()
-    if fd is not None:
-        yield fd  # of the source, which closes it
-        return
-    try:
-        copy = TempSpool()
-        for at in range(0, source.size, BLOCK_BYTES):
-            deadline.check()
-            copy.append(source.read_at(at, BLOCK_BYTES))
-        fd = copy.descriptor()
-    except OSError as error:
-        raise store_failure(error, source.real) from None
-    try:
-        yield fd
-    finally:
-        os.close(fd)
-
-
-class _Begin(NamedTuple):
-    """Where rg starts to read a file: the byte, the lines before it, and what to add to its offsets."""
-
-    byte: int = 0
-    lines: int = 0
-    offset: int = 0
-
-
-_WHOLE = _Begin()
-
-
-def lines_of_source(
-    source: Source, request: GrepRequest, deadline: Deadline, patterns: Sequence[str], after: int = 0
-) -> Iterator[Hit]:
-    """The matching lines of an opened file after line `after`; offsets do not count a byte order mark.
-
-    The file is read through its descriptor.  `patterns`, if there are any, replace that of the request.
+    Raises:
+        BadPattern: None does, or only the one that this store does not have.
     """
-    begin = _WHOLE
-    if after > 1 and not request.multiline:
-        # After a million matches the next page would repeat all of them.  The line `after` itself is read
-        # again and dropped: for rg it is the first line of the text, and a pattern may match only there.
-        byte = _start_of(source, after, deadline)
-        mark = len(BOM_UTF8) if source.read_at(0, len(BOM_UTF8)) == BOM_UTF8 else 0
-        begin = _Begin(byte, after - 1, byte - mark)
-    with _descriptor(source, deadline) as fd:
-        yield from _lines(fd, request, deadline, _ways(source), patterns, after, begin)
+    pattern = Pattern(
+        request.pattern, fixed=request.fixed, ignore_case=request.ignore_case, multiline=request.multiline
+    )
+    if pattern.problem is not None:
+        try:
+            require_valid(request, deadline)
+        except MissingProgram:
+            if local:
+                raise
+        if not local:
+            advice = "Write it with plain sets and repetitions, or set fixed for literal text."
+            problem = f"RE2, which searches documents and what is not on disk, {pattern.problem}"
+            raise BadPattern("pattern", request.pattern, problem, advice, at=pattern.problem_at)
+    return pattern
 
 
-def _start_of(source: Source, line: int, deadline: Deadline) -> int:
-    """The byte where a line begins; the size of a file that has fewer lines."""
-    at, left = 0, line - 1
-    while left and at < source.size:
-        deadline.check()
-        block = source.read_at(at, BLOCK_BYTES)
-        feeds = stringzilla.count(block, "\n")
-        if feeds >= left:
-            return at + nth_newline(block, left, UTF8) + 1
-        left -= feeds
-        at += BLOCK_BYTES
-    return min(at, source.size)
+# -----------------------------------------------------------------------------
+# Which file a running rg has open, and for how long, from /proc.
+#
+# On systems without it, that is other than Linux, a file that takes forever holds up the files
+# after it; the search then ends at its deadline and says so.
+# -----------------------------------------------------------------------------
 
 
-def _ways(source: Source) -> tuple[bool, ...]:
-    """Whether to map the file, for each attempt: mapped at once if its beginning has no line feed."""
-    return (False, True) if b"\n" in source.read_at(0, HEAD_BYTES) else (True,)
+class OpenFile(NamedTuple):
+    """A file that a process has open: its name, how far it was read, and its size, if they are known."""
+
+    path: str
+    read: int | None
+    size: int | None
 
 
-def _lines(
-    fd: int,
-    request: GrepRequest,
-    deadline: Deadline,
-    ways: Sequence[bool] = (False,),
-    patterns: Sequence[str] = (),
-    last: int = 0,
-    begin: _Begin = _WHOLE,
-) -> Iterator[Hit]:
-    # One column: only the position of the line is needed, and a line may have a gigabyte.
-    flags = ["--byte-offset", "--max-columns=1", "--no-filename", "--line-buffered"]
-    for mapped in ways:
-        byte, before, offset = _WHOLE if mapped else begin
-        with _on_descriptor(fd, flags, request, deadline, mapped, patterns, byte) as child:
-            left = b""
-            for data in child.output():
-                *whole, left = (left + data).split(b"\n")
-                for line in whole:
-                    match = _HIT.match(line)
-                    if match is not None and (number := int(match[1]) + before) > last:
-                        last = number
-                        yield Hit(number, int(match[2]) + offset)
-            if child.status in (0, 1):
-                return
-            if not child.starved:
-                raise refusal(child.messages, request) or failed(child)
-    raise StoreFailed(".", "a line of it is too long to be searched")
+@final
+class Watch:
+    """Watches the file that rg has open. `stuck` is the one that took more than its share of the time."""
+
+    def __init__(self, child: Child, top: Folder, share: float, deadline: Deadline) -> None:
+        self._child = child
+        self._top = top
+        self._share = share
+        self._deadline = deadline
+        self._path: str | None = None
+        self._since: float | None = None
+        self.stuck: OpenFile | None = None
+
+    def begin(self) -> None:
+        """Start timing anew: rg has found something, so it has just begun with its current file."""
+        self._path = None
+
+    def now(self) -> OpenFile | None:
+        """The file that rg has open; None if there is none, or if it cannot be seen."""
+        return _opened_file(self._child.pid, self._top)
+
+    def reached(self) -> str | None:
+        """The file before which all are searched; None if there is none, or if it cannot be seen.
+
+        An ignore file does not count: rg reads it before all other files of its folder.
+        """
+        file = self.now()
+        return None if file is None or file.path.rpartition("/")[2] in MARKS else file.path
+
+    def is_stuck(self) -> bool:
+        """Whether rg has been in the same file for all of its share. Call it repeatedly."""
+        left, file = self._deadline.remaining, self.now()
+        if left is None or file is None:
+            self._path = None
+            return False
+        if file.path != self._path or self._since is None:
+            self._path, self._since = file.path, left
+            return False
+        if self._since - left < self._share:
+            return False
+        self.stuck = file
+        return True
 
 
-def count_of_source(source: Source, request: GrepRequest, deadline: Deadline) -> int:
-    """How many lines of an opened file match."""
-    flags = ["--count", "--no-filename"]
-    with _descriptor(source, deadline) as fd:
-        for mapped in _ways(source):
-            with _on_descriptor(fd, flags, request, deadline, mapped) as child:
-                output = b"".join(child.output())
-                if child.status in (0, 1):
-                    return int(output or 0)
-                if not child.starved:
-                    raise refusal(child.messages, request) or failed(child)
-    raise StoreFailed(source.real, "a line of it is too long to be searched")
+def _opened_file(pid: int, top: Folder) -> OpenFile | None:
+    """The file below `top` that a process has open; None if there is none, or if it cannot be seen.
+
+    In path order rg has one file open at a time: all before it are searched.
+    """
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+        above = os.readlink(f"/proc/self/fd/{top.fileno()}")
+    except OSError:
+        return None
+    prefix = above if above.endswith("/") else above + "/"
+    for name in names:
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{name}")
+        except OSError:
+            continue
+        if target.startswith(prefix) and os.path.isfile(target):
+            return OpenFile(target[len(prefix) :], _position(pid, name), _size(target))
+    return None
 
 
-def _on_descriptor(
-    fd: int,
-    flags: Sequence[str],
-    request: GrepRequest,
-    deadline: Deadline,
-    mapped: bool,
-    patterns: Sequence[str] = (),
-    begin: int = 0,
-) -> Child:
-    # The child shares the offset; reads by position do not use it.
-    os.lseek(fd, begin, os.SEEK_SET)
-    if begin:
-        flags = [*flags, "--encoding=none"]  # bytes there are not a byte order mark
-    text = [] if "binary" in request.include else ["--text"]
-    where = "/dev/fd/0" if mapped else "-"
-    flags = [*pattern_flags(request, patterns), *text, *flags, "--", where]
-    return Child(flags, deadline, stdin=fd, mapped=mapped)
+def _position(pid: int, descriptor: str) -> int | None:
+    """How far a process has read an open file; None if unknown, or if the file is mapped."""
+    try:
+        with open(f"/proc/{pid}/fdinfo/{descriptor}", encoding="ascii") as file:
+            match = re.match(r"pos:\s*(\d+)", file.read())
+    except OSError:
+        return None
+    return int(match[1]) or None if match else None
+
+
+def _size(path: str) -> int | None:
+    try:
+        return os.stat(path, follow_symlinks=False).st_size
+    except OSError:
+        return None

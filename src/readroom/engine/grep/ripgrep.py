@@ -20,18 +20,19 @@ from contextlib import suppress
 from copy import copy
 from typing import final
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
-from readroom.engine.grep.process import Child, confines, failed
-from readroom.engine.grep.watch import Doubt, LeftFile, OpenFile, Watch
+from readroom.engine.grep.process import Child, OpenFile, Watch, confines, failed
 from readroom.engine.scope import Scope, join_below
 from readroom.errors import AbsentError, NoPermission, ReadroomError, RefusedError, StoreFailed, TimedOut
-from readroom.limits import GREP_CHILD_BYTES, GREP_NAMED_BYTES, GREP_SKIPPED_NAMES
-from readroom.limits.files import CLOCK_S, GREP_FIRST_HIT_S, GREP_SWEEP_BYTES
+from readroom.limits import GREP_CHILD_BYTES, GREP_NAMED_BYTES
+from readroom.limits.files import CLOCK_S, GREP_HEAD_START_S, GREP_SWEEP_BYTES
 from readroom.paths import ROOT, ancestors, join
 from readroom.policy.guard import Guard
+from readroom.search.refusals import refusal
 from readroom.search.ripgrep import (
     UNSPELLED,
     Records,
@@ -39,9 +40,7 @@ from readroom.search.ripgrep import (
     asks_for_nul,
     can_be_glob,
     glob_of,
-    literal_glob,
     ranges_before,
-    refusal,
     tree_flags,
     unreadable,
 )
@@ -54,6 +53,25 @@ _RUNS = 4
 _WORTH_TELLING = re.compile(r"\.git|/?(?:[\w.+-]+/)+", re.ASCII)
 """Denied folders with a literal name: they may be large, and rg matches them at no cost. Patterns cost a
 tenth of a search, and rg and git could differ about them."""
+
+
+class Noted(Struct):
+    """What the finders of one search could not read or did not finish.
+
+    Attributes:
+        unreadable: Files and folders, relative.
+        left: Files that held up the others.
+        waiting: Candidates of finders that are ahead of others: the search has not passed these.
+    """
+
+    unreadable: list[str] = field(default_factory=list)
+    left: list[OpenFile] = field(default_factory=list)
+    waiting: dict[int, str | None] = field(default_factory=dict)
+
+    def passed(self) -> list[OpenFile]:
+        """The files in `left` that the search has passed."""
+        until = min((path_key(path) for path in self.waiting.values() if path is not None), default=None)
+        return [file for file in self.left if until is None or path_key(file.path) < until]
 
 
 @functools.lru_cache(maxsize=16)
@@ -76,11 +94,8 @@ class Tree:
     """The files below one folder in which rg finds something.
 
     Attributes:
-        unreadable: Files and folders, relative, that rg could not read.
         stopped_at: The first file in path order that may not be fully searched, once the deadline has
             passed; None if unknown.
-        left: Files that were not searched to their end.
-        worked_s: Processor time of the last process that searched all files.
     """
 
     def __init__(
@@ -93,6 +108,7 @@ class Tree:
         share: float,
         root: int | None,
         sought: Sequence[str],
+        noted: Noted,
         spare: Sequence[str] | None = None,
         heads: bool = False,
         reports: Reports | None = None,
@@ -108,6 +124,7 @@ class Tree:
             share: Seconds that one file may take.
             root: A descriptor of the folder that rg is confined to; None for no confinement.
             sought: What rg searches for, as flags.
+            noted: Collects what could not be read or finished.
             spare: The same, in case `sought` is too large a pattern for rg.
             heads: rg checks the beginnings of files, and maps them into memory for that; a file that takes
                 too long nevertheless is yielded as if it had been found.
@@ -125,12 +142,9 @@ class Tree:
         self._heads = heads
         self._mapped = heads
         self._reports = reports
-        self._begun: Child | None = None
         self._named: Sequence[str] | None = None
-        self.unreadable: list[str] = []
+        self._noted = noted
         self.stopped_at: str | None = None
-        self.left: list[LeftFile] = []
-        self.worked_s = 0.0
         self._passed: list[str] = []
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
@@ -165,7 +179,7 @@ class Tree:
             runs += len(self._passed) == passed
         raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
 
-    def files_while(self, goes_well: Callable[[Child, Watch], bool]) -> Generator[str, None, bytes | None]:
+    def files_while(self, goes_well: Callable[[Child], bool]) -> Generator[str, None, bytes | None]:
         """Candidates in path order as long as `goes_well`, which is called often, is true.
 
         Returns:
@@ -198,7 +212,6 @@ class Tree:
             with suppress(TimedOut):
                 for data in child.output():
                     names += records.add(data)
-                self.worked_s = child.worked_s
                 whole = child.status >= 0 and self._came_through(child)
         return sorted(filter(self._scope.takes, names), key=path_key), whole
 
@@ -208,39 +221,22 @@ class Tree:
         return self._root is not None and confines()
 
     @property
-    def looks_at_all(self) -> bool:
-        """Whether rg searches all files, without exceptions."""
-        return not self._passed and self.leaves_binary
-
-    @property
     def leaves_binary(self) -> bool:
         """Whether rg stops searching a file at its first NUL."""
         return "--text" not in self._sought
 
-    def as_text(self) -> Tree:
-        """The same search, of files with a NUL too."""
-        return self.instead([*self._sought, "--text"], self._spare)
-
-    def instead(self, sought: Sequence[str], spare: Sequence[str] | None = None) -> Tree:
-        """A search of the same files for something else; `sought` and `spare` as in the constructor."""
+    def instead(self, sought: Sequence[str]) -> Tree:
+        """A search of the same files for something else; `sought` as in the constructor."""
         tree = copy(self)
-        tree._sought, tree._spare, tree._reports = sought, spare, None
+        tree._sought, tree._spare, tree._reports = sought, None, None
         return tree
 
     def unignored(self) -> Tree:
         """The same search of all files that the scope takes, whatever rg makes of ignore files."""
-        tree = self.instead(self._sought, self._spare)
+        tree = copy(self)
+        tree._reports = None
         tree._request = replace(self._request, include=self._request.include | {"ignored"})
         return tree
-
-    def begin(self) -> None:
-        """Start the process of `files(None)` early: it searches while the caller waits for others."""
-        self._begun = self._started(None)
-
-    def close(self) -> None:
-        """End a process that was started and not used."""
-        if self._begun is not None:
-            self._begun.close()
 
     def listing(self, deadline: Deadline, reports: Reports | None = None) -> Iterator[str]:
         """The files that would be searched, in path order; with `reports`, of all names and in no order."""
@@ -260,17 +256,16 @@ class Tree:
         after: Cursor | None,
         least: bytes,
         at_once: bool,
-        goes_well: Callable[[Child, Watch], bool] | None = None,
+        goes_well: Callable[[Child], bool] | None = None,
     ) -> Generator[str, None, bytes | None]:
         """Run one process; returns the key to continue from if it was ended, otherwise None."""
-        begun, self._begun = self._begun, None
-        child = begun or self._started(after, at_once=at_once)
+        child = self._started(after, at_once=at_once)
         if child is None:
             return None
         with child:
             records, watch = Records(), Watch(child, self._top, self._share, self._deadline)
-            pause_s = CLOCK_S if goes_well is None else GREP_FIRST_HIT_S / 2
-            given_up = Doubt(watch.is_stuck if goes_well is None else lambda: not goes_well(child, watch))
+            pause_s = CLOCK_S if goes_well is None else GREP_HEAD_START_S / 4
+            given_up = watch.is_stuck if goes_well is None else lambda: not goes_well(child)
             try:
                 for data in child.output(given_up, pause_s):
                     watch.begin()
@@ -279,12 +274,13 @@ class Tree:
                         if key >= least and self._scope.takes(path):
                             yield path
                             least = key + b"\0"
-                    if goes_well is not None and given_up():
+                    if goes_well is not None and not goes_well(child):
+                        child.gave_up = True
                         break
             except TimedOut:
                 self._note_stop(child, records, watch)
                 raise
-            if goes_well is not None and given_up.last:
+            if child.gave_up and watch.stuck is None:
                 # If time runs out before another process has come further, this is the place to report.
                 self._note_stop(child, records, watch)
                 return least
@@ -293,7 +289,6 @@ class Tree:
                 if self._heads and path_key(path) >= least and self._scope.takes(path):
                     yield path
                 return self._pass(watch.stuck, least)
-            self.worked_s = child.worked_s  # read before `status` waits for the process: unknown after that
             if child.status < 0:
                 # A line that is too long for its memory, or a mapped file that became shorter.
                 self._mapped = self._mapped or child.starved
@@ -318,9 +313,8 @@ class Tree:
         key = path_key(file.path)
         taken = key >= least and self._scope.takes(file.path) and self._may_be_named(file.path)
         if taken and not self._heads:
-            self.left.append((file.path, file.read, file.size))
-        for path in self._taken_for(file.path):
-            self.unreadable.append(path)
+            self._noted.left.append(file)
+        self._noted.unreadable += self._taken_for(file.path)
         return max(key + b"\0", least)
 
     def _taken_for(self, path: str) -> list[str]:
@@ -381,7 +375,7 @@ class Tree:
                 self._root = None
                 return False
             if self._may_hold_asked(relative) and self._may_be_named(relative):
-                self.unreadable.append(relative)
+                self._noted.unreadable.append(relative)
         return True
 
     def _may_hold_asked(self, relative: str) -> bool:
@@ -415,7 +409,7 @@ class Tree:
         hints = self._scope.hints()
         # Without confinement rg could read ignore files above the root.
         parents = self._root is not None
-        skipped = [] if after is None else self._skipped(after.path)
+        skipped = [] if after is None else [*ranges_before(after.path)]
         skipped += [glob_of(path) for path in self._passed]
         hidden, below = self._scope.sees_hidden, self._top.real != ROOT
         denied = _spared(tuple(self._guard.irrevocable()), hidden=hidden, below=below)
@@ -460,30 +454,6 @@ class Tree:
                 return opened.real == path
         except ReadroomError:
             return False
-
-    def _skipped(self, path: str) -> list[str]:
-        """Globs that exclude what comes before a path, as far as arguments allow; the rest is filtered."""
-        globs: list[str] = []
-        above = ""
-        for part in path.split("/"):
-            least = os.fsencode(part)
-            globs += self._names_before(above, least)
-            above = f"{above}/{part}" if above else part
-        return globs if len(globs) <= GREP_SKIPPED_NAMES else [*ranges_before(path)]
-
-    def _names_before(self, folder: str, least: bytes) -> list[str]:
-        prefix = f"{folder}/" if folder else ""
-        try:
-            with self._guard.open_folder(join_below(self._top.real, folder)) as opened:
-                return [
-                    literal_glob(prefix + entry.name)
-                    for entry in opened.entries()
-                    if os.fsencode(entry.name) < least
-                    and entry.kind in (EntryKind.FILE, EntryKind.FOLDER)
-                    and can_be_glob(prefix + entry.name)
-                ]
-        except ReadroomError:
-            return []
 
 
 def _entrance(folder: Folder, guard: Guard) -> str:

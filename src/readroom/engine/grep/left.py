@@ -1,8 +1,4 @@
-"""How much of a tree a search has covered when its deadline passes, and what it left unfinished.
-
-Counting files costs a walk, so it is done beside the search, and only when half
-of its time has gone.
-"""
+"""What a search did not look into or finish, so that no reply looks more complete than it is."""
 
 from __future__ import annotations
 
@@ -17,14 +13,24 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key, write_grep_cursor
-from readroom.engine.grep.page import Reached, part_of, row_of
+from readroom.engine.grep.lines import form_of
+from readroom.engine.grep.page import Reached, Symbols, part_of, row_of
 from readroom.engine.scope import join_below
 from readroom.engine.unsearched import Unsearched
-from readroom.errors import ReadroomError
+from readroom.errors import Binary, ReadroomError
+from readroom.formats.kinds import SEARCHED, suffix, told_of_stored_lines
 from readroom.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
 from readroom.paths import WorkPath
 from readroom.quoting import first_of, quote
-from readroom.values import GrepRequest, Include, ListRequest, Omission, ReadRequest, Warn
+from readroom.stores.base import Source
+from readroom.text import hidden
+from readroom.values import GrepFile, GrepRequest, Include, ListRequest, Omission, ReadRequest, Warn
+
+# -----------------------------------------------------------------------------
+# How much of a tree a search has covered when its deadline passes.
+#
+# Counting files costs a walk, so it is done in a thread of its own, and only when half of the time has gone.
+# -----------------------------------------------------------------------------
 
 _KEPT_EVERY = 16
 """One of so many names is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
@@ -154,19 +160,28 @@ class Left:
         compressed: Compressed files that were not searched.
         names: Files that a search below a folder left out.
         unreadable: Files and folders, relative, that could not be opened.
+        unread: Files that were skipped because they are binary, by their real names, with their beginnings.
+        too_wide: Files that were skipped because they are large and UTF-16 or UTF-32.
+        as_bytes: Files that were searched as if they were UTF-8, because they are large.
+        linked: Files with a match that have several names, and how many.
         latest: The file that was left last.
         beside: What is to be said of single files.
     """
 
-    def __init__(self, request: GrepRequest, seconds: float) -> None:
+    def __init__(self, request: GrepRequest, seconds: float, symbols: Symbols | None) -> None:
         self._request = request
         self._seconds = seconds
+        self._symbols = symbols
         self._unfinished: dict[str, _Unfinished] = {}
         self._broken: list[str] = []
         self.latest: str | None = None
         self.compressed: list[WorkPath] = []
         self.names: Unsearched | None = None
         self.unreadable: list[str] = []
+        self.unread: dict[WorkPath, bytes] = {}
+        self.too_wide: list[str] = []
+        self.as_bytes: list[str] = []
+        self.linked: dict[WorkPath, int] = {}
         self.beside: list[Warn] = []
 
     # --- taking note --------------------------------------------------------------------------
@@ -242,8 +257,32 @@ class Left:
             kinds = [*self.names.kinds, *(["compressed"] if count else [])]
             yield Omission("files", 1, total, "left_out", request=_including(self._request, kinds))
 
-    def warnings(self) -> Iterator[Warn]:
-        """Warnings about what was left, and about what cannot be read."""
+    def warnings(self, files: Sequence[GrepFile]) -> Iterator[Warn]:
+        """All warnings of a search that shows `files`."""
+        yield from self._about_left()
+        if self.linked:
+            paths, counts = first_of(list(self.linked), NAMED), list(self.linked.values())
+            several = f" has {counts[0]} names" if len(counts) == 1 else ": several names each"
+            yield Warn("hard_link", f"{paths}{several}")
+        if self.unreadable:
+            top, names = WorkPath(self._request.path), sorted({*self.unreadable}, key=path_key)
+            whole = [top if name == "." else join_below(top, name) for name in names]
+            yield Warn("unreadable", f"{first_of(whole, NAMED)} cannot be read")
+        cells = next(filter(None, (told_of_stored_lines(file.path) for file in files)), None)
+        if cells is not None and not self._request.documents and self._request.output == "content":
+            yield Warn("notebook", cells)
+        if self.too_wide:
+            named = first_of([*dict.fromkeys(self.too_wide)], NAMED)
+            yield Warn("too_large", f"{named}: too large to be searched in UTF-16; read_file reads them")
+        if self.as_bytes:
+            named = first_of([*dict.fromkeys(self.as_bytes)], NAMED)
+            why = "too large to be searched in an encoding other than UTF-8, so only what is ASCII was found"
+            yield Warn("searched_as_bytes", f"{named}: {why}; read_file reads them")
+        if self._symbols is not None and self._symbols.gave_up:
+            yield Warn("no_symbols", "time did not suffice for the symbols of all files")
+        yield from _hidden_in(files)
+
+    def _about_left(self) -> Iterator[Warn]:
         items = list(self._unfinished.values())
         if items:
             detail = "; ".join(f"{quote(file.path)}: {file.said}" for file in items[:NAMED])
@@ -265,3 +304,59 @@ class Left:
         unnamed = self.beside[MAX_WARNINGS:]
         if unnamed:
             yield Warn(unnamed[0].code, f"{len(unnamed):,} more files could not be searched to their ends")
+
+
+TEXTS_UNKNOWN = Warn(
+    "left_out",
+    "time did not suffice to find texts that hold a NUL; a search of one by its path looks into all of it",
+)
+"""For a later page of a search in a tree that cannot be scanned within its time."""
+
+
+NOT_SORTED = Warn("unsorted", "too many files to know their order in time, so they come by path")
+"""For the first page of a search in another order."""
+
+BEGINS_AGAIN = Warn(
+    "unsorted",
+    "the order is no longer known in time, so the next call begins again, by path: "
+    "it shows again what the pages before showed",
+)
+"""For a later page of a search in another order, at the longest time limit."""
+
+
+def _hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
+    """Warnings about hidden characters in the shown lines, each with its file."""
+    lines = [(file, line) for file in files for line in file.lines]
+    if not hidden.scan([line.text for _, line in lines], 1, limit=1):
+        return []
+    warnings = [
+        Warn(warn.code, f"{quote(file.path)}: {warn.detail}", warn.line, warn.column)
+        for file, line in lines
+        for warn in hidden.scan([line.text], line.number, limit=MAX_WARNINGS, first_column=line.column)
+    ]
+    rest = len(warnings) - MAX_WARNINGS
+    more = f"{rest} more about hidden characters in the lines shown"
+    return [*warnings[:MAX_WARNINGS], Warn(hidden.MORE, more)] if rest > 0 else warnings
+
+
+def in_documents(request: GrepRequest) -> GrepRequest:
+    """The same search in documents, too, which are searched in path order."""
+    return replace(request, documents=True, sort=None, cursor=None)
+
+
+def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
+    """A warning that the only file of a search was not searched, and the search that does it."""
+    if form_of(source) is not None:
+        detail = "the file is a document and was not searched"
+        return Warn("binary", detail), in_documents(request)
+    detail = "the file is binary and was not searched"
+    return Warn("binary", detail), replace(request, include=request.include | {"binary"}, cursor=None)
+
+
+def with_documents(error: Binary, request: GrepRequest) -> Binary:
+    """The failure of a search in one compressed file, with the search that looks into it as a document."""
+    if request.documents or suffix(request.path.rpartition(".")[0]) not in SEARCHED:
+        return error
+    again = in_documents(request)
+    advice = "Search its text with documents."
+    return Binary(error.path, error.media_type, error.size_bytes, advice, next_request=again)
