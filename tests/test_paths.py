@@ -12,6 +12,7 @@ from readroom.errors import BadPath, OutsideRoot
 from readroom.limits import MAX_PATH_BYTES, MAX_PATH_DEPTH
 from readroom.paths import WorkPath, ancestors, basename, join, parent, parse, parts
 from readroom.quoting import quote
+from tests.each import each
 
 # Any bytes that a file system allows in a name, as Python shows them.
 _names = (
@@ -62,7 +63,7 @@ def test_dots_are_resolved_as_text_and_never_leave_the_root(path: str) -> None:
         assert ".." not in found.split("/")
 
 
-@pytest.mark.parametrize(
+@each(
     ("given_path", "normalized"),
     [
         ("a/b", "a/b"),
@@ -85,7 +86,7 @@ def test_forms_of_a_relative_path(given_path: str, normalized: str) -> None:
     assert parse(given_path) == normalized
 
 
-@pytest.mark.parametrize(
+@each(
     ("given_path", "normalized"),
     [
         ("/work/tree", "."),
@@ -100,7 +101,7 @@ def test_absolute_paths_below_a_name_of_the_root(given_path: str, normalized: st
     assert parse(given_path, ("/work/tree", "/real/tree/")) == normalized
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     ["/", "/work", "/work/tree2/a", "/work/tree/../x", "/etc/passwd", "..", "a/../../b", "../work/tree/a"],
 )
@@ -113,7 +114,7 @@ def test_everything_is_below_the_root_folder_of_the_machine() -> None:
     assert parse("/etc/passwd", ("/",)) == "etc/passwd"
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "",

@@ -12,7 +12,6 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from readroom import config
@@ -21,6 +20,7 @@ from readroom.ledger.settings import policy_of
 from readroom.limits import HTTP_PORT
 from readroom.release import VERSION
 from readroom.stores.local import LocalStore
+from tests.each import each
 
 ROOT = Path(__file__).parents[1]
 
@@ -101,7 +101,7 @@ def test_the_bundle_starts_a_server_for_the_folder_that_was_chosen(tmp_path: Pat
 EXTRAS = tomllib.loads(text("pyproject.toml"))["project"]["optional-dependencies"]
 
 
-@pytest.mark.parametrize("name", EXTRAS)
+@each("name", EXTRAS)
 def test_every_extra_is_explained(name: str) -> None:
     assert f"| `{name}` |" in text("docs/how-to/install.md")
 

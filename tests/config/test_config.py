@@ -20,6 +20,7 @@ from readroom.paths import WorkPath
 from readroom.policy.guard import Guard
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 
 
 def own(text: str | bytes, **files: str) -> config.Settings:
@@ -127,7 +128,7 @@ def test_an_operators_exceptions_take_back_built_in_denials_only(tmp_path: Path)
     assert not allows(settings, "certs/a.x")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "key", "advice"),
     [
         ('[policy]\ndenny = ["a"]', "policy.denny", "'deny'"),

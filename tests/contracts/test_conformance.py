@@ -9,22 +9,12 @@ import pytest
 from readroom.contracts import NAMES, contract
 from tests.contracts import cases, expecting
 from tests.contracts.cases import SYSTEMS, Answer, Case, StoreName
-from tests.contracts.clauses import shown_by
+from tests.each import each
+
+PLAYED = list(cases.playable())
 
 
-def _played() -> list[object]:
-    return [
-        pytest.param(
-            case,
-            store,
-            id=f"{case.contract}-{case.id}-{store}",
-            marks=[pytest.mark.clause(*ids)] if (ids := shown_by(case.contract, case.id)) else [],
-        )
-        for case, store in cases.playable()
-    ]
-
-
-@pytest.mark.parametrize(("case", "store"), _played())
+@each(("case", "store"), PLAYED, ids=[f"{case.contract}-{case.id}-{store}" for case, store in PLAYED])
 def test_case_holds(case: Case, store: StoreName, tmp_path: Path) -> None:
     with cases.played_in(case, store, tmp_path) as room:
         cases.play(room)
@@ -45,7 +35,7 @@ def test_a_case_decided_against_names_a_deviation_of_the_record() -> None:
             assert set(explained.values()) <= {one.id for one in contract(name).deviations}
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "found"),
     [
         ({"json": {"a.0.b": 1}}, Answer('{"a":[{"b":1,"c":2}]}')),
@@ -62,7 +52,7 @@ def test_an_answer_as_expected_passes(expect: dict[str, object], found: Answer) 
     cases.check(found, expect)
 
 
-@pytest.mark.parametrize(
+@each(
     ("expect", "found"),
     [
         ({"json": {"a": 1}}, Answer('{"a":true}')),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
 from readroom.contracts import NAMES
 from readroom.errors import ReadroomError
 from readroom.limits import MIN_REPLY_BYTES
@@ -15,6 +13,7 @@ from readroom.values import Cap, Reply
 from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter
 from tests.contracts.failures import EXAMPLES, HOSTILE, classes
+from tests.each import each
 
 
 def store() -> MemoryStore:
@@ -39,8 +38,8 @@ def refusals(contract: str, error: ReadroomError) -> dict[str, tuple[Reply, int]
         return found
 
 
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("contract", NAMES)
+@each("error", EXAMPLES, ids=lambda error: type(error).__name__)
+@each("contract", NAMES)
 def test_every_failure_has_words_and_facts(contract: str, error: ReadroomError) -> None:
     with Workspace(store()) as workspace:
         tools = {tool.name for tool in workspace.contract(contract).offered(commands=True)}
@@ -64,15 +63,15 @@ def _texts(said: str) -> list[str]:
     return [said, *(json.loads(said).values() if said.startswith("{") else ())]
 
 
-@pytest.mark.parametrize("error", HOSTILE, ids=[str(number) for number in range(len(HOSTILE))])
-@pytest.mark.parametrize("contract", NAMES)
+@each("error", HOSTILE, ids=[str(number) for number in range(len(HOSTILE))])
+@each("contract", NAMES)
 def test_what_a_caller_sent_can_always_be_sent_back(contract: str, error: ReadroomError) -> None:
     for where, (said, size) in refusals(contract, error).items():
         assert len(said.text.encode()) <= size, where
         adapter(contract).check_failure(where.split()[0], said.text)
 
 
-@pytest.mark.parametrize("contract", NAMES)
+@each("contract", NAMES)
 def test_a_failure_that_names_a_next_call_is_answered_by_it(contract: str) -> None:
     """Of the failures that an everyday call can have."""
     with Workspace(store()) as workspace:

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from readroom.contracts.schema import DIGITS, EXPLAINED, NEVER_ZERO, parse, schema
 from readroom.errors import BadValue, MissingArgument, ReadroomError, UnknownArgument, WrongType
+from tests.each import each
 
 
 class Sample(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,7 +58,7 @@ def test_what_is_required_may_be_empty() -> None:
     assert parse(Sample, "sample", {"path": ""}).path == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "wanted"),
     [
         ({"limit": "10"}, Sample(path="x", limit=10)),
@@ -137,7 +138,7 @@ def test_a_missing_argument_is_explained_where_its_name_does_not_say_its_value()
     assert schema(Explained)["properties"] == {"key": {"type": "string", "description": '"new" makes one'}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ({"limit": "ten"}, "'limit' must be a whole number >= 1, not text ('ten')"),
@@ -169,7 +170,7 @@ def test_the_refusal_of_a_wrong_type_says_whether_the_argument_may_be_left_out()
         assert caught.value.advice == advice
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ({"limit": 0}, "limit=0 is not allowed. 'limit' must be a whole number >= 1."),
@@ -201,8 +202,8 @@ def test_a_number_that_json_does_not_have_is_shown_as_text(value: float) -> None
     assert json.loads(json.dumps(caught.value.facts, allow_nan=False))["value"] == str(value)
 
 
-@pytest.mark.parametrize("name", ["path", "limit", "include", "mode", "nonsense"])
-@pytest.mark.parametrize("depth", [500, 5_000])
+@each("name", ["path", "limit", "include", "mode", "nonsense"])
+@each("depth", [500, 5_000])
 def test_a_value_nested_as_deep_as_nobody_means_is_refused(name: str, depth: int) -> None:
     value: Any = "x"
     for _ in range(depth):

@@ -22,6 +22,7 @@ from scripts import manpage
 from scripts.docs import blocks, charts, frameworks, house, pages
 from scripts.docs.facts import FACTS
 from scripts.website import gather
+from tests.each import each
 
 ROOT = Path(__file__).parents[2]
 PAGES = list(pages.pages())
@@ -205,7 +206,7 @@ def test_the_site_lists_every_module() -> None:
     assert [path for path in modules if house.first_line(path) not in listed] == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs_src").glob("*.py")), ids=lambda path: path.name)
+@each("path", sorted((ROOT / "docs_src").glob("*.py")), ids=lambda path: path.name)
 def test_every_example_is_shown_or_makes_the_demo(path: Path) -> None:
     shown = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert f"docs_src/{path.name}" in shown or path.name == "__init__.py"

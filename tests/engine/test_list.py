@@ -37,6 +37,7 @@ from readroom.stores.base import Folder, Store
 from readroom.stores.memory import MemoryStore
 from readroom.values import Cap, ListEntry, ListMeasure, ListRequest, ListResult, ListSort, Measure, Reply
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.engine.serving import job, serving
 from tests.laws.driving import Driver, fact
 from tests.vocabulary import tokens_of
@@ -348,8 +349,8 @@ def many(count: int) -> MemoryStore:
     return MemoryStore({f"file_{number:05d}.txt": b"x" * (number % 7) for number in range(count)})
 
 
-@pytest.mark.parametrize("sort", ["name", "mtime", "size"])
-@pytest.mark.parametrize("limit", [1, 7, None])
+@each("sort", ["name", "mtime", "size"])
+@each("limit", [1, 7, None])
 def test_following_next_shows_every_entry_once(sort: ListSort, limit: int | None) -> None:
     options = {"sort": sort, "depth": 3, "limit": limit}
     files = {f"d{n % 3}/e{n % 5}/f{n:03d}": b"x" * (n % 4) for n in range(60)}
@@ -413,8 +414,8 @@ def test_a_cursor_belongs_to_its_arguments() -> None:
         assert failure.value.next is not None
 
 
-@pytest.mark.parametrize("place", ["", "../x", "/etc", "\0", '"\\9"'])
-@pytest.mark.parametrize("sort", ["name", "size"])
+@each("place", ["", "../x", "/etc", "\0", '"\\9"'])
+@each("sort", ["name", "size"])
 def test_a_broken_cursor_is_refused(place: str, sort: ListSort) -> None:
     workspace = Workspace(many(3))
     cursor = fact(workspace.list(limit=1, sort=sort), "next")["arguments"]["cursor"]
@@ -443,7 +444,7 @@ def test_a_page_of_10_000_entries_costs_a_fortieth_of_all_their_names() -> None:
 # --- failures --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "error"),
     [
         ({"path": "a.txt"}, NotAFolder),

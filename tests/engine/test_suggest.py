@@ -7,6 +7,7 @@ import gzip
 import pytest
 
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.engine.documents.making import png
 from tests.hostile.containers import tarred, zipped
 from tests.laws.driving import Driver, fact
@@ -19,7 +20,7 @@ def driver() -> Driver:
     return Driver(MemoryStore({path: text.encode() for path, text in files.items()}))
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "lines"),
     [
         ("src/evict.py:12", "lines 12-30 of 30"),
@@ -61,9 +62,7 @@ def test_a_name_that_looks_like_a_place_is_a_name_first() -> None:
     assert "this one is there" in driver().call("read_file", path="odd:7").text
 
 
-@pytest.mark.parametrize(
-    "path", ["..:3", "src/..:3", "src/.:3", ":3", "src/:3", "#L3", "evict.py:0", "src:3"]
-)
+@each("path", ["..:3", "src/..:3", "src/.:3", ":3", "src/:3", "#L3", "evict.py:0", "src:3"])
 def test_other_paths_with_numbers_lead_nowhere_else(path: str) -> None:
     refusal = driver().call("read_file", path=path)
     assert fact(refusal, "error")["code"] == "not_found"
@@ -179,7 +178,7 @@ def test_a_file_whose_name_could_be_a_glob_is_a_file_all_the_same() -> None:
     assert "x = 1" in machine.follow(error["next"]).text
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "meant"),
     [
         ("src\\dict.py", "src/dict.py"),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import get_args
 
-import pytest
-
 from readroom.values import Request, Result
 from readroom.values.verbs import BY_REQUEST, BY_RESULT, VERBS, Verb, changes, function, is_edit
+from tests.each import each
 
 
 def _members(union: object) -> set[object]:
@@ -23,7 +22,7 @@ def test_every_request_and_every_result_has_one_row() -> None:
     assert len(BY_REQUEST) == len(BY_RESULT) == len(VERBS)
 
 
-@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.request.__name__)
+@each("verb", VERBS, ids=lambda verb: verb.request.__name__)
 def test_what_a_row_names_takes_what_it_gets(verb: Verb) -> None:
     performs = inspect.signature(function(verb.perform), eval_str=False)
     assert list(performs.parameters)[:2] == ["services", "job"]

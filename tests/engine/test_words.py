@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from readroom.workspace import Workspace
+from tests.each import each
 
 _CHATTR = shutil.which("chattr")
 
@@ -76,7 +77,7 @@ def test_a_write_says_how_many_lines_were_there(tmp_path: Path) -> None:
         assert "replaced, 2 lines, 600 before" in space.call("write_file", call).text
 
 
-@pytest.mark.parametrize("name", ["a.png", "b.pdf", "c.xlsx", "d.ipynb", "e.bin", "f.docx", "g.csv", "h"])
+@each("name", ["a.png", "b.pdf", "c.xlsx", "d.ipynb", "e.bin", "f.docx", "g.csv", "h"])
 def test_a_pointer_of_git_lfs_is_called_one(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(POINTER)
     text = said(tmp_path, "read_file", path=name)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from readroom.formats.compressed import Broken, Compression, Expander, by_magic, plain_name
 from readroom.limits import BLOCK_BYTES
 from tests.depth import depth
+from tests.each import each
 from tests.formats.packing import PACK, greedy_xz, greedy_zstd
 
 every = pytest.mark.parametrize("compression", list(PACK))
@@ -122,7 +123,7 @@ def test_frames_of_zstd_without_content_are_passed_over() -> None:
         assert expanded("zstd", data, step) == (b"one\ntwo\n", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("head", "compression"),
     [
         (gzip.compress(b"", mtime=0), "gzip"),
@@ -138,7 +139,7 @@ def test_bytes_decide(head: bytes, compression: str | None) -> None:
     assert by_magic(head) == compression
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "compression", "name"),
     [
         ("a/app.log.1.gz", "gzip", "a/app.log.1"),

@@ -30,6 +30,7 @@ from readroom.formats.containers.members import (
 )
 from readroom.limits.documents import CONTAINER_FOLDERS, CONTAINER_MEMBERS
 from tests.depth import depth, half
+from tests.each import each
 from tests.hostile import containers as hostile
 from tests.hostile import misleading, sevens
 
@@ -322,7 +323,7 @@ def test_folders_above_members_are_bounded_like_members() -> None:
     assert found.notes == (f"only the members in its first {CONTAINER_FOLDERS:,} folders are looked at",)
 
 
-@pytest.mark.parametrize(("name", "words"), misleading.SAID.items())
+@each(("name", "words"), misleading.SAID.items())
 def test_what_an_archive_has_beside_its_members_is_said(name: str, words: str) -> None:
     """An archive behind another, a member that no directory names: programs differ in what they see."""
     data = misleading.ARCHIVES[name]()
@@ -360,7 +361,7 @@ def test_a_member_that_is_not_there_is_damaged_and_its_neighbours_are_read() -> 
         opened(misleading.ARCHIVES["headers.tar"]())
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "name"),
     [
         (misleading.named_zip("日本語/テキスト表.txt".encode("cp932")), "日本語/テキスト表.txt"),

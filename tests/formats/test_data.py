@@ -31,6 +31,7 @@ from readroom.limits.documents import (
 )
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
+from tests.each import each
 from tests.hostile import tables as hostile
 
 
@@ -486,7 +487,7 @@ def test_csv_has_columns_types_and_rows() -> None:
     assert _rows(utf16.part(1, Area(1, 9))) == [["ä", "1"]]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "header", "rows"),
     [
         (",name,at\n0,Ann,1\n", "column 1 | name | at", 1),

@@ -22,6 +22,7 @@ from readroom.formats.kinds import sniff
 from readroom.limits import IMAGE_LONG_SIDE, IMAGE_MAX_PIXELS, IMAGE_REPLY_BYTES, IMAGE_WORK_BYTES
 from readroom.values import Image
 from tests.depth import half
+from tests.each import each
 from tests.peak import REPO
 
 FORMATS = ["PNG", "JPEG", "GIF", "WEBP"]
@@ -117,8 +118,8 @@ def test_a_transparent_colour_survives_shrinking() -> None:
     assert small.mode == "RGBA"
 
 
-@pytest.mark.parametrize("form", ["PNG", "JPEG", "WEBP"])
-@pytest.mark.parametrize("orientation", range(1, 9))
+@each("form", ["PNG", "JPEG", "WEBP"])
+@each("orientation", range(1, 9))
 def test_a_picture_is_shown_upright(form: str, orientation: int) -> None:
     upright = drawn(60, 40)
     undo = {2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}
@@ -211,7 +212,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("data", BOMBS.values(), ids=BOMBS)
+@each("data", BOMBS.values(), ids=BOMBS)
 def test_a_bomb_is_refused_before_it_is_decoded(data: bytes) -> None:
     with pytest.raises(BadImage) as refused:
         shown(data)
@@ -265,8 +266,8 @@ def damaged(data: bytes, chance: random.Random) -> Iterator[bytes]:
         yield bytes(copy[: chance.choice([len(copy), chance.randrange(len(copy))])])
 
 
-@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "L", "1", "CMYK"])
-@pytest.mark.parametrize("form", FORMATS)
+@each("mode", ["RGB", "RGBA", "P", "L", "1", "CMYK"])
+@each("form", FORMATS)
 def test_damage_is_shown_or_refused_and_nothing_else_happens(form: str, mode: str) -> None:
     """Warnings are errors here, so none leaves either."""
     picture = drawn(50, 40, mode)

@@ -35,6 +35,7 @@ from readroom.formats.kinds import (
 from readroom.formats.magic import ADVICE, MAGIC, Family
 from readroom.text.encodings import detect
 from readroom.values import Kind
+from tests.each import each
 
 
 def kind_of(path: str, data: bytes) -> Kind:
@@ -75,7 +76,7 @@ def database() -> bytes:
         return connection.serialize()
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "names"),
     [
         (
@@ -125,9 +126,7 @@ def test_an_image_is_an_image_whatever_its_name(form: str) -> None:
     assert kind_of("notes.txt", data) == kind_of("a.py", data) == Kind.IMAGE
 
 
-@pytest.mark.parametrize(
-    "text", ["GIF89a is a format", "BM", "MZ is at the start", "PAR1", "ID3 tags", "", "RIFF1234WEBP"]
-)
+@each("text", ["GIF89a is a format", "BM", "MZ is at the start", "PAR1", "ID3 tags", "", "RIFF1234WEBP"])
 def test_text_is_text_whatever_its_name_and_first_letters(text: str) -> None:
     assert kind_of("picture.png", text.encode()) == Kind.TEXT
     assert kind_of("data.bin", text.encode()) == Kind.TEXT
@@ -140,7 +139,7 @@ def test_letters_that_are_latin1_are_text_though_magic_bytes_are_the_same() -> N
     assert kind_of("a.txt", "ÿû ja\n".encode("latin-1")) == Kind.TEXT
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "name"),
     [
         (gzip.compress(b"x" * 100, mtime=0), "application/gzip"),

@@ -12,6 +12,7 @@ import pytest
 from readroom.formats.documents import OPENERS
 from readroom.formats.kinds import recognise
 from readroom.limits import HEAD_BYTES
+from tests.each import each
 from tests.formats.documents.packages import zipped
 from tests.hostile import office
 
@@ -40,7 +41,7 @@ def test_an_archive_of_documents_is_an_archive() -> None:
     assert _format("site.zip", zipped({"word/list.txt": "x", "xl/y": "y"}).getvalue()) is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "data", "kind"),
     [
         ("report.xls", b"<html><table><tr><td>7</td></tr></table></html>", "html"),
@@ -77,7 +78,7 @@ def test_a_document_of_office_under_the_name_of_another_kind_is_what_it_is() -> 
     assert _format("x.docx", zipped({"a.txt": "x"}).getvalue()) == "docx"  # its reader says what is missing
 
 
-@pytest.mark.parametrize(
+@each(
     ("mimetype", "kind"),
     [
         ("application/epub+zip", "epub"),

@@ -14,6 +14,7 @@ import pytest
 
 from readroom.formats.data import SEPARATOR
 from readroom.formats.documents import OPENERS, Area, Document, Unreadable, opener
+from tests.each import each
 
 _TYPES = (pa.int64(), pa.string(), pa.float64(), pa.list_(pa.int64()), pa.struct([("a", pa.int64())]))
 
@@ -42,11 +43,9 @@ def _rows(file: io.BytesIO, form: str, area: Area | None = None) -> list[list[st
     return [[cell.strip() for cell in line.split(SEPARATOR)] for line in part.lines]
 
 
-@pytest.mark.parametrize("form", ["parquet", "file", "stream"])
-@pytest.mark.parametrize(
-    "names", [("id", "id"), ("", ""), ("a", "a", "b", "a"), ("a.b", "a", "a.b"), ("A", "a")]
-)
-@pytest.mark.parametrize("turn", range(3))
+@each("form", ["parquet", "file", "stream"])
+@each("names", [("id", "id"), ("", ""), ("a", "a", "b", "a"), ("a.b", "a", "a.b"), ("A", "a")])
+@each("turn", range(3))
 def test_a_column_shows_its_own_values_whatever_its_name(
     form: str, names: tuple[str, ...], turn: int
 ) -> None:

@@ -17,6 +17,7 @@ from readroom.formats.containers import open_container
 from readroom.formats.containers.members import BadContainer, Container, Held, normal_name
 from readroom.limits.documents import CONTAINER_SKIPPED_BYTES
 from tests.depth import depth
+from tests.each import each
 from tests.hostile import sevens
 
 _parts = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=8)
@@ -102,7 +103,7 @@ def _seven_zip(tree: Path, target: Path, options: list[str]) -> Container:
 
 
 @_needs_seven_zip
-@pytest.mark.parametrize("name", sorted(_PACKED))
+@each("name", sorted(_PACKED))
 def test_what_seven_zip_packs_is_read_as_it_was(tree: Path, tmp_path: Path, name: str) -> None:
     found = _seven_zip(tree, tmp_path / "a.7z", _PACKED[name])
     files = {str(path.relative_to(tree)): path for path in tree.rglob("*") if not path.is_dir()}
@@ -149,7 +150,7 @@ def _problem(data: bytes) -> str:
         return error.problem
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "said"),
     [
         ("bomb.7z", "times as large"),

@@ -31,6 +31,7 @@ from readroom.outline.grammars import python
 from readroom.outline.grammars.macros import without_macros
 from readroom.outline.signatures import cut_off
 from readroom.policy.rules.gitignore import UnusablePattern, translate
+from tests.each import each
 from tests.interpreters import patterns
 from tests.interpreters.pythons import Python, others
 
@@ -271,7 +272,7 @@ def _least_s(function: Callable[[str], object], text: str) -> float:
     return min(taken)
 
 
-@pytest.mark.parametrize("number", range(len(_CRAFTED)))
+@each("number", range(len(_CRAFTED)))
 def test_no_crafted_text_takes_more_than_time_in_proportion(number: int) -> None:
     """Compared with a shorter text in the same process: a square would be 256 times as much."""
     function, begins, goes_on, ends = _CRAFTED[number]

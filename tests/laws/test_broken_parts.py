@@ -7,11 +7,10 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 
-import pytest
-
 from readroom.formats.documents import OPENERS, opener
 from readroom.formats.kinds import recognise
 from readroom.limits import HEAD_BYTES
+from tests.each import each
 from tests.laws.planting import SLIDES, WORD, Format, mark
 from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT
 from tests.laws.planting_pages import BOOK
@@ -59,8 +58,8 @@ def _shown(form: Format, members: Mapping[str, bytes]) -> tuple[str, list[str]]:
     ]
 
 
-@pytest.mark.parametrize("way", _WAYS)
-@pytest.mark.parametrize(("form", "name"), list(_cases()), ids=lambda one: getattr(one, "name", one))
+@each("way", _WAYS)
+@each(("form", "name"), list(_cases()), ids=lambda one: getattr(one, "name", one))
 def test_a_part_costs_what_is_in_it(form: Format, name: str, way: str) -> None:
     members = _members(form)
     before, _ = _shown(form, members)

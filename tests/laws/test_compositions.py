@@ -19,6 +19,7 @@ from readroom.values.changes import Edit, EditFilesRequest, EditFilesResult, Fil
 from readroom.values.files import OTHER_SPELLING
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.each import each
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 SAID = "its name has another Unicode composition"
@@ -74,7 +75,7 @@ def test_of_two_equal_names_only_the_exact_one_is_opened(tmp_path: Path) -> None
         workspace.read("\u0227\u0323")
 
 
-@pytest.mark.parametrize(
+@each(
     ("there", "asked"),
     [
         ("\ufb01le", "file"),

@@ -19,6 +19,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter, answer_of
 from tests.depth import depth
+from tests.each import each
 from tests.laws.driving import STORES, StoreName, stored
 
 SECRET = "hunter2-is-in-here"
@@ -130,7 +131,7 @@ def filled(tool: Tool, path: str) -> dict[str, Any]:
 
 
 @every_contract
-@pytest.mark.parametrize("path", PATHS)
+@each("path", PATHS)
 def test_nothing_denied_or_outside_is_shown_by_any_tool(contract: str, path: str, hostile: Path) -> None:
     spellings = {path, path.replace("/workspace", str(hostile))}
     with rooted(LocalStore(hostile)) as workspace:

@@ -7,13 +7,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pytest
-
 from readroom.deadline import Deadline
 from readroom.outline import build
 from readroom.outline.languages import language_of
 from readroom.values.files import Outline, rows
 from tests.depth import depth
+from tests.each import each
 from tests.outline.outlining import SAMPLES, text_of
 
 _C = [
@@ -101,7 +100,7 @@ def _places(outline: Outline, above: int = 0) -> set[tuple[str, int, int]]:
     return {(row.name, row.item.start - above, row.item.end - above) for row in rows(outline.items)}
 
 
-@pytest.mark.parametrize("language", _LANGUAGES)
+@each("language", _LANGUAGES)
 def test_no_quote_hides_a_definition_or_makes_one(language: str) -> None:
     rng = random.Random()
     parsed = 0
@@ -154,14 +153,14 @@ _CRAFTED = [
 ]
 
 
-@pytest.mark.parametrize(("language", "text"), _CRAFTED)
+@each(("language", "text"), _CRAFTED)
 def test_balanced_counts_of_quotes_prove_nothing(language: str, text: str) -> None:
     whole, outline = _whole(text, language), build(text, language, Deadline(60))
     assert outline.partial or _places(outline) == _places(whole, len(text) // 3 + 1)
     assert outline.partial or whole.partial is None
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+@each("path", SAMPLES, ids=lambda path: path.name)
 def test_real_code_has_the_definitions_of_a_full_parse(path: Path) -> None:
     text = text_of(path)
     language = language_of(str(path), text)

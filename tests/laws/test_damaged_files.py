@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.faces.http.serving import END_S
 
 COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
@@ -222,7 +223,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "damage"), CASES)
+@each(("name", "damage"), CASES)
 def test_a_damaged_file_is_named_and_no_defect(
     whole: tuple[Path, Path], tmp_path: Path, name: str, damage: Callable[[Path], None]
 ) -> None:

@@ -24,6 +24,7 @@ from readroom.contracts.base import tool_result
 from readroom.contracts.native import NATIVE
 from readroom.faces.cli.main import main
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.faces.mcp.serving import END_S, STATELESS, Http, Stdio, http_server, plain
 
 Face: TypeAlias = "Callable[[str, Any], Any]"
@@ -144,7 +145,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=range(len(CALLS)))
+@each(("tool", "arguments"), CALLS, ids=range(len(CALLS)))
 def test_faces_agree_on_what_agents_send(faces: dict[str, Face], tool: str, arguments: Any) -> None:
     _agree(faces, tool, arguments)
 

@@ -17,6 +17,7 @@ from readroom.formats.documents.sheets import open_document
 from readroom.formats.documents.sheets.cells import EMPTY_COLUMNS, EMPTY_RUN
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
+from tests.each import each
 from tests.formats.documents import old_workbooks
 from tests.hostile import office
 from tests.laws.driving import Driver
@@ -99,7 +100,7 @@ def test_a_search_says_the_row_and_finds_no_words_of_ours(form: str) -> None:
 
 
 @every_format
-@pytest.mark.parametrize("offset", [2, 500, 60_000, -3])
+@each("offset", [2, 500, 60_000, -3])
 def test_reading_on_from_within_a_run_says_the_rest_of_it(form: str, offset: int) -> None:
     make, rows, _ = FORMATS[form]
     driver = Driver(MemoryStore({f"a.{form}": make({(1, 1): "top", (rows, 1): "FAR"})}))

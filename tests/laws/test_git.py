@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
+from tests.each import each
 from tests.lens.making import called, numbered, record, returned, said
 from tests.test_layers import MODULES
 
@@ -302,8 +303,8 @@ def audited(
     return subprocess.run(line, capture_output=True, text=True, env=env, check=False)
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("lacks", [False, True], ids=["whole", "lacking"])
+@each("place", PLACES)
+@each("lacks", [False, True], ids=["whole", "lacking"])
 def test_no_call_of_git_starts_a_program_or_a_connection(
     place: Place, lacks: bool, tmp_path: Path, made: Path
 ) -> None:
@@ -324,7 +325,7 @@ def test_no_call_of_git_starts_a_program_or_a_connection(
             assert "git has no content of" in done.stderr
 
 
-@pytest.mark.parametrize("place", [own, included, of_the_worktree, of_the_user, in_variables, as_variables])
+@each("place", [own, included, of_the_worktree, of_the_user, in_variables, as_variables])
 def test_git_itself_would_start_what_is_planted(place: Place, tmp_path: Path, made: Path) -> None:
     """So that the law above does not hold for want of a plant."""
     with repository(made, lacks=True) as planted:
@@ -408,7 +409,7 @@ def _calls_itself_a_worktree(root: Path, other: Path, at: Path) -> None:
         (root / "mine" / name).write_text(f"{text}\n")
 
 
-@pytest.mark.parametrize(
+@each(
     "reach",
     [
         _borrows,

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.laws.driving import fact
 
 FILES = [
@@ -61,7 +62,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
-@pytest.mark.parametrize(
+@each(
     ("glob", "path", "meant"),
     [
         ("**/*.md", ".", [name for name in FILES if name.endswith(".md")]),

@@ -24,6 +24,7 @@ from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
+from tests.each import each
 from tests.engine.documents.making import code, markdown, notebook, pdf, printed
 from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
@@ -420,8 +421,8 @@ def test_a_mistake_is_named_and_its_hint_works(
         assert f"Next: {suggested['tool']} " in reply.text
 
 
-@pytest.mark.parametrize("tool", ["read_file", "list_directory", "grep_files", "nothing", "", "x" * 9999])
-@pytest.mark.parametrize("arguments", [None, [], "path", 3, {}, {"": ""}, {"path": {}}, {"x" * 9999: 1}])
+@each("tool", ["read_file", "list_directory", "grep_files", "nothing", "", "x" * 9999])
+@each("arguments", [None, [], "path", 3, {}, {"": ""}, {"path": {}}, {"x" * 9999: 1}])
 def test_a_call_that_makes_no_sense_is_an_error_within_the_cap(tool: str, arguments: object) -> None:
     driver = Driver(MemoryStore(FILES))
     reply = driver.workspace.call(tool, arguments, reply_bytes=MIN_REPLY_BYTES)

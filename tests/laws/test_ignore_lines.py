@@ -14,6 +14,7 @@ from readroom.errors import BadConfig, Denied
 from readroom.policy.guard import Guard
 from readroom.stores.memory import MemoryStore
 from tests.depth import depth
+from tests.each import each
 
 NAMES = ("private", "Größe", "a b", "café", "数据", "x")
 """Folders with one file each, all of which the file denies."""
@@ -97,7 +98,7 @@ def test_every_line_of_an_ignore_file_denies_or_closes(
 
 
 @own
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@each("encoding", ENCODINGS)
 def test_what_windows_writes_is_read(name: str, encoding: str) -> None:
     store = MemoryStore()
     store.put("Größe/a.txt", b"secret")
@@ -111,7 +112,7 @@ def test_what_windows_writes_is_read(name: str, encoding: str) -> None:
 
 
 @own
-@pytest.mark.parametrize(
+@each(
     ("data", "line"),
     [
         (b"x\nprivate/\0\n", 2),

@@ -33,6 +33,7 @@ from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter
 from tests.contracts.failures import EXAMPLES
 from tests.depth import depth
+from tests.each import each
 from tests.engine.documents.making import code, notebook
 from tests.laws.driving import STORES, StoreName, stored
 
@@ -141,16 +142,14 @@ def kind(line: str) -> str:
 # --- names alone ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", EVERYDAY)
+@each("name", EVERYDAY)
 def test_everyday_names_are_plain(name: str) -> None:
     assert quote(name) == name
     assert as_value(name) == name
     assert title(name) == name
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in MEASURED if name not in ("a or b", "a and b", "l" * 250, "a (more)")]
-)
+@each("name", [name for name in MEASURED if name not in ("a or b", "a and b", "l" * 250, "a (more)")])
 def test_names_that_were_taken_for_ours_are_quoted(name: str) -> None:
     assert quote(name) != name
 
@@ -201,8 +200,8 @@ _GOES_ON = re.compile(
 _NEEDS_NO_MARK = re.compile(r"['\".?]*(?: \([^()]*\)\.?)?\Z|[.?]*\n| (?:and|or) \w*/?[\w.]+")
 
 
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-@pytest.mark.parametrize("contract", CONTRACTS)
+@each("error", EXAMPLES, ids=lambda error: type(error).__name__)
+@each("contract", CONTRACTS)
 def test_no_plain_name_has_what_goes_on_behind_names(contract: str, error: ReadroomError) -> None:
     """In every sentence of every contract about every failure: the name ends where the sentence goes on."""
     error = next((one for one in TELLING if type(one) is type(error)), error)

@@ -24,6 +24,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.each import each
 from tests.engine.documents.making import pdf
 from tests.hostile import containers as hostile
 from tests.laws.driving import fact
@@ -271,7 +272,7 @@ def test_every_tool_ignores_what_git_ignores(tmp_path: Path, seed: int) -> None:
     assert ranked == needles
 
 
-@pytest.mark.parametrize("pattern", PATTERNS[:11])
+@each("pattern", PATTERNS[:11])
 def test_a_repository_in_a_folder_that_is_none_has_ignore_files_of_its_own(
     tmp_path: Path, pattern: str
 ) -> None:

@@ -22,6 +22,7 @@ from readroom.lens.records.events import Called, Returned
 from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.each import each
 
 NATIVE = "native"
 
@@ -170,7 +171,7 @@ def _call_in(
     return None if call is None else (call.tool, dict(call.arguments))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "lines", "cut"),
     [
         ("a.py | lines 1-2 of 9 (more below) | sha256:0\n1\tx\n2\ty\n[7 lines not shown.]", [1, 2], True),

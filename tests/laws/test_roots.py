@@ -17,6 +17,7 @@ from readroom.policy.executed import RULES as EXECUTED
 from readroom.policy.rules import RULES, Rule
 from readroom.policy.rules.gitignore import patterns
 from readroom.workspace import Workspace
+from tests.each import each
 
 
 def _place(rule: Rule) -> str:
@@ -44,9 +45,7 @@ def _made(top: Path, path: str) -> None:
     (top / path).write_text("secret\n")
 
 
-@pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if not rule.pattern.startswith("!")], ids=lambda r: r.pattern
-)
+@each("rule", [rule for rule in RULES if not rule.pattern.startswith("!")], ids=lambda r: r.pattern)
 def test_a_denied_file_is_denied_wherever_the_root_is(rule: Rule, tmp_path: Path) -> None:
     path = _place(rule)
     _made(tmp_path, path)
@@ -59,7 +58,7 @@ def test_a_denied_file_is_denied_wherever_the_root_is(rule: Rule, tmp_path: Path
     assert (tmp_path / path).read_text() == "secret\n"
 
 
-@pytest.mark.parametrize("rule", EXECUTED, ids=lambda rule: rule.pattern)
+@each("rule", EXECUTED, ids=lambda rule: rule.pattern)
 def test_an_executed_file_is_protected_wherever_the_root_is(rule: Rule, tmp_path: Path) -> None:
     path = _place(rule)
     _made(tmp_path, path)
@@ -144,7 +143,7 @@ def test_every_face_refuses_a_root_in_a_denied_folder_and_says_how_to_allow_it(t
     assert "cannot take back built-in denials" in _run("read", "config", "--root", str(root)).stderr
 
 
-@pytest.mark.parametrize("spelled", ["{} ", "{}.", "{}. .", "{}\t", "{}::$INDEX_ALLOCATION", "\u200c{}"])
+@each("spelled", ["{} ", "{}.", "{}. .", "{}\t", "{}::$INDEX_ALLOCATION", "\u200c{}"])
 def test_spellings_of_other_systems_hold_above_the_root(spelled: str, tmp_path: Path) -> None:
     """As they do for the same names below it."""
     for folder, rest in ((".SSH", "more/config"), (".claude", "hooks/x.sh"), (".vscode", "tasks.json")):

@@ -9,11 +9,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-import pytest
-
 from readroom.lens.evidence import Known, evidence
 from readroom.lens.records.events import Called, Returned
 from tests.depth import depth
+from tests.each import each
 from tests.lens.shells import Told, session
 
 
@@ -26,7 +25,7 @@ def test_no_line_of_a_shell_session_has_a_wrong_place(tmp_path: Path) -> None:
     assert told.lines >= sessions, "what is certain is told"
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "text", "runs"),
     [
         ("cat .env; sed -n '10,14p' app.py", "a\nb\nc\nd\nx\ny\n", {".env": (1, 1)}),

@@ -15,6 +15,7 @@ from readroom.policy.guard import Guard
 from readroom.policy.rules.names import PACKED
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
+from tests.each import each
 
 CANARY = "canary7f3a"
 
@@ -34,7 +35,7 @@ def _packed(name: str, data: bytes) -> bytes:
     return gzip.compress(data) if name.lower().rstrip(" .\t").endswith((".gz", ".gzip")) else data
 
 
-@pytest.mark.parametrize("name", DENIED)
+@each("name", DENIED)
 def test_no_spelling_of_a_denied_name_is_read_or_written(name: str) -> None:
     store = MemoryStore()
     guard = Guard(store)
@@ -46,7 +47,7 @@ def test_no_spelling_of_a_denied_name_is_read_or_written(name: str) -> None:
             targets.find(spelled)
 
 
-@pytest.mark.parametrize("name", DENIED)
+@each("name", DENIED)
 def test_no_spelling_of_a_denied_name_in_an_archive_is_shown(name: str) -> None:
     spelled = _spellings(name)
     data = io.BytesIO()

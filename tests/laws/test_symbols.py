@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
-
 from readroom.stores.local import LocalStore
+from tests.each import each
 from tests.laws.driving import Driver, fact, rows
 from tests.outline.outlining import FIXTURES, SAMPLES
 
 NAMES = [path.name for path in SAMPLES]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_symbol_of_an_outline_reads_the_lines_that_it_says(name: str) -> None:
     lines = (FIXTURES / name).read_text(encoding="utf-8").split("\n")
     driver = Driver(LocalStore(FIXTURES))

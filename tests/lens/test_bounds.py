@@ -22,6 +22,7 @@ from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records.events import Remembered, short_name
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import BRIEF_NAME_CHARS, NAME_CHARS, NAMES_BYTES, PATH_CHARS
+from tests.each import each
 from tests.lens.hostile_records import FORMS
 from tests.lens.making import divided
 from tests.peak import REPO
@@ -33,7 +34,7 @@ def _path(form: str, folder: Path) -> Path:
     return folder / f"r{_SUFFIX.get(form, '.jsonl')}"
 
 
-@pytest.mark.parametrize("form", FORMS)
+@each("form", FORMS)
 def test_a_hostile_record_of_every_form_is_read_to_its_end(form: str, tmp_path: Path) -> None:
     """Its calls are there, and no name in a row is longer than one should be."""
     path = FORMS[form](_path(form, tmp_path), 150_000)

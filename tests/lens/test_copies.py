@@ -19,6 +19,7 @@ from readroom.lens.records import records
 from readroom.lens.report import Totals
 from readroom.lens.sessions import Audited
 from readroom.rows import recorded
+from tests.each import each
 from tests.faces.cli.running import Cli
 from tests.lens.ground_truth import SESSIONS, unpacked
 
@@ -39,9 +40,7 @@ def _sums(totals: Totals) -> dict[str, object]:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "session", [one for one in SESSIONS if one.startswith(("claude-code/", "codex/", "qwen"))]
-)
+@each("session", [one for one in SESSIONS if one.startswith(("claude-code/", "codex/", "qwen"))])
 def test_a_copy_under_another_id_counts_once(session: str, tmp_path: Path) -> None:
     found = [one for one in unpacked(session, tmp_path / "one") if "subagents" not in one.parts]
     path = max(found, key=lambda one: one.stat().st_size)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from readroom.lens.audit import Options
+from tests.each import each
 from tests.lens.ground_truth import (
     SESSIONS,
     TOLERANCE,
@@ -18,7 +19,7 @@ from tests.lens.ground_truth import (
 )
 
 
-@pytest.mark.parametrize("session", SESSIONS)
+@each("session", SESSIONS)
 def test_every_call_file_range_and_character_count_is_right(session: str, tmp_path: Path) -> None:
     """Calls, characters, pictures, line ranges, errors and who cut: as sent, or with a reason that is
     written down.
@@ -31,7 +32,7 @@ def test_every_call_file_range_and_character_count_is_right(session: str, tmp_pa
 COMPACTED = ("claude-code/long", "codex/long", "gemini-cli/long", "opencode/long", "qwen-code/long")
 
 
-@pytest.mark.parametrize("session", [one for one in SESSIONS if one not in COMPACTED])
+@each("session", [one for one in SESSIONS if one not in COMPACTED])
 def test_how_many_requests_carried_a_result_is_right(session: str, tmp_path: Path) -> None:
     """A result is paid once for each request that carries it; where nothing was compacted that can be
     known exactly.
@@ -79,7 +80,7 @@ NO_TRUTH_OF_REPEATS = ("swe-agent/function_calling", "swe-agent/window", "messag
 """Sessions whose truth does not say, and one whose array does not say which folder its paths are below."""
 
 
-@pytest.mark.parametrize("session", [one for one in SESSIONS if one not in NO_TRUTH_OF_REPEATS])
+@each("session", [one for one in SESSIONS if one not in NO_TRUTH_OF_REPEATS])
 def test_lines_shown_again_are_those_of_the_truth(session: str, tmp_path: Path) -> None:
     """Lines a conversation had been shown before, but for one that was changed in between."""
     wanted = {
@@ -98,7 +99,7 @@ def test_lines_shown_again_are_those_of_the_truth(session: str, tmp_path: Path) 
                 assert abs(again - expected) <= TOLERANCE, call.id
 
 
-@pytest.mark.parametrize("session", [one for one in SESSIONS if not one.startswith("swe-agent")])
+@each("session", [one for one in SESSIONS if not one.startswith("swe-agent")])
 def test_secrets_that_went_to_a_model_are_found_by_line(session: str, tmp_path: Path) -> None:
     """Every line with a secret, and no other, in the file where it stands; none of them is quoted."""
     wanted = {

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from readroom.lens.findings.content import Cuts
 from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Whole
 from readroom.lens.sessions import Audited, sessions
 from readroom.limits.lens import BOUNDS
 from readroom.text.tokens import estimate
+from tests.each import each
 
 CODE = {
     "go": "func Frame{0}(b []byte) (out int, err error) {{\n\tif err != nil {{ panic(err) }}\n\tt.Error(e)",
@@ -62,7 +61,7 @@ def _lost(language: str) -> str:
     return "\n".join(CODE[language].format(number) for number in range(60))
 
 
-@pytest.mark.parametrize("language", CODE)
+@each("language", CODE)
 def test_code_that_was_cut_away_is_no_failure(language: str) -> None:
     for read in READS:
         command = read.format(f=f"src/a.{language}")
@@ -74,7 +73,7 @@ def test_code_that_was_cut_away_is_no_failure(language: str) -> None:
         assert "lost-errors" not in _kinds(tool, {"path": f"a.{language}"}, _lost(language), None), tool
 
 
-@pytest.mark.parametrize("command", RUNS)
+@each("command", RUNS)
 def test_a_failure_that_a_run_cut_away_is_told(command: str) -> None:
     for form in (
         "--- FAIL: TestX",

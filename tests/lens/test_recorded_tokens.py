@@ -10,6 +10,7 @@ import pytest
 
 from readroom.lens.audit import Options, audit
 from readroom.lens.sessions import Audited
+from tests.each import each
 from tests.lens.making import said
 
 _STEP = {"action": "ls", "observation": "a.py", "response": "x", "state": "{}"}
@@ -41,7 +42,7 @@ def _claude(**usage: int) -> dict[str, Any]:
     return {**line, "message": {**line["message"], "usage": usage}}
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "record", "expected"),
     [
         (

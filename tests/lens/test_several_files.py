@@ -15,6 +15,7 @@ from readroom.lens.audit import Options, audit
 from readroom.lens.report import Totals
 from readroom.lens.sessions import Audited
 from readroom.rows import recorded
+from tests.each import each
 from tests.lens.making import called, numbered, record, returned, said
 
 PATCH = """*** Begin Patch
@@ -62,7 +63,7 @@ def test_every_file_of_a_patch_counts(tmp_path: Path, tool: str, arguments: dict
     assert sum(spent.carried_tokens for spent in totals.files.values()) == part.session.carried_tokens
 
 
-@pytest.mark.parametrize(
+@each(
     ("command", "output", "named"),
     [
         ("cat .env; sed -n '10,14p' app.py", "A=1\nline\n", [".env"]),

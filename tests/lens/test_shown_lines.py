@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.records.events import Called, Returned
+from tests.each import each
 
 _COMMAND = "Bash"
 
@@ -34,7 +33,7 @@ _QWEN = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "text", "spans", "wide", "cut"),
     [
         (_COMMAND, {"command": "cat a.log"}, _PREVIEW, [("a.log", 1, 2)], [], "client"),
@@ -145,7 +144,7 @@ def test_lines_are_those_that_a_client_really_showed(
     assert (_spans(seen), list(seen.wide), seen.cut_by) == (spans, wide, cut)
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "text"),
     [
         (_COMMAND, {"command": "cat a"}, ""),

@@ -17,6 +17,7 @@ from readroom.lens.report import Totals
 from readroom.lens.report.terminal import said as said_of
 from readroom.lens.sessions import Audited
 from readroom.rows import Finding, FindingKind
+from tests.each import each
 from tests.lens.ground_truth import audited
 from tests.lens.making import called, numbered, record, returned, said
 
@@ -33,7 +34,7 @@ def _of(part: Audited, *kinds: FindingKind) -> list[Finding]:
     return [one for one in part.findings if one.kind in kinds]
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "is_hidden"),
     [
         ("\x1b[31;1mFAILED\x1b[0m tests/a.py", False),
@@ -58,7 +59,7 @@ def test_what_is_usual_hides_nothing(tmp_path: Path, line: str, is_hidden: bool)
     assert bool(_of(part, "hidden")) is is_hidden
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "is_secret"),
     [
         ("21225780:EverymajordevelopmentinthehistoryofAmerica", False),

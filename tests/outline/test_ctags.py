@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from readroom.values.files import rows
+from tests.each import each
 from tests.outline.outlining import FIXTURES, outline_of
 
 _CTAGS = shutil.which("ctags")
@@ -63,7 +64,7 @@ def _tags(path: Path) -> list[dict[str, object]]:
 @pytest.mark.skipif(
     _CTAGS is None and not os.environ.get("CI"), reason="universal-ctags is not installed on this machine"
 )
-@pytest.mark.parametrize("name", sorted(KINDS))
+@each("name", sorted(KINDS))
 def test_what_ctags_finds_is_in_the_outline_in_the_same_line(name: str) -> None:
     path = FIXTURES / name
     own = [(row.item.name, row.item.line) for row in rows(outline_of(path).items)]

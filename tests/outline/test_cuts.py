@@ -11,6 +11,7 @@ from readroom.deadline import Deadline
 from readroom.errors import TimedOut
 from readroom.outline import Unparsable, build
 from readroom.values.files import Outline, rows
+from tests.each import each
 from tests.pace import pace
 
 LONG = "    work(1, 2, 3); more(4, 5, 6); rest(7, 8, 9);\n"
@@ -82,8 +83,8 @@ def test_a_signature_says_where_a_body_was() -> None:
     assert row.item.signature == "const p = run(1).catch(er => { … }).then(ok"
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize(
+@each("end", ["\n", "\r\n"])
+@each(
     ("language", "head"),
     [
         ("javascript", "function NAME(a) {"),

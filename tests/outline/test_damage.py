@@ -13,6 +13,7 @@ from readroom.errors import TimedOut
 from readroom.outline import Unparsable, build
 from readroom.outline.languages import language_of
 from readroom.values.files import Outline, rows
+from tests.each import each
 from tests.outline.outlining import SAMPLES, check, text_of
 
 TRIES = 40
@@ -74,7 +75,7 @@ def test_ends_that_are_called_certain_are_those_of_the_undamaged_file() -> None:
     assert len(wrong) <= MOST_WRONG * seen, wrong
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+@each("path", SAMPLES, ids=lambda path: path.name)
 def test_what_parses_is_certain(path: Path) -> None:
     outline = _outline(path, text_of(path))
     if outline.partial is None:

@@ -8,6 +8,7 @@ from readroom.deadline import Deadline
 from readroom.outline import build
 from readroom.outline.languages import language_of
 from readroom.values.files import Row, rows
+from tests.each import each
 
 
 def _rows(language: str, text: str) -> dict[str, Row]:
@@ -282,7 +283,7 @@ def test_tables_of_toml_may_have_brackets_in_quotes() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "text", "names"),
     [
         ("c", "GL_API void GL_APIENTRY glClear (int mask);\nint last;\n", ["glClear", "last"]),
@@ -347,7 +348,7 @@ def test_macros_where_projects_put_them_are_no_errors(language: str, text: str, 
     assert [row.name for row in rows(outline.items)] == names
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "text", "names"),
     [
         ("javascript", "module.exports = function (a) {\n  return a\n}\n", ["module.exports"]),

@@ -11,6 +11,7 @@ import pytest
 
 from readroom.outline import can_outline
 from readroom.outline.languages import INTERPRETERS, NAMES, SUFFIXES
+from tests.each import each
 from tests.outline.outlining import SAMPLES, check, drawn, outline_of, text_of
 
 
@@ -18,7 +19,7 @@ def _expected(sample: Path) -> Path:
     return sample.with_name(sample.name + ".outline")
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=[path.name for path in SAMPLES])
+@each("sample", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_a_sample_has_the_expected_outline(sample: Path) -> None:
     outline = outline_of(sample)
     assert drawn(outline) == _expected(sample).read_text(encoding="utf-8")
@@ -31,7 +32,7 @@ def test_every_language_has_a_sample() -> None:
     assert all(map(can_outline, known))
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=[path.name for path in SAMPLES])
+@each("sample", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_a_sample_with_windows_line_ends_has_the_same_outline(sample: Path) -> None:
     text = text_of(sample)
     assert drawn(outline_of(sample, text.replace("\n", "\r\n"))) == drawn(outline_of(sample, text))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from readroom.deadline import Deadline
 from readroom.outline import build, look_up
 from readroom.values.files import Item, Outline, rows
+from tests.each import each
 from tests.outline.outlining import SAMPLES, outline_of
 
 
@@ -15,7 +14,7 @@ def _lines(language: str, text: str, symbol: str) -> list[tuple[int, int]]:
     return [(row.item.start, row.item.end) for row in found]
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=[path.name for path in SAMPLES])
+@each("sample", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_every_definition_is_found_by_its_qualified_name(sample: object) -> None:
     outline = outline_of(sample)  # type: ignore[arg-type]  # pytest gives parameters no type
     for row in rows(outline.items):
@@ -26,7 +25,7 @@ def test_every_definition_is_found_by_its_qualified_name(sample: object) -> None
 PYTHON = "class A:\n    def f(self): pass\n    class B:\n        def f(self): pass\ndef g(): pass\n"
 
 
-@pytest.mark.parametrize("symbol", ["A.f", "A::f", "A#f", "A.f()", "A.f(self)", "a.b.A.f", " A.f "])
+@each("symbol", ["A.f", "A::f", "A#f", "A.f()", "A.f(self)", "a.b.A.f", " A.f "])
 def test_forms_of_a_method(symbol: str) -> None:
     expected = [] if symbol.startswith("a.b") else [(2, 2)]
     assert _lines("python", PYTHON, symbol) == expected
@@ -78,7 +77,7 @@ def test_an_unknown_name_lists_near_ones_best_first() -> None:
     assert look_up(outline, "zzz").near == []
 
 
-@pytest.mark.parametrize("symbol", ["", " ", ".", "::", "()", "#", "a" * 5000, "operator", "<", "\0", "((("])
+@each("symbol", ["", " ", ".", "::", "()", "#", "a" * 5000, "operator", "<", "\0", "((("])
 def test_odd_names_find_nothing_and_do_not_fail(symbol: str) -> None:
     assert _lines("python", PYTHON, symbol) == []
 

@@ -11,6 +11,7 @@ from readroom.errors import TimedOut
 from readroom.outline import build
 from readroom.outline.pieces import outline_in_pieces
 from readroom.values.files import Outline, rows
+from tests.each import each
 from tests.outline.outlining import check
 
 _C = "".join(
@@ -30,8 +31,8 @@ def _places(outline: Outline) -> list[tuple[str, int, int, int, bool]]:
     ]
 
 
-@pytest.mark.parametrize(("language", "text"), [("c", _C), ("python", _PYTHON)])
-@pytest.mark.parametrize("chars", [700, 2_500, 1_000_000])
+@each(("language", "text"), [("c", _C), ("python", _PYTHON)])
+@each("chars", [700, 2_500, 1_000_000])
 def test_pieces_have_what_the_whole_has(language: str, text: str, chars: int) -> None:
     outline = outline_in_pieces(text, language, Deadline(60), chars)
     assert _places(outline) == _places(build(text, language, Deadline(60)))

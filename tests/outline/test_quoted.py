@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-import pytest
-
 from readroom.deadline import Deadline
 from readroom.outline import build
 from readroom.values.files import rows
+from tests.each import each
 
 _TERRAFORM = 'resource "a" "fake" {\n}\nvariable "fake" {\n'
 _SQL = "create table fake (\n  x int\n);\n"
@@ -88,9 +87,7 @@ _AFTER = {
 }
 
 
-@pytest.mark.parametrize(
-    ("number", "twice", "end"), [*itertools.product(range(len(_QUOTED)), (1, 2), ("\n", "\r\n"))]
-)
+@each(("number", "twice", "end"), [*itertools.product(range(len(_QUOTED)), (1, 2), ("\n", "\r\n"))])
 def test_a_text_in_several_lines_defines_nothing(number: int, twice: int, end: str) -> None:
     language, before, begins, fakes, ends = _QUOTED[number]
     text = before + begins + fakes * twice + ends + _AFTER[language]
@@ -103,7 +100,7 @@ def test_a_text_in_several_lines_defines_nothing(number: int, twice: int, end: s
     assert sum(row.name.endswith("fake") for row in rows(outline.items)) == opened
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "text", "names"),
     [
         ("sql", "-- it's\ncreate table a (x int);\n", ["a"]),

@@ -19,6 +19,7 @@ from readroom.values import Reply
 from readroom.values.changes import DeleteRequest, MakeFolderRequest, MoveRequest, NameRequest, TrashRequest
 from readroom.values.commands import Confinement
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.engine.command.running import room as running
 from tests.engine.edit.changing import STORES, Room, made
 from tests.engine.naming import perform
@@ -167,7 +168,7 @@ class TestRepositories:
 SENTENCE = re.compile(r"exceptions = \[.*\] under \[changes\] of the file given with --config")
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         ".mcp.json",

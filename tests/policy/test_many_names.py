@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from readroom.policy.guard import Guard
 from readroom.policy.ignore_files import IgnoreTree
 from readroom.policy.rules import AllowList, Denials, Layer, Rule, Rules
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 
 _CROWD = [f"no pattern is about {number}" for number in range(70)]
 """With so many names, all are looked at as one text before each is by itself."""
@@ -93,10 +93,8 @@ def test_ignore_files_hide_the_same_of_many_names_as_of_each(
     assert IgnoreTree(guard).hidden(folder, names, folders) == each
 
 
-@pytest.mark.parametrize(
-    ("pattern", "name"), [("*.pem", "a.pem.gz"), ("id_rsa", "id_rsa.XZ"), ("cred*", "creds.zst")]
-)
-@pytest.mark.parametrize("crowd", [[], _CROWD])
+@each(("pattern", "name"), [("*.pem", "a.pem.gz"), ("id_rsa", "id_rsa.XZ"), ("cred*", "creds.zst")])
+@each("crowd", [[], _CROWD])
 def test_compressed_names_are_denied_among_others_too(pattern: str, name: str, crowd: list[str]) -> None:
     rules = Rules([_layer([pattern], allow=False)])
     assert rules.denied(WorkPath("."), [*crowd, name, "notes.gz"], frozenset()) == {name}

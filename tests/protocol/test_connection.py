@@ -24,6 +24,7 @@ from readroom.protocol.connection import (
     ToolCall,
 )
 from readroom.protocol.messages import Answer, encode
+from tests.each import each
 
 STATELESS = eras.STATELESS_VERSIONS[0]
 META = {eras.VERSION_META: STATELESS, eras.CAPABILITIES_META: {}}
@@ -88,8 +89,8 @@ def result(event: Event | None) -> dict[str, Any]:
     return event.result
 
 
-@pytest.mark.parametrize("kind", MethodKind)
-@pytest.mark.parametrize("state", State)
+@each("kind", MethodKind)
+@each("state", State)
 def test_every_row_of_the_table(state: State, kind: MethodKind) -> None:
     connection = connected(state)
     event = connection.receive(OF_KIND[kind])
@@ -186,7 +187,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("method", "params"), BAD)
+@each(("method", "params"), BAD)
 def test_wrong_parameters_are_named(method: str, params: dict[str, Any]) -> None:
     connection = connected(State.GREETED)
     event = connection.receive(said(method, params))
@@ -194,7 +195,7 @@ def test_wrong_parameters_are_named(method: str, params: dict[str, Any]) -> None
     assert connection.state is State.GREETED
 
 
-@pytest.mark.parametrize(
+@each(
     ("meta", "code"),
     [
         ({eras.VERSION_META: STATELESS}, eras.INVALID_PARAMS),
@@ -207,7 +208,7 @@ def test_wrong_parameters_are_named(method: str, params: dict[str, Any]) -> None
         ({**META, eras.VERSION_META: "2025-11-25"}, eras.UNSUPPORTED_VERSION),
     ],
 )
-@pytest.mark.parametrize("method", ["tools/list", "server/discover"])
+@each("method", ["tools/list", "server/discover"])
 def test_a_request_that_says_wrong_things_of_itself_decides_nothing(
     method: str, meta: dict[str, Any], code: int
 ) -> None:
@@ -300,7 +301,7 @@ def test_progress_is_for_whoever_wants_it() -> None:
         }
 
 
-@pytest.mark.parametrize("asked", eras.LEVELS)
+@each("asked", eras.LEVELS)
 def test_log_messages_have_the_level_that_was_asked_for(asked: str) -> None:
     handshake = connected(State.GREETED)
     assert result(handshake.receive(said("logging/setLevel", {"level": asked}))) == {}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from readroom.protocol import eras, headers
 from readroom.protocol.messages import Answer, Notification, Request, refusal
+from tests.each import each
 
 STATELESS = eras.STATELESS_VERSIONS[0]
 META = {eras.VERSION_META: STATELESS, eras.CAPABILITIES_META: {}}
@@ -103,7 +104,7 @@ def test_the_status_of_a_failure(code: int, status: int) -> None:
     assert headers.status(Answer(1, {})) == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("accept", "takes"),
     [
         ("application/json, text/event-stream", (True, True)),

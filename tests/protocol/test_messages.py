@@ -21,6 +21,7 @@ from readroom.protocol.messages import (
     notification,
     refusal,
 )
+from tests.each import each
 
 MOST = 100_000
 GOOD = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -49,12 +50,12 @@ def test_an_answer_of_the_client_is_not_asked_for(more: str) -> None:
     assert decode(b'{"jsonrpc":"2.0","id":1,' + more.encode() + b"}", MOST) == Unasked()
 
 
-@pytest.mark.parametrize("data", [b"", b"hello", b"{", b"\xff\xfe\x00", b"[" * 90_000, b'{"id":1', b"\x00"])
+@each("data", [b"", b"hello", b"{", b"\xff\xfe\x00", b"[" * 90_000, b'{"id":1', b"\x00"])
 def test_what_is_not_json_is_a_parse_error(data: bytes) -> None:
     assert _refused(data) == (None, eras.PARSE_ERROR)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "request_id"),
     [
         ({"id": 7, "method": "ping"}, 7),

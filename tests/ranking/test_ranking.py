@@ -16,9 +16,10 @@ from readroom.ranking.query import MAX_TERMS, parse, term_of
 from readroom.ranking.roles import Role, confirmed, older_versions, roles
 from readroom.ranking.score import Scale, count, glance
 from readroom.ranking.words import fold, folded_and_lowered, lower, stem, sub_words
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("parseHTTPHeaders", ["parse", "http", "headers"]),
@@ -115,7 +116,7 @@ def test_lines_without_an_end_are_looked_at_from_near(text: str) -> None:
     assert not CountedText(text).defines("area")
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "role"),
     [
         ("tests/test_a.py", Role.TEST),
@@ -153,7 +154,7 @@ def test_names_tell_what_files_are_for(path: str, role: Role) -> None:
     assert role in roles(path, parse("connection pool"), older_versions([path]))
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "src/contest.py",
@@ -282,7 +283,7 @@ def test_a_list_of_exports_is_known_by_its_text(path: str, text: str) -> None:
     assert confirmed(path, CountedText(text)) == (Role.EXPORTS,)
 
 
-@pytest.mark.parametrize(("path", "text"), _PROGRAMS.items())
+@each(("path", "text"), _PROGRAMS.items())
 def test_a_program_has_no_role_whatever_its_name(path: str, text: str) -> None:
     shown = confirmed(path, CountedText(text))
     assert roles(path, parse("connection pool"), older_versions([path]), shown=shown) == ()

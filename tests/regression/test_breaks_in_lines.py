@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
+from tests.each import each
 
 
-@pytest.mark.parametrize("char", ["\r", "\u2028", "\u2029", "\x85", "\f", "\v"])
+@each("char", ["\r", "\u2028", "\u2029", "\x85", "\f", "\v"])
 def test_a_break_inside_a_line_is_shown_as_it_is_and_warned_of(char: str) -> None:
     workspace = Workspace(MemoryStore({"a.txt": f"one\nfoo{char}2\tbar\n"}))
     for reply in (workspace.read("a.txt"), workspace.grep("foo")):

@@ -19,6 +19,7 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.faces.cli.running import run
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 
@@ -62,8 +63,8 @@ def warned(reply: Reply) -> dict[str, str]:
     return {warning["code"]: warning["detail"] for warning in fact(reply, "warnings")}
 
 
-@pytest.mark.parametrize("pattern", ["needle", "nothing at all"])
-@pytest.mark.parametrize("sort", ["path", "mtime", "relevance"])
+@each("pattern", ["needle", "nothing at all"])
+@each("sort", ["path", "mtime", "relevance"])
 def test_compressed_files_that_were_left_out_are_counted_and_named(
     store: Store, pattern: str, sort: str
 ) -> None:
@@ -97,7 +98,7 @@ def test_the_lines_around_matches_and_their_numbers_are_those_of_a_read(store: S
         assert shown == {number: driver.lines(file["path"])[number].rstrip("\n") for number in shown}
 
 
-@pytest.mark.parametrize("output", ["count", "files"])
+@each("output", ["count", "files"])
 def test_they_are_counted_and_listed_like_others(store: Store, output: str) -> None:
     reply = Driver(store).call("grep_files", pattern="needle", include=["compressed"], output=output)
     assert [file["path"] for file in fact(reply, "files")] == ["a.txt", *PACKED]
@@ -105,7 +106,7 @@ def test_they_are_counted_and_listed_like_others(store: Store, output: str) -> N
         assert [file["matches"] for file in fact(reply, "files")] == [1, 4, 4, 4, 4]
 
 
-@pytest.mark.parametrize("sort", ["mtime", "relevance"])
+@each("sort", ["mtime", "relevance"])
 def test_other_orders_have_them_too(store: Store, sort: str) -> None:
     reply = Driver(store).call("grep_files", pattern="needle", include=["compressed"], sort=sort)
     assert sorted(places(reply)) == sorted(WANTED)

@@ -10,6 +10,7 @@ import pytest
 from readroom.limits import SMALL_FILE_BYTES
 from readroom.values import Reply
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.laws.driving import STORES, StoreName, fact, stored
 
 LARGE = b"a line of some length that is repeated\n" * (SMALL_FILE_BYTES // 30)
@@ -60,8 +61,8 @@ def said(reply: Reply) -> str:
     return " | ".join(word for word in words[at + 1 :] if not word.startswith("utf-"))
 
 
-@pytest.mark.parametrize("store", STORES)
-@pytest.mark.parametrize("path", FILES)
+@each("store", STORES)
+@each("path", FILES)
 def test_a_read_tells_how_the_file_ends_and_says_what_is_unusual(store: StoreName, path: str) -> None:
     with room(store) as workspace:
         for asked in ({}, {"offset": 1, "limit": 1}):
@@ -89,7 +90,7 @@ def test_the_contract_rnd_shows_the_end_and_warns_of_mixed_ends() -> None:
     assert '"content":"one\\ntwo\\nthree"' in both.text.replace('": "', '":"')
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "content", "code", "detail"),
     [
         ("usual", "new", "final_newline_changed", "the file had a final newline and has none now"),

@@ -16,6 +16,7 @@ from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limit
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.laws.driving import fact
 
 
@@ -89,7 +90,7 @@ def test_what_can_be_counted_goes_by_the_value_that_is_set(by: int) -> None:
         assert rest["from"] == held.line_chars + 1
 
 
-@pytest.mark.parametrize("name", [field.name for field in fields(Limits)])
+@each("name", [field.name for field in fields(Limits)])
 def test_every_limit_that_is_set_is_known_as_set(tmp_path: Path, name: str) -> None:
     """Whoever writes a default into a file is not told apart from whoever writes another value."""
     usual = getattr(Limits(), name)

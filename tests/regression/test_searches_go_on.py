@@ -17,6 +17,7 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from tests.depth import depth
+from tests.each import each
 from tests.engine.documents.making import code, notebook
 from tests.hostile import office
 from tests.laws.driving import Driver, fact
@@ -55,8 +56,8 @@ def beside(replies: list[Reply]) -> Iterator[dict[str, Any]]:
 # --- documents ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [".", "lost.epub"])
-@pytest.mark.parametrize("output", ["content", "files", "count"])
+@each("path", [".", "lost.epub"])
+@each("output", ["content", "files", "count"])
 def test_what_stands_behind_a_part_that_cannot_be_read_is_found(path: str, output: str) -> None:
     driver = Driver(MemoryStore({"lost.epub": BOOK}))
     reply = driver.call("grep_files", pattern="needle", path=path, documents=True, output=output)

@@ -10,6 +10,7 @@ from readroom.deadline import Deadline
 from readroom.errors import TimedOut
 from readroom.search.pattern import Hit, Pattern, held, is_binary, words
 from readroom.text.encodings.detect import NUL_BYTES
+from tests.each import each
 
 
 def hits(pattern: str, text: bytes, **options: bool) -> list[Hit]:
@@ -96,7 +97,7 @@ def test_text_is_utf8_without_its_mark_and_lines_end_with_lf(data: bytes, text: 
     assert held(data, keep_cr=False) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "asks"),
     [("\r\n", True), (r"a\r?\n", True), (r"\x0D", True), (r"\u{d}", True), (r"\\r", False), (r"\n", False)],
 )
@@ -143,7 +144,7 @@ def test_a_text_is_found_as_the_pattern_that_means_it(literal: str, text: bytes,
     assert hits(literal + "ä", text, fixed=True) == hits(f"(?:{literal}ä)", text)
 
 
-@pytest.mark.parametrize("text", ["a.c", "a+", "(a)", "[a]", "a|c", "^a", "a$", "a{1}", "#a", "a-c"])
+@each("text", ["a.c", "a+", "(a)", "[a]", "a|c", "^a", "a$", "a{1}", "#a", "a-c"])
 def test_a_pattern_with_a_meaning_is_no_text(text: str) -> None:
     data = b"abc\nac\naa\na\n" + text.encode()
     assert hits(text, data) == hits(f"(?:{text})", data)

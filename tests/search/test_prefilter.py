@@ -8,6 +8,7 @@ import pytest
 
 from readroom.search.prefilter import anywhere, superset
 from readroom.search.ripgrep import program
+from tests.each import each
 
 LEGACY = ("cp1252", "cp1251", "koi8_r", "cp932", "euc_jp", "gb18030", "cp949", "cp950", "mac_roman")
 
@@ -24,7 +25,7 @@ def rg_finds(patterns: list[str], data: bytes, *options: str) -> bool:
     return done.returncode == 0
 
 
-@pytest.mark.parametrize(
+@each(
     "pattern",
     ["foo", "[a-z_]+x", "^def (a|b)$", r"\.py", "a{2}", r"[\[\]]", "[[:alpha:]]", r"\x41", r"(?i)x"],
 )
@@ -32,7 +33,7 @@ def test_a_pattern_for_ascii_alone_stays_as_it_is(pattern: str) -> None:
     assert wanted(pattern) is None
 
 
-@pytest.mark.parametrize("pattern", ["foo", "a b", ".", "(", "[x]", "^$"])
+@each("pattern", ["foo", "a b", ".", "(", "[x]", "^$"])
 def test_fixed_text_of_ascii_stays_as_it_is(pattern: str) -> None:
     assert wanted(pattern, fixed=True) is None
 
@@ -67,7 +68,7 @@ def test_what_stands_around_still_has_to_match() -> None:
     assert not rg_finds([wanted("foo.*bar") or ""], "föö bar\n".encode("cp1252"))
 
 
-@pytest.mark.parametrize("pattern", [r"a\nb", "a\nb", r"a\sb", r"a[^x]b", r"a\Wb", r"(?s)a.b", r"a\x0ab"])
+@each("pattern", [r"a\nb", "a\nb", r"a\sb", r"a[^x]b", r"a\Wb", r"(?s)a.b", r"a\x0ab"])
 def test_a_line_feed_may_be_cr_lf(pattern: str) -> None:
     found = wanted(pattern, multiline=True) or ""
     for data in (b"a\nb\n", b"a\r\nb\r\n"):
@@ -75,7 +76,7 @@ def test_a_line_feed_may_be_cr_lf(pattern: str) -> None:
     assert not rg_finds([found], b"a.\r\nb\r\n", "--multiline")
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "broken"),
     [
         *((text.encode(), False) for text in ("plain\n", "é", "日本 語", "😀\r\n", "\ue000\u07ff", "")),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from readroom.search.pattern import Pattern, Untranslatable, translate
 from readroom.search.ripgrep import program
+from tests.each import each
 
 
 def lines_by_rg(pattern: str, text: bytes, *flags: str) -> list[int] | None:
@@ -69,22 +70,22 @@ WRONG = listed(
 )
 
 
-@pytest.mark.parametrize("pattern", SAME)
+@each("pattern", SAME)
 def test_a_rewritten_pattern_finds_what_rg_finds(pattern: str) -> None:
     assert lines_by_re2(pattern, TEXT) == lines_by_rg(pattern, TEXT)
 
 
-@pytest.mark.parametrize("pattern", [pattern for pattern in SAME if r"\p" not in pattern.lower()])
+@each("pattern", [pattern for pattern in SAME if r"\p" not in pattern.lower()])
 def test_so_does_it_without_regard_to_case(pattern: str) -> None:
     assert lines_by_re2(pattern, TEXT, ignore_case=True) == lines_by_rg(pattern, TEXT, "-i")
 
 
-@pytest.mark.parametrize("pattern", LEFT_TO_RG)
+@each("pattern", LEFT_TO_RG)
 def test_what_re2_lacks_or_reads_otherwise_is_left_to_rg(pattern: str) -> None:
     assert Pattern(pattern).problem is not None
 
 
-@pytest.mark.parametrize("pattern", WRONG)
+@each("pattern", WRONG)
 def test_nothing_that_rg_refuses_is_accepted(pattern: str) -> None:
     assert lines_by_rg(pattern, b"a\n") is None
     assert Pattern(pattern).problem is not None

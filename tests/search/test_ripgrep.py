@@ -14,6 +14,7 @@ from readroom.search import ripgrep
 from readroom.search.refusals import refusal
 from readroom.search.ripgrep import literal_glob, pattern_flags, program, type_table, unreadable
 from readroom.values import GrepRequest
+from tests.each import each
 
 
 def refused(request: GrepRequest) -> BadPattern:
@@ -30,7 +31,7 @@ def test_the_program_is_the_one_beside_the_interpreter() -> None:
     assert Path(program()).parent == Path(sys.executable).parent
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "at", "problem"),
     [
         ("foo(", 3, "unclosed group"),
@@ -72,14 +73,14 @@ def test_a_pattern_that_needs_too_much_memory_is_refused_quickly() -> None:
     assert "memory" in str(refused(GrepRequest(r"(\w{100}){100}")))
 
 
-@pytest.mark.parametrize("pattern", ["-e", "--files", "-", "--", "--pre=sh", "-f/etc/passwd"])
+@each("pattern", ["-e", "--files", "-", "--", "--pre=sh", "-f/etc/passwd"])
 def test_no_pattern_is_an_option(pattern: str) -> None:
     command = [program(), *pattern_flags(GrepRequest(pattern)), "-"]
     done = subprocess.run(command, input=f"x\n{pattern}\n".encode(), capture_output=True, check=False)
     assert done.stdout == f"2:{pattern}\n".encode()
 
 
-@pytest.mark.parametrize("path", ["a*b", "[x]", "{a,b}", "!a", "a\\b", "sp ace/#x", "q?", "é", "-g", "a\nb"])
+@each("path", ["a*b", "[x]", "{a,b}", "!a", "a\\b", "sp ace/#x", "q?", "é", "-g", "a\nb"])
 def test_a_literal_glob_means_exactly_one_path(path: str, tmp_path: Path) -> None:
     for name in (path, "other", "ab", "x", "a"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

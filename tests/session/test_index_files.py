@@ -28,6 +28,7 @@ from readroom.text.line_index import LineIndex, build_index
 from readroom.values import Version
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.each import each
 from tests.session.logs import Watched, facts, giant, rows
 from tests.text.held import HeldBytes
 
@@ -274,7 +275,7 @@ def test_the_operator_says_where_and_the_folder_only_whether(tmp_path: Path) -> 
     assert (found.folder, found.disk_bytes, found.from_bytes, found.keep) == ("/a/b", 65536, 70000, True)
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "trusted"),
     [
         ('folder = "/tmp/x"', False),

@@ -7,16 +7,16 @@ import sysconfig
 import unicodedata
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.text.encodings import BROKEN_UNIT, UTF8, decode
 from readroom.text.hidden import CODES, MORE, scan
 from readroom.values import Warn
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("char", "code", "detail"),
     [
         ("\u202e", "bidi_control", "U+202E RIGHT-TO-LEFT OVERRIDE"),
@@ -45,7 +45,7 @@ def test_each_sort_is_named_with_line_and_column(char: str, code: str, detail: s
     assert scan(["plain", "", f"ab{char}c"], 10, limit=20) == [Warn(code, detail, 12, 3)]
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

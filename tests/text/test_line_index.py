@@ -22,6 +22,7 @@ from readroom.text.line_index import (
     nth_newline,
 )
 from readroom.values.files import Newline
+from tests.each import each
 from tests.text.held import HeldBytes
 
 UTF16 = named("utf-16-le")
@@ -63,7 +64,7 @@ def test_every_line_is_found_wherever_blocks_end(encoding: Encoding, block_bytes
     assert lines_of(text.encode(encoding.name), encoding, block_bytes) == wanted
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "lines"),
     [
         (b"", []),
@@ -114,7 +115,7 @@ def test_a_file_that_is_only_a_mark_has_no_lines() -> None:
     assert index_of(b"\xef\xbb\xbf", Encoding("utf-8", b"\xef\xbb\xbf")).total_lines == 0
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "newline"),
     [
         (b"", "none"),
@@ -127,7 +128,7 @@ def test_a_file_that_is_only_a_mark_has_no_lines() -> None:
         (b"a\rb\n", "lf"),
     ],
 )
-@pytest.mark.parametrize("block_bytes", [1, 2, 3, BLOCK_BYTES])
+@each("block_bytes", [1, 2, 3, BLOCK_BYTES])
 def test_the_form_of_line_ends_is_that_of_the_whole_file(
     data: bytes, newline: Newline, block_bytes: int
 ) -> None:
@@ -142,7 +143,7 @@ def test_a_line_end_across_a_block_border_is_counted_once(encoding: Encoding) ->
         assert (index.ends.form, index.total_lines) == ("crlf", 2)
 
 
-@pytest.mark.parametrize("size", [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 5 * BLOCK_BYTES + 17, 13 * BLOCK_BYTES])
+@each("size", [0, 1, BLOCK_BYTES - 1, BLOCK_BYTES, 5 * BLOCK_BYTES + 17, 13 * BLOCK_BYTES])
 def test_the_hash_is_that_of_the_whole_file(size: int) -> None:
     data = random.Random(size).randbytes(size)
     index = index_of(data)

@@ -19,6 +19,7 @@ from readroom.text.select import (
     forward,
 )
 from readroom.values import Cut
+from tests.each import each
 from tests.text.held import HeldBytes
 
 
@@ -141,7 +142,7 @@ def test_a_column_past_the_end_shows_nothing_and_tells_the_length(text: Text) ->
     assert (list(page.lines), total) == ([], 3)
 
 
-@pytest.mark.parametrize("codec", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-be", "shift_jis", "gb18030"])
+@each("codec", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-be", "shift_jis", "gb18030"])
 def test_pieces_of_a_very_long_line_join_in_every_encoding(codec: str) -> None:
     line = "漢字kanji" * 300
     text = indexed((line + "\nnext\n").encode(codec), named(codec), line_chars=20, chunk_bytes=100)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.text.tokens import estimate
+from tests.each import each
 from tests.text.encodings.languages import TEXTS
 from tests.vocabulary import tokens_of
 
@@ -48,7 +49,7 @@ def source(module: str) -> str:
     return (LIBRARY / f"{module}.py").read_text("utf-8")
 
 
-@pytest.mark.parametrize("module", MODULES + MORE)
+@each("module", MODULES + MORE)
 def test_code_is_within_a_tenth(module: str) -> None:
     assert 0.9 <= ratio(source(module)) <= 1.1
 
@@ -59,13 +60,13 @@ def test_code_altogether_is_within_a_twentieth() -> None:
     assert 0.95 <= sum(map(estimate, sources)) / exact <= 1.05
 
 
-@pytest.mark.parametrize("module", MODULES + MORE)
+@each("module", MODULES + MORE)
 def test_numbered_lines_are_within_a_tenth(module: str) -> None:
     lines = source(module).split("\n")
     assert 0.9 <= ratio("\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))) <= 1.1
 
 
-@pytest.mark.parametrize("run", ["a", "A", "7", "-", " ", "\n", "\r\n", "é", "ACGT", "aB", "f7"])
+@each("run", ["a", "A", "7", "-", " ", "\n", "\r\n", "é", "ACGT", "aB", "f7"])
 def test_a_run_of_anything_costs_no_less_when_it_is_longer(run: str) -> None:
     costs = [estimate(run * times) for times in range(1, 200)]
     assert costs == sorted(costs)
@@ -102,7 +103,7 @@ def test_tables_are_within_a_fifth() -> None:
     assert 0.8 <= ratio("\n".join(rows)) <= 1.2
 
 
-@pytest.mark.parametrize("language", TEXTS)
+@each("language", TEXTS)
 def test_prose_in_any_language_is_within_two_fifths(language: str) -> None:
     assert 0.6 <= ratio(TEXTS[language] * 20) <= 1.4
 

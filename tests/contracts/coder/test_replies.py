@@ -25,6 +25,7 @@ from readroom.workspace import Workspace
 from tests.contracts.adapters.coder import asked
 from tests.contracts.cases import Answer
 from tests.depth import depth
+from tests.each import each
 
 ROOT = "/home/me/p"
 
@@ -128,8 +129,8 @@ def test_a_line_shows_no_more_than_its_bytes_also_where_no_character_fits() -> N
             assert (found.json["total_lines"], found.json["lines_read"]) == (3, 3)
 
 
-@pytest.mark.parametrize("name", ["offset", "limit", "max_file_size", "max_line_bytes"])
-@pytest.mark.parametrize(
+@each("name", ["offset", "limit", "max_file_size", "max_line_bytes"])
+@each(
     ("value", "what"),
     [("-1", "value is negative"), ("1.5", "invalid syntax"), ("9" * 20, "out of range"), ("x", "invalid")],
 )
@@ -240,7 +241,7 @@ _SECRET = "the-secret-of-this-test"
 
 
 @pytest.mark.clause("coder.deviation.confinement")
-@pytest.mark.parametrize(
+@each(
     "path",
     ["p/.env", "p/x/../.env", "secret", "p/../secret", "p/link", "p/folder/secret", "p/denied-link"],
 )

@@ -24,6 +24,7 @@ from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.contracts.everruns.test_replies import call, failure, said
 from tests.depth import depth
+from tests.each import each
 
 Json = Any
 
@@ -166,7 +167,7 @@ def test_hidden_files_are_searched_and_ignored_ones_listed_and_read(tmp_path: Pa
         assert answer("read_file", path="out")["content"] == "1|hit"
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "paths"),
     [
         ("/docs", ["docs/a.md", "x/docs/b.md"]),
@@ -330,7 +331,7 @@ def test_a_client_with_little_room_is_told_of_its_edit_all_the_same() -> None:
 
 
 @pytest.mark.clause("everruns.edit.messages", "everruns.deviation.unchanged-edit")
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ({}, NO_EDITS),

@@ -20,6 +20,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.each import each
 
 Json = Any
 
@@ -54,7 +55,7 @@ def numbered(first: int, last: int) -> str:
 
 
 @pytest.mark.clause("everruns.read.fields", "everruns.deviation.types-on-the-wire")
-@pytest.mark.parametrize(
+@each(
     ("name", "kind", "mode"),
     [
         ("a.rs", "source", "offset"),
@@ -144,7 +145,7 @@ def test_a_window_past_the_end_of_a_table_has_the_header(offset: int) -> None:
 
 
 @pytest.mark.clause("everruns.read.bytes-total")
-@pytest.mark.parametrize(
+@each(
     ("data", "asked"),
     [
         ("hello world", {}),
@@ -169,7 +170,7 @@ def test_of_a_cut_read_the_size_of_the_file_is_told() -> None:
 
 
 @pytest.mark.clause("everruns.read.size-cap")
-@pytest.mark.parametrize(
+@each(
     ("name", "data", "asked", "reason"),
     [
         ("a.txt", ("x" * 99 + "\n") * 3000, {}, "size_cap"),
@@ -257,7 +258,7 @@ def test_text_in_another_encoding_is_text(codec: str) -> None:
 
 
 @pytest.mark.clause("everruns.paths")
-@pytest.mark.parametrize(
+@each(
     "spelled",
     ["d/n.txt", "/d/n.txt", "/workspace/d/n.txt", "//workspace//d///n.txt", "  d/n.txt ", "./d/./n.txt"],
 )
@@ -272,9 +273,7 @@ def test_a_name_that_only_begins_like_the_alias_is_another_folder() -> None:
     assert failure(files, "read_file", path="/workspacebar") == "File not found: /workspace/workspacebar"
 
 
-@pytest.mark.parametrize(
-    "name", ['say "hi".txt', '"quoted"', "tab\there", "\u202egnp.txt", "Ünïcode", "#a", "!b"]
-)
+@each("name", ['say "hi".txt', '"quoted"', "tab\there", "\u202egnp.txt", "Ünïcode", "#a", "!b"])
 def test_a_path_as_a_reply_shows_it_names_the_same_file(name: str) -> None:
     with Workspace(MemoryStore({name: "x"})) as workspace:
         listed = workspace.call("list_directory", {}, contract_name="everruns")
@@ -285,7 +284,7 @@ def test_a_path_as_a_reply_shows_it_names_the_same_file(name: str) -> None:
 
 
 @pytest.mark.clause("everruns.deviation.ignored-numbers", "everruns.deviation.limit-zero")
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ({"offset": -1}, "offset must be a non-negative integer"),
@@ -436,7 +435,7 @@ SIGNATURES: dict[str, dict[str, str | None]] = {
 
 
 @pytest.mark.clause("everruns.outline.signatures")
-@pytest.mark.parametrize(
+@each(
     ("name", "text", "shown"),
     [(name, text, shown) for name, cases in SIGNATURES.items() for text, shown in cases.items()],
 )
@@ -564,10 +563,8 @@ def test_any_encoding_is_reproduced(codec: str) -> None:
         assert joined(pages(workspace, {"path": "/workspace/a.txt"}, 8192)) == text.split("\n")[:-1]
 
 
-@pytest.mark.parametrize(
-    "path", ["../x", "/workspace/../../etc/passwd", "/../etc/passwd", "d/../../x", "/etc/passwd"]
-)
-@pytest.mark.parametrize(
+@each("path", ["../x", "/workspace/../../etc/passwd", "/../etc/passwd", "d/../../x", "/etc/passwd"])
+@each(
     "tool",
     ["read_file", "list_directory", "grep_files", "edit_file", "write_file", "stat_file", "delete_file"],
 )

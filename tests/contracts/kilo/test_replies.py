@@ -14,6 +14,7 @@ from readroom.contracts.kilo import REPLY_BYTES as KILO_REPLY_BYTES
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.workspace import Workspace
 from tests.contracts.kilo.calling import CODE, LINES, call, numbered, read, refused, room
+from tests.each import each
 from tests.engine.documents.making import code, markdown, notebook, pdf, png, printed
 from tests.formats.documents.packages import paragraph, word
 from tests.laws.driving import fact
@@ -33,7 +34,7 @@ def test_it_is_one_tool_with_the_documented_arguments_and_one_of_ours() -> None:
 
 
 @pytest.mark.clause("kilo.range.portions", "kilo.priority.either", "kilo.example.range")
-@pytest.mark.parametrize(
+@each(
     ("lines", "shown"),
     [
         ({"start_line": 2, "end_line": 3}, (2, 3)),
@@ -352,7 +353,7 @@ def test_a_directory_is_no_file() -> None:
 
 
 @pytest.mark.clause("kilo.process.validation", "kilo.range_errors", "kilo.start_line_zero")
-@pytest.mark.parametrize(
+@each(
     ("lines", "words"),
     [
         ({"start_line": 0}, "Error: Invalid start_line value: "),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import fields
 
 from readroom.contracts.native.calls import SAID
@@ -10,6 +9,7 @@ from readroom.values import GrepRequest, ListRequest, ReadRequest, Request
 from readroom.values.changes import EditRequest, WriteRequest
 from readroom.values.commands import RunRequest
 from readroom.values.verbs import BY_REQUEST
+from tests.each import each
 
 UNSAID: dict[type[Request], set[str]] = {
     ReadRequest: {"options"},
@@ -26,7 +26,7 @@ def test_every_request_is_in_the_table() -> None:
     assert set(SAID) == set(BY_REQUEST)
 
 
-@pytest.mark.parametrize("request_type", SAID, ids=lambda kind: kind.__name__)
+@each("request_type", SAID, ids=lambda kind: kind.__name__)
 def test_every_field_is_said_or_left_on_purpose(request_type: type[Request]) -> None:
     names = {field.name for field in fields(request_type)}
     assert names - set(SAID[request_type]) == UNSAID.get(request_type, set())

@@ -19,6 +19,7 @@ from readroom.values import Cap, Reply
 from readroom.values.commands import Lost, Output, OutputLine, RunRequest, RunResult, Verbosity
 from readroom.values.files import Warn
 from scripts.docs.facts import FACTS
+from tests.each import each
 
 RUN = NATIVE.tool("run_command")
 CAP = Cap(REPLY_BYTES, NATIVE.measure)
@@ -79,7 +80,7 @@ def test_every_fact_is_documented() -> None:
     assert list(facts) == list(FACTS["run_command"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("more", "header"),
     [
         ({}, "exit 0 | 1.2 s | no output | bash, bwrap, no network"),

@@ -18,6 +18,7 @@ from readroom.errors import BadConfig, Protected
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
+from tests.each import each
 
 
 def parsed(text: str) -> object:
@@ -57,7 +58,7 @@ def test_a_number_that_is_advised_is_accepted(key: str) -> None:
     assert read_front_matter("read.md", f"---\nlimits: {{{advised}}}\n---\n".encode()) is not None
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "key"),
     [
         ("name: grep", "name"),

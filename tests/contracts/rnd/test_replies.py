@@ -23,6 +23,7 @@ from readroom.session.budgets import BudgetPolicy
 from readroom.stores.base import Store
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
+from tests.each import each
 
 FENCED = "---\n{}\n---\n"
 
@@ -150,7 +151,7 @@ def test_past_the_end_the_real_length_is_told() -> None:
 
 
 @pytest.mark.clause("rnd.paths.root", "rnd.paths.case", "rnd.safety.deny_wins")
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         ".ENV",
@@ -237,7 +238,7 @@ def test_a_warning_says_what_it_is_about_and_where(tmp_path: Path) -> None:
 
 
 @pytest.mark.clause("rnd.errors.helpful")
-@pytest.mark.parametrize(
+@each(
     ("arguments", "words"),
     [
         ({}, "path"),

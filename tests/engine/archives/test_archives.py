@@ -21,6 +21,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.each import each
 from tests.engine.documents.making import pdf
 from tests.formats.packing import PACK
 from tests.hostile import containers as hostile
@@ -119,7 +120,7 @@ SECRET = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(PACKERS))
+@each("name", sorted(PACKERS))
 def test_policy_looks_at_the_name_inside(name: str) -> None:
     """`.env` inside an archive is denied, and what is denied in the root, at any depth, by any road."""
     inner = hostile.zipped(SECRET)
@@ -157,7 +158,7 @@ def test_policy_looks_at_the_name_inside(name: str) -> None:
         assert fact(replies[0], "denied") == 5
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         ".env ",

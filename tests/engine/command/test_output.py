@@ -25,6 +25,7 @@ from readroom.values import Cap, Reply
 from readroom.values.commands import SHOWN_BYTES, Verbosity
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.each import each
 from tests.engine.command.outputs import CAP, Recorded, Shown, keeping, recorded, shown
 from tests.engine.grep.noise import KINDS, noise
 
@@ -46,7 +47,7 @@ def shows_the_failure(found: Shown, case: Recorded) -> None:
 # --- recorded outputs ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_the_failing_line_is_shown(outputs: OwnOutputs, name: str) -> None:
     case = recorded()[name]
     for streams in ((case.stdout, case.stderr), (case.merged, b""), (b"", case.merged)):
@@ -77,7 +78,7 @@ def test_the_failing_line_is_shown_among_noise(outputs: OwnOutputs, name: str) -
             assert found.size <= SHOWN_BYTES[output]
 
 
-@pytest.mark.parametrize("name", [name for name, case in recorded().items() if case.silent])
+@each("name", [name for name, case in recorded().items() if case.silent])
 def test_the_failing_line_is_all_that_is_needed(outputs: OwnOutputs, name: str) -> None:
     """Of nearly every failure 200 bytes tell what it is."""
     case = recorded()[name]
@@ -217,7 +218,7 @@ def test_shown_lines_are_lines_of_the_output(given: list[str], failed: bool, out
         assert row.left == 0 or row.left == len(expected[row.number]) - len(row.text)
 
 
-@pytest.mark.parametrize("piece", ["x", "\x1b[31m", "\r", "\n", "ab\b", "\u202e"])
+@each("piece", ["x", "\x1b[31m", "\r", "\n", "ab\b", "\u202e"])
 def test_endless_outputs_are_cut_and_said(outputs: OwnOutputs, piece: str) -> None:
     found = shown(outputs, piece.encode() * 1_000_000)
     assert found.size <= RUN_CONCISE_BYTES

@@ -12,6 +12,7 @@ import pytest
 from readroom.engine.command import shell
 from readroom.policy.commands import PATH
 from readroom.values.commands import Confinement
+from tests.each import each
 from tests.engine.command.running import codes, lines, room
 from tests.sandbox.cells import in_each_confinement
 
@@ -122,19 +123,19 @@ POSIX = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("command", MISREAD)
+@each("command", MISREAD)
 def test_without_bash_a_form_that_only_bash_knows_is_named(command: str) -> None:
     said = " ".join(warn.detail for warn in shell.misread(command))
     assert MISREAD[command] in said
 
 
-@pytest.mark.parametrize("command", POSIX)
+@each("command", POSIX)
 def test_what_every_shell_knows_is_not_warned_of(command: str) -> None:
     assert list(shell.misread(command)) == []
 
 
 @needs_bash
-@pytest.mark.parametrize("command", POSIX)
+@each("command", POSIX)
 def test_those_are_what_sh_takes(command: str) -> None:
     done = subprocess.run(["/bin/sh", "-n", "-c", command], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr

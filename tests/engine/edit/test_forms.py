@@ -6,11 +6,10 @@ import json
 from hashlib import sha256
 from typing import Any
 
-import pytest
-
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.engine.documents.making import code, notebook
 
 FILES: dict[str, bytes] = {
@@ -26,7 +25,7 @@ def edited(space: Workspace, path: str, new: str) -> Reply:
     return space.call("edit_file", {"path": path, "expected_hash": known, "edits": edits})
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "new"),
     [
         ("n.ipynb", 'print("hi")'),

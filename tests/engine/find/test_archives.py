@@ -9,6 +9,7 @@ import pytest
 
 from readroom import Workspace
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.engine.archives.test_archives import PACKERS, SECRET
 from tests.engine.documents.making import pdf
 from tests.engine.find.test_documents import passages
@@ -26,7 +27,7 @@ def ranked(files: Mapping[str, bytes], **arguments: Any) -> list[dict[str, Any]]
     return [dict(file) for file in fact(reply, "files")]
 
 
-@pytest.mark.parametrize("name", sorted(PACKERS))
+@each("name", sorted(PACKERS))
 def test_members_are_ranked_as_the_files_of_a_folder_would_be(name: str) -> None:
     packed = {name: PACKERS[name](TREE)}
     unpacked = ranked({f"{name}!/{path}": data for path, data in TREE.items()})

@@ -16,6 +16,7 @@ from readroom.limits.find import FIND_DOCUMENT_CHARS, FIND_FILE_BYTES
 from readroom.stores.base import Store
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
+from tests.each import each
 from tests.engine.documents.making import code, markdown, notebook, pdf, printed
 from tests.engine.find.test_guard import on_disk
 from tests.hostile import office
@@ -62,7 +63,7 @@ def rows(reply: Reply, within: str = "") -> dict[int, str]:
     return {int(number): text for number, text in numbered if number.isdigit()}
 
 
-@pytest.mark.parametrize("budget", [100, 700, 10_000])
+@each("budget", [100, 700, 10_000])
 def test_pages_show_every_part_that_matches_once(driver: Driver, budget: int) -> None:
     seen: list[tuple[str, int | None, int, int]] = []
     for reply in driver.pages("find_relevant", query="needle", documents=True, budget_tokens=budget):
@@ -127,7 +128,7 @@ def test_documents_that_cannot_be_read_are_named_and_the_rest_is_ranked() -> Non
         assert fact(alone, "error")["code"] == wanted
 
 
-@pytest.mark.parametrize("output", ["outline", "files"])
+@each("output", ["outline", "files"])
 def test_other_outputs_hold_documents_too(driver: Driver, output: str) -> None:
     reply = driver.call("find_relevant", query="needle thread", documents=True, output=output, explain=True)
     assert "m/book.pdf" in [file["path"] for file in fact(reply, "files")]
@@ -203,9 +204,9 @@ SECRET = pdf([["needle thread needle thread canary7f3a"]] * 3)
 @pytest.mark.parametrize("path", ["private/b.pdf", "m/b.hushed.pdf", ".env/b.pdf"])
 def test_a_denied_document_changes_no_byte_of_any_reply(path: str, tmp_path: Path) -> None:
     def made(name: str, files: Mapping[str, bytes]) -> Path:
-        for each, data in files.items():
-            (tmp_path / name / each).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / name / each).write_bytes(data)
+        for path, data in files.items():
+            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / path).write_bytes(data)
         return tmp_path / name
 
     plain = everything(made("plain", {**SEEN, **RULES}))

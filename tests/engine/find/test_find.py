@@ -20,6 +20,7 @@ from readroom.limits.find import (
 from readroom.stores.memory import MemoryStore
 from readroom.text.tokens import estimate
 from readroom.values import Reply
+from tests.each import each
 from tests.laws.driving import Driver, fact
 from tests.text.test_tokens import LIBRARY
 from tests.vocabulary import tokens_of
@@ -344,9 +345,9 @@ def test_a_page_of_code_takes_no_more_tokens_than_asked_for_as_a_model_counts_th
     assert max(tokens_of(reply.text) for reply in replies) <= 1.02 * budget
 
 
-@pytest.mark.parametrize("explain", [False, True])
-@pytest.mark.parametrize("output", ["passages", "outline", "files"])
-@pytest.mark.parametrize("budget", [500, 2000])
+@each("explain", [False, True])
+@each("output", ["passages", "outline", "files"])
+@each("budget", [500, 2000])
 def test_all_that_is_said_around_passages_is_within_the_budget(
     budget: int, output: str, explain: bool
 ) -> None:
@@ -384,8 +385,8 @@ def uneven(count: int) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("output", ["passages", "outline"])
-@pytest.mark.parametrize("budget", [100, 700, 1000])
+@each("output", ["passages", "outline"])
+@each("budget", [100, 700, 1000])
 def test_shorter_passages_fill_a_page_and_none_is_lost_for_it(budget: int, output: str) -> None:
     files = uneven(FIND_FILES_APART)
     driver = Driver(MemoryStore({path: text.encode() for path, text in files.items()}))

@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom import Workspace
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
+from tests.each import each
 
 SEEN = {
     "a/one.py": "def open_door(key):\n    return key.turns\n",
@@ -71,7 +71,7 @@ HIDDEN: dict[str, Callable[[Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("way", HIDDEN)
+@each("way", HIDDEN)
 def test_what_may_not_be_seen_changes_no_byte_of_any_reply(way: str, tmp_path: Path) -> None:
     plain = on_disk(tmp_path / "plain" / "root", SEEN)
     other = on_disk(tmp_path / "other" / "root", SEEN)

@@ -14,6 +14,7 @@ from readroom.errors import BadCursor, Binary, TooLarge
 from readroom.limits import Limits
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LINE_CHARS
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.laws.driving import Driver, fact
 
 PLAIN = {"src/door.py": b"def open_door(key):\n    return key.turn()\n"}
@@ -24,7 +25,7 @@ def paths(room: Workspace, question: str = "open door key", **more: str) -> list
     return [file["path"] for file in fact(room.find(question, output="files", **more), "files")]
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "data"),
     [
         ("bundle.min.js", b"var door=key;function openDoor(key){return key};" * 3000),

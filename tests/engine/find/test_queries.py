@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from readroom import Workspace
 from readroom.errors import BadCursor, BadValue
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.engine.find.test_find import STOCK, workspace
 from tests.laws.driving import Driver, fact
 
@@ -26,7 +27,7 @@ SCRIPTS = {
 }
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "path"),
     [
         ("数据库连接超时", "zh.md"),
@@ -45,7 +46,7 @@ def test_scripts_are_found_by_their_own_words(question: str, path: str) -> None:
     assert first["path"] == path
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "text", "other"),
     [
         ("websocket ping", "class RealWebSocket:\n    ping = 1\n", "ping = 2\n"),
@@ -83,21 +84,19 @@ def test_ligatures_before_a_word_move_no_line() -> None:
     assert any(one["start"] <= 62 <= one["end"] for one in file["passages"])
 
 
-@pytest.mark.parametrize("question", ["", " ", "?!", "\n\t", "()[]{}", "…", "---", "\x00"])
+@each("question", ["", " ", "?!", "\n\t", "()[]{}", "…", "---", "\x00"])
 def test_a_question_without_a_word_is_refused_with_advice(question: str) -> None:
     with pytest.raises(BadValue, match="holds no word"):
         workspace(STOCK).find(question)
 
 
-@pytest.mark.parametrize("question", ["x", "the", "a b c", "7", "_", "is it?"])
+@each("question", ["x", "the", "a b c", "7", "_", "is it?"])
 def test_the_shortest_questions_are_answered(question: str) -> None:
     if any(letter.isalnum() for letter in question):
         assert fact(workspace(STOCK).find(question), "searched_files") == 5
 
 
-@pytest.mark.parametrize(
-    "question", ["cart(.*", "[cart", "cart+*?{2}", "^cart$|\\bprice\\b", "(?i)CART", "a|b|cart"]
-)
+@each("question", ["cart(.*", "[cart", "cart+*?{2}", "^cart$|\\bprice\\b", "(?i)CART", "a|b|cart"])
 def test_marks_of_patterns_mean_nothing(question: str) -> None:
     assert fact(workspace(STOCK).find(question), "shown") > 0
 

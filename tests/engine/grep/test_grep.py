@@ -15,6 +15,7 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Cap, GrepRequest, GrepResult, Include
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.engine.grep.searching import CAP, context, matches, pages, paths, rows, search, write
 
 ALL: frozenset[Include] = frozenset({"hidden", "ignored", "binary"})
@@ -421,9 +422,7 @@ def test_a_cursor_goes_on_by_name_when_files_come_and_go(world: World) -> None:
     assert paths(search(world.store, first.next)) == ["e", "f"]
 
 
-@pytest.mark.parametrize(
-    "cursor", ["", "x", "1.2", "......", "\udcff", "abcdef.a.x", "abcdef.99999999999999999999.a"]
-)
+@each("cursor", ["", "x", "1.2", "......", "\udcff", "abcdef.a.x", "abcdef.99999999999999999999.a"])
 def test_a_made_up_cursor_is_refused_with_the_call_that_works(world: World, cursor: str) -> None:
     with pytest.raises(BadCursor) as caught:
         world.find("x", cursor=cursor)
@@ -446,7 +445,7 @@ def test_a_cursor_is_bound_to_its_arguments(world: World) -> None:
             search(world.store, replace(following, **change))
 
 
-@pytest.mark.parametrize("rest", ["a...", "x.a", "1_2_3.a", "-5.a", "a.../../x", 'a."\\q"', "a.a\0b"])
+@each("rest", ["a...", "x.a", "1_2_3.a", "-5.a", "a.../../x", 'a."\\q"', "a.a\0b"])
 def test_a_cursor_with_the_right_fingerprint_and_a_wrong_place_does_no_harm(world: World, rest: str) -> None:
     world.files({"a": "x\nx\n", "b": "x\n"})
     following = world.find("x", limit=1).next
@@ -498,7 +497,7 @@ def test_limits_come_from_the_workspace(world: World) -> None:
 # --- bad calls -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "argument"),
     [
         ({"pattern": "a\0b"}, "pattern"),

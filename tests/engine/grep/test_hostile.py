@@ -25,6 +25,7 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Cap, GrepOutput, GrepRequest, GrepSort, Include
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.engine.grep.searching import matches, pages, paths, search, write
 from tests.hostile import containers as hostile
 from tests.laws.driving import Driver, fact
@@ -76,7 +77,7 @@ def test_every_name_is_found_and_can_be_asked_for_again(confined: bool, tmp_path
             ]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_no_name_can_pass_for_a_match_elsewhere(name: str, tmp_path: Path) -> None:
     """The output of rg is parsed; what it seems to say is only ever a name to open."""
     write(tmp_path, {f"{name}/x": b"needle\n", "b": b"hay\n", ".env": b"needle\n"})
@@ -110,8 +111,8 @@ PATTERNS = [
 """Each takes a backtracking engine for ever on the text below, or needs a large automaton."""
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=range(len(PATTERNS)))
-@pytest.mark.parametrize("kind", ["disk", "memory"])
+@each("pattern", PATTERNS, ids=range(len(PATTERNS)))
+@each("kind", ["disk", "memory"])
 @pytest.mark.timeout(60)
 def test_no_pattern_takes_more_than_linear_time(pattern: str, kind: str, tmp_path: Path) -> None:
     text = b"a" * 50_000 + b"!\n"

@@ -32,6 +32,7 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import GrepLine, GrepRequest, ReadRequest
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.engine.grep.searching import context, rows, search, without_coverage
 from tests.text.held import HeldBytes
 
@@ -45,8 +46,8 @@ def only_line(data: bytes, pattern: str = "needle", **options: object) -> GrepLi
 # --- previews --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("char", ["x", "é", "日", "😀"])
-@pytest.mark.parametrize(("before", "after"), [(0, 5000), (5000, 0), (2500, 2500), (100, 5000), (5000, 100)])
+@each("char", ["x", "é", "日", "😀"])
+@each(("before", "after"), [(0, 5000), (5000, 0), (2500, 2500), (100, 5000), (5000, 100)])
 def test_a_long_line_is_cut_between_characters_around_its_match(char: str, before: int, after: int) -> None:
     whole = char * before + "needle" + char * after
     line = only_line(whole.encode())

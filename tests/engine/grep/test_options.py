@@ -38,6 +38,7 @@ from readroom.values.changes import (
 from readroom.values.options import ReadOptions, SearchOptions
 from readroom.values.steps import AS_IT_IS, Steps
 from readroom.workspace import Workspace
+from tests.each import each
 
 R = TypeVar("R")
 COUNTED = SearchOptions(count_s=60)
@@ -62,8 +63,8 @@ def texts(result: GrepResult) -> list[str]:
     return [line.text for file in result.files for line in file.lines if line.is_match]
 
 
-@pytest.mark.parametrize("local", [False, True])
-@pytest.mark.parametrize("limit", [1, 2, 100])
+@each("local", [False, True])
+@each("limit", [1, 2, 100])
 def test_all_matches_are_counted_and_pages_begin_at_a_number(tmp_path: Path, limit: int, local: bool) -> None:
     for path, text in FILES.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ import pytest
 from readroom import NoOutline, Workspace
 from readroom.limits.outline import LARGE_OUTLINE_BYTES, OUTLINE_BYTES
 from readroom.outline.large import UnsoundOutline, received
+from tests.each import each
 
 BEGIN = "class First:\n    LIMIT = 3\n\n    def method(self):\n        return 1\n\n\n"
 FILLING = 'call("' + "x" * 97 + '")\n'
@@ -46,7 +47,7 @@ SOUND = (
 )
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",

@@ -14,6 +14,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.depth import depth
+from tests.each import each
 from tests.laws.driving import Driver, fact, rows, shown
 
 CODE = '''"""A module."""
@@ -191,7 +192,7 @@ def test_an_unknown_name_suggests_near_ones() -> None:
     assert not driver().follow(error["next"]).is_error
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "expected"),
     [
         ({"symbol": " "}, "bad_value"),

@@ -36,6 +36,7 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply, Stat, Version
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.engine.documents.making import code, notebook
 from tests.laws.driving import Driver, fact, header_row, shown
 
@@ -57,7 +58,7 @@ def span(reply: Reply) -> tuple[int, int]:
 # --- defaults by kind ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "kind", "lines"),
     [
         ("a.py", "source", (1, 2000)),
@@ -135,7 +136,7 @@ def test_a_header_too_long_for_the_reply_is_cut_and_says_so() -> None:
 # --- windows ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("offset", "limit", "lines"),
     [
         (1, 2, (1, 2)),
@@ -304,8 +305,8 @@ def test_hash_and_totals_are_those_of_the_whole_file(size: int) -> None:
     assert fact(reply, "total_lines") == -(-size // 16)
 
 
-@pytest.mark.parametrize("padding", ["", "padding\r\n" * 200_000])
-@pytest.mark.parametrize(
+@each("padding", ["", "padding\r\n" * 200_000])
+@each(
     ("ends", "newline", "words"),
     [
         (("\n", "\n"), "lf", None),
@@ -349,7 +350,7 @@ def test_what_is_no_hash_is_refused(known: str) -> None:
 # --- encodings -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "encoding", "bom", "words"),
     [
         ("naïve\n".encode(), "utf-8", False, None),
@@ -380,7 +381,7 @@ def test_an_encoding_stays_in_the_next_call() -> None:
     assert fact(reply, "next")["arguments"]["encoding"] == "latin-1"
 
 
-@pytest.mark.parametrize("name", ["utf-9", "rot13", "zip", "../../etc/passwd", "x" * 1000, "idna"])
+@each("name", ["utf-9", "rot13", "zip", "../../etc/passwd", "x" * 1000, "idna"])
 def test_an_encoding_that_cannot_be_read_is_refused_with_a_way_out(name: str) -> None:
     space = workspace(a__txt="x")
     with pytest.raises(BadEncoding, match="Leave out `encoding`") as caught:

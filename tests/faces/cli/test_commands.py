@@ -18,6 +18,7 @@ from readroom.faces.cli.failures import command, exit_code, exit_code_of
 from readroom.faces.cli.main import main, unsupported
 from readroom.values import Call
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.faces.cli.running import Cli
 
 # --- the text ----------------------------------------------------------------------------------
@@ -117,7 +118,7 @@ def _classes(base: type[ReadroomError]) -> list[type[ReadroomError]]:
     return [base, *(found for one in base.__subclasses__() for found in _classes(one))]
 
 
-@pytest.mark.parametrize("error", _classes(ReadroomError))
+@each("error", _classes(ReadroomError))
 def test_a_class_of_errors_has_one_exit_code_by_itself_and_by_its_facts(error: type[ReadroomError]) -> None:
     assert exit_code(error) == exit_code_of({"error": {"code": error.code}})
     assert exit_code(error) in MEANING

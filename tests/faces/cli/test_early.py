@@ -13,10 +13,11 @@ from readroom.faces.cli.early import PREPARED, Plain, understood
 from readroom.faces.cli.exits import ExitCode
 from readroom.release import VERSION
 from scripts import prepared
+from tests.each import each
 from tests.faces.mcp.serving import END_S, Stdio, request, stdio_command
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "plain"),
     [
         ([], Plain()),
@@ -33,7 +34,7 @@ def test_plain_words_are_understood(words: list[str], plain: Plain) -> None:
     assert understood(words) == plain
 
 
-@pytest.mark.parametrize(
+@each(
     "words",
     [
         ["--help"],

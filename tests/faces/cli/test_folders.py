@@ -10,6 +10,7 @@ import pytest
 
 from readroom.errors import BadValue
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.faces.cli.running import Done, run
 
 HOMES = ["~", "$HOME", "${HOME}", "${env:HOME}", "${userHome}", "%USERPROFILE%"]
@@ -95,12 +96,12 @@ def test_the_library_takes_no_empty_folder() -> None:
         Workspace("")
 
 
-@pytest.mark.parametrize(
+@each(
     "asked",
     ["${HOME}/src/a.txt", "$HOME/src/a.txt", "~/src/a.txt", "{cwd}/src/a.txt", "{{root}}/src/a.txt",
      "%USERPROFILE%\\src\\a.txt", "${workspaceFolder}/src/a.txt", "<root>/src/a.txt", "file:///else/src/a.txt"],
 )  # fmt: skip
-@pytest.mark.parametrize("tool", ["read_file", "list_directory"])
+@each("tool", ["read_file", "list_directory"])
 def test_a_variable_in_a_path_leads_to_what_follows_it(tmp_path: Path, asked: str, tool: str) -> None:
     """Other forms of it are globs: `{a,b}`."""
     (tmp_path / "src").mkdir()

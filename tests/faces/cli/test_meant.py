@@ -18,6 +18,7 @@ from readroom.faces.cli.connect.clients import CLIENTS, longest_reply
 from readroom.faces.mcp.server import known
 from readroom.ledger.sums import LOOKED_AT
 from readroom.limits import REPLY_BYTES
+from tests.each import each
 from tests.faces.cli.running import Cli
 from tests.ledger.events import book, event
 
@@ -168,7 +169,7 @@ def test_a_name_that_is_nearly_right_is_named(cli: Cli, line: tuple[str, ...], m
     assert f"Did you mean {meant}?" in done.err
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@each("name", CLIENTS)
 def test_the_longest_reply_that_is_named_is_one_that_arrives(name: str) -> None:
     limited = known(CLIENTS[name].wire)
     most = None if limited is None else limited.chars

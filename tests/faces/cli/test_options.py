@@ -19,6 +19,7 @@ from readroom.faces.cli.exits import MEANING, OF_RUN
 from readroom.faces.cli.failures import COMMANDS, command
 from readroom.faces.cli.options import given_for_each_path
 from readroom.values import Fact
+from tests.each import each
 from tests.faces.cli.running import Cli
 
 OWN = {"as_json", "root", "config"}
@@ -38,7 +39,7 @@ def _command(name: str) -> click.Command:
     return found
 
 
-@pytest.mark.parametrize("tool", COMMANDS)
+@each("tool", COMMANDS)
 def test_every_argument_of_a_tool_is_an_option_of_its_command_and_the_reverse(tool: str) -> None:
     found = NATIVE.tool(tool)
     options = {param.name for param in _command(COMMANDS[found.name]).params}
@@ -46,7 +47,7 @@ def test_every_argument_of_a_tool_is_an_option_of_its_command_and_the_reverse(to
     assert options == {field.name for field in msgspec.structs.fields(found.arguments)} | own
 
 
-@pytest.mark.parametrize("tool", COMMANDS)
+@each("tool", COMMANDS)
 def test_ranges_choices_and_words_are_those_of_the_schema(tool: str) -> None:
     found = NATIVE.tool(tool)
     params = {param.name: param for param in _command(COMMANDS[found.name]).params}

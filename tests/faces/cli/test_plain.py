@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from readroom.faces.cli import commands, main, options
 from scripts import prepared
+from tests.each import each
 from tests.faces.mcp.serving import END_S
 
 _WORDS = st.one_of(
@@ -97,7 +98,7 @@ def test_the_plain_forms_are_understood(words: list[str]) -> None:
     assert main.understood(words) == _parsed(words)
 
 
-@pytest.mark.parametrize("words", [["--json", "a.txt"], [], ["--", "-a"], ["a\udcff.txt"], ["a\nb"], ["-h"]])
+@each("words", [["--json", "a.txt"], [], ["--", "-a"], ["a\udcff.txt"], ["a\nb"], ["-h"]])
 def test_what_is_unusual_is_left_to_the_command(words: list[str]) -> None:
     assert main.understood(words) is None
 

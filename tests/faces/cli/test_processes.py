@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.faces.cli.running import COMMAND, run
 
 PROJECT = Path(__file__).parents[3] / "pyproject.toml"
@@ -149,7 +150,7 @@ def test_closed_streams_are_a_client_that_is_gone(root: Path, settings: str) -> 
         assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("command", ["ls", "read a", "explain a", "init", "serve --port 0", "audit --here"])
+@each("command", ["ls", "read a", "explain a", "init", "serve --port 0", "audit --here"])
 def test_a_current_folder_that_was_removed_is_said(tmp_path: Path, command: str) -> None:
     done = shell(f"mkdir gone && cd gone && rmdir ../gone && readroom {command}", tmp_path)
     assert (done.returncode, done.stdout) == (4, b"")

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.each import each
 from tests.faces.http.serving import Agent, agent
 from tests.faces.mcp.serving import call, initialize
 
@@ -61,9 +62,7 @@ def signed_in(served: Agent, token: str, page: str = "/ui/sign-in") -> tuple[dic
     return {"Cookie": answer.headers["set-cookie"].partition(";")[0]}, answer.headers["location"]
 
 
-@pytest.mark.parametrize(
-    "address", [*SHOWN, *PAGES, "/no/such/place", "/ui/nothing", "/mcp", "/v1/native/read_file"]
-)
+@each("address", [*SHOWN, *PAGES, "/no/such/place", "/ui/nothing", "/mcp", "/v1/native/read_file"])
 def test_head_has_the_head_of_get(served: Agent, token: str, address: str) -> None:
     """RFC 9110, 9.3.2: the same status and headers, and no body."""
     cookie, _ = signed_in(served, token)
@@ -85,9 +84,7 @@ def test_a_connection_goes_on_after_head(served: Agent, token: str) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize(
-    "address", [one for one in (*SHOWN, *PAGES) if one not in ("/", "/ui/static/dashboard.css")]
-)
+@each("address", [one for one in (*SHOWN, *PAGES) if one not in ("/", "/ui/static/dashboard.css")])
 def test_a_slash_at_the_end_means_nothing(served: Agent, token: str, address: str) -> None:
     cookie, _ = signed_in(served, token)
     assert served.request("GET", f"{address}/", token=token, headers=cookie).status == 200
@@ -125,7 +122,7 @@ def test_the_dashboard_of_a_workspace_is_found_in_the_other_order(
     assert (answer.status, answer.headers["location"]) == (303, place)
 
 
-@pytest.mark.parametrize("at", ["/ui", "/ui/", "/ui/calls", "/ui/w/b", "/ui/w/b/", "/w/b/ui"])
+@each("at", ["/ui", "/ui/", "/ui/calls", "/ui/w/b", "/ui/w/b/", "/w/b/ui"])
 def test_a_token_of_another_workspace_lands_there(served: Agent, at: str) -> None:
     token = served.make_token("other", "--workspace", "b")
     cookie, place = signed_in(served, token)
@@ -144,8 +141,8 @@ def test_a_token_of_another_workspace_lands_there(served: Agent, at: str) -> Non
 NAMES = ("chat 1", "user@x", "a/b", "проект", "x" * 129, "a\tb", '"a"', "%20", "a,b", "\xff", "(a)", "a;b")
 
 
-@pytest.mark.parametrize("header", ["Readroom-Session", "Readroom-Agent"])
-@pytest.mark.parametrize("name", NAMES, ids=ascii)
+@each("header", ["Readroom-Session", "Readroom-Agent"])
+@each("name", NAMES, ids=ascii)
 def test_a_name_that_is_none_is_refused_with_the_rule(
     served: Agent, token: str, header: str, name: str
 ) -> None:

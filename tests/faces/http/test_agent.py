@@ -18,6 +18,7 @@ from readroom import Workspace
 from readroom.contracts.base import tool_result
 from readroom.faces.turns import shared
 from readroom.limits import HTTP_CONNECTIONS
+from tests.each import each
 from tests.faces.http.cluster import PROCESSES
 from tests.faces.http.serving import Agent, agent, command, open_agent
 
@@ -66,7 +67,7 @@ def guarded(
         yield found
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments"),
     [
         ("read_file", {"path": "a.txt"}),
@@ -84,7 +85,7 @@ def test_the_reply_is_that_of_the_library(opened: Agent, root: Path, tool: str, 
         assert answer == json.loads(json.dumps(tool_result(workspace.call(tool, arguments))))
 
 
-@pytest.mark.parametrize(
+@each(
     ("tool", "arguments", "status", "code"),
     [
         ("read_file", {}, 400, "missing_argument"),
@@ -103,7 +104,7 @@ def test_errors_of_tools_have_the_status_of_their_class(
     assert b"secret" not in answer.body
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/v1/native",
@@ -132,9 +133,7 @@ def test_tricks_with_addresses_lead_nowhere(opened: Agent, path: str) -> None:
     assert b"hello" not in answer
 
 
-@pytest.mark.parametrize(
-    "body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"path": NaN}', b'{"path":"a.txt"} x']
-)
+@each("body", [b"", b"{", b"\xff", b"[" * 100_000, b'{"path": NaN}', b'{"path":"a.txt"} x'])
 def test_a_body_that_is_no_json_is_refused(opened: Agent, body: bytes) -> None:
     answer = opened.request(
         "POST", "/v1/native/read_file", body, headers={"Content-Type": "application/json"}
@@ -207,13 +206,13 @@ def test_a_body_in_chunks_is_counted(opened: Agent) -> None:
         assert connection.getresponse().status == 413
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD", "OPTIONS", "TRACE"])
+@each("method", ["GET", "PUT", "DELETE", "HEAD", "OPTIONS", "TRACE"])
 def test_another_method_is_told_which(opened: Agent, method: str) -> None:
     answer = opened.request(method, "/v1/native/read_file")
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "refused"),
     [
         ({"Host": "evil.example"}, (421, "not_this_host")),
@@ -223,7 +222,7 @@ def test_another_method_is_told_which(opened: Agent, method: str) -> None:
         ({"Origin": "null"}, (403, "wrong_origin")),
     ],
 )
-@pytest.mark.parametrize("path", ["/", "/healthz", "/v1/native/read_file"])
+@each("path", ["/", "/healthz", "/v1/native/read_file"])
 def test_pages_of_others_are_kept_out(
     opened: Agent, headers: dict[str, str], refused: tuple[int, str], path: str
 ) -> None:
@@ -235,7 +234,7 @@ def test_health_needs_no_token_and_says_nothing_else(guarded: Agent) -> None:
     assert guarded.request("GET", "/healthz").json == {"status": "ok"}
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics", "/openapi.json", "/docs", "/v1/native/read_file", "/none"])
+@each("path", ["/", "/metrics", "/openapi.json", "/docs", "/v1/native/read_file", "/none"])
 def test_nothing_else_is_open_without_a_token(guarded: Agent, path: str) -> None:
     answer = guarded.request("GET", path)
     assert (answer.status, answer.code) == (401, "unauthorized")

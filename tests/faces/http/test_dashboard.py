@@ -16,6 +16,7 @@ import pytest
 
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.ledger import Ledger
+from tests.each import each
 from tests.faces.http.serving import Agent, Answer, agent, command, open_agent
 from tests.ledger.events import event
 
@@ -339,7 +340,7 @@ def test_a_table_says_which_filters_leave_it_as_it_is(running: Agent, address: s
     assert said or not shown
 
 
-@pytest.mark.parametrize(
+@each(
     "address",
     [
         *(

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from readroom.faces.http.connections import Crowd
 from readroom.faces.turns import shared
 from readroom.limits import SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
+from tests.each import each
 from tests.faces.http.serving import Agent, agent
 
 MANY = 1100
@@ -52,12 +53,12 @@ def flood(found: Agent, stack: ExitStack, sources: list[str], sent: bytes, many:
             line.sendall(sent)
 
 
-@pytest.mark.parametrize(
+@each(
     "sources",
     [["127.0.0.2"], ["127.0.0.1"], [f"127.0.1.{number}" for number in range(1, 200)]],
     ids=["another address", "the same address", "many addresses"],
 )
-@pytest.mark.parametrize("sent", [b"", HALF, LINGERS], ids=["silent", "half", "lingering"])
+@each("sent", [b"", HALF, LINGERS], ids=["silent", "half", "lingering"])
 def test_who_has_a_token_is_served_meanwhile(
     served: tuple[Agent, str], sources: list[str], sent: bytes
 ) -> None:

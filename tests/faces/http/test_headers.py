@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.faces.http.serving import Agent, agent
 
 BODY = b'{"path": "a.txt"}'
@@ -72,9 +73,9 @@ DOUBLES: dict[str, list[str | None]] = {
 }
 
 
-@pytest.mark.parametrize("first", [True, False], ids=["first", "last"])
-@pytest.mark.parametrize("path", ["/v1/native/read_file", "/mcp", "/healthz"])
-@pytest.mark.parametrize(("name", "other"), [(name, one) for name, many in DOUBLES.items() for one in many])
+@each("first", [True, False], ids=["first", "last"])
+@each("path", ["/v1/native/read_file", "/mcp", "/healthz"])
+@each(("name", "other"), [(name, one) for name, many in DOUBLES.items() for one in many])
 def test_two_of_a_header_that_decides_are_refused(
     served: tuple[Agent, str], name: str, other: str | None, path: str, first: bool
 ) -> None:
@@ -103,7 +104,7 @@ def test_a_body_has_one_length(served: tuple[Agent, str]) -> None:
     assert b"bad_request" in body
 
 
-@pytest.mark.parametrize(
+@each(
     ("host", "origin", "ours"),
     [
         ("", "", True),
@@ -129,7 +130,7 @@ def test_a_body_has_one_length(served: tuple[Agent, str]) -> None:
         ("127.0.0.1:{port}", "file://", False),
     ],
 )
-@pytest.mark.parametrize("path", ["/v1/native/read_file", "/mcp"])
+@each("path", ["/v1/native/read_file", "/mcp"])
 def test_a_page_is_ours_when_it_comes_from_the_address_that_it_asks(
     served: tuple[Agent, str], host: str, origin: str, ours: bool, path: str
 ) -> None:

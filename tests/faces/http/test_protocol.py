@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from readroom.limits import SERVE_HEAD_BYTES
+from tests.each import each
 from tests.faces.http.serving import END_S, Agent, agent, command, open_agent
 
 BODY = b'{"path": "a.txt"}'
@@ -151,7 +152,7 @@ def test_an_offer_of_another_protocol_is_passed_over(served: Agent) -> None:
     assert [status for status, _ in sent(served, WHOLE + request)] == [400]
 
 
-@pytest.mark.parametrize(
+@each(
     "request_",
     [
         b"hello\r\n\r\n",
@@ -214,7 +215,7 @@ def test_what_is_not_one_request_for_every_reader_is_refused_in_our_words(
     assert b"hello" not in body
 
 
-@pytest.mark.parametrize(
+@each(
     ("request_", "expected"),
     [
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", (505, "wrong_version")),
@@ -235,8 +236,8 @@ def test_what_this_server_does_not_speak_has_its_own_status(
     assert sent(served, WHOLE + request_)[-1][0] == expected[0]
 
 
-@pytest.mark.parametrize("size", [1, 3, 100_000])
-@pytest.mark.parametrize("extension", [b"", b";a=b", b';x="y z"'])
+@each("size", [1, 3, 100_000])
+@each("extension", [b"", b";a=b", b';x="y z"'])
 def test_chunks_are_taken_however_they_are_cut(served: Agent, size: int, extension: bytes) -> None:
     """RFC 9112, 7.1.1: extensions mean nothing. Another request may follow, and empty lines."""
     chunks = b"%x%s\r\n%s\r\n0%s\r\n\r\n" % (len(BODY), extension, BODY, extension)

@@ -18,6 +18,7 @@ import pytest
 from readroom.contracts.base import FACTS_KEY
 from readroom.limits import MCP_MESSAGE_BYTES
 from readroom.limits.session import MCP_UNREAD_BYTES
+from tests.each import each
 from tests.faces.mcp.serving import (
     END_S,
     ERAS,
@@ -93,14 +94,14 @@ def test_a_bad_call_is_a_typed_error_that_models_can_read(
     assert _alive(client)
 
 
-@pytest.mark.parametrize("arguments", [[], "text", 3, [{"path": "a.txt"}]])
+@each("arguments", [[], "text", 3, [{"path": "a.txt"}]])
 def test_arguments_that_are_no_object_break_the_protocol(client: Stdio | Http, arguments: Any) -> None:
     answer = client.ask(call(1, "read_file", arguments))
     assert answer["error"]["code"] == types.INVALID_PARAMS
     assert _alive(client)
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "params"),
     [("no/such/method", {}), ("resources/list", {}), ("tools/call", {}), ("tools/call", {"name": 3})],
 )
@@ -293,8 +294,8 @@ def _post(url: str, body: bytes, version: str, **headers: str) -> tuple[int, byt
         return response.status, response.read()
 
 
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("body", GARBAGE)
+@each("era", ERAS)
+@each("body", GARBAGE)
 def test_a_bad_body_is_a_client_error_in_json(url: str, era: str, body: bytes) -> None:
     status, answer = _post(url, body, era)
     assert status in (202, 400, 404)

@@ -21,6 +21,7 @@ from readroom.faces.mcp.client_configs import (
     startup_text,
     toml_config,
 )
+from tests.each import each
 
 URL = "http://127.0.0.1:8137/mcp"
 COMMAND = ["/opt/read room/bin/readroom", "mcp", "/home/me/my project's files"]
@@ -125,9 +126,7 @@ def test_a_folder_of_any_name_is_printable_text(name: bytes) -> None:
     assert all(line.isprintable() for line in text.encode("utf-8").decode("utf-8").split("\n"))
 
 
-@pytest.mark.parametrize(
-    "name", [b"plain", b"with space", b"it's", b"a\nb", b"\x1b[31m", b"\\n", b"\xff\xfe", "ünï".encode()]
-)
+@each("name", [b"plain", b"with space", b"it's", b"a\nb", b"\x1b[31m", b"\\n", b"\xff\xfe", "ünï".encode()])
 def test_a_shell_reads_a_word_back(name: bytes) -> None:
     word = shell_word(name.decode("utf-8", "surrogateescape"))
     done = subprocess.run(

@@ -12,6 +12,7 @@ from readroom.contracts import NAMES, contract
 from readroom.faces.mcp.server import CLIENTS, reply_bytes
 from readroom.limits import REPLY_BYTES
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.engine.documents.making import code, notebook
 from tests.faces.http.serving import agent
 from tests.faces.mcp.serving import END_S, ERAS, Http, Stdio, http_server
@@ -27,7 +28,7 @@ MEASURED = {
 """What each client was seen to pass on, by the name it sends."""
 
 
-@pytest.mark.parametrize("name", MEASURED)
+@each("name", MEASURED)
 def test_a_known_client_gets_less_than_it_passes_on(name: str) -> None:
     assert MEASURED[name] * 0.9 < (reply_bytes(name) or 0) < MEASURED[name]
 
@@ -54,7 +55,7 @@ def test_a_client_is_known_by_how_its_name_starts(sent: str, same_as: str) -> No
 UNKNOWN = [None, "", "cursor-vscode", "my-codex", "openai-agents", "pydantic-ai", "langchain"]
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@each("name", UNKNOWN)
 def test_an_unknown_client_has_no_cap_of_its_own(name: str | None) -> None:
     assert reply_bytes(name) is None
 
@@ -79,9 +80,9 @@ def url(folder: Path) -> Iterator[str]:
         yield found
 
 
-@pytest.mark.parametrize("path", ["plain.txt", "wide.txt"])
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("name", [*MEASURED, "somebody"])
+@each("path", ["plain.txt", "wide.txt"])
+@each("era", ERAS)
+@each("name", [*MEASURED, "somebody"])
 def test_a_reply_fills_what_its_client_passes_on_and_no_more(
     url: str, name: str, era: str, path: str
 ) -> None:
@@ -129,7 +130,7 @@ def test_a_file_that_coder_serves_reaches_every_client_that_does_not_cut(tmp_pat
             assert client.call("coder_workspace_read_file", asked).get("isError", False) is not served
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_a_client_that_makes_text_of_images_gets_a_sentence(tmp_path: Path, name: str) -> None:
     """Over both transports and in every contract that reads images; the text is the same besides."""
     image = pytest.importorskip("PIL.Image")

@@ -17,6 +17,7 @@ from readroom.faces.http.server import Address, Served, admitted, listening, ser
 from readroom.session.admission import FolderTokens, Keys
 from readroom.session.tokens import Tokens
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.faces.mcp.serving import (
     END_S,
     ERAS,
@@ -92,8 +93,8 @@ def _first(era: str) -> tuple[bytes, dict[str, str]]:
     return json.dumps(request(1, "tools/call", params)).encode(), headers
 
 
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("host", ATTACKS)
+@each("era", ERAS)
+@each("host", ATTACKS)
 def test_a_name_that_is_not_this_machine_is_refused(url: str, era: str, host: str) -> None:
     """DNS rebinding: the page's own name leads here, and the browser lets the page read the answer."""
     body, headers = _first(era)
@@ -103,8 +104,8 @@ def test_a_name_that_is_not_this_machine_is_refused(url: str, era: str, host: st
     assert _exchange(url, "GET", "/", Host=host)[0] == 421
 
 
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize(
+@each("era", ERAS)
+@each(
     "origin", ["https://evil.example", "http://evil.example:8080", "null", "file://", "http://localhost.evil"]
 )
 def test_a_page_of_another_origin_is_refused(url: str, era: str, origin: str) -> None:
@@ -114,8 +115,8 @@ def test_a_page_of_another_origin_is_refused(url: str, era: str, origin: str) ->
     assert "hello" not in text
 
 
-@pytest.mark.parametrize("era", ERAS)
-@pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost", "localhost:9000", "[::1]:9000"])
+@each("era", ERAS)
+@each("host", ["127.0.0.1:1", "localhost", "localhost:9000", "[::1]:9000"])
 def test_this_machine_is_known_by_its_names_with_any_port(url: str, era: str, host: str) -> None:
     """A tunnel has another port at its other end."""
     body, headers = _first(era)
@@ -166,7 +167,7 @@ def _serve(folder: Path, host: str, port: int, contract_name: str = "native") ->
             serve_http(Served(workspaces, serving, admission, contract_name, None), bound, on_ready=never)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", "", "127.0.0.1.evil"])
+@each("host", ["0.0.0.0", "::", "192.168.1.1", "example.com", "", "127.0.0.1.evil"])
 def test_other_machines_are_kept_out(folder: Path, host: str) -> None:
     with pytest.raises(BadValue, match=r"open to other machines|not a valid address") as caught:
         _serve(folder, host, 0)

@@ -12,6 +12,7 @@ from PIL import Image
 
 from readroom.contracts.base import FACTS_KEY, tool_result
 from readroom.workspace import Workspace
+from tests.each import each
 from tests.faces.mcp.serving import ERAS, HANDSHAKE, STATELESS, Http, Stdio, http_server
 
 CALLS: list[tuple[str, Any]] = [
@@ -48,14 +49,14 @@ def _expected(folder: Path, tool: str, arguments: Any) -> Any:
         return json.loads(json.dumps(tool_result(workspace.call(tool, arguments))))
 
 
-@pytest.mark.parametrize(("tool", "arguments"), CALLS)
+@each(("tool", "arguments"), CALLS)
 def test_a_session_gets_exactly_the_result(
     clients: dict[str, Stdio | Http], folder: Path, tool: str, arguments: Any
 ) -> None:
     assert clients[HANDSHAKE].call(tool, arguments) == _expected(folder, tool, arguments)
 
 
-@pytest.mark.parametrize(("tool", "arguments"), CALLS)
+@each(("tool", "arguments"), CALLS)
 def test_a_stateless_client_gets_what_its_protocol_adds_as_well(
     clients: dict[str, Stdio | Http], folder: Path, tool: str, arguments: Any
 ) -> None:

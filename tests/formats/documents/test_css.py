@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
 from readroom.formats.documents import html
 from readroom.formats.documents.epub import open_document
+from tests.each import each
 from tests.hostile import office
 
 _HIDDEN = {
@@ -39,7 +38,7 @@ def _page(rules: str, body: str) -> str:
     return f"<html><head><style>{rules}</style></head><body>{body}<p>after</p></body></html>"
 
 
-@pytest.mark.parametrize("rules", _HIDDEN)
+@each("rules", _HIDDEN)
 def test_what_a_sheet_hides_is_counted(rules: str) -> None:
     page = _page(rules, _HIDDEN[rules])
     for part in (
@@ -51,7 +50,7 @@ def test_what_a_sheet_hides_is_counted(rules: str) -> None:
         assert "1 hidden element" in " ".join(part.notes)
 
 
-@pytest.mark.parametrize("rules", _SHOWN)
+@each("rules", _SHOWN)
 def test_what_it_shows_is_shown(rules: str) -> None:
     part = html.open_document(io.BytesIO(_page(rules, _SHOWN[rules]).encode())).part(1)
     assert list(part.lines) == ["SECRET", "after"]

@@ -9,6 +9,7 @@ from html import escape
 import pytest
 
 from readroom.formats.documents.epub import NO_TEXT, open_document
+from tests.each import each
 from tests.hostile import office
 
 _TYPES = (
@@ -29,15 +30,15 @@ def _book(media: str, name: str, content: str | bytes) -> io.BytesIO:
     return io.BytesIO(office.book({}, extra={"b/c.opf": package, f"b/{name}": content}))
 
 
-@pytest.mark.parametrize("media", _TYPES)
-@pytest.mark.parametrize("name", ["a.xhtml", "a.xml", "a"])
+@each("media", _TYPES)
+@each("name", ["a.xhtml", "a.xml", "a"])
 def test_a_page_is_shown_under_any_declaration(media: str, name: str) -> None:
     page = '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>WORDS</p></body></html>'
     part = open_document(_book(media, name, page)).part(1)
     assert (list(part.lines), list(part.notes)) == (["WORDS"], [])
 
 
-@pytest.mark.parametrize("media", _TYPES)
+@each("media", _TYPES)
 def test_a_picture_is_none_under_any_declaration(media: str) -> None:
     part = open_document(_book(media, "a.xhtml", _PIXEL)).part(1)
     assert (list(part.lines), list(part.notes)) == ([], [NO_TEXT])

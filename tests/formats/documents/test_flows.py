@@ -10,6 +10,7 @@ import pytest
 from readroom.formats.documents import Encrypted, Unit, rtf, sheets
 from readroom.formats.documents.odf import odp
 from readroom.formats.documents.odf import text as odt
+from tests.each import each
 from tests.formats.documents.packages import refused
 from tests.hostile import letters
 from tests.laws.planting_flows import OPEN_NAMES, p
@@ -145,7 +146,7 @@ def test_an_encrypted_one_is_told_from_a_damaged_one(opener: object) -> None:
     assert not isinstance(refused(opener, io.BytesIO(cut)), Encrypted)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each(
     ("body", "line"),
     [
         (rb"\ansicpg1251 \'cf\'f0\'e8\par", "При"),

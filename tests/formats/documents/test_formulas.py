@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 
-import pytest
 from lxml import etree
 
 from readroom.formats.documents import docx, html, pptx, rtf
 from readroom.formats.documents.formulas import FormulaParts, formula
 from readroom.limits.documents import FORMULA_ELEMENTS
+from tests.each import each
 from tests.formats.documents.packages import text_of, word
 from tests.hostile import office
 
@@ -56,7 +56,7 @@ _OFFICE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("inside", "line"), _OFFICE)
+@each(("inside", "line"), _OFFICE)
 def test_formulas_of_office_keep_roots_sums_brackets_and_powers(inside: str, line: str) -> None:
     body = f"<m:oMath>{inside}</m:oMath>"
     assert formula(etree.fromstring(f'<x xmlns:m="{_M}">{body}</x>')) == line
@@ -77,7 +77,7 @@ def test_formulas_of_slides_are_those_of_documents() -> None:
     assert pptx.open_document(io.BytesIO(office.slides(shape))).part(1).lines == ["b^2"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("inside", "line"),
     [
         (rb"{\mrad{\mradPr{\mdegHide on}}{\mdeg}{\me{\mr\mscr0\msty2 b-4}}}", "√(b-4)"),
@@ -109,7 +109,7 @@ _MATHML = [
 ]
 
 
-@pytest.mark.parametrize(("inside", "line"), _MATHML)
+@each(("inside", "line"), _MATHML)
 def test_formulas_of_mathml_are_the_same_in_pages_and_documents(inside: str, line: str) -> None:
     assert formula(etree.fromstring(f"<math>{inside}</math>")) == line
     page = f"<p>a <math>{inside}</math> b</p>".encode()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
 from readroom.formats.documents.docx import open_document
 from readroom.formats.documents.pptx import open_document as open_slides
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.formats.documents.packages import NAMESPACES, word
 from tests.hostile import office
 from tests.laws.driving import Driver
@@ -63,7 +62,7 @@ _CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", _CASES)
+@each("case", _CASES)
 def test_what_a_style_hides_is_counted_and_not_found(case: str) -> None:
     body, styles, hidden = _CASES[case]
     data = word(
@@ -80,10 +79,8 @@ def test_what_a_style_hides_is_counted_and_not_found(case: str) -> None:
     driver.workspace.close()
 
 
-@pytest.mark.parametrize("name", ["sp", "pic", "grpSp", "graphicFrame"])
-@pytest.mark.parametrize(
-    ("hidden", "shown"), [('hidden="1"', False), ('hidden="true"', False), ('hidden="0"', True)]
-)
+@each("name", ["sp", "pic", "grpSp", "graphicFrame"])
+@each(("hidden", "shown"), [('hidden="1"', False), ('hidden="true"', False), ('hidden="0"', True)])
 def test_a_hidden_shape_of_a_slide_is_counted(name: str, hidden: str, shown: bool) -> None:
     paragraph = "<a:p><a:r><a:t>SECRET</a:t></a:r></a:p>"
     insides = {

@@ -13,6 +13,7 @@ from readroom.formats.documents import Heading
 from readroom.formats.documents.html import open_document
 from readroom.limits.documents import HTML_BYTES
 from tests.depth import depth
+from tests.each import each
 from tests.formats.documents.packages import refused, survives, text_of
 from tests.hostile import office
 
@@ -31,7 +32,7 @@ def test_sections_begin_at_headings_and_the_title_stands_first() -> None:
     assert list(opened.contents) == [Heading(1, "A & B", 2), Heading(2, "deep", 2), Heading(1, "C", 3)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("page", "lines"),
     [
         ("a\n  b<br>c <b>d</b><i>e</i>", ["a b", "c de"]),
@@ -67,7 +68,7 @@ def test_what_a_page_hides_is_counted_and_not_shown() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@each(
     ("data", "text"),
     [
         ("<p>é€".encode(), "é€"),

@@ -12,6 +12,7 @@ import pytest
 from readroom.formats.documents import Document, Unit, Unreadable
 from readroom.formats.documents.mail import eml, outlook, tnef
 from readroom.limits.documents import MAIL_BYTES
+from tests.each import each
 from tests.engine.documents.making import pdf, png
 from tests.formats.documents import compounds
 from tests.formats.documents import packed_mail as packs
@@ -91,8 +92,8 @@ def test_a_charset_that_is_not_true_is_found_out() -> None:
     assert eml.open_document(io.BytesIO(data)).part(1).lines[-1] == "Größe, Straße und Käse"
 
 
-@pytest.mark.parametrize("charset", ["undefined", "punycode", "rot13", "zip", "no such", "a\0b"])
-@pytest.mark.parametrize("kind", ["plain", "html"])
+@each("charset", ["undefined", "punycode", "rot13", "zip", "no such", "a\0b"])
+@each("kind", ["plain", "html"])
 def test_a_charset_that_is_none_leaves_the_text_readable(charset: str, kind: str) -> None:
     """Python knows some that no mail has, and whose failures are those of no others."""
     head = f'Subject: =?{charset}?q?x-=E9?=\nContent-Type: text/{kind}; charset="{charset}"\n\n'
@@ -243,7 +244,7 @@ def test_a_message_that_is_only_rtf_shows_its_text() -> None:
     assert outlook.open_document(io.BytesIO(data)).part(1).lines[-1] == "hello world"
 
 
-@pytest.mark.parametrize(
+@each(
     ("named", "written", "words"),
     [
         ("iso-8859-1", "cp1252", "“smart” – 5 €"),
@@ -256,7 +257,7 @@ def test_a_message_that_is_only_rtf_shows_its_text() -> None:
         ("iso-8859-8-i", "iso8859-8", "שלום עולם"),
     ],
 )
-@pytest.mark.parametrize("kind", ["plain", "html"])
+@each("kind", ["plain", "html"])
 def test_a_charset_means_the_larger_one_that_programs_write_for_it(
     named: str, written: str, words: str, kind: str
 ) -> None:
@@ -294,8 +295,8 @@ def test_text_beside_the_parts_of_a_message_is_counted() -> None:
         assert eml.open_document(io.BytesIO(data)).part(1).notes == notes
 
 
-@pytest.mark.parametrize("said", ["{length}      ", "0", "9999999999"])
-@pytest.mark.parametrize("behind", ["", "<?xml version='1.0'?><plist/>\n"])
+@each("said", ["{length}      ", "0", "9999999999"])
+@each("behind", ["", "<?xml version='1.0'?><plist/>\n"])
 def test_messages_of_apple_mail_end_before_their_list(said: str, behind: str) -> None:
     text = "From: a@x.test\nSubject: x\n\nbody\n"
     data = said.format(length=len(text)) + f"\n{text}{behind}"

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import io
 
-import pytest
-
 from readroom.formats.documents import beside_note
 from readroom.formats.documents.html import open_document as open_page
 from readroom.formats.documents.sheets import open_document
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.formats.documents.packages import NAMESPACES, PACKAGE, relations, zipped
 from tests.laws.driving import Driver
 
 _MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "several"),
     [
         ("text box", "text boxes"), ("header or footer", "headers or footers"), ("link to it", "links to it"),
@@ -54,7 +53,7 @@ def _workbook(kind: str | None, *, target: str = "worksheets/sheet1.xml") -> byt
     ).getvalue()
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "lines", "note"),
     [
         ("worksheet", ["WORD\t4712"], ""),

@@ -13,6 +13,7 @@ import xlwt
 from readroom.formats.documents import Area
 from readroom.formats.documents.sheets import open_document
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.formats.documents import old_workbooks
 from tests.formats.documents.packages import relations, zipped
 from tests.formats.documents.test_sheets import in_rows
@@ -41,7 +42,7 @@ def _with_pattern(code: int, serial: float) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.parametrize("code", _EAST_ASIAN)
+@each("code", _EAST_ASIAN)
 def test_a_date_in_a_pattern_without_words_is_a_date(code: int) -> None:
     data = _with_pattern(code, 45000)
     with xlrd.open_workbook(file_contents=data, formatting_info=True) as book:
@@ -126,8 +127,8 @@ def test_a_number_below_zero_set_as_a_date_is_a_number() -> None:
         assert open_document(file).part(1).lines == [shown + line]
 
 
-@pytest.mark.parametrize("cell", _ODD_CELLS)
-@pytest.mark.parametrize("area", [Area(), Area(1, 9), Area(1, lines=5)])
+@each("cell", _ODD_CELLS)
+@each("area", [Area(), Area(1, 9), Area(1, lines=5)])
 def test_an_odd_cell_costs_no_other(cell: str, area: Area) -> None:
     part = open_document(_sheet(_FIRST, f'<row r="5">{cell}</row>', _LAST)).part(1, area)
     assert in_rows(part) == ["1", "", "", "", _ODD_CELLS[cell], "", "", "", "LAST"]
@@ -163,7 +164,7 @@ _AGAIN = "1 value is not shown: its cell is there again."
 _IN_ORDER = "Its rows are not in order, or are there twice: they are shown in order."
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "lines", "notes"),
     [
         ([_row(1, "a"), _row(2, "b"), '<row r="2"><c r="B2"><v>7</v></c></row>'], ["a", "b\t7"], [_IN_ORDER]),
@@ -195,7 +196,7 @@ def test_rows_in_any_order_are_shown_page_by_page() -> None:
     assert shown == {str(at): f"v{at}" for at in set(numbers)}
 
 
-@pytest.mark.parametrize("size", range(60, 220, 7))
+@each("size", range(60, 220, 7))
 def test_a_sheet_that_is_cut_short_shows_what_there_is(size: int) -> None:
     sheet = "".join(_row(at, *texts) for at, texts in enumerate(("ab", "cd", "ef"), 1))
     sheet = f"<worksheet><sheetData>{sheet}</sheetData></worksheet>"
@@ -223,7 +224,7 @@ def test_broken_styles_cost_dates_and_no_cell() -> None:
 # --- .ods: values that are only in attributes ----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     ("attributes", "shown"),
     [
         ("office:value-type='string' office:string-value='ATTR'", "ATTR"),

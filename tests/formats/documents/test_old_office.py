@@ -9,6 +9,7 @@ import pytest
 import xlwt
 
 from readroom.formats.documents import Encrypted, doc, docx, ppt, pptx, sections, sheets
+from tests.each import each
 from tests.formats.documents import compounds, old_workbooks
 from tests.formats.documents.compounds import CELL, ROW_END, Word, drawing, shape
 from tests.formats.documents.packages import refused
@@ -59,7 +60,7 @@ def _form_field(kind: int, state: int, usual: int = 0, entries: tuple[str, ...] 
     return struct.pack("<IH", 68 + len(body), 68) + bytes(62) + body
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "field", "line", "notes"),
     [
         ("FORMCHECKBOX", _form_field(1, 1), "a [x] b", []),

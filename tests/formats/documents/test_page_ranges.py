@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from readroom.formats.documents import Area, Unit
 from readroom.formats.documents.page_ranges import MAX_CHARS, BadPages, Pick, parse, written
+from tests.each import each
 
 SHEETS = ("Sales", "Sheet2", "a, b", "2024", "It's")
 
 
-@pytest.mark.parametrize(
+@each(
     ("pages", "picks"),
     [
         ("3", [Pick(3, 3)]),
@@ -33,7 +34,7 @@ def test_parts_by_number(pages: str, picks: list[Pick]) -> None:
     assert parse(pages, Unit.PAGE, 12, ()) == picks
 
 
-@pytest.mark.parametrize(
+@each(
     ("pages", "picks"),
     [
         ("Sheet2", [Pick(2, 2)]),
@@ -55,7 +56,7 @@ def test_sheets_by_name_and_their_cells(pages: str, picks: list[Pick]) -> None:
     assert parse(pages, Unit.SHEET, 5, SHEETS) == picks
 
 
-@pytest.mark.parametrize(
+@each(
     ("pages", "unit"),
     [
         ("0", Unit.PAGE), ("13", Unit.PAGE), ("5-3", Unit.PAGE), ("-3", Unit.PAGE), ("x", Unit.PAGE),

@@ -11,6 +11,7 @@ import pytest
 
 from readroom.formats.documents.pdf import open_document
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.formats.documents.pdf_pages import FONT, page
 from tests.laws.driving import Driver
 
@@ -74,8 +75,8 @@ _COMPOSED = sorted(
 )
 
 
-@pytest.mark.parametrize("order", ["before", "after", "late"])
-@pytest.mark.parametrize(
+@each("order", ["before", "after", "late"])
+@each(
     "text",
     [
         "Universit\u00e9 de Bordeaux", "Wst\u0119p do pracy", "na\u00efve gar\u00e7on",
@@ -89,14 +90,14 @@ def test_words_are_as_they_are_read(text: str, order: str) -> None:
     assert list(_lines(_words(text, order))) == [text]
 
 
-@pytest.mark.parametrize("order", ["before", "after", "late"])
-@pytest.mark.parametrize("letter", _COMPOSED)
+@each("order", ["before", "after", "late"])
+@each("letter", _COMPOSED)
 def test_every_letter_has_its_accent(letter: str, order: str) -> None:
     assert list(_lines(_words(f"t{letter}t", order))) == [f"t{letter}t"]
 
 
-@pytest.mark.parametrize("turn", ["1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0"])
-@pytest.mark.parametrize("rotated", [0, 90])
+@each("turn", ["1 0 0 1", "0 1 -1 0", "-1 0 0 -1", "0 -1 1 0"])
+@each("rotated", [0, 90])
 def test_words_that_are_turned_have_their_accents(turn: str, rotated: int) -> None:
     """As wide tables on pages of their own: the line is one piece, as TeX writes it."""
     acute = f"\\{_NAMES.index('acute') + 1:03o}"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 import zlib
 
-import pytest
-
 from readroom.formats.documents.pdf import open_document
 from readroom.formats.documents.pdf.unseen import says_layers
 from readroom.stores.memory import MemoryStore
+from tests.each import each
 from tests.formats.documents.pdf_pages import FIRST, page, stream, text
 from tests.laws.driving import Driver
 
@@ -55,7 +54,7 @@ _SEEN = {
 }
 
 
-@pytest.mark.parametrize("name", _HIDDEN)
+@each("name", _HIDDEN)
 def test_what_is_not_seen_is_counted_and_not_found(name: str) -> None:
     part = open_document(io.BytesIO(_HIDDEN[name])).part(1)
     assert [line for line in part.lines if line != "PLAIN"] == ["VISIBLE"]
@@ -68,7 +67,7 @@ def test_what_is_not_seen_is_counted_and_not_found(name: str) -> None:
     driver.workspace.close()
 
 
-@pytest.mark.parametrize("name", _SEEN)
+@each("name", _SEEN)
 def test_what_is_seen_is_shown(name: str) -> None:
     part = open_document(io.BytesIO(_SEEN[name])).part(1)
     assert sorted(part.lines) == ["SECRET", "VISIBLE"]

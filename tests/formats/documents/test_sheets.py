@@ -23,6 +23,7 @@ from readroom.formats.documents.sheets.cells import ESCAPED, FORMULA
 from readroom.formats.kinds import recognise
 from readroom.limits.documents import SHEET_CELLS
 from tests.depth import depth
+from tests.each import each
 from tests.formats.documents import old_workbooks
 from tests.formats.documents.packages import refused, survives, zipped
 from tests.hostile import office
@@ -230,7 +231,7 @@ def test_shared_strings_are_those_of_the_cells() -> None:
 ODS_CELL = '<table:table-cell office:value-type="{}" office:{}="{}"><text:p>shown</text:p></table:table-cell>'
 
 
-@pytest.mark.parametrize(
+@each(
     ("cell", "shown"),
     [
         ('<c r="A2" t="zzz"><v>5</v></c>', "5"),
@@ -240,7 +241,7 @@ ODS_CELL = '<table:table-cell office:value-type="{}" office:{}="{}"><text:p>show
         ('<c r="A2" t="s"><v>7</v></c>', "[its text is missing in the file]"),
     ],
 )
-@pytest.mark.parametrize("has_table", [True, False])
+@each("has_table", [True, False])
 def test_a_cell_that_cannot_be_told_costs_no_other(cell: str, shown: str, has_table: bool) -> None:
     data = office.workbook(f'<row r="1"><c r="A1"><v>42</v></c></row><row r="2">{cell}</row>')
     members = {
@@ -357,7 +358,7 @@ HOSTILE = [name for name in office.FILES if name.endswith((".xlsx", ".ods")) and
 """The largest has a test of its own, above."""
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each("name", HOSTILE)
 def test_hostile_workbooks_are_read_or_refused_with_advice(name: str) -> None:
     problem = survives(open_document, office.FILES[name]())
     assert (problem is None) == (name in office.READABLE)

@@ -12,6 +12,7 @@ from readroom.formats.documents.doc import open_document as open_old
 from readroom.formats.documents.docx import open_document
 from readroom.formats.documents.odf import text as odt
 from readroom.formats.documents.pptx import open_document as open_slides
+from tests.each import each
 from tests.formats.documents.compounds import Word
 from tests.formats.documents.packages import NAMESPACES, word
 from tests.hostile import letters, office
@@ -88,7 +89,7 @@ def test_letters_of_other_fonts_stay_and_unknown_signs_have_a_name() -> None:
 _SYMBOL = '<w:rPr><w:rFonts w:ascii="Symbol" w:hAnsi="Symbol"/></w:rPr>'
 
 
-@pytest.mark.parametrize(
+@each(
     ("paragraph", "run", "shown"),
     [
         ("P", "", "\u03b2"), ("Q", "", "\u03b2"), ("", '<w:rStyle w:val="C"/>', "\u03b2"),
@@ -122,8 +123,8 @@ _SIGN = '<w:r><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>'
 _TEXT = "<w:r><w:t>\u2612</w:t></w:r>"
 
 
-@pytest.mark.parametrize("content", [_SIGN, _TEXT, f"{_TEXT}{_TEXT}"])
-@pytest.mark.parametrize(
+@each("content", [_SIGN, _TEXT, f"{_TEXT}{_TEXT}"])
+@each(
     ("state", "shown"),
     [
         ('<w14:checked w14:val="1"/>', "[x]"), ('<w14:checked w14:val="true"/>', "[x]"),

@@ -7,9 +7,10 @@ import pytest
 from readroom.contracts.inspect_agents import IMPLICIT, FnmatchAllowList, FnmatchDenials
 from readroom.paths import WorkPath
 from readroom.policy.rules import Layer, Rules
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("glob", "path", "denied"),
     [
         ("secret*", "secret.txt", True),

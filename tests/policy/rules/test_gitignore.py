@@ -19,6 +19,7 @@ from readroom.policy.rules.gitignore import (
     patterns,
     translate,
 )
+from tests.each import each
 
 NAMES = ["a", "b", "ab", "a.b", "b a", "a ", "[", "]", "-", "\\", "é", "A", "!", "#", "*", "x\n", "\u202e"]
 
@@ -88,7 +89,7 @@ def test_any_patterns_mean_what_they_mean_to_git(tree: Path, lines: list[str]) -
     assert [place for place, one, other in zip(places, ours, git, strict=True) if one != other] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b"\xef\xbb\xbfa\n",
@@ -112,7 +113,7 @@ def test_files_are_split_into_patterns_as_git_does(tree: Path, data: bytes) -> N
     assert [_ignored(found, name, folder) for name, folder in places] == git
 
 
-@pytest.mark.parametrize("glob", ["a[", "[[:foo:]]", "a\\", "[a", "[[:alpha:]", "[\\", "[a-"])
+@each("glob", ["a[", "[[:foo:]]", "a\\", "[a", "[[:alpha:]", "[\\", "[a-"])
 def test_patterns_that_match_nothing_are_told(glob: str) -> None:
     with pytest.raises(UnusablePattern):
         translate(glob)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from readroom.paths import WorkPath, ancestors
 from readroom.policy.rules import RULES, AllowList, Denials, Rule, Rules, denials
 from readroom.policy.rules.gitignore import UnusablePattern, patterns
+from tests.each import each
 
 DEFAULTS = Rules([denials()])
 
@@ -21,7 +22,7 @@ def allowed(rules: Rules, path: str, *, folder: bool = False) -> bool:
     return rules.decide(WorkPath(path), folder=folder).allowed
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         ".env",
@@ -97,7 +98,7 @@ def test_credentials_keys_and_git_internals_are_denied(path: str) -> None:
     assert not allowed(DEFAULTS, path)
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         ".env.example",
@@ -152,7 +153,7 @@ def test_every_default_pattern_can_match_and_has_a_reason() -> None:
         assert rule.source == "defaults"
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         ".ENV",
@@ -236,7 +237,7 @@ def test_an_operators_exception_takes_back_a_default_and_no_other_layer() -> Non
 
 
 class TestAllowList:
-    @pytest.mark.parametrize(
+    @each(
         ("globs", "files", "no_files", "folders", "no_folders"),
         [
             (["src/"], ["src/a", "src/a/b", "x/src/a"], ["a", "srcs/a", "src"], ["src", "src/a", "x"], []),

@@ -17,6 +17,7 @@ from readroom.errors import BadPath, NotAFile, NotAFolder, NotFound, OutsideRoot
 from readroom.paths import WorkPath
 from readroom.stores.local import Confinement, LocalStore
 from readroom.values import EntryKind
+from tests.each import each
 from tests.stores import cases
 from tests.stores.cases import read
 from tests.stores.worlds import WAYS, LocalWorld, Way
@@ -89,8 +90,8 @@ def test_pipes_and_sockets_are_refused_at_once(
     assert kinds["special"] is EntryKind.OTHER
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", ["null", "zero", "tty"])
+@each("way", WAYS)
+@each("name", ["null", "zero", "tty"])
 def test_devices_are_refused(way: Confinement, name: str) -> None:
     with pytest.raises(NotAFile) as caught:
         LocalStore("/dev", way).open(WorkPath(name))

@@ -7,13 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.text.edits.lenient import ManyPlaces, NoPlace, replaced
+from tests.each import each
 
 
 def change(text: str, old: str, new: str, *, every: bool = False) -> str:
     return replaced(text, old, new, every=every, named=3)[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "old", "new", "expected"),
     [
         ("a b a", "b", "c", "a c a"),

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from readroom.text.encodings import detect, glued
+from tests.each import each
 from tests.text.encodings.languages import LEGACY, TEXTS
 
 PAIR, HALF = b"\xed\xa0\xbd\xed\xb8\x80", b"\xed\xa0\xbd"
@@ -40,9 +41,9 @@ DAMAGES: Mapping[str, Callable[[bytes, int], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("language", TEXTS)
-@pytest.mark.parametrize("lines", [3, 20])
+@each("damage", DAMAGES)
+@each("language", TEXTS)
+@each("lines", [3, 20])
 def test_damaged_utf8_is_utf8(damage: str, language: str, lines: int) -> None:
     places = random.Random(1)
     for _ in range(5):
@@ -70,7 +71,7 @@ def test_short_texts_with_more_damage_are_utf8(data: bytes) -> None:
     assert found.name == "utf-8"
 
 
-@pytest.mark.parametrize(("language", "encoding"), LEGACY)
+@each(("language", "encoding"), LEGACY)
 def test_a_guess_of_a_long_text_is_sure(language: str, encoding: str) -> None:
     found = detect((TEXTS[language] * 9).encode(encoding), complete=True)
     assert found is not None
@@ -92,8 +93,8 @@ def test_lines_of_utf8_in_a_text_of_latin_1_make_it_a_guess() -> None:
     assert not found.sure
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("language", TEXTS)
+@each("encoding", ["utf-16-le", "utf-16-be"])
+@each("language", TEXTS)
 def test_utf16_without_a_mark_is_text(encoding: str, language: str) -> None:
     found = detect((TEXTS[language] * 2).encode(encoding), complete=True)
     assert found is not None
@@ -133,6 +134,6 @@ BINARY = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BINARY)
+@each("name", BINARY)
 def test_samples_pixels_and_numbers_are_no_text(name: str) -> None:
     assert detect(BINARY[name], complete=True) is None

@@ -33,6 +33,7 @@ from readroom.text.encodings import (
 )
 from readroom.text.encodings.detect import is_mostly_text
 from readroom.values import Kind
+from tests.each import each
 from tests.text.encodings.languages import LEGACY, SOURCE, TEXTS
 
 WIDE = ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
@@ -65,14 +66,14 @@ def found(data: bytes, *, complete: bool = True) -> str | None:
 
 
 class TestDetect:
-    @pytest.mark.parametrize("language", TEXTS)
+    @each("language", TEXTS)
     def test_utf8_is_utf8_with_and_without_a_mark(self, language: str) -> None:
         data = TEXTS[language].encode()
         assert detect(data, complete=True) == UTF8
         assert detect(codecs.BOM_UTF8 + data, complete=True) == Encoding("utf-8", codecs.BOM_UTF8)
 
-    @pytest.mark.parametrize("codec", WIDE)
-    @pytest.mark.parametrize("language", TEXTS)
+    @each("codec", WIDE)
+    @each("language", TEXTS)
     def test_wide_text_is_found_with_and_without_a_mark(self, language: str, codec: str) -> None:
         unit = int(codec[4:6]) // 8
         text = TEXTS[language]
@@ -80,7 +81,7 @@ class TestDetect:
         bom = "\ufeff".encode(codec)
         assert detect(bom + text.encode(codec), complete=True) == Encoding(codec, bom, unit)
 
-    @pytest.mark.parametrize(("language", "codec"), LEGACY)
+    @each(("language", "codec"), LEGACY)
     def test_a_line_in_a_legacy_encoding_reads_right_and_encodes_back(
         self, language: str, codec: str
     ) -> None:
@@ -90,14 +91,14 @@ class TestDetect:
         assert decode_strict(data, encoding) == TEXTS[language]
         assert TEXTS[language].encode(encoding.name) == data
 
-    @pytest.mark.parametrize(("language", "codec"), LEGACY)
+    @each(("language", "codec"), LEGACY)
     def test_a_legacy_comment_in_source_reads_right(self, language: str, codec: str) -> None:
         text = SOURCE.format(TEXTS[language].strip())
         encoding = detect(text.encode(codec), complete=True)
         assert encoding is not None
         assert decode(text.encode(codec), encoding) == text
 
-    @pytest.mark.parametrize(
+    @each(
         ("data", "text"),
         [
             (b"caf\xe9\n", "café\n"),
@@ -145,7 +146,7 @@ class TestDetect:
         data = (TEXTS["japanese"] * 3).encode("cp932")
         assert found(data + b"\x81") == "cp932"
 
-    @pytest.mark.parametrize(
+    @each(
         "data",
         [
             b"\0",
@@ -172,7 +173,7 @@ class TestDetect:
         assert found(b"x" * 8192 + bytes(9000)) == "utf-8"
         assert found(b"x" * 5000 + bytes(9000)) is None
 
-    @pytest.mark.parametrize(
+    @each(
         "data",
         [
             b"hello\0",
@@ -201,7 +202,7 @@ class TestDetect:
 
 
 class TestNamed:
-    @pytest.mark.parametrize(
+    @each(
         ("name", "encoding"),
         [
             ("utf-8", "utf-8"),
@@ -223,7 +224,7 @@ class TestNamed:
     def test_usual_names_are_understood(self, name: str, encoding: str) -> None:
         assert named(name).name == encoding
 
-    @pytest.mark.parametrize("name", REFUSED)
+    @each("name", REFUSED)
     def test_what_files_cannot_be_read_in_is_refused_with_a_reason(self, name: str) -> None:
         with pytest.raises(UnknownEncoding) as refused:
             named(name)
@@ -311,13 +312,13 @@ class TestDecode:
     def test_bytes_undefined_in_a_table_are_marks(self) -> None:
         assert decode(b"a\x81b", named("cp1252")) == "a\udc81b"
 
-    @pytest.mark.parametrize("codec", sorted(MULTIBYTE))
+    @each("codec", sorted(MULTIBYTE))
     def test_no_byte_of_a_character_looks_like_a_line_feed(self, codec: str) -> None:
         for point in range(0x80, 0x11000):
             encoded = chr(point).encode(codec, "ignore") if not 0xD800 <= point <= 0xDFFF else b""
             assert all(byte >= LOWEST_TRAIL for byte in encoded)
 
-    @pytest.mark.parametrize("encoding", EVERY, ids=lambda e: e.name)
+    @each("encoding", EVERY, ids=lambda e: e.name)
     def test_a_line_feed_is_one_unit(self, encoding: Encoding) -> None:
         assert len(encoding.newline) == encoding.unit
         assert decode(encoding.newline, encoding) == "\n"
@@ -336,7 +337,7 @@ class TestEveryEncodingOfPython:
     def test_nearly_a_hundred_can_be_asked_for(self) -> None:
         assert len(known()) > 90
 
-    @pytest.mark.parametrize("encoding", known(), ids=lambda e: e.name)
+    @each("encoding", known(), ids=lambda e: e.name)
     def test_its_lines_and_characters_can_be_addressed(self, encoding: Encoding) -> None:
         every = bytes(range(256)) * 2 + encoding.newline + b"\0\xff\xfe"
         assert chars(every, encoding) == len(decode(every, encoding))
@@ -344,7 +345,7 @@ class TestEveryEncodingOfPython:
         border = prefix(every[:300], encoding)
         assert decode(every[:border], encoding) + decode(every[border:], encoding) == decode(every, encoding)
 
-    @pytest.mark.parametrize("encoding", known(), ids=lambda e: e.name)
+    @each("encoding", known(), ids=lambda e: e.name)
     def test_text_in_it_survives(self, encoding: Encoding) -> None:
         text = "line one\r\nline two\n"
         assert decode(text.encode(encoding.name), encoding) == text

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from readroom.limits import BLOCK_BYTES
 from readroom.text.encodings import Encoding, detect, is_wide_unmarked, named, to_utf8
+from tests.each import each
 from tests.text.held import HeldBytes
 
 
-@pytest.mark.parametrize("name", ["cp1252", "utf-16-le", "utf-16-be", "utf-32-le", "cp932"])
-@pytest.mark.parametrize("shift", [0, 1, 2, 3])
+@each("name", ["cp1252", "utf-16-le", "utf-16-be", "utf-32-le", "cp932"])
+@each("shift", [0, 1, 2, 3])
 def test_a_character_or_line_end_on_the_border_of_two_blocks_is_whole(name: str, shift: int) -> None:
     encoding = named(name)
     char = "é" if name == "cp1252" else "表"
@@ -33,8 +34,8 @@ def test_a_mark_is_no_character() -> None:
     assert to_utf8(HeldBytes("\ufefffoo".encode("utf-16-le")), marked, keep_cr=False) == b"foo"
 
 
-@pytest.mark.parametrize("name", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-32"])
-@pytest.mark.parametrize(
+@each("name", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-32"])
+@each(
     "text",
     [
         "plain text\n",

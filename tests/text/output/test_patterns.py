@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.text.output import patterns
 from readroom.text.output.patterns import CAUSE, FAILURE, SUMMARY, WORD
+from tests.each import each
 from tests.engine.command.outputs import recorded
 from tests.engine.grep.noise import KINDS, noise
 
@@ -27,7 +27,7 @@ LINES = tuple(
 )
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "E       assert 1 == 2",
@@ -48,7 +48,7 @@ def test_a_cause_is_known(line: str) -> None:
     assert found.weight == CAUSE
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "test_error_handling PASSED",

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.text.output import folded, plain
+from tests.each import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "expected"),
     [
         ("as it is\twith tabs", "as it is\twith tabs"),

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.faces.cli.connect.formats import BadJson, Json
+from tests.each import each
 
 ENTRY = {"command": "/usr/bin/readroom", "args": ["mcp", "/home/me/a b"]}
 JSON = Json()
@@ -34,7 +35,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each("name", TEXTS)
 def test_a_member_is_put_in_and_nothing_else_is_changed(name: str) -> None:
     before = TEXTS[name]
     after = JSON.with_entry(before, PATH, ENTRY)
@@ -51,7 +52,7 @@ def test_a_member_is_put_in_and_nothing_else_is_changed(name: str) -> None:
     assert ("\r\n" in after) == ("\r\n" in before)
 
 
-@pytest.mark.parametrize("name", [name for name in TEXTS if "ours is" not in name and name != "nothing"])
+@each("name", [name for name in TEXTS if "ours is" not in name and name != "nothing"])
 def test_what_was_put_in_can_be_taken_out_again(name: str) -> None:
     before = TEXTS[name]
     after = JSON.without_entry(JSON.with_entry(before, PATH, ENTRY), PATH)
@@ -70,7 +71,7 @@ def test_the_member_stands_where_a_person_would_put_it() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "problem"),
     [
         ('{\n  "a": 1\n  "b": 2\n}', "line 3: a comma or a closing } is missing"),
