@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 SHOWN = 5
 """Tracebacks of a test; the other cases that fail are named."""
-
-PARAM = type(pytest.param())
 
 
 class CasesFail(ExceptionGroup[Exception]):
@@ -39,7 +38,7 @@ def each(
     def named(number: int, row: tuple[Any, ...]) -> str:
         if isinstance(ids, Sequence):
             return ids[number]
-        own = getattr(tried[number], "id", None) if isinstance(tried[number], PARAM) else None
+        own = getattr(tried[number], "id", None) if isinstance(tried[number], ParameterSet) else None
         return own or ", ".join(
             f"{name}={shortened(value if ids is None else ids(value))}"
             for name, value in zip(called, row, strict=True)
@@ -77,7 +76,7 @@ def each(
 
 
 def values_of(case: Any, names: int) -> tuple[Any, ...]:
-    if isinstance(case, PARAM):
+    if isinstance(case, ParameterSet):
         assert not case.marks, "a case has no marks: parametrize, where some are marked"
         return tuple(case.values)
     return tuple(case) if names > 1 else (case,)

@@ -1,7 +1,7 @@
 """The daily suite is what is not marked `whole`; the whole suite is everything.
 
-`make test` runs the one, `make test-all` the other, as continuous integration does.  Nothing else decides what is
-run: no chance, no machine and no environment.
+`make test` runs the one, `make test-all` the other, as continuous integration does.  Nothing else decides
+what runs: no chance, no machine, no environment.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
-
-PARAM = type(pytest.param())
+from _pytest.mark import ParameterSet
 
 whole = pytest.mark.whole
 """Of a test that takes long and seldom finds what no test of the daily suite does."""
@@ -23,15 +22,18 @@ def daily(
     cases: Iterable[Any],
     ids: Sequence[str] | Callable[[Any], object] | None = None,
 ) -> pytest.MarkDecorator:
-    """Parametrize a test whose cases each take long: the first of them daily, the others in the whole suite."""
+    """Parametrize a test whose cases each take long: the first ones daily, all in the whole suite."""
     several = not isinstance(names, str) or "," in names
     marked = []
     for number, case in enumerate(cases):
-        values = case.values if isinstance(case, PARAM) else case if several else (case,)
-        marks = [*(case.marks if isinstance(case, PARAM) else ()), *([whole] if number >= first else [])]
-        marked.append(
-            pytest.param(
-                *values, marks=marks, id=getattr(case, "id", None) if isinstance(case, PARAM) else None
-            )
-        )
+        one = case if isinstance(case, ParameterSet) else pytest.param(*(case if several else (case,)))
+        marks = [*one.marks, whole] if number >= first else one.marks
+        marked.append(pytest.param(*one.values, marks=marks, id=one.id))
     return pytest.mark.parametrize(names, marked, ids=ids)
+
+
+def parts(cases: Iterable[Any]) -> list[ParameterSet]:
+    """Cases that are tried together, as `params` of a fixture: every fourth daily, all in the whole suite."""
+    every = list(cases)
+    others = [case for number, case in enumerate(every) if number % 4]
+    return [pytest.param(every[::4], id="daily"), pytest.param(others, id="others", marks=whole)]

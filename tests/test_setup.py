@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.suites import daily
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -25,7 +27,7 @@ def run(*words: str, **variables: str) -> subprocess.CompletedProcess[str]:
 def test_make_without_a_target_says_what_there_is() -> None:
     printed = run("make").stdout
     assert [line.split()[1] for line in printed.splitlines()] == [
-        "run", "install", "test", "bench", "docs", "clean",
+        "run", "install", "test", "test-all", "bench", "docs", "clean",
     ]  # fmt: skip
 
 
@@ -130,8 +132,7 @@ echo "$0 runs" | tee --append "$CALLED"
 """
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("failing", [None, *STEPS])
+@daily(2, "failing", [None, *STEPS])
 def test_continuous_integration_takes_every_step_and_fails_with_each(
     tmp_path: Path, failing: str | None
 ) -> None:
@@ -161,11 +162,20 @@ def test_everything_is_checked_and_each_fails_it(tmp_path: Path, failing: str | 
     program.parent.mkdir(parents=True)
     program.write_text('#!/bin/sh\necho "$*"\ncase "$*" in *"$FAILING"*) exit 3;; esac\n', encoding="utf-8")
     program.chmod(0o755)
-    done = run(str(tmp_path / "scripts/everything"), FAILING=failing or "none")
+    chosen = ("-m", "not whole")
+    done = run(str(tmp_path / "scripts/everything"), *chosen, FAILING=failing or "none")
     assert done.returncode == (0 if failing is None else 3)
     if failing in (None, "mypy", "pytest"):
         said = done.stdout.split("\n")
-        assert [said.count(f"-m {name}") for name in ("pytest", "mypy", "ruff check .")] == [1, 1, 1]
+        ran = ("pytest -m not whole", "mypy", "ruff check .")
+        assert [said.count(f"-m {name}") for name in ran] == [1, 1, 1]
+
+
+def test_the_daily_tests_are_those_without_a_mark_and_the_others_are_all() -> None:
+    rules = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert 'test: .venv/developer\n\t@scripts/everything -m "not whole"\n' in rules
+    assert "test-all: .venv/developer\n\t@scripts/everything\n" in rules
+    assert "make test-all" in (ROOT / ".ci/run").read_text(encoding="utf-8")
 
 
 def test_no_file_names_a_package_host() -> None:

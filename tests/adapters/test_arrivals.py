@@ -6,6 +6,7 @@ import pytest
 
 from tests.adapters.arrivals import PACKAGES, arrived, known
 from tests.adapters.calls import adapters
+from tests.suites import daily
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of frameworks are not ours
 
@@ -14,8 +15,7 @@ def test_every_framework_stands_there() -> None:
     assert set(known()) == set(PACKAGES)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("adapter", adapters(*PACKAGES))
+@daily(2, "adapter", adapters(*PACKAGES))
 def test_what_is_written_down_arrives(adapter: str) -> None:
     """`scripts/frameworks` writes it anew."""
     assert arrived(adapter) == {name: value for name, value in known()[adapter].items() if name != "version"}

@@ -17,6 +17,7 @@ import pytest
 from readroom import Workspace
 from readroom.adapters.functions import functions
 from tests.adapters.calls import CALLER, NATIVE, make_folder, needs
+from tests.suites import daily
 
 RECIPES = {
     "agno": "agno",
@@ -76,8 +77,7 @@ def test_a_function_shows_its_parameters_types_and_words(tmp_path: Path) -> None
         assert "3\tline 3" in read("long.txt", 3, limit=1, column=None)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("adapter", EXTRAS)
+@daily(2, "adapter", EXTRAS)
 def test_a_missing_framework_is_one_sentence_with_the_command_that_installs_it(adapter: str) -> None:
     package, extra = EXTRAS[adapter]
     code = f"import sys; sys.modules[{package!r}] = None; import readroom.adapters.{adapter}"

@@ -44,11 +44,6 @@ def clauses(name: str) -> Mapping[str, Clause]:
     }
 
 
-def shown_by(name: str, case: str) -> tuple[str, ...]:
-    """The ids of the clauses that a case of conformance shows."""
-    return tuple(key for key, clause in clauses(name).items() if case in clause.cases)
-
-
 def known() -> set[str]:
     """Every id that a test may name."""
     found: set[str] = set()

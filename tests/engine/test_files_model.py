@@ -16,7 +16,6 @@ from readroom.errors import BadValue, FolderNotEmpty, NotAFolder, NotFound, Read
 from readroom.paths import WorkPath, ancestors
 from readroom.values import EntryKind
 from readroom.values.changes import DeleteRequest, MakeFolderRequest, MoveRequest
-from tests.depth import depth
 from tests.engine.edit.changing import Room, made
 from tests.engine.naming import CAP, tree
 
@@ -84,7 +83,7 @@ def perform(room: Room, request: Request) -> None:
             move(services, Job(request, CAP, Deadline()))
 
 
-@settings(max_examples=depth(60))
+@settings(max_examples=30)
 @given(
     st.dictionaries(st.sampled_from(("a", "b/a", "a/a/b")), st.binary(max_size=3)),
     st.lists(REQUESTS, max_size=8),

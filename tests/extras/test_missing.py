@@ -17,6 +17,7 @@ import pytest
 
 from tests.engine.documents.making import pdf, png
 from tests.extras.lacking import EXTRAS, ROOT, command, environment
+from tests.suites import daily
 
 KOTLIN = "class Order(val sum: Int) {\n    fun total(): Int = sum\n}\n"
 
@@ -104,8 +105,7 @@ def _output(words: list[str], folder: Path, variables: dict[str, str]) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("face", [_library, _command_line, _mcp])
+@daily(3, "face", [_library, _command_line, _mcp])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.extra)
 def test_a_missing_extra_is_one_sentence_with_the_command_that_installs_it(
     case: Case, face: Callable[[Case, Path, dict[str, str]], str], folder: Path, bare: dict[str, str]

@@ -84,7 +84,6 @@ def test_http_and_the_command_line_answer_like_the_library(contract: str, root: 
                 assert without_tokens(json.loads(out.buffer.getvalue())) == expected
 
 
-@pytest.mark.halved
 @every_contract
 def test_mcp_lists_and_answers_as_the_library(contract: str, root: Path) -> None:
     with Stdio(root, "--contract", contract) as client, Workspace(root) as workspace:

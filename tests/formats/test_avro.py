@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from readroom.formats.data.avro import open_document
 from readroom.formats.documents import Area, Unreadable
-from tests.depth import depth
 from tests.hostile.tables import avro, avro_of
 
 SCHEMA = {
@@ -51,7 +50,7 @@ _rows = st.lists(
 )
 
 
-@settings(max_examples=depth(60), deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(_rows, st.sampled_from(["null", "deflate", "bzip2", "xz"]), st.integers(1, 70), st.integers(1, 70))
 def test_any_window_has_the_rows_that_were_written(
     rows: list[dict[str, Any]], codec: str, first: int, count: int
@@ -98,7 +97,7 @@ def test_a_file_that_is_cut_short_shows_what_it_has_and_says_so() -> None:
     assert any("cut short" in line for line in cut.details)
 
 
-@settings(max_examples=depth(200), deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10_000), st.binary(min_size=1, max_size=4))
 def test_damage_anywhere_is_said_and_never_a_crash(at: int, damage: bytes) -> None:
     data = bytearray(avro())

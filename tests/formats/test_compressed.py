@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from readroom.formats.compressed import Broken, Compression, Expander, by_magic, plain_name
 from readroom.limits import BLOCK_BYTES
-from tests.depth import depth
 from tests.each import each
 from tests.formats.packing import PACK, greedy_xz, greedy_zstd
 
@@ -36,7 +35,7 @@ def expanded(compression: Compression, data: bytes, step: int = 4096) -> tuple[b
 
 
 @every
-@settings(max_examples=depth(40))
+@settings(max_examples=20)
 @given(
     texts=st.lists(st.binary(max_size=300), min_size=1, max_size=4),
     step=st.integers(1, 40),
@@ -68,7 +67,7 @@ def test_members_without_content_are_an_end_when_there_are_too_many(compression:
 
 
 @every
-@settings(max_examples=depth(30))
+@settings(max_examples=15)
 @given(st.data())
 def test_data_that_are_cut_off_give_what_was_before(compression: Compression, data: st.DataObject) -> None:
     packed = PACK[compression](TEXT)
@@ -78,7 +77,7 @@ def test_data_that_are_cut_off_give_what_was_before(compression: Compression, da
 
 
 @every
-@settings(max_examples=depth(60))
+@settings(max_examples=30)
 @given(st.data())
 def test_a_damaged_byte_is_noticed_and_nothing_is_invented(
     compression: Compression, data: st.DataObject
@@ -97,7 +96,6 @@ def test_what_follows_and_is_something_else_is_a_problem(compression: Compressio
         assert (found, problem) == (TEXT, "go on with something else")
 
 
-@pytest.mark.halved
 @every
 def test_a_huge_expansion_comes_in_pieces(compression: Compression) -> None:
     data = PACK[compression](bytes(30_000_000))

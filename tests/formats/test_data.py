@@ -30,7 +30,6 @@ from readroom.limits.documents import (
     SQLITE_VALUE_BYTES,
 )
 from readroom.stores.memory import MemoryStore
-from tests.depth import depth
 from tests.each import each
 from tests.hostile import tables as hostile
 
@@ -294,7 +293,7 @@ def test_what_can_be_read_of_a_damaged_table_is_there_for_the_first_who_asks() -
         assert "Row 199 and what follows cannot be read: it is damaged." in part.notes
 
 
-@settings(max_examples=depth(20), deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.integers(0, 20_000), st.binary(min_size=1, max_size=8), st.booleans())
 def test_damage_anywhere_in_a_database_is_said(at: int, damage: bytes, cut: bool) -> None:
     data = bytearray(_SHOP)
@@ -391,7 +390,7 @@ def _as_months(data: bytearray, at: int) -> bool:
 _SMALL = {form: _columnar(form, 50) for form in ("parquet", "feather", "stream")}
 
 
-@settings(max_examples=depth(20), deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.sampled_from(sorted(_SMALL)),
     st.integers(0, 10**6),
@@ -512,7 +511,7 @@ _FIELD = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], include_c
 """What a text that is not binary may hold."""
 
 
-@settings(max_examples=depth(100), deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(
         st.lists(

@@ -21,9 +21,9 @@ from readroom.formats.images import SIGNATURE, to_image
 from readroom.formats.kinds import sniff
 from readroom.limits import IMAGE_LONG_SIDE, IMAGE_MAX_PIXELS, IMAGE_REPLY_BYTES, IMAGE_WORK_BYTES
 from readroom.values import Image
-from tests.depth import half
 from tests.each import each
 from tests.peak import REPO
+from tests.suites import daily
 
 FORMATS = ["PNG", "JPEG", "GIF", "WEBP"]
 
@@ -73,8 +73,7 @@ def test_an_image_that_is_small_leaves_byte_for_byte(form: str) -> None:
     assert shown(data) == Image(data, f"image/{form.lower()}", 200, 100, 200, 100)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("form", FORMATS)
+@daily(2, "form", FORMATS)
 @pytest.mark.parametrize("size", [(2000, 1000), (900, 1800)])
 def test_a_large_image_is_shrunk_and_says_what_it_was(form: str, size: tuple[int, int]) -> None:
     picture = drawn(*size)
@@ -86,8 +85,8 @@ def test_a_large_image_is_shrunk_and_says_what_it_was(form: str, size: tuple[int
     assert difference(opened(image), picture.resize((image.width, image.height))) < 8
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
+@daily(
+    2,
     ("mode", "form"),
     [*((mode, "PNG") for mode in ("1", "L", "LA", "P", "RGBA", "I;16")), ("L", "JPEG"), ("CMYK", "JPEG")],
 )
@@ -300,19 +299,17 @@ print(own_peak_bytes() - before)
 """
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
+@daily(
+    1,
     ("form", "size", "options"),
-    half(
-        [
-            pytest.param("JPEG", (8000, 6000), {}, id="48 MP JPEG"),
-            pytest.param("JPEG", (4000, 3000), {"progressive": True}, id="12 MP progressive"),
-            pytest.param("PNG", (6016, 3384), {"compress_level": 9}, id="20 MP PNG"),
-            pytest.param("PNG", (3700, 2700), {"compress_level": 1}, id="10 MP PNG"),
-            pytest.param("GIF", (7000, 5000), {}, id="35 MP GIF"),
-            pytest.param("WEBP", (2560, 1440), {"lossless": True, "method": 0}, id="3.7 MP WebP"),
-        ]
-    ),
+    [
+        pytest.param("JPEG", (8000, 6000), {}, id="48 MP JPEG"),
+        pytest.param("JPEG", (4000, 3000), {"progressive": True}, id="12 MP progressive"),
+        pytest.param("PNG", (6016, 3384), {"compress_level": 9}, id="20 MP PNG"),
+        pytest.param("PNG", (3700, 2700), {"compress_level": 1}, id="10 MP PNG"),
+        pytest.param("GIF", (7000, 5000), {}, id="35 MP GIF"),
+        pytest.param("WEBP", (2560, 1440), {"lossless": True, "method": 0}, id="3.7 MP WebP"),
+    ],
 )
 def test_the_largest_images_stay_within_what_they_may_take(
     tmp_path_factory: pytest.TempPathFactory, form: str, size: tuple[int, int], options: dict[str, object]

@@ -16,7 +16,6 @@ from readroom.deadline import Deadline
 from readroom.formats.containers import open_container
 from readroom.formats.containers.members import BadContainer, Container, Held, normal_name
 from readroom.limits.documents import CONTAINER_SKIPPED_BYTES
-from tests.depth import depth
 from tests.each import each
 from tests.hostile import sevens
 
@@ -36,7 +35,7 @@ def _content(found: Container, name: str) -> bytes:
     return b"".join(found.reader.pieces(found.members[name]))
 
 
-@settings(max_examples=depth(150), deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(_trees, st.sampled_from(sorted(sevens.METHODS)), st.booleans())
 def test_every_member_is_what_was_packed_in_any_order(
     tree: Mapping[str, bytes], method: str, backwards: bool
@@ -49,7 +48,7 @@ def test_every_member_is_what_was_packed_in_any_order(
             assert found.members[inner].size == len(tree[names[inner]])
 
 
-@settings(max_examples=depth(60), deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(_trees, st.integers(1, 3))
 def test_a_packed_directory_is_the_same_directory(tree: Mapping[str, bytes], times: int) -> None:
     plain, packed = _opened(sevens.sevened(tree)), _opened(sevens.encoded(tree, times))

@@ -13,7 +13,6 @@ import sys
 from typing import Any
 
 from readroom.workspace import Workspace
-from tests.depth import FULL
 from tests.hostile.served import cpu_s, outcome, say
 from tests.peak import UNIT, own_peak_bytes
 
@@ -26,19 +25,11 @@ WAYS: dict[str, dict[str, Any]] = {
 """Arguments of the calls beside the path."""
 
 
-def ways(number: int) -> tuple[str, ...]:
-    """Those in which a file is asked for: all of them in continuous integration, elsewhere for its first
-    rows and in one of the other ways in turn.
-    """
-    others = [way for way in WAYS if way != "first"]
-    return tuple(WAYS) if FULL else (others[number % len(others)], "first")
-
-
 def main(folder: str) -> None:
     """Read all of them in each way, and a plain file at the end."""
     with Workspace(folder) as space:
-        for number, name in enumerate(sorted(os.listdir(folder))):
-            for way in ways(number):
+        for name in sorted(os.listdir(folder)):
+            for way in WAYS:
                 before = cpu_s()
                 reply = space.call("read_file", {"path": name, **WAYS[way]})
                 space.call("read_file", {"path": "plain.txt"})

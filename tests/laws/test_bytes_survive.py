@@ -17,6 +17,7 @@ from benchmarks.editors import Editor, readroom, readroom_named
 from benchmarks.suites import integrity
 from readroom.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
+from tests.suites import daily
 from tests.text import files
 
 ENCODINGS = [
@@ -116,8 +117,7 @@ def _with_ends(fresh: list[str], before: list[str], own: list[str]) -> list[str]
     return found
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("final", [True, False], ids=["ended", "open"])
+@daily(21, "final", [True, False], ids=["ended", "open"])
 @pytest.mark.parametrize("ends", LINE_ENDS)
 @pytest.mark.parametrize(("encoding", "mark"), ENCODINGS, ids=lambda part: str(part))
 def test_no_byte_outside_an_edit_changes(encoding: str, mark: bytes, ends: str, final: bool) -> None:
@@ -138,8 +138,7 @@ def test_no_byte_outside_an_edit_changes(encoding: str, mark: bytes, ends: str, 
             assert contents(driver) == sheet.stored(expected), name
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("editor", [readroom, readroom_named])
+@daily(1, "editor", [readroom, readroom_named])
 def test_the_table_that_peers_are_measured_by_has_no_damage(editor: Editor, tmp_path: Path) -> None:
     sheets = integrity.table()
     for sheet in sheets:
@@ -170,8 +169,7 @@ def contents(driver: Driver) -> bytes:
         return source.read_at(0, source.size)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("store", STORES)
+@daily(1, "store", STORES)
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(st.data())
 def test_what_was_shown_can_be_edited_and_nothing_else_changes(store: StoreName, draw: st.DataObject) -> None:

@@ -20,7 +20,6 @@ from readroom.stores.local import LocalStore
 from readroom.values import Reply
 from readroom.values.commands import Confinement
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.faces.mcp.serving import HANDSHAKE, STATELESS, Stdio, plain
 from tests.laws.driving import hints
 from tests.laws.test_secrecy import CANARY, GHOST, Tree, planted, told, trees
@@ -42,9 +41,8 @@ def run(workspace: Workspace, command: str, **more: Any) -> Reply:
     return workspace.call("run_command", {"command": command, "output": "full", **more})
 
 
-@pytest.mark.halved
 @in_each_confinement
-@settings(max_examples=depth(12))
+@settings(max_examples=12)
 @given(tree=trees())
 def test_no_command_sees_a_byte_of_a_denied_or_outside_file(confinement: Confinement, tree: Tree) -> None:
     """Version control is what policy shows to commands; here it is hidden, as from the tools.
@@ -93,7 +91,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield found
 
 
-@settings(max_examples=depth(40))
+@settings(max_examples=20)
 @given(
     parts=st.lists(LINES, min_size=1, max_size=4),
     output=st.sampled_from(["silent", "concise", "normal", "verbose", "full"]),

@@ -18,7 +18,6 @@ from readroom.values import Cap
 from readroom.values.changes import Edit, EditFilesRequest, EditFilesResult, FileEdits
 from readroom.values.files import OTHER_SPELLING
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.each import each
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
@@ -164,7 +163,7 @@ PARTS = st.lists(
 )
 
 
-@settings(max_examples=depth(200))
+@settings(max_examples=100)
 @given(names=st.sets(PARTS.map("".join), min_size=1, max_size=6), asked=PARTS.map("".join))
 def test_what_is_opened_is_exact_or_the_only_equal_one(names: set[str], asked: str) -> None:
     store = MemoryStore()

@@ -18,7 +18,6 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter, answer_of
-from tests.depth import depth
 from tests.each import each
 from tests.laws.driving import STORES, StoreName, stored
 
@@ -31,7 +30,7 @@ lines = st.lists(st.text(st.sampled_from('ab \t"\\é€\U0001f600\x0c'), max_siz
 
 
 @every_contract
-@settings(max_examples=depth(25))
+@settings(max_examples=12)
 @given(lines, st.sampled_from(["\n", "\r\n"]), st.booleans(), st.sampled_from(STORES), st.integers(0, 6000))
 def test_following_its_own_hints_shows_every_line_once(
     contract: str, texts: list[str], end: str, ended: bool, store: StoreName, more: int
@@ -149,7 +148,7 @@ def test_nothing_denied_or_outside_is_shown_by_any_tool(contract: str, path: str
 
 
 @every_contract
-@settings(max_examples=depth(40))
+@settings(max_examples=20)
 @given(st.integers(MIN_REPLY_BYTES, 9000), st.integers(-2, 300), st.integers(0, 3000), st.data())
 def test_no_reply_is_above_its_cap(
     contract: str, cap: int, offset: int, limit: int, data: st.DataObject

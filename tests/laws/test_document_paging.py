@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
-from tests.depth import depth
 from tests.engine.documents.making import code, notebook, pdf, printed
 from tests.hostile import office
 from tests.laws.driving import Driver, fact, one_call
@@ -90,7 +89,7 @@ _page = st.lists(_plain, min_size=1, max_size=30)
 _sizes = st.sampled_from([MIN_REPLY_BYTES, 4000, 32768])
 
 
-@settings(max_examples=depth(12))
+@settings(max_examples=12)
 @given(cells=_cells, size=_sizes)
 def test_following_a_notebook_shows_every_line_once(cells: list[tuple[list[str], int]], size: int) -> None:
     made, wanted = [], []
@@ -103,7 +102,7 @@ def test_following_a_notebook_shows_every_line_once(cells: list[tuple[list[str],
     check(notebook(*made), "d.ipynb", size, wanted)
 
 
-@settings(max_examples=depth(10))
+@settings(max_examples=10)
 @given(pages=st.lists(_page, min_size=1, max_size=12), size=_sizes)
 def test_following_a_pdf_shows_every_line_once(pages: list[list[str]], size: int) -> None:
     wanted = [(number, dict(enumerate(lines, 1))) for number, lines in enumerate(pages, 1)]
@@ -118,7 +117,7 @@ def check(data: bytes, name: str, size: int, wanted: list[tuple[int, Lines]]) ->
         driver.workspace.close()
 
 
-@settings(max_examples=depth(8))
+@settings(max_examples=8)
 @given(rows=st.integers(1, 3000), size=_sizes, wide=st.booleans())
 def test_following_a_sheet_shows_every_row_once(rows: int, size: int, wide: bool) -> None:
     rows = min(rows, 60) if wide else rows

@@ -16,7 +16,6 @@ from readroom.formats.documents import Area
 from readroom.formats.documents.sheets import open_document
 from readroom.formats.documents.sheets.cells import EMPTY_COLUMNS, EMPTY_RUN
 from readroom.stores.memory import MemoryStore
-from tests.depth import depth
 from tests.each import each
 from tests.formats.documents import old_workbooks
 from tests.hostile import office
@@ -135,7 +134,7 @@ _PLACES = st.dictionaries(
 
 @every_format
 @given(_PLACES, st.integers(1, 6))
-@settings(max_examples=depth(12), deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_following_next_shows_every_cell_once_in_its_place(
     form: str, cells: dict[tuple[int, int], str], limit: int
 ) -> None:

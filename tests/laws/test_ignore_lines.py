@@ -13,7 +13,6 @@ from readroom import config
 from readroom.errors import BadConfig, Denied
 from readroom.policy.guard import Guard
 from readroom.stores.memory import MemoryStore
-from tests.depth import depth
 from tests.each import each
 
 NAMES = ("private", "Größe", "a b", "café", "数据", "x")
@@ -64,7 +63,7 @@ def usable(store: MemoryStore, name: str) -> Guard | None:
 
 
 @own
-@settings(max_examples=depth(60))
+@settings(max_examples=30)
 @given(
     names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=4),
     ends=st.lists(

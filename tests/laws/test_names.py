@@ -32,7 +32,6 @@ from readroom.values import Cap, Reply
 from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter
 from tests.contracts.failures import EXAMPLES
-from tests.depth import depth
 from tests.each import each
 from tests.engine.documents.making import code, notebook
 from tests.laws.driving import STORES, StoreName, stored
@@ -307,7 +306,7 @@ def native_calls(name: str) -> Sequence[Call]:
     )
 
 
-@settings(max_examples=depth(60))
+@settings(max_examples=30)
 @given(NAMES, st.sampled_from(STORES))
 def test_native_replies_are_those_about_an_everyday_name(name: str, store: StoreName) -> None:
     with room(store, name) as odd, room(store, PLAIN) as plain:
@@ -338,7 +337,7 @@ def test_failures_of_real_calls_go_on_behind_names_as_the_grammar_says(tmp_path:
         require_marks(notes, f"{PLAIN}.ipynb")
 
 
-@settings(max_examples=depth(60))
+@settings(max_examples=30)
 @given(NAMES, st.sampled_from(STORES))
 def test_a_reader_of_native_replies_finds_the_name(name: str, store: StoreName) -> None:
     with room(store, name) as workspace:
@@ -455,7 +454,7 @@ FOREIGN: Mapping[str, Callable[[str], Sequence[Call]]] = {
 @pytest.mark.clause("rnd.names")
 @pytest.mark.parametrize("mode", ["sandbox", "store"])
 @pytest.mark.parametrize("contract", FOREIGN)
-@settings(max_examples=depth(25))
+@settings(max_examples=12)
 @given(name=NAMES, store=st.sampled_from(STORES))
 def test_replies_of_other_contracts_are_those_about_an_everyday_name(
     contract: str, mode: str, name: str, store: StoreName

@@ -23,7 +23,6 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.each import each
 from tests.engine.documents.making import pdf
 from tests.hostile import containers as hostile
@@ -116,7 +115,7 @@ def _stores(root: Path) -> Iterator[Store]:
     yield MemoryStore(files)
 
 
-@pytest.mark.parametrize("seed", range(depth(6)))
+@pytest.mark.parametrize("seed", range(6))
 def test_a_search_shows_a_file_or_counts_and_names_it(tmp_path: Path, seed: int) -> None:
     """In every order and form, on disk and in memory, whether or not something matched."""
     chosen = _chosen(seed)
@@ -160,7 +159,7 @@ def _require(counted: Mapping[str, tuple[int, list[str]]], expected: Mapping[str
         assert set(names) <= expected[kind]
 
 
-@pytest.mark.parametrize("seed", range(depth(3)))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_call_that_is_named_looks_into_all_of_it(tmp_path: Path, seed: int) -> None:
     """Following it until nothing is named any more matches in every file that holds the word."""
     chosen = _chosen(seed)
@@ -251,7 +250,7 @@ def _taken(root: Path, include: list[str]) -> list[list[str]]:
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
-@pytest.mark.parametrize("seed", range(depth(8)))
+@pytest.mark.parametrize("seed", range(8))
 def test_every_tool_ignores_what_git_ignores(tmp_path: Path, seed: int) -> None:
     """Sets, escapes and braces of patterns, negations, nested ignore files: as `git ls-files` reads them."""
     rng = random.Random(seed)

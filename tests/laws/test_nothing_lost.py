@@ -37,10 +37,10 @@ from readroom.values import (
     ReadRequest,
 )
 from readroom.values.find import FindInclude
-from tests.depth import depth
 from tests.engine.serving import job, serving
 from tests.formats.packing import PACK
 from tests.laws.trees import ARCHIVES, DOCUMENTS, LINKS, PLAIN, Clock, Made, held, tree, with_members
+from tests.suites import daily, whole
 
 MOST_PAGES = 2000
 
@@ -169,15 +169,14 @@ class Search:
         raise AssertionError("following `next` does not end")
 
 
-@pytest.mark.halved
 @pytest.mark.parametrize(
     ("store", "kind", "seed"),
     [
-        (store, kind, seed)
-        for store, kind, seeds in (
-            *(("disk", "plain", depth(16, 4)), ("memory", "plain", depth(16, 4))),
-            *(("disk", "archives", depth(8, 2)), ("memory", "archives", depth(24, 4))),
-            *(("disk", "documents", depth(6, 1)), ("memory", "documents", depth(6, 1))),
+        pytest.param(store, kind, seed, marks=[whole] if seed >= first else [])
+        for store, kind, first, seeds in (
+            *(("disk", "plain", 2, 12), ("memory", "plain", 2, 12)),
+            *(("disk", "archives", 1, 6), ("memory", "archives", 2, 16)),
+            *(("disk", "documents", 1, 4), ("memory", "documents", 1, 4)),
         )
         for seed in range(seeds)
     ],
@@ -248,9 +247,8 @@ def listing(store: Store, request: ListRequest, cap: Cap, rng: random.Random | N
     return found
 
 
-@pytest.mark.halved
 @pytest.mark.parametrize("store", ["disk", "memory"])
-@pytest.mark.parametrize("seed", range(depth(28, 5)))
+@daily(3, "seed", range(20))
 def test_a_listing_shows_every_entry_once_wherever_time_ends(store: str, seed: int) -> None:
     rng = random.Random(seed)
     files = tree(rng, ["utf-8"], rng.choice([6, 24, 50]))
@@ -318,9 +316,8 @@ class Finding:
         raise AssertionError("following `next` does not end")
 
 
-@pytest.mark.halved
 @pytest.mark.parametrize("kind", ["plain", "archives", "documents"])
-@pytest.mark.parametrize("seed", range(depth(16, 3)))
+@daily(2, "seed", range(12))
 def test_a_ranked_search_shows_every_passage_once_wherever_time_ends(kind: str, seed: int) -> None:
     rng = random.Random(f"{kind} {seed}")
     sorts = {"archives": ARCHIVES, "documents": DOCUMENTS}.get(kind, PLAIN)
@@ -371,8 +368,7 @@ def test_a_ranked_search_shows_every_passage_once_wherever_time_ends(kind: str, 
 # --- while files change ------------------------------------------------------------------------
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("seed", range(depth(16, 4)))
+@daily(3, "seed", range(12))
 @pytest.mark.parametrize("kind", ["list", "grep", "compressed"])
 def test_what_stays_is_shown_once_while_others_come_and_go(tmp_path: Path, kind: str, seed: int) -> None:
     """Pages go on by name: what is made and removed between them moves nothing."""

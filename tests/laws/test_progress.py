@@ -14,7 +14,6 @@ from readroom.limits import MIN_REPLY_BYTES, SMALL_FILE_BYTES, Limits
 from readroom.stores.memory import MemoryStore
 from readroom.text.encodings import NUL_SIGN
 from readroom.values import Reply
-from tests.depth import depth
 from tests.laws.driving import STORES, Driver, StoreName, fact, header_row, hints, shown, stored
 from tests.laws.texts import split as stored_lines
 from tests.laws.texts import texts
@@ -181,7 +180,7 @@ def test_a_later_window_of_a_table_carries_its_header(sample: Sample, cap: int, 
 
 
 @every_store
-@settings(max_examples=depth(8), phases=[Phase.generate])  # shrinking megabytes takes minutes
+@settings(max_examples=8, phases=[Phase.generate])  # shrinking megabytes takes minutes
 @given(sample=samples(), cap=st.sampled_from([MIN_REPLY_BYTES, 11_500]), at=st.integers(0, 3))
 def test_a_large_file_is_read_as_a_small_one(store: StoreName, sample: Sample, cap: int, at: int) -> None:
     """Above the size that is decoded whole, with lines across every block border."""
@@ -210,7 +209,7 @@ LONG = "x" * 2100 + "ab日" * 9000
 
 
 @every_store
-@settings(max_examples=depth(15))
+@settings(max_examples=7)
 @given(
     lines=st.lists(st.sampled_from(["", "short", "y" * 2001, "z" * 5000, LONG]), min_size=1, max_size=30),
     cap=caps,

@@ -21,7 +21,6 @@ from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.records.events import Called, Returned
 from readroom.values import Reply
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.each import each
 
 NATIVE = "native"
@@ -107,7 +106,7 @@ def _told(tool: str, reply: Reply) -> set[tuple[str, int]] | None:
     return {(facts["path"], at) for at in range(shown["start"], shown["end"] + 1) if shown["start"]}
 
 
-@pytest.mark.parametrize("seed", range(depth(3)))
+@pytest.mark.parametrize("seed", range(3))
 def test_native_replies_are_read_back_as_their_facts_say(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     texts = _planted(tmp_path, chance)

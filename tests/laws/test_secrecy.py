@@ -15,7 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,8 +22,8 @@ from readroom.stores.base import Store
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
-from tests.depth import depth
 from tests.laws.driving import STORES, Driver, StoreName, hints
+from tests.suites import daily
 
 CANARY = "canary7f3a"
 """In contents that must not be seen."""
@@ -169,9 +168,8 @@ def told(reply: Reply) -> str:
     return reply.text + json.dumps(reply.facts) + "".join(str(image.data) for image in reply.images)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("store", STORES)
-@settings(max_examples=depth(40, 10))
+@daily(1, "store", STORES)
+@settings(max_examples=20)
 @given(tree=trees())
 def test_no_reply_holds_a_byte_of_a_denied_or_outside_file(store: StoreName, tree: Tree) -> None:
     with planted(store, tree) as files:

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from readroom.lens.evidence import Known, evidence
 from readroom.lens.records.events import Called, Returned
-from tests.depth import depth
 from tests.each import each
 from tests.lens.shells import Told, session
 
 
 def test_no_line_of_a_shell_session_has_a_wrong_place(tmp_path: Path) -> None:
     told = Told()
-    sessions = depth(60)
+    sessions = 30
     for seed in range(sessions):
         session(tmp_path / str(seed) / "w", random.Random(seed), 3, told)
     assert told.wrong == []

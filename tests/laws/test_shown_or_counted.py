@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-import pytest
-
 from readroom.formats.documents import OPENERS, opener
 from readroom.formats.kinds import recognise
 from readroom.limits import HEAD_BYTES
@@ -18,6 +16,7 @@ from tests.laws.planting_mail import MAIL, MAILBOX, OUTLOOK, PACKED
 from tests.laws.planting_old import OLD_SLIDES, OLD_WORD
 from tests.laws.planting_pages import BOOK, NOTEBOOK, PAGE, PDF
 from tests.laws.planting_sheets import OLD_WORKBOOK, OPEN_SHEETS, WORKBOOK
+from tests.suites import daily
 
 FORMATS = (
     WORD, SLIDES, WORKBOOK, OPEN_SHEETS, OLD_WORKBOOK, BOOK, PAGE, NOTEBOOK, PDF,
@@ -38,8 +37,7 @@ def _said(form: Format, places: Sequence[str]) -> tuple[str, str]:
     return "\n".join(lines), "\n".join(note for part in parts for note in part.notes)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(("form", "place"), PLACES, ids=[f"{form.name} {place}" for form, place in PLACES])
+@daily(100, ("form", "place"), PLACES, ids=[f"{form.name} {place}" for form, place in PLACES])
 def test_what_stands_in_a_place_is_shown_or_counted(form: Format, place: str) -> None:
     text, notes = _said(form, [place])
     counted = form.places[place]
@@ -50,8 +48,7 @@ def test_what_stands_in_a_place_is_shown_or_counted(form: Format, place: str) ->
     assert counted not in _said(form, [])[1]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+@daily(4, "form", FORMATS, ids=lambda form: form.name)
 def test_reading_on_shows_or_counts_all_of_it(form: Format) -> None:
     """Through the workspace, page by page: every note reaches its reader."""
     driver = Driver(MemoryStore({form.name: form.make(form.places)}))

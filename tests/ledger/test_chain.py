@@ -16,7 +16,6 @@ from readroom.ledger.ledger import Head, Ledger
 from readroom.ledger.rows import COLUMNS, START, Event, row
 from readroom.ledger.sums import forget
 from readroom.ledger.verify import verify
-from tests.depth import depth
 
 from .events import book, event
 
@@ -83,7 +82,7 @@ def test_tampering_is_found_and_the_row_is_named(
 _FIELDS = [name for name in COLUMNS if name not in ("number",)]
 
 
-@settings(max_examples=depth(60))
+@settings(max_examples=30)
 @given(
     number=st.integers(1, ROWS),
     column=st.sampled_from(_FIELDS),

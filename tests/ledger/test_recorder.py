@@ -21,7 +21,6 @@ from readroom.ledger.recorder import of_anything
 from readroom.ledger.rows import Event
 from readroom.ledger.verify import verify
 from readroom.workspace import Workspace
-from tests.depth import depth
 
 WHO = Caller(agent="claude", session="s1", token="t1", face="mcp")
 SECRET = "hunter2-is-the-content"
@@ -143,7 +142,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=depth(100))
+@settings(max_examples=50)
 @given(_JSON, st.integers(1, 200))
 def test_arguments_of_any_shape_and_size_are_bounded(value: object, times: int) -> None:
     kept = of_anything({"edits": [value] * times, "path": "x" * times * 1000})

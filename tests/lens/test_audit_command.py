@@ -25,6 +25,7 @@ from readroom.lens.sessions import Audited
 from readroom.rows import FINDINGS
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, numbered, record, returned, said
+from tests.suites import daily
 
 
 def _run(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -71,15 +72,14 @@ def test_what_the_summary_leaves_out_is_counted() -> None:
     ]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(("kinds", "code"), [("secrets", 6), ("hidden,instructions", 0), ("any", 6)])
+@daily(1, ("kinds", "code"), [("secrets", 6), ("hidden,instructions", 0), ("any", 6)])
 def test_the_exit_code_says_whether_what_was_named_was_found(codex: Path, kinds: str, code: int) -> None:
     records = [str(path) for path in codex.rglob("rollout-*.jsonl")]
     assert _run(*records, "--fail-on", kinds, "--limit", "0").returncode == code
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
+@daily(
+    2,
     ("arguments", "word"),
     [
         ([], "--here"),
@@ -398,8 +398,7 @@ def test_an_export_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert _run(str(tmp_path / "r.jsonl"), "--jsonl", "/dev/stdout", "--force").stdout.startswith('{"row":')
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "dask://", "dask://host:port", "dask://h:99999"])
+@daily(1, "address", ["tcp://127.0.0.1:1", "dask://", "dask://host:port", "dask://h:99999"])
 def test_what_is_not_the_address_of_a_scheduler_is_said(tmp_path: Path, address: str) -> None:
     record(tmp_path / "r.jsonl", [said("x")])
     done = _run(str(tmp_path), "--engine", address, "--resume", str(tmp_path / "parts"))

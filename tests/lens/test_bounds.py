@@ -5,7 +5,6 @@ them.
 from __future__ import annotations
 
 import gc
-import os
 import subprocess
 import sys
 import tracemalloc
@@ -26,6 +25,7 @@ from tests.each import each
 from tests.lens.hostile_records import FORMS
 from tests.lens.making import divided
 from tests.peak import REPO
+from tests.suites import whole
 
 _SUFFIX = {"opencode": ".db", "Inspect AI": ".eval", "SWE-agent": ".traj"}
 
@@ -99,7 +99,7 @@ print(own_peak_bytes())
 
 
 @pytest.mark.long
-@pytest.mark.skipif("CI" not in os.environ, reason="records of 10 and 40 MB take half a minute")
+@whole
 @pytest.mark.parametrize("form", ["Claude Code", "Inspect AI"])
 def test_a_hostile_record_four_times_as_large_takes_hardly_more_memory(form: str, tmp_path: Path) -> None:
     """Below 256 MB, and of 30 MB more hardly anything: lines, and a log whose samples are documents."""
@@ -128,7 +128,7 @@ _MORE_SAMPLES_BYTES = 400 * 1_000
 
 
 @pytest.mark.long
-@pytest.mark.skipif("CI" not in os.environ, reason="every object of thirteen audits is followed")
+@whole
 @pytest.mark.parametrize("form", FORMS)
 def test_what_a_hostile_record_of_every_form_takes_is_its_bounds(form: str, tmp_path: Path) -> None:
     """With much smaller bounds a record of a megabyte or less is beyond them: of one that is three times as

@@ -9,13 +9,12 @@ import zlib
 from contextlib import closing
 from pathlib import Path
 
-import pytest
-
 from readroom.lens.audit import Options, audit
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.sessions import Audited
 from readroom.limits.lens import RECORD_LINE_BYTES
 from tests.formats.packing import PACK, greedy_zstd
+from tests.suites import daily
 
 _TABLES = """
 CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, version TEXT);
@@ -72,8 +71,7 @@ def test_a_part_that_is_too_long_costs_itself(tmp_path: Path) -> None:
     assert (skipped.where, skipped.why[:9]) == ("part p1", "more than")
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("all_alike", [False, True])
+@daily(1, "all_alike", [False, True])
 def test_a_database_without_indexes_ends_after_so_many_steps(tmp_path: Path, all_alike: bool) -> None:
     """Each session would look at all messages, or each message have all parts."""
     names = [

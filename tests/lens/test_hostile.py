@@ -39,6 +39,7 @@ from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, divided, numbered, record, returned, said
 from tests.lens.multiplied import multiplied
 from tests.peak import REPO
+from tests.suites import daily
 
 _OPTIONS = Options(secrets=False)
 
@@ -155,8 +156,7 @@ def test_what_is_not_read_of_a_long_line_is_said(tmp_path: Path, line: dict[str,
     assert [part.why for part in skipped if "bytes of long texts were not read" in part.why]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("piece", ["[],", '{"a":[1,{}]},'])
+@daily(1, "piece", ["[],", '{"a":[1,{}]},'])
 def test_a_line_of_millions_of_values_is_not_decoded(tmp_path: Path, piece: str) -> None:
     """Small values weigh many times their bytes in memory: such a line is counted and left out."""
     path = tmp_path / "r.jsonl"
@@ -458,10 +458,7 @@ def _unsent(size: int) -> Iterator[dict[str, Any]]:
         yield {"type": "gemini", "id": f"m{number}", "toolCalls": [call]}
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
-    ("lines", "size"), [(_unanswered, 3_000_000), (_unsent, 3_000_000), (_wordy, 2_400_000)]
-)
+@daily(1, ("lines", "size"), [(_unanswered, 3_000_000), (_unsent, 3_000_000), (_wordy, 2_400_000)])
 def test_what_is_kept_of_a_record_does_not_grow_with_it(
     tmp_path: Path, lines: Callable[[int], Iterator[dict[str, Any]]], size: int
 ) -> None:

@@ -22,6 +22,7 @@ from readroom.lens.sessions import Audited, Result
 from tests.lens.ground_truth import audited
 from tests.lens.making import called, numbered, record, returned, said
 from tests.lens.project import restored
+from tests.suites import daily
 
 FITS = {
     "claude-code/tools": "inspect_agents",
@@ -44,8 +45,7 @@ def _replayed(session: str, folder: Path, project: Path) -> list[Replayed]:
     return [row for part in audited(session, folder, options) for row in part.replayed]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("session", FITS)
+@daily(2, "session", FITS)
 def test_no_line_that_was_used_is_missing(session: str, tmp_path: Path, project: Path) -> None:
     """Every read is made again and shows every line that was shown, but for the file that policy denies."""
     rows = _replayed(session, tmp_path, project)

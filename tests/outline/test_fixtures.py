@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from readroom.outline import can_outline
 from readroom.outline.languages import INTERPRETERS, NAMES, SUFFIXES
 from tests.each import each
 from tests.outline.outlining import SAMPLES, check, drawn, outline_of, text_of
+from tests.suites import daily
 
 
 def _expected(sample: Path) -> Path:
@@ -38,8 +37,7 @@ def test_a_sample_with_windows_line_ends_has_the_same_outline(sample: Path) -> N
     assert drawn(outline_of(sample, text.replace("\n", "\r\n"))) == drawn(outline_of(sample, text))
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("sample", SAMPLES, ids=[path.name for path in SAMPLES])
+@daily(8, "sample", SAMPLES, ids=[path.name for path in SAMPLES])
 def test_a_sample_that_is_cut_anywhere_gives_what_parses(sample: Path) -> None:
     """A file with syntax errors: no failure, and spans stay within what there is."""
     text = text_of(sample)

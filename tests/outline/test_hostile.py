@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
+from tests.suites import daily
 
 _CHILD = """
 import sys
@@ -51,8 +51,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(("language", "text"), HOSTILE)
+@daily(7, ("language", "text"), HOSTILE)
 def test_a_hostile_text_ends_in_time_and_harms_nobody(language: str, text: str) -> None:
     done = subprocess.run([sys.executable, "-c", _CHILD, language, text], timeout=60, check=False)
     assert done.returncode == 0

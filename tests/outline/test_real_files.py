@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sysconfig
 from pathlib import Path
-
-import pytest
 
 from readroom.contracts.native.outline import row_line
 from readroom.limits.outline import OUTLINE_BYTES
 from readroom.outline.languages import language_of
 from readroom.values.files import main_rows, rows
 from tests.outline.outlining import check, outline_of, text_of
+from tests.suites import daily
 
 PLACES = [
     sysconfig.get_path("stdlib"),
@@ -26,18 +24,16 @@ PLACES = [
     "/etc",
 ]
 MOST = 120
-"""Files of each place, drawn anew in every run of a developer: some seconds in all."""
+"""Files of each place, the same ones in every run."""
 
 
 def _files(place: str) -> list[Path]:
     found = [path for path in sorted(Path(place).rglob("*.*")) if path.is_file() and not path.is_symlink()]
     known = [path for path in found if language_of(str(path), "") and path.stat().st_size < OUTLINE_BYTES / 4]
-    # Continuous integration judges a change, and the same files each time.
-    return random.Random(0 if os.environ.get("CI") else None).sample(known, min(MOST, len(known)))
+    return random.Random(0).sample(known, min(MOST, len(known)))
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("place", [place for place in PLACES if Path(place).is_dir()])
+@daily(2, "place", [place for place in PLACES if Path(place).is_dir()])
 def test_outlines_of_real_files_hold(place: str) -> None:
     for path in _files(place):
         text = text_of(path)

@@ -24,6 +24,7 @@ from tests.engine.command.running import room as running
 from tests.engine.edit.changing import STORES, Room, made
 from tests.engine.naming import perform
 from tests.sandbox.cells import in_each_confinement
+from tests.suites import daily
 
 PATTERNS = [pattern for found in ROWS.values() for pattern in found]
 
@@ -78,8 +79,7 @@ def protected(room: Room, path: str) -> Protected:
     return caught.value
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("pattern", PATTERNS)
+@daily(24, "pattern", PATTERNS)
 def test_every_row_of_the_table_protects_at_any_depth_and_in_any_case(pattern: str) -> None:
     room = Room(made("memory", Path()))
     if not room.workspace.guard.decide(parse(name_of(pattern)), folder=False).allowed:
@@ -224,7 +224,6 @@ def test_a_file_in_the_workspace_allows_nothing(tmp_path: Path) -> None:
         Workspace(tmp_path)
 
 
-@pytest.mark.halved
 @in_each_confinement
 def test_commands_read_them_and_change_nothing(tmp_path: Path, confinement: Confinement) -> None:
     kept = {

@@ -5,12 +5,11 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterator
 
-import pytest
-
 from readroom.faces.mcp.begun import Lines
 from readroom.protocol.connection import Connection
 from readroom.protocol.messages import Answer, encode
 from tests.protocol.test_connection import CARD, result, said
+from tests.suites import daily
 
 CHUNK = 16 * 1024
 CHUNKS = 8
@@ -36,8 +35,7 @@ def answers(connection: Connection, lines: Lines, data: bytes) -> Iterator[Answe
             yield event
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("kind", STREAMS)
+@daily(2, "kind", STREAMS)
 def test_memory_stays_level(kind: str) -> None:
     connection, lines = Connection(CARD), Lines(CARD.most)
     held = []

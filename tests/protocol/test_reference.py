@@ -20,7 +20,6 @@ from mcp.shared.message import SessionMessage
 from readroom.protocol import eras
 from readroom.protocol.connection import Connection, ToolCall
 from readroom.protocol.messages import Answer
-from tests.depth import depth
 from tests.protocol.test_connection import CARD, HELLO, META, STATELESS
 
 NO_VERSION: dict[str, Any] = {eras.CAPABILITIES_META: {}}
@@ -128,7 +127,7 @@ _requests = st.tuples(
     "ignore::DeprecationWarning", "ignore::mcp.shared.exceptions.MCPDeprecationWarning"
 )
 @pytest.mark.parametrize("opening", OPENINGS)
-@settings(deadline=None, max_examples=depth(60))
+@settings(deadline=None, max_examples=30)
 @given(asked=st.lists(_requests, max_size=6))
 def test_an_open_connection_answers_and_refuses_like_the_reference(
     opening: str, asked: list[tuple[str, Any]]
@@ -139,7 +138,7 @@ def test_an_open_connection_answers_and_refuses_like_the_reference(
 
 
 @pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
-@settings(deadline=None, max_examples=depth(60))
+@settings(deadline=None, max_examples=30)
 @given(asked=_requests)
 def test_a_first_request_is_answered_or_refused_like_the_reference(asked: tuple[str, Any]) -> None:
     assert _ours([asked]) == _theirs([asked])

@@ -23,13 +23,11 @@ from typing import Any
 from readroom.stores.local import Confinement, LocalStore, place, rename, unfinished
 from readroom.text.edits import splice
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.stores.worlds import WAYS, Way
 
-KILLS = depth(100, 40)
-STRIDES = {way: depth(3 if number else 1, 6) for number, way in enumerate(WAYS)}
-"""Each line is died at, and each third in the other way, which only comes to a folder by other lines; or each
-sixth."""
+KILLS = 60
+STRIDES = {way: 3 if number else 1 for number, way in enumerate(WAYS)}
+"""Each line is died at, and each third in the other way, which only comes to a folder by other lines."""
 
 TURNS = 12
 """Of a line that runs again and again: more than a file has pieces. What looks for lines has thousands."""
@@ -122,7 +120,7 @@ def attempts(root: str, way: Way, words: list[str], mode: str) -> Iterator[bool]
             yield dead
         return
     # The lines that an edit runs, in order, until one runs fewer than that and comes to its end.
-    for line in count(random.randint(1, STRIDES[way]), STRIDES[way]):
+    for line in count(1, STRIDES[way]):
         dead = died(root, way, *words, delay_s=0, line=line)
         yield dead
         if not dead:

@@ -19,6 +19,7 @@ from readroom.stores.local import LocalStore
 from readroom.workspace import Workspace
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, OUTSIDE, Scene, swapping
 from tests.stores.worlds import WAYS, Way
+from tests.suites import daily
 
 READS = 1000
 SCANS = 400
@@ -54,8 +55,7 @@ def _repeated(act: Callable[[], bytes], least: int) -> Counter[str]:
     return seen
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
+@daily(2, "make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_reads_see_nothing_but_the_root(way: Way, make: Callable[[Path], Scene], tmp_path: Path) -> None:
     scene = make(tmp_path)
@@ -72,8 +72,7 @@ def test_reads_see_nothing_but_the_root(way: Way, make: Callable[[Path], Scene],
     assert seen["refused"]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
+@daily(2, "make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_scans_see_nothing_but_the_root(way: Way, make: Callable[[Path], Scene], tmp_path: Path) -> None:
     """Names, and for each name what a listing looks at: its stat and what is behind it."""
@@ -100,8 +99,7 @@ def test_scans_see_nothing_but_the_root(way: Way, make: Callable[[Path], Scene],
     assert seen["shown"]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
+@daily(2, "make", [*LEADING_OUT, *LEADING_TO_DENIED], ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_replies_show_nothing_but_the_root(way: Way, make: Callable[[Path], Scene], tmp_path: Path) -> None:
     """Whole calls, as a model sends them; an error says no more than a result."""

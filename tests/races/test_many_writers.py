@@ -16,13 +16,12 @@ import pytest
 
 from readroom.stores.local import Confinement
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.engine.edit.changing import STORES, Room, made
 from tests.races.writers import Crew, create, crew, edit
 from tests.stores.worlds import WAYS
 
 PROCESSES = 32
-ROUNDS = depth(25, 6)
+ROUNDS = 10
 WORDS = 3
 """Edits of each process, all in one file."""
 

@@ -24,6 +24,7 @@ from readroom.values.changes import DeleteRequest, MoveRequest, NameRequest, Tra
 from readroom.workspace import Workspace
 from tests.engine.naming import at_each_check, files, perform
 from tests.stores.worlds import WAYS, Way
+from tests.suites import daily
 
 _OUTSIDE = {"f": b"OUTSIDE", "b/f": b"OUTSIDE", "b/c/f": b"OUTSIDE"}
 _REQUESTS = (
@@ -48,8 +49,7 @@ def swapped(folder: Path, target: Path) -> None:
     os.symlink(target, folder)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("way", WAYS)
+@daily(9, "way", WAYS)
 @pytest.mark.parametrize("request_", _REQUESTS, ids=repr)
 @pytest.mark.parametrize("victim", ["a", "a/b", "a/b/c"])
 def test_a_folder_that_becomes_a_link_loses_nothing_of_what_it_leads_to(

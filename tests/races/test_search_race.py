@@ -19,12 +19,12 @@ from readroom.errors import ReadroomError
 from readroom.policy.guard import Guard
 from readroom.stores.local import LocalStore
 from readroom.values import GrepRequest, Include
-from tests.depth import depth
 from tests.engine.grep.searching import search
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_out, swapping
 from tests.stores.worlds import WAYS, Way
+from tests.suites import daily
 
-SEARCHES = depth(20, 8)
+SEARCHES = 12
 """For each scene, way and confinement: 400 searches on a machine with all of them, in each of two tests."""
 
 MOST = 40
@@ -61,8 +61,7 @@ def _scenes() -> list[Callable[[Path], Scene]]:
     return [*LEADING_OUT, *LEADING_TO_DENIED]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("make", _scenes(), ids=lambda make: make.__name__)
+@daily(5, "make", _scenes(), ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("confined", CONFINED)
 def test_searches_see_nothing_but_the_root(
@@ -86,8 +85,7 @@ def test_searches_see_nothing_but_the_root(
     assert found
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("make", _scenes(), ids=lambda make: make.__name__)
+@daily(5, "make", _scenes(), ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("confined", CONFINED)
 def test_what_is_only_outside_is_never_found(
@@ -102,8 +100,7 @@ def test_what_is_only_outside_is_never_found(
             assert (result.files, result.shown, result.complete) == ([], 0, True)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("make", _scenes(), ids=lambda make: make.__name__)
+@daily(2, "make", _scenes(), ids=lambda make: make.__name__)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_swapped_path_that_is_searched_by_name_shows_nothing_else(
     way: Way, make: Callable[[Path], Scene], tmp_path: Path

@@ -18,11 +18,11 @@ from readroom.errors import ReadroomError
 from readroom.stores.local import LocalStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, swapping
 from tests.stores.worlds import WAYS, Way
+from tests.suites import daily
 
-CHANGES = depth(60, 20)
+CHANGES = 30
 """Of each kind, for each scene and way, before it is asked whether both states were met."""
 
 MOST = 20
@@ -71,7 +71,6 @@ def enough(seen: Counter[str], count: int) -> bool:
     return count >= CHANGES and bool(seen["done"] and (refusals or count >= CHANGES * MOST))
 
 
-@pytest.mark.halved
 @every_scene
 @every_way
 def test_edits_change_nothing_but_the_root(way: Way, make: Callable[[Path], Scene], tmp_path: Path) -> None:
@@ -105,7 +104,6 @@ def content(workspace: Workspace, path: str) -> bytes | None:
         return None
 
 
-@pytest.mark.halved
 @every_scene
 @every_way
 def test_new_files_and_folders_are_made_only_in_the_root(
@@ -126,8 +124,7 @@ def test_new_files_and_folders_are_made_only_in_the_root(
     assert seen["done"]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("make", LEADING_OUT, ids=lambda make: make.__name__)
+@daily(1, "make", LEADING_OUT, ids=lambda make: make.__name__)
 def test_a_writer_that_checks_before_it_opens_is_caught(
     make: Callable[[Path], Scene], tmp_path: Path
 ) -> None:

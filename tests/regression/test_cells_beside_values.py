@@ -17,7 +17,6 @@ from openpyxl.formula.translate import Translator
 from readroom.formats.documents.sheets.formulas import shifted
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.formats.documents.packages import relations, zipped
 from tests.hostile import office
 from tests.laws.driving import fact
@@ -157,7 +156,7 @@ def test_formulas_of_what_has_none_are_refused_with_a_call_that_works(space: Wor
     st.integers(1, 50),
     st.integers(1, 50),
 )
-@settings(deadline=None, max_examples=depth(60))
+@settings(deadline=None, max_examples=30)
 def test_a_shifted_formula_is_what_openpyxl_makes_of_it(formula: str, row: int, column: int) -> None:
     target = f"{openpyxl.utils.get_column_letter(column + 1)}{row + 1}"
     expected = Translator(f"={formula}", origin="A1").translate_formula(target)

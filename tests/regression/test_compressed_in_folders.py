@@ -22,6 +22,7 @@ from readroom.workspace import Workspace
 from tests.each import each
 from tests.faces.cli.running import run
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
+from tests.suites import daily
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -82,8 +83,7 @@ def test_compressed_files_that_were_left_out_are_counted_and_named(
     assert sorted(places(again)) == (sorted(WANTED) if pattern == "needle" else [])
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("limit", [1, 3, 100])
+@daily(2, "limit", [1, 3, 100])
 def test_their_matches_come_once_and_in_order_over_pages(store: Store, limit: int) -> None:
     replies = list(Driver(store).pages("grep_files", pattern="needle", include=["compressed"], limit=limit))
     assert [place for reply in replies for place in places(reply)] == WANTED

@@ -15,6 +15,7 @@ from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.formats.documents.packages import paragraph, word, zipped
 from tests.laws.driving import Driver, fact
+from tests.suites import daily
 
 WORDS = 19_585
 PARAGRAPHS = [
@@ -99,8 +100,7 @@ def driver() -> Iterator[Driver]:
     found.workspace.close()
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", NAMES)
+@daily(3, "name", NAMES)
 def test_an_article_in_a_table_is_readable_to_its_end(driver: Driver, name: str) -> None:
     lines: list[str] = []
     for reply in driver.pages("read_file", path=name, pages="1-"):

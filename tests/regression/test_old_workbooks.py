@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 import xlwt
 
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.formats.documents.old_workbooks import comment, renamed, saved
+from tests.suites import daily
 
 
 def _book() -> xlwt.Workbook:
@@ -16,8 +16,7 @@ def _book() -> xlwt.Workbook:
     return book
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", ["WORKBOOK", "BOOK", "Book", "workbook", "book", "wORKbOOK"])
+@daily(2, "name", ["WORKBOOK", "BOOK", "Book", "workbook", "book", "wORKbOOK"])
 def test_the_stream_of_a_workbook_is_found_in_any_case(name: str) -> None:
     with Workspace(MemoryStore({"a.xls": renamed(saved(_book()), name)})) as space:
         assert "1\twords of it" in space.read("a.xls").text

@@ -19,10 +19,10 @@ from readroom.session.tokens import Tokens
 from readroom.stores.outputs import Outputs
 from readroom.values import Reply
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.engine.command.running import output, room
 from tests.faces.http.serving import Agent, agent
 from tests.faces.mcp.serving import ERAS, HANDSHAKE, Stdio, request
+from tests.suites import daily
 
 MINE = Caller(token="t1", session="t1:a")
 OTHERS = {
@@ -61,8 +61,7 @@ def code(reply: Reply) -> str:
     return str(error["code"])
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(("contract", "tool"), ANSWERS)
+@daily(7, ("contract", "tool"), ANSWERS)
 @pytest.mark.parametrize("who", OTHERS)
 def test_to_others_an_output_is_gone(workspace: Workspace, who: str, contract: str, tool: str) -> None:
     """As one that never was, word for word, and the next step works."""
@@ -81,8 +80,7 @@ def test_to_others_an_output_is_gone(workspace: Workspace, who: str, contract: s
     assert code(own) == "not_a_folder" if tool == "list_directory" else not own.is_error
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("contract", TOOLS)
+@daily(2, "contract", TOOLS)
 @pytest.mark.parametrize("who", OTHERS)
 def test_listings_and_searches_meet_only_ones_own(workspace: Workspace, who: str, contract: str) -> None:
     other = OTHERS[who]
@@ -127,7 +125,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=depth(40), deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(steps=steps)
 def test_whoever_keeps_and_drops_each_has_ones_own(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str, int]]
@@ -232,8 +230,7 @@ def test_a_conversation_of_another_name_has_other_resources(tmp_path: Path, era:
         assert refused["error"]["data"]["code"] == "output_gone"
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(("contract", "tool"), ANSWERS)
+@daily(2, ("contract", "tool"), ANSWERS)
 def test_an_output_that_an_earlier_process_named_is_gone(tmp_path: Path, contract: str, tool: str) -> None:
     """Some clients start a server for each call; its name of an output is not unknown to the next."""
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,11 +15,11 @@ from readroom.limits import Limits
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
-from tests.depth import depth
 from tests.each import each
 from tests.engine.documents.making import code, notebook
 from tests.hostile import office
 from tests.laws.driving import Driver, fact
+from tests.suites import daily
 
 ENDLESS = 1 << 40
 """Bytes of a hole that nobody reads to its end."""
@@ -132,8 +131,7 @@ def test_a_file_without_an_end_does_not_hide_those_behind_it(tmp_path: Path) -> 
     assert any(call["arguments"]["path"] in reply.text for reply in replies)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("output", ["content", "count", "files"])
+@daily(1, "output", ["content", "count", "files"])
 def test_a_match_before_a_hole_without_an_end_is_shown_and_the_rest_is_named(
     tmp_path: Path, output: str
 ) -> None:
@@ -152,7 +150,7 @@ def test_a_match_before_a_hole_without_an_end_is_shown_and_the_rest_is_named(
 NAMES = ("a", "b/c", "b/d e", "b/é", "f", "g/h/i", "z")
 
 
-@settings(max_examples=depth(8), deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(stuck=st.sets(st.sampled_from(NAMES), max_size=3), timeout=st.sampled_from([0.05, 0.5, 0.8]))
 def test_by_its_own_calls_a_search_reaches_every_other_file_exactly_once(
     stuck: set[str], timeout: float

@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from functools import cache
-from itertools import product
 from typing import TypeAlias
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from readroom.policy.commands import PATH
 from readroom.values.commands import Confinement
-from tests.depth import FULL, half
+from tests.each import each
 from tests.sandbox import inmate
 from tests.sandbox.attacks import ATTACKS, Attack
 from tests.sandbox.cells import (
     CANARY,
-    EACH_CONFINEMENT,
     USERS,
     Cell,
     Warder,
@@ -34,27 +31,17 @@ from tests.sandbox.cells import (
     raised,
     state,
 )
+from tests.suites import whole
 
 pytestmark = pytest.mark.long
-
-
-def _name(attack: Attack) -> str:
-    return attack.name.replace(" ", "-")
 
 
 _PYTHON = shutil.which("python3", path=PATH) is not None
 """Whether commands see one."""
 
-_NO_PYTHON = pytest.mark.skipif(
-    not _PYTHON,
-    reason="NOT TESTED: this attack is a Python program, and there is no Python that commands see",
-)
+_NO_PYTHON_SEEN = "NOT TESTED: this attack is a Python program, and there is no Python that commands see"
 
-
-def _attacks(some: Iterable[Attack]) -> pytest.MarkDecorator:
-    marked = [pytest.param(one, marks=[_NO_PYTHON] if one.python else [], id=_name(one)) for one in some]
-    return pytest.mark.parametrize("attack", marked)
-
+NAMES = [attack.name for attack in ATTACKS]
 
 Prison: TypeAlias = "tuple[Cell, Warder]"
 
@@ -79,7 +66,11 @@ def held() -> Iterator[Callable[[str], Prison]]:
 
 @pytest.fixture
 def prison(held: Callable[[str], Prison], user: str) -> Prison:
-    """As if nothing had been tried there."""
+    return ready(held, user)
+
+
+def ready(held: Callable[[str], Prison], user: str) -> Prison:
+    """A cell as if nothing had been tried there."""
     found, warder = held(user)
     found.plant()
     if warder.spent:
@@ -181,7 +172,7 @@ assert libc.inotify_rm_watch(fd, watches[0]) == 0
 """
 
 
-@_NO_PYTHON
+@pytest.mark.skipif(not _PYTHON, reason=_NO_PYTHON_SEEN)
 @in_each_confinement
 def test_a_command_schedules_and_watches_what_is_its_own(prison: Prison, confinement: Confinement) -> None:
     """Calls of programs on their threads and children, and in folders that they may list."""
@@ -199,42 +190,22 @@ def test_a_command_schedules_and_watches_what_is_its_own(prison: Prison, confine
         assert "stderr" not in reply["text"]
 
 
-def _tries() -> list[ParameterSet]:
-    """Every attack as each user and in each confinement: all four of them in continuous integration,
-    elsewhere one, if none of the four is missing here: with the next attack in the other confinement, and
-    in the next run as the other user and in the other confinement.
-    """
-    corners = list(product(enumerate(USERS), enumerate(EACH_CONFINEMENT)))
-    whole = len(corners) == 4 and not any(_missing(user, place) for (_, user), (_, place) in corners)
-    tries = [
-        pytest.param(
-            user.values[0],
-            attack,
-            place.values[0],
-            marks=[*user.marks, *place.marks, *([_NO_PYTHON] if attack.python else [])],
-            id=f"{user.values[0]}-{place.values[0]}-{_name(attack)}",
-        )
-        for number, attack in enumerate(ATTACKS)
-        for (row, user), (column, place) in corners
-        if FULL or not whole or (number + row + column) % 2 == 0
-    ]
-    return half(tries) if whole else tries
+def tried(held: Callable[[str], Prison], user: str, attack: Attack, confinement: str) -> list[str]:
+    if attack.python and not _PYTHON:
+        pytest.skip(_NO_PYTHON_SEEN)
+    return escapes(ready(held, user), attack, confinement)
 
 
-def _missing(*parts: ParameterSet) -> bool:
-    return any(
-        mark.args[0] for part in parts for mark in part.marks if isinstance(mark, pytest.MarkDecorator)
-    )
+@in_each_confinement
+@each("attack", ATTACKS, ids=NAMES)
+def test_no_attack_escapes(
+    held: Callable[[str], Prison], user: str, attack: Attack, confinement: Confinement
+) -> None:
+    assert tried(held, user, attack, confinement) == []
 
 
-@pytest.mark.parametrize(("user", "attack", "confinement"), _tries())
-def test_no_attack_escapes(prison: Prison, attack: Attack, confinement: Confinement) -> None:
-    assert escapes(prison, attack, confinement) == []
-
-
-@pytest.mark.halved
-@pytest.mark.parametrize("user", ["self"])
-@_attacks(one for one in ATTACKS if one.real)
-def test_without_confinement_the_attack_works(prison: Prison, attack: Attack) -> None:
+@whole
+@each("attack", [one for one in ATTACKS if one.real], ids=[one.name for one in ATTACKS if one.real])
+def test_without_confinement_the_attack_works(held: Callable[[str], Prison], attack: Attack) -> None:
     """The control: the checks would notice."""
-    assert escapes(prison, attack, "none") != []
+    assert tried(held, "self", attack, "none") != []

@@ -20,7 +20,6 @@ from readroom.session.budgets import BudgetPolicy, BudgetPool
 from readroom.session.meter import Level
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.vocabulary import tokens_of
 
 TEXT = "".join(f"line {number} of a file with words in it\n" for number in range(1, 2001))
@@ -163,7 +162,7 @@ def test_a_token_pays_for_all_its_conversations() -> None:
     assert not call(workspace, "read_file", path="a.txt", token="u")[0].is_error
 
 
-@settings(max_examples=depth(15))
+@settings(max_examples=7)
 @given(
     limit=st.integers(1000, 60_000),
     calls=st.lists(st.sampled_from(["read", "grep", "list", "absent"]), min_size=8, max_size=24),

@@ -18,7 +18,6 @@ from readroom.session.index_cache import IndexCache, Unfinished
 from readroom.stores.memory import MemoryStore
 from readroom.text.encodings import UTF8, Encoding
 from readroom.text.line_index import LineIndex, build_index, continued, index_of, still_there, whole_lines
-from tests.depth import depth
 from tests.session.logs import Watched, built, facts, giant, rows
 from tests.text.files import contents, encodings
 from tests.text.held import HeldBytes
@@ -54,7 +53,7 @@ def test_continuing_an_index_gives_what_counting_anew_gives(
 
 
 @given(st.data(), encodings(), st.sampled_from([4, 16, 64]))
-@settings(max_examples=depth(30))
+@settings(max_examples=15)
 def test_the_lines_that_have_an_end_are_those_of_the_file(
     data: st.DataObject, encoding: Encoding, block_bytes: int
 ) -> None:
@@ -70,7 +69,7 @@ def test_the_lines_that_have_an_end_are_those_of_the_file(
 
 
 @given(st.integers(0, 8 * 64 - 1))
-@settings(max_examples=depth(30))
+@settings(max_examples=15)
 def test_a_changed_byte_of_a_block_that_is_looked_at_is_seen(at: int) -> None:
     data = bytearray(rows(1, 1000)[: 8 * 64])
     index = build_index(HeldBytes(bytes(data)), UTF8, Deadline(), 64)

@@ -27,7 +27,6 @@ from readroom.text.encodings import BOMS, UTF8, Encoding, named, with_bom
 from readroom.text.line_index import LineIndex, build_index
 from readroom.values import Version
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.each import each
 from tests.session.logs import Watched, facts, giant, rows
 from tests.text.held import HeldBytes
@@ -107,7 +106,7 @@ def test_a_file_that_was_just_written_is_not_vouched_for(cache: Path, root: Path
     assert not cache.exists()
 
 
-@settings(max_examples=depth(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 10_000), st.integers(1, 255), st.booleans())
 def test_no_change_of_a_kept_file_changes_an_index(cache: Path, at: int, flip: int, cut: bool) -> None:
     folder = IndexFolder(str(cache))

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from readroom.errors import BadTokenStore, NoSuchToken
 from readroom.session.tokens import Tokens
-from tests.depth import depth
 
 
 @pytest.fixture
@@ -82,7 +81,7 @@ def tick(folder: Path) -> None:
 @given(
     st.lists(st.tuples(st.sampled_from(["make", "revoke", "find", "anew"]), st.integers(0, 3)), max_size=25)
 )
-@settings(deadline=None, max_examples=depth(60, 12))
+@settings(deadline=None, max_examples=20)
 def test_what_is_kept_of_a_file_is_what_the_file_says(steps: list[tuple[str, int]]) -> None:
     """Whatever happens to it between two looks; of a server, which takes any state for an old one here."""
     later = time.time() + 10**6

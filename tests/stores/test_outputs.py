@@ -24,7 +24,6 @@ from readroom.stores.mount import OutputsMount
 from readroom.stores.outputs import OutputKeeper, Outputs, OwnOutputs, Ring
 from readroom.stores.private import PrivateFolder
 from readroom.values.commands import Lost
-from tests.depth import depth
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def read(mount: OutputsMount, path: str) -> bytes:
 pieces = st.lists(st.binary(max_size=40), max_size=30)
 
 
-@settings(max_examples=depth(40))
+@settings(max_examples=20)
 @given(pieces=pieces, most=st.integers(1, 60))
 def test_a_ring_holds_the_end_of_whatever_is_written(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], most: int
@@ -71,7 +70,7 @@ def test_a_ring_holds_the_end_of_whatever_is_written(
 lines = st.lists(st.integers(0, 30).map(lambda size: b"x" * size + b"\n"), max_size=60)
 
 
-@settings(max_examples=depth(60))
+@settings(max_examples=30)
 @given(lines=lines, most=st.integers(2, 400), cut=st.integers(1, 50))
 def test_what_is_kept_is_the_beginning_the_end_and_a_true_mark(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes], most: int, cut: int

@@ -24,7 +24,6 @@ from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.contracts.adapters.coder import asked
 from tests.contracts.cases import Answer
-from tests.depth import depth
 from tests.each import each
 
 ROOT = "/home/me/p"
@@ -209,7 +208,7 @@ _ODD = ["", "a", "é☃", "\r", "x" * 900, "tab\t", '"q"', "a form\x0cfeed, a \u
 _TEXTS = st.lists(st.sampled_from(_ODD))
 
 
-@settings(max_examples=depth(60), deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     lines=_TEXTS,
     final=st.booleans(),

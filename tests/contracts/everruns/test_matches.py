@@ -23,7 +23,6 @@ from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.contracts.everruns.test_replies import call, failure, said
-from tests.depth import depth
 from tests.each import each
 
 Json = Any
@@ -83,7 +82,7 @@ def test_numbers_are_refused_in_its_words(arguments: dict[str, Json], words: str
     assert failure({"a": "x"}, "grep_files", **{"pattern": "x", **arguments}) == words
 
 
-@settings(max_examples=depth(40), deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     files=st.dictionaries(
         st.sampled_from(["a", "b/c", "b/d.txt", "e", ".hidden"]),

@@ -19,7 +19,6 @@ from readroom.errors import Closed
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.each import each
 
 Json = Any
@@ -526,7 +525,7 @@ def joined(found: Iterator[Json]) -> list[str]:
 
 
 @pytest.mark.clause("everruns.read.pages")
-@settings(max_examples=depth(25), deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     lines=lines,
     end=st.sampled_from(["\n", "\r\n"]),

@@ -19,7 +19,6 @@ from readroom.session.budgets import BudgetPolicy
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.contracts.kilo.calling import CODE, LINES, call, read, room
-from tests.depth import depth
 from tests.laws.driving import fact
 
 # --- bytes and lines ----------------------------------------------------------------------------------
@@ -52,7 +51,7 @@ texts = st.lists(
 )
 
 
-@settings(max_examples=depth(40))
+@settings(max_examples=20)
 @given(texts, st.sampled_from(["utf-8", "utf-16", "utf-8-sig"]), st.booleans(), st.booleans())
 def test_following_its_own_hints_shows_every_line_once(
     lines: list[str], encoding: str, ended: bool, truncates: bool

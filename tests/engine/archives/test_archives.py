@@ -20,7 +20,6 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.each import each
 from tests.engine.documents.making import pdf
 from tests.formats.packing import PACK
@@ -59,7 +58,7 @@ def _entries(pages: Iterator[Reply]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("store", STORES)
-@settings(max_examples=depth(12), deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(tree=_trees, name=st.sampled_from(sorted(PACKERS)))
 def test_a_member_reads_like_the_file_that_it_would_be(
     store: StoreName, tree: dict[str, str], name: str

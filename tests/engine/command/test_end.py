@@ -31,6 +31,7 @@ from tests.engine.command.running import (
     when,
 )
 from tests.sandbox.cells import in_each_confinement
+from tests.suites import daily
 
 MARK = "31337"
 
@@ -74,9 +75,9 @@ def test_what_will_not_end_when_asked_is_ended(root: Path, confinement: Confinem
     assert processes(f"sleep\0{mark}") == []
 
 
-@pytest.mark.halved
 @in_each_confinement
-@pytest.mark.parametrize(
+@daily(
+    3,
     "way",
     [
         "sleep {mark} &",
@@ -115,9 +116,9 @@ def test_a_grandchild_that_holds_the_pipe_does_not_keep_anybody_waiting(
     assert not reply.facts["timed_out"]
 
 
-@pytest.mark.halved
 @in_each_confinement
-@pytest.mark.parametrize(
+@daily(
+    1,
     "bomb",
     [
         "f() { if [ $1 -gt 0 ]; then f $(($1-1)) & f $(($1-1)) & fi; sleep 99; }; f 11",
@@ -226,9 +227,8 @@ Workspace(sys.argv[1], settings=settings).run(sys.argv[3])
 """
 
 
-@pytest.mark.halved
 @in_each_confinement
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@daily(2, "number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_outlives_the_process_that_asked_for_it(
     root: Path, confinement: Confinement, mark: str, number: int
 ) -> None:

@@ -24,10 +24,10 @@ from readroom.text.output import folded
 from readroom.values import Cap, Reply
 from readroom.values.commands import SHOWN_BYTES, Verbosity
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.each import each
 from tests.engine.command.outputs import CAP, Recorded, Shown, keeping, recorded, shown
 from tests.engine.grep.noise import KINDS, noise
+from tests.suites import daily
 
 NAMES = tuple(recorded())
 BRIEF: tuple[Verbosity, ...] = ("concise", "silent")
@@ -56,8 +56,7 @@ def test_the_failing_line_is_shown(outputs: OwnOutputs, name: str) -> None:
         assert found.size <= RUN_CONCISE_BYTES
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", NAMES)
+@daily(19, "name", NAMES)
 def test_the_failing_line_is_shown_among_noise(outputs: OwnOutputs, name: str) -> None:
     """100 kB before and after it, in either stream, and in the stream that it is not in."""
     case = recorded()[name]
@@ -70,8 +69,8 @@ def test_the_failing_line_is_shown_among_noise(outputs: OwnOutputs, name: str) -
         (around[0], case.merged),
         (case.merged, around[1]),
     ]
-    # Not all of each recording outside continuous integration, but all of them with some recordings.
-    for stdout, stderr in choice.sample(streams, depth(5, 2)):
+    # Not all of each recording, but all of them with some recordings.
+    for stdout, stderr in choice.sample(streams, 3):
         for output in BRIEF if case.silent else BRIEF[:1]:
             found = shown(outputs, stdout, stderr, output=output)
             shows_the_failure(found, case)
@@ -183,7 +182,7 @@ pieces = st.one_of(
 streams = st.lists(pieces, max_size=30).map(b"".join)
 
 
-@settings(max_examples=depth(80))
+@settings(max_examples=40)
 @given(streams, streams, st.sampled_from(LEVELS), st.booleans(), st.sampled_from([MIN_REPLY_BYTES, CAP.size]))
 def test_any_output_fits_and_is_shown_truly(
     stdout: bytes, stderr: bytes, output: Verbosity, failed: bool, size: int
@@ -207,7 +206,7 @@ def test_any_output_fits_and_is_shown_truly(
 lines = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
 
 
-@settings(max_examples=depth(60))
+@settings(max_examples=30)
 @given(st.lists(lines, max_size=200), st.booleans(), st.sampled_from(LEVELS))
 def test_shown_lines_are_lines_of_the_output(given: list[str], failed: bool, output: Verbosity) -> None:
     with keeping() as outputs:

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 from readroom.limits.documents import SQLITE_COPIED_BYTES
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.engine.documents.making import pdf
 from tests.formats.packing import PACK, SUFFIX
 from tests.hostile import containers as hostile
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
+from tests.suites import daily
 
 
 def _sqlite(rows: Mapping[str, list[str]]) -> bytes:
@@ -66,9 +66,8 @@ _values = st.lists(
 )
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("store", STORES)
-@settings(max_examples=depth(4, 2), deadline=None)
+@daily(1, "store", STORES)
+@settings(max_examples=4, deadline=None)
 @given(values=_values, cap=st.sampled_from([1_200, 4_000, None]))
 def test_following_next_shows_every_row_once(store: StoreName, values: list[str], cap: int | None) -> None:
     lines = "".join(
@@ -283,8 +282,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", sorted(HOSTILE))
+@daily(1, "name", sorted(HOSTILE))
 def test_a_view_that_never_ends_keeps_nobody_from_the_tables(name: str, tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / name)
     for statement in HOSTILE[name]:

@@ -30,6 +30,7 @@ from readroom.values.options import ReadOptions
 from tests.engine.documents.making import code, markdown, notebook, pdf
 from tests.formats.documents.packages import paragraph, word
 from tests.hostile import office
+from tests.suites import daily
 
 CONTRACT: Contract = made(Setup())
 FLAT = ReadOptions(line_chars=0, flat="window")
@@ -91,8 +92,7 @@ def test_pages_joined_are_the_whole_text(reader: Reader) -> None:
     assert not result.omitted
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(("first", "count"), [(1, 1), (20, 3), (21, 1), (22, 1), (4198, 1), (4199, 9)])
+@daily(3, ("first", "count"), [(1, 1), (20, 3), (21, 1), (22, 1), (4198, 1), (4199, 9)])
 def test_a_range_is_what_stands_there(reader: Reader, first: int, count: int) -> None:
     result = reader.read("a.pdf", offset=first, limit=count)
     assert (result.start, list(result.lines)) == (first, WHOLE[first - 1 : first - 1 + count])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from readroom.stores.memory import MemoryStore
 from readroom.workspace import Workspace
 from tests.laws.driving import fact
@@ -11,6 +9,7 @@ from tests.laws.planting import Format, mark
 from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT, RTF
 from tests.laws.planting_mail import MAIL, MAILBOX, OUTLOOK, PACKED
 from tests.laws.planting_old import OLD_SLIDES, OLD_WORD
+from tests.suites import daily
 
 KINDS = (OPEN_TEXT, OPEN_SLIDES, RTF, OLD_WORD, OLD_SLIDES, MAIL, MAILBOX, OUTLOOK, PACKED)
 UNITS = {
@@ -28,8 +27,7 @@ def _shown(form: Format) -> list[str]:
     return [place for place, counted in form.places.items() if not counted]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("form", KINDS, ids=lambda form: form.name)
+@daily(2, "form", KINDS, ids=lambda form: form.name)
 def test_a_search_says_where_a_read_shows_it(form: Format) -> None:
     with Workspace(MemoryStore({form.name: form.make(form.places)})) as space:
         missing = []
@@ -45,8 +43,7 @@ def test_a_search_says_where_a_read_shows_it(form: Format) -> None:
     assert set(missing) <= titles
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("form", KINDS, ids=lambda form: form.name)
+@daily(2, "form", KINDS, ids=lambda form: form.name)
 def test_a_read_says_what_the_parts_are_and_shows_those_that_are_asked_for(form: Format) -> None:
     with Workspace(MemoryStore({form.name: form.make(form.places)})) as space:
         unit = UNITS.get(form.name.rpartition(".")[2], "part")
@@ -56,8 +53,7 @@ def test_a_read_says_what_the_parts_are_and_shows_those_that_are_asked_for(form:
         assert f"names {unit} 4000" in refused.text
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("form", TEXTS, ids=lambda form: form.name)
+@daily(1, "form", TEXTS, ids=lambda form: form.name)
 def test_one_that_is_a_text_can_be_read_and_edited_as_it_is_stored(form: Format) -> None:
     data = form.make(_shown(form)[:1])
     with Workspace(MemoryStore({form.name: data})) as space:

@@ -21,6 +21,7 @@ from tests.engine.documents.making import code, markdown, notebook, pdf, printed
 from tests.engine.find.test_guard import on_disk
 from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
+from tests.suites import daily
 
 PAGES = [
     [f"page {page} line {line} {'needle thread' if line == page else 'hay'}" for line in range(1, 31)]
@@ -200,8 +201,7 @@ RULES = {".readroomignore": b"private/\n*.hushed.pdf\n"}
 SECRET = pdf([["needle thread needle thread canary7f3a"]] * 3)
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("path", ["private/b.pdf", "m/b.hushed.pdf", ".env/b.pdf"])
+@daily(1, "path", ["private/b.pdf", "m/b.hushed.pdf", ".env/b.pdf"])
 def test_a_denied_document_changes_no_byte_of_any_reply(path: str, tmp_path: Path) -> None:
     def made(name: str, files: Mapping[str, bytes]) -> Path:
         for path, data in files.items():

@@ -22,6 +22,7 @@ from readroom.text.tokens import estimate
 from readroom.values import Reply
 from tests.each import each
 from tests.laws.driving import Driver, fact
+from tests.suites import daily
 from tests.text.test_tokens import LIBRARY
 from tests.vocabulary import tokens_of
 
@@ -269,8 +270,7 @@ def many(count: int) -> dict[str, str]:
     }
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("budget", [100, 300, FIND_BUDGET_TOKENS, 10_000])
+@daily(1, "budget", [100, 300, FIND_BUDGET_TOKENS, 10_000])
 def test_pages_show_every_passage_once(budget: int) -> None:
     """Over more files than are taken apart at once, following `next` until it is absent."""
     files = many(2 * FIND_FILES_APART + 3)
@@ -327,8 +327,7 @@ def test_a_page_is_about_as_large_as_its_budget() -> None:
         assert 0.8 * budget < tokens <= budget
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("package", ["asyncio", "email"])
+@daily(1, "package", ["asyncio", "email"])
 @pytest.mark.parametrize("budget", [500, 2000])
 def test_a_page_of_code_takes_no_more_tokens_than_asked_for_as_a_model_counts_them(
     package: str, budget: int

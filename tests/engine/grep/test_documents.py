@@ -18,6 +18,7 @@ from readroom.workspace import Workspace
 from tests.engine.documents.making import code, notebook, pdf, printed
 from tests.formats.packing import PACK
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
+from tests.suites import daily
 
 PAGES = [
     [f"page {page} line {line} {'needle' if line == page else 'hay'}" for line in range(1, 31)]
@@ -59,8 +60,7 @@ WANTED = [
 ]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("limit", [3, 7, 100])
+@daily(2, "limit", [3, 7, 100])
 def test_every_match_is_found_once_with_its_page_and_line(store: Store, limit: int) -> None:
     driver = Driver(store)
     assert found(driver, limit=limit) == WANTED
@@ -81,7 +81,6 @@ def test_the_place_that_is_said_is_read_as_it_was_found(store: Store) -> None:
     assert "\n7\tpage 7 line 7 needle\n" in shown.text
 
 
-@pytest.mark.halved
 def test_files_and_counts_count_documents(store: Store) -> None:
     driver = Driver(store)
     counted = driver.call("grep_files", pattern="needle", documents=True, output="count")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +15,6 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.text.encodings import detect
 from readroom.values import Cap, GrepRequest
-from tests.depth import depth, half
 from tests.engine.grep.searching import (
     CAP,
     in_memory,
@@ -27,6 +26,7 @@ from tests.engine.grep.searching import (
     search,
     without_coverage,
 )
+from tests.suites import daily, parts
 
 TEXTS = {
     "german": "Die Größe der Straße über München\nschöne Grüße aus Köln, Äpfel und Öl\nfoo(bar)\nü\n",
@@ -110,10 +110,11 @@ ASKED = [
 ]
 
 
-def test_text_in_any_encoding_is_found_as_it_is_in_utf8() -> None:
+@pytest.mark.parametrize("asked", parts(ASKED))
+def test_text_in_any_encoding_is_found_as_it_is_in_utf8(asked: Sequence[GrepRequest]) -> None:
     files = {f"{language}/{name}": data for language in TEXTS for name, data in forms(language).items()}
     with on_disk(files) as disk:
-        for request in half(ASKED):
+        for request in asked:
             found = matched(disk, files, replace(request, limit=1000))
             for path, lines in found.items():
                 assert lines == found[f"{path.partition('/')[0]}/utf-8"], (request.pattern, path)
@@ -138,8 +139,7 @@ ACROSS = [
 ]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("pattern", ACROSS)
+@daily(6, "pattern", ACROSS)
 def test_a_match_across_lines_is_found_however_they_end(pattern: str) -> None:
     """Line ends are no part of what a reader sees, so a pattern written from it must not miss them."""
     ended = {"lf": "\n", "crlf": "\r\n"}
@@ -202,7 +202,7 @@ def test_files_too_large_for_their_encoding_are_named() -> None:
 ENCODINGS = ["utf-8", "latin-1", "utf-16-le", "utf-16-be", "utf-32-le", "utf-16"]
 
 
-@settings(max_examples=depth(40))
+@settings(max_examples=20)
 @given(
     st.dictionaries(
         st.sampled_from(["a", "b/c", "b/d", "e", "z"]),

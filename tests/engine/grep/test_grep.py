@@ -17,6 +17,7 @@ from readroom.values import Cap, GrepRequest, GrepResult, Include
 from readroom.workspace import Workspace
 from tests.each import each
 from tests.engine.grep.searching import CAP, context, matches, pages, paths, rows, search, write
+from tests.suites import daily
 
 ALL: frozenset[Include] = frozenset({"hidden", "ignored", "binary"})
 
@@ -149,8 +150,7 @@ TREE: dict[str, bytes | str] = {
 }
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
+@daily(12,
     ("options", "expected"),
     [
         ({}, ["a.js", "a.py", "src/b.py", "src/deep/c.py", "src/deep/c.ts"]),
@@ -390,8 +390,7 @@ def test_fixed_text_of_several_words_is_that_text_and_comes_by_relevance(world: 
 # --- pages -----------------------------------------------------------------------------------
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("sort", ["path", "mtime", "relevance"])
+@daily(18, "sort", ["path", "mtime", "relevance"])
 @pytest.mark.parametrize("output", ["content", "files", "count"])
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])
 def test_pages_show_everything_once(world: World, sort: str, output: str, limit: int) -> None:
@@ -458,8 +457,7 @@ def test_a_cursor_with_the_right_fingerprint_and_a_wrong_place_does_no_harm(worl
         assert error.next == replace(forged, cursor=None)  # noqa: PT017  # either is fine
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", ["a", "long" * 50, 'q"u\\o\nte' * 20])
+@daily(9, "name", ["a", "long" * 50, 'q"u\\o\nte' * 20])
 @pytest.mark.parametrize("size", [MIN_REPLY_BYTES, 3000, CAP.size])
 @pytest.mark.parametrize("output", ["content", "count"])
 def test_a_reply_stays_below_its_cap_and_shows_at_least_one_match(

@@ -34,6 +34,7 @@ from readroom.values import GrepLine, GrepRequest, ReadRequest
 from readroom.workspace import Workspace
 from tests.each import each
 from tests.engine.grep.searching import context, rows, search, without_coverage
+from tests.suites import daily
 from tests.text.held import HeldBytes
 
 
@@ -210,8 +211,7 @@ def test_large_and_small_files_find_borders_of_words_like_rg(pattern: str, root:
     assert rows(found) == [("large", 1, "é needle"), ("small", 1, "é needle")]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+@daily(3, "mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize(
     "pattern", ["needle", "^", r"\Aneedle", "é$", "^.needle", r"needle\z", "(?-m)^needle"]
 )

@@ -38,6 +38,7 @@ from readroom.values import GrepRequest, GrepSort, ListRequest, ReadRequest
 from tests.engine.grep.searching import CAP, matches, on_disk, search
 from tests.hostile.containers import zipped
 from tests.laws.trees import Clock as LateClock
+from tests.suites import daily
 
 FILES = {
     f"d{number // 50}/f{number:04d}": b"needle %d\n" % number if number % 37 == 0 else b"hay\n" * 20
@@ -71,8 +72,7 @@ def stores() -> list[str]:
     return ["disk", "memory"]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("kind", stores())
+@daily(2, "kind", stores())
 @pytest.mark.parametrize("looks", [3, 7, 40])
 def test_following_next_after_each_timeout_shows_everything_once(kind: str, looks: int) -> None:
     """Of many files, which rg finds in several pieces; the laws ask for everything else."""
@@ -107,8 +107,7 @@ def test_time_that_ends_among_members_that_are_not_asked_for_is_not_lost() -> No
     assert stopped > 1
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("kind", stores())
+@daily(1, "kind", stores())
 @pytest.mark.parametrize("sort", ["mtime", "relevance"])
 def test_an_order_that_is_not_known_in_time_is_by_path_from_its_first_page(kind: str, sort: GrepSort) -> None:
     """What is shown is not shown again."""
@@ -124,8 +123,7 @@ def test_an_order_that_is_not_known_in_time_is_by_path_from_its_first_page(kind:
         assert matches(search(store, replace(first.next, limit=None))) == NEEDLES[3:]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("kind", stores())
+@daily(1, "kind", stores())
 @pytest.mark.parametrize("sort", ["mtime", "relevance"])
 def test_a_page_whose_order_is_not_known_in_time_asks_for_more(kind: str, sort: GrepSort) -> None:
     with on_disk(FILES) as disk:
@@ -203,8 +201,7 @@ def test_a_search_that_finds_nothing_in_time_knows_how_far_it_came(tmp_path: Pat
     assert left == ["b/x"] or (cursor or "").endswith(".0.b/x")
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("looks", [30, 70])
+@daily(1, "looks", [30, 70])
 def test_a_second_round_that_runs_out_of_time_shows_everything_once_too(looks: int) -> None:
     """UTF-16 without a mark is known by how files begin; wherever time ends meanwhile, nothing is passed.
 

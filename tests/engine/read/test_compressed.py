@@ -27,7 +27,6 @@ from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.engine.read.test_text import Restless
 from tests.formats.packing import PACK, SUFFIX
 from tests.laws.driving import Driver, fact, shown
@@ -74,7 +73,7 @@ def test_a_compressed_log_reads_like_the_log(store: Store, compression: Compress
         assert fact(again, "not_modified") is True
 
 
-@settings(max_examples=depth(25), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.text(st.sampled_from("ab \n\r\té漢"), max_size=40), min_size=1, max_size=4),
     st.sampled_from(list(PACK)),
@@ -283,7 +282,6 @@ def test_an_edit_of_a_compressed_file_is_refused(store: Store) -> None:
 # --- searching -------------------------------------------------------------------------------
 
 
-@pytest.mark.halved
 @every
 def test_a_search_of_a_compressed_log_finds_its_lines(store: Store, compression: Compression) -> None:
     name = f"app.log.{SUFFIX[compression]}"

@@ -13,7 +13,6 @@ from readroom.contracts.native.outline import ASIDE
 from readroom.stores.memory import MemoryStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
-from tests.depth import depth
 from tests.each import each
 from tests.laws.driving import Driver, fact, rows, shown
 
@@ -275,7 +274,7 @@ def modules(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@settings(max_examples=depth(25))
+@settings(max_examples=12)
 @given(text=modules(), cap=st.sampled_from([2048, 4096, 32768]))
 def test_each_definition_read_by_its_name_is_its_span(text: str, cap: int) -> None:
     """Law: an outline's names read what its spans say, page by page."""
@@ -314,7 +313,7 @@ def test_small_windows_have_no_outline() -> None:
     assert fact(driver().call("read_file", path="a.py", limit=10), "outline") is None
 
 
-@settings(max_examples=depth(25))
+@settings(max_examples=12)
 @given(text=modules(), cap=st.sampled_from([4096, 8192]), offset=st.integers(1, 60))
 def test_a_cut_reply_and_its_outline_name_every_definition_once(text: str, cap: int, offset: int) -> None:
     """Law: a signature is in the shown lines, or in the outline beside them, or counted as left out."""

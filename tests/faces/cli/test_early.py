@@ -15,6 +15,7 @@ from readroom.release import VERSION
 from scripts import prepared
 from tests.each import each
 from tests.faces.mcp.serving import END_S, Stdio, request, stdio_command
+from tests.suites import daily
 
 
 @each(
@@ -66,8 +67,7 @@ def test_the_version_is_that_of_the_package() -> None:
     assert version("readroom") == VERSION
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("contract", NAMES)
+@daily(3, "contract", NAMES)
 @pytest.mark.parametrize("commands", [(), ("--allow-commands",)])
 def test_the_tools_are_the_same_however_the_server_begins(
     tmp_path: Path, contract: str, commands: tuple[str, ...]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from readroom.faces.cli.output import painted, visible
 from tests.faces.cli.running import COMMAND, Cli, Done, run
+from tests.suites import daily
 
 _ADVISED = re.compile(r"(?:Next|Before): (readroom [^\n]*)\]$")
 
@@ -26,8 +27,8 @@ def follow(cli: Cli, done: Done) -> Done | None:
     return None if found is None else cli.bare(*shlex.split(found[1])[1:])
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
+@daily(
+    1,
     "line",
     [
         ("read", "many lines.txt", "--limit", "40"),

@@ -16,6 +16,7 @@ from readroom.faces.cli import commands, main, options
 from scripts import prepared
 from tests.each import each
 from tests.faces.mcp.serving import END_S
+from tests.suites import daily
 
 _WORDS = st.one_of(
     st.sampled_from(
@@ -125,8 +126,8 @@ def _answers(
     return [(done.returncode, done.stdout, done.stderr) for done in answers]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
+@daily(
+    2,
     "words",
     [
         ["a.txt"],
@@ -152,8 +153,7 @@ def test_the_help_that_is_prepared_is_that_of_the_commands() -> None:
     assert {path: path.read_text(encoding="utf-8") for path in prepared.helps()} == prepared.helps()
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("columns", ["", "40", "80", "97", "100", "200"])
+@daily(2, "columns", ["", "40", "80", "97", "100", "200"])
 def test_help_is_the_same_at_every_width(tmp_path: Path, columns: str) -> None:
     first, second = _answers(tmp_path, ["--help"], {**os.environ, "COLUMNS": columns})
     assert first == second

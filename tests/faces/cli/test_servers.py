@@ -9,9 +9,8 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
-import pytest
-
 from tests.faces.cli.running import COMMAND, run
+from tests.suites import daily
 
 PING = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
 
@@ -48,8 +47,7 @@ def test_a_number_of_workers_that_is_none_is_told_what_else_may_be_said(root: Pa
     assert b"'many' is neither a number nor auto." in done.stderr
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+@daily(1, "host", ["0.0.0.0", "::"])
 def test_a_server_on_every_address_prints_one_that_can_be_opened(
     root: Path, tmp_path: Path, host: str
 ) -> None:

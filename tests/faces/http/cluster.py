@@ -11,12 +11,13 @@ from itertools import cycle, islice
 from pathlib import Path
 
 import psycopg
+import pytest
 
-from tests.depth import FULL
 from tests.faces.http.serving import Agent, agent
 from tests.ledger.postgres import Server, programs, running
+from tests.suites import whole
 
-PROCESSES = (1, 2) if FULL else (1,)
+PROCESSES = (1, pytest.param(2, marks=whole))
 """Of a server, in tests of what does not depend on how many there are."""
 
 TURNS = 8

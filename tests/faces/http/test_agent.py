@@ -21,6 +21,7 @@ from readroom.limits import HTTP_CONNECTIONS
 from tests.each import each
 from tests.faces.http.cluster import PROCESSES
 from tests.faces.http.serving import Agent, agent, command, open_agent
+from tests.suites import daily
 
 
 @pytest.fixture(scope="module")
@@ -403,8 +404,7 @@ def test_a_running_call_is_answered_when_the_server_is_told_to_end(root: Path, t
     (root / "started").unlink()
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+@daily(1, "host", ["0.0.0.0", "::"])
 def test_other_machines_need_a_token(root: Path, tmp_path: Path, host: str) -> None:
     with pytest.raises(AssertionError, match="no token"), agent(tmp_path, "--host", host, str(root)):
         pass

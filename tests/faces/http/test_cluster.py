@@ -76,7 +76,6 @@ def opened(found: Agent) -> str:
     return answer.headers["mcp-session-id"]
 
 
-@pytest.mark.halved
 def test_a_session_goes_on_at_any_process_and_ends_for_all(found: Cluster) -> None:
     session = opened(found.agents[0])
     for at, one in enumerate(found.turns()):
@@ -103,7 +102,6 @@ def test_a_call_is_cancelled_from_any_process(found: Cluster) -> None:
         assert answer.result().json["error"]["message"] == "Request cancelled"
 
 
-@pytest.mark.halved
 def test_a_revoked_token_ends_everywhere_at_once(guarded: Cluster) -> None:
     token = guarded.make_token("bot")
     for one in guarded.turns():
@@ -152,7 +150,6 @@ def budget(answer: Answer) -> dict[str, int]:
     return found
 
 
-@pytest.mark.halved
 def test_a_budget_is_spent_once_and_stays_spent_after_a_restart(
     tmp_path: Path, root: Path, url: str | None
 ) -> None:

@@ -19,6 +19,7 @@ from readroom.ledger.ledger import Ledger
 from tests.each import each
 from tests.faces.http.serving import Agent, Answer, agent, command, open_agent
 from tests.ledger.events import event
+from tests.suites import daily
 
 PAGES = ("/ui", "/ui/sessions", "/ui/calls", "/ui/files", "/ui/map", "/ui/ledger")
 COOKIE = re.compile(r"readroom_ui=([A-Za-z0-9_-]{43}); Path=/ui; HttpOnly; SameSite=Lax; Max-Age=\d+")
@@ -308,8 +309,8 @@ def test_an_export_has_all_rows_of_what_is_chosen(tmp_path: Path, root: Path) ->
         assert len(exported("/ui/session?id=day-2&agent=agent-2", "twice")) == 1
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
+@daily(
+    2,
     ("address", "said"),
     [
         ("/ui?tool=read_file", ["The tool does not filter sessions."]),

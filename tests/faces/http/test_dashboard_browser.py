@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,15 +14,13 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 from readroom.ledger import LedgerPolicy, open_book
 from scripts import demo_ledger
 from tests.browsing import chromium, needs_chromium
-from tests.depth import half
 from tests.faces.http.serving import Agent, agent
 from tests.ledger.events import event
+from tests.suites import daily
 
 pytestmark = [pytest.mark.long, needs_chromium]
 
-SHAPES = [("light", 1280), ("dark", 390)]
-if os.environ.get("CI"):
-    SHAPES += [("light", 390), ("dark", 1280)]
+SHAPES = [("dark", 390), ("light", 1280), ("light", 390), ("dark", 1280)]
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 
@@ -100,7 +97,7 @@ class Visitor:
         self._context.close()
 
 
-@pytest.mark.parametrize(("scheme", "width"), half(SHAPES))
+@daily(1, ("scheme", "width"), SHAPES)
 def test_every_view_is_whole_accessible_and_quiet(
     browser: Browser, running: tuple[Agent, str], scheme: str, width: int
 ) -> None:

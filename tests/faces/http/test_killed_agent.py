@@ -15,10 +15,9 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from typing import Any
 
-from tests.depth import depth
 from tests.faces.http.serving import Agent, command, open_agent
 
-ROUNDS = depth(12, 3)
+ROUNDS = 5
 OWN, SHARED = 3, 3
 """Clients that edit a file of their own, and clients that edit the same."""
 

@@ -310,7 +310,6 @@ def test_requests_that_the_gate_refuses_get_errors_of_the_protocol(served: Agent
     assert answer.json["error"]["message"] == answer.json["error"]["data"]["message"]
 
 
-@pytest.mark.halved
 def test_the_access_log_says_who_called_which_tool(shelves: Path, tmp_path: Path, mode: str) -> None:
     with agent(tmp_path, "--access-log", os.fspath(shelves / "main")) as found:
         token = found.make_token("bot")

@@ -6,14 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.depth import FULL, depth
 from tests.faces.http.serving import open_agent
+from tests.suites import daily
 
 
-@pytest.mark.long
-def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> None:
+@daily(1, ("phases", "examples"), [("examples,fuzzing", 3), ("examples,coverage,fuzzing,stateful", 10)])
+def test_generated_requests_meet_what_the_description_says(
+    tmp_path: Path, phases: str, examples: int
+) -> None:
     """schemathesis: no server error, no undocumented status, type or form of an answer.
 
     Good input can be refused, as a path that fits its schema may be denied.  Bad input can be taken: null
@@ -30,9 +30,9 @@ def test_generated_requests_meet_what_the_description_says(tmp_path: Path) -> No
                     "run",
                     f"http://127.0.0.1:{found.port}/openapi.json",
                 ),
-                *("--max-examples", str(depth(10)), "--generation-deterministic", "--no-color"),
-                # Whatever a schema can have wrong is tried in continuous integration: 1,800 requests.
-                *("--phases", "examples,coverage,fuzzing,stateful" if FULL else "examples,fuzzing"),
+                *("--max-examples", str(examples), "--generation-deterministic", "--no-color"),
+                # The second time whatever a schema can have wrong: 1,800 requests.
+                *("--phases", phases),
                 *("--exclude-checks", "positive_data_acceptance,negative_data_rejection,ignored_auth"),
             ],
             capture_output=True,

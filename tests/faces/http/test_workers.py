@@ -21,12 +21,11 @@ from pathlib import Path
 import pytest
 
 from readroom.contracts.base import FACTS_KEY
-from tests.depth import depth
 from tests.faces.http.cluster import cluster, wait_for, workers
 from tests.faces.http.serving import Agent, agent, command, open_agent
 from tests.faces.http.test_killed_agent import FILLING, Client, check
 
-KILLS = depth(8, 3)
+KILLS = 4
 """Of workers, one after the other, while clients edit."""
 
 BUDGET = 10**8

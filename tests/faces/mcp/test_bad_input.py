@@ -33,6 +33,7 @@ from tests.faces.mcp.serving import (
     request,
     stdio_command,
 )
+from tests.suites import daily
 
 BAD_CALLS: list[tuple[str, Any, str]] = [
     ("no_such_tool", {}, "unknown_tool"),
@@ -81,8 +82,7 @@ def _alive(client: Stdio | Http) -> bool:
     return "1\thello" in client.call("read_file", {"path": "a.txt"})["content"][0]["text"]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(("tool", "arguments", "code"), BAD_CALLS, ids=range(len(BAD_CALLS)))
+@daily(15, ("tool", "arguments", "code"), BAD_CALLS, ids=range(len(BAD_CALLS)))
 def test_a_bad_call_is_a_typed_error_that_models_can_read(
     client: Stdio | Http, tool: str, arguments: Any, code: str
 ) -> None:

@@ -16,6 +16,7 @@ from tests.each import each
 from tests.engine.documents.making import code, notebook
 from tests.faces.http.serving import agent
 from tests.faces.mcp.serving import END_S, ERAS, Http, Stdio, http_server
+from tests.suites import daily
 
 MEASURED = {
     "codex-mcp-client": 12_000,
@@ -93,8 +94,7 @@ def test_a_reply_fills_what_its_client_passes_on_and_no_more(
     assert cap * 0.9 < len(part["text"].encode()) <= cap
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", ["codex-mcp-client", "somebody"])
+@daily(2, "name", ["codex-mcp-client", "somebody"])
 @pytest.mark.parametrize("served", ["native", "everruns", "kilo", "inspect_agents"])
 def test_what_arrives_is_the_smaller_of_the_clients_cap_and_the_contracts(
     folder: Path, name: str, served: str
@@ -217,8 +217,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(("tool", "arguments"), MANY)
+@daily(2, ("tool", "arguments"), MANY)
 def test_a_client_that_counts_lines_gets_the_last_one(
     rows: Path, tool: str, arguments: dict[str, object]
 ) -> None:
@@ -244,8 +243,7 @@ def test_a_model_that_would_see_the_facts_of_an_error_gets_its_words_alone(folde
         assert client.call("read_file", {"path": "none.txt"})["_meta"]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", ["gemini-cli-mcp-client-readroom", "qwen-cli-mcp-client-readroom"])
+@daily(1, "name", ["gemini-cli-mcp-client-readroom", "qwen-cli-mcp-client-readroom"])
 def test_over_http_too_and_the_log_gets_the_code(folder: Path, tmp_path: Path, name: str) -> None:
     with agent(tmp_path, "--open", "--access-log", str(folder)) as served:
         with Http(f"http://{served.host}:{served.port}/mcp", client=name) as client:

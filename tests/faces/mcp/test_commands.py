@@ -16,6 +16,7 @@ from mcp import Client, StdioServerParameters
 from readroom.contracts.base import FACTS_KEY
 from tests.engine.command.running import go_on, processes, when
 from tests.faces.mcp.serving import ERAS, Stdio, call, request, stdio_command
+from tests.suites import daily
 
 END_S = 90
 
@@ -114,8 +115,7 @@ def test_a_cancelled_command_ends_with_all_that_it_started(root: Path, era: str,
         assert "hello" in client.call("read_file", {"path": "a.txt"})["content"][0]["text"]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("era", ERAS)
+@daily(1, "era", ERAS)
 def test_a_command_ends_when_the_client_goes_away(root: Path, era: str, mark: str) -> None:
     with Stdio(root, "--allow-commands", version=era) as client:
         client.send(call(7, "run_command", {"command": f"setsid sleep {mark} & sleep {mark}"}))

@@ -32,6 +32,7 @@ from tests.faces.mcp.serving import (
     events,
     http_server,
 )
+from tests.suites import daily
 
 LONG = {"path": "endless.txt", "offset": -1}
 
@@ -72,8 +73,7 @@ def test_a_cancelled_call_stops_and_is_not_answered(folder: Path, era: str) -> N
     assert [answer for answer in answered if answer is not None] == ["last"]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("era", ERAS)
+@daily(1, "era", ERAS)
 def test_the_server_ends_when_its_input_ends(folder: Path, era: str) -> None:
     with Stdio(folder, version=era) as client:
         _busy(client)
@@ -155,8 +155,7 @@ def _eventually(condition: Callable[[], object]) -> None:
         assert time.monotonic() < give_up
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("era", ERAS)
+@daily(1, "era", ERAS)
 def test_a_cancelled_search_ends_its_process(tree: Path, era: str) -> None:
     with Stdio(tree, version=era) as client:
         client.send(call(1, "grep_files", SLOW))
@@ -175,8 +174,7 @@ def test_the_end_of_the_server_ends_the_process_of_a_search(tree: Path) -> None:
     assert not {pid for pid in searching if not _processes().get(pid, (0, "Z"))[1].startswith("Z")}
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("era", ERAS)
+@daily(1, "era", ERAS)
 def test_a_closed_connection_ends_the_process_of_a_search(tree: Path, era: str) -> None:
     with http_server(tree) as (url, process), Http(url, version=era) as client:
         connection = client.connect()
@@ -196,8 +194,7 @@ def url(folder: Path) -> Iterator[str]:
         yield found
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("era", ERAS)
+@daily(1, "era", ERAS)
 def test_a_closed_connection_stops_its_call(url: str, era: str) -> None:
     with Http(url, version=era) as client:
         with ExitStack() as connections:
@@ -240,8 +237,7 @@ def test_a_client_cannot_cancel_the_calls_of_another(url: str) -> None:
         assert next(messages)["method"] == "notifications/progress"
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("era", ERAS)
+@daily(1, "era", ERAS)
 def test_a_call_that_runs_when_the_http_server_shall_end_is_answered(folder: Path, era: str) -> None:
     name = f"{uuid4()}.txt"
     endless_log(folder, name, size=2**28)
@@ -259,9 +255,10 @@ def test_a_call_that_runs_when_the_http_server_shall_end_is_answered(folder: Pat
             assert process.wait(END_S) == 0
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
-    ("number", "era"), [(signal.SIGINT, HANDSHAKE), (signal.SIGINT, STATELESS), (signal.SIGTERM, HANDSHAKE)]
+@daily(
+    1,
+    ("number", "era"),
+    [(signal.SIGINT, HANDSHAKE), (signal.SIGINT, STATELESS), (signal.SIGTERM, HANDSHAKE)],
 )
 def test_a_signal_ends_the_http_server_cleanly(folder: Path, number: signal.Signals, era: str) -> None:
     with http_server(folder) as (url, process), Http(url, version=era) as client:

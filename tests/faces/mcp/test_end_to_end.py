@@ -184,7 +184,6 @@ def test_an_error_says_what_to_do(run: Run) -> None:
     run(STDLIB, what)
 
 
-@pytest.mark.halved
 def test_a_long_first_pass_reports_progress(run: Run, made: Path) -> None:
     name = f"{uuid4()}.txt"
     endless_log(made, name, size=2**28)  # a file that was never read
@@ -205,7 +204,6 @@ def test_a_long_first_pass_reports_progress(run: Run, made: Path) -> None:
     assert all(message is not None and message.endswith("bytes") for _, _, message in told)
 
 
-@pytest.mark.halved
 def test_a_search_of_many_files_reports_progress(run: Run, made: Path) -> None:
     folder = made / str(uuid4())
     folder.mkdir()
@@ -251,7 +249,6 @@ def test_cancelled_calls_stop_working(run: Run, made: Path) -> None:
     run(made, what)
 
 
-@pytest.mark.halved
 def test_many_calls_at_once_are_all_answered(run: Run) -> None:
     names = sorted(path.name for path in STDLIB.glob("*.py"))[:60]
     found: dict[str, str] = {}
@@ -268,7 +265,6 @@ def test_many_calls_at_once_are_all_answered(run: Run) -> None:
     assert all(found[name].startswith(f"{name} | ") for name in names)
 
 
-@pytest.mark.halved
 def test_a_client_may_start_with_a_call(connect: Connect) -> None:
     """2026-07-28 has no handshake, and nothing has to be discovered first."""
 

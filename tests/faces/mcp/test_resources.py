@@ -59,7 +59,6 @@ async def ran(client: Client, command: str) -> str:
     return path
 
 
-@pytest.mark.halved
 def test_an_output_is_listed_and_read_as_the_tool_reads_it(root: Path, mode: str) -> None:
     async def what(client: Client) -> None:
         assert client.server_capabilities is not None
@@ -137,7 +136,6 @@ def served(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Age
         yield found
 
 
-@pytest.mark.halved
 def test_resources_belong_to_a_workspace_and_to_tokens_with_the_tools(served: Agent, mode: str) -> None:
     paths: list[str] = []
     with closing(Tokens(os.fspath(served.state / "readroom" / "tokens.db"))) as tokens:

@@ -16,9 +16,9 @@ from readroom.formats.documents.archives import open_archive
 from readroom.formats.documents.docx import open_document
 from readroom.formats.documents.sections import Sections
 from readroom.limits.documents import XML_TAGS
-from tests.depth import depth
 from tests.formats.documents.packages import NAMESPACES, paragraph, refused, survives, text_of, word, zipped
 from tests.hostile import office
+from tests.suites import daily
 
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn", "Zl", "Zp")), min_size=1
@@ -281,7 +281,7 @@ def test_an_empty_document_is_one_empty_section() -> None:
 @given(
     st.lists(st.tuples(WORDS, st.sampled_from(["Normal", "Heading 1", "Heading 3", "List Bullet", "table"])))
 )
-@settings(max_examples=depth(40), deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_any_text_comes_in_order_as_python_docx_reads_it(written: Sequence[tuple[str, str]]) -> None:
     document = docx.Document()
     for text, style in written:
@@ -299,8 +299,7 @@ def test_any_text_comes_in_order_as_python_docx_reads_it(written: Sequence[tuple
     ]
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", [name for name in office.FILES if name.endswith((".docx", ".doc"))])
+@daily(4, "name", [name for name in office.FILES if name.endswith((".docx", ".doc"))])
 def test_hostile_documents_are_read_or_refused_with_advice(name: str) -> None:
     problem = survives(open_document, office.FILES[name]())
     assert (problem is None) == (name in office.READABLE)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import html as escapes
 import io
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom.formats.documents import Heading
 from readroom.formats.documents.html import open_document
 from readroom.limits.documents import HTML_BYTES
-from tests.depth import depth
 from tests.each import each
 from tests.formats.documents.packages import refused, survives, text_of
 from tests.hostile import office
+from tests.suites import daily
 
 
 def _lines(page: str | bytes) -> list[str]:
@@ -89,7 +88,7 @@ def test_the_encoding_is_what_the_page_says_unless_its_bytes_say_otherwise(data:
 @given(
     st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn", "Z")), min_size=1))
 )
-@settings(max_examples=depth(80), deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_text_comes_in_order(texts: list[str]) -> None:
     page = "<meta charset=utf-8>" + "".join(f"<p>{escapes.escape(text)}</p>" for text in texts)
     assert _lines(page) == [text for text in texts if text]
@@ -102,19 +101,18 @@ TAGS = """
 
 
 @given(st.lists(st.sampled_from([tag.replace("&", " ") for tag in TAGS.split()]), max_size=30))
-@settings(max_examples=depth(150), deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_tags_in_any_order_are_read(tags: list[str]) -> None:
     assert survives(open_document, "".join(tags).encode()) is None
 
 
 @given(st.binary(max_size=300))
-@settings(max_examples=depth(80), deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_any_bytes_are_read(data: bytes) -> None:
     assert survives(open_document, data) is None
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", [name for name in office.FILES if name.endswith(".html")])
+@daily(1, "name", [name for name in office.FILES if name.endswith(".html")])
 def test_hostile_pages_are_read(name: str) -> None:
     assert survives(open_document, office.FILES[name]()) is None
 

@@ -18,6 +18,7 @@ from readroom.formats.documents import Document
 from readroom.formats.documents.pdf import open_document
 from tests.engine.documents.making import pdf
 from tests.formats.documents.pdf_pages import page, text
+from tests.suites import daily
 
 REAL = [
     Path("/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf"),
@@ -34,8 +35,8 @@ def words(document: Document, number: int) -> str:
     return letters("\n".join(document.part(number).lines))
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize(
+@daily(
+    1,
     "path",
     [
         pytest.param(path, marks=pytest.mark.skipif(not path.exists(), reason=f"{path} is not installed"))

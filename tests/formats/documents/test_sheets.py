@@ -22,7 +22,6 @@ from readroom.formats.documents.sheets import open_document
 from readroom.formats.documents.sheets.cells import ESCAPED, FORMULA
 from readroom.formats.kinds import recognise
 from readroom.limits.documents import SHEET_CELLS
-from tests.depth import depth
 from tests.each import each
 from tests.formats.documents import old_workbooks
 from tests.formats.documents.packages import refused, survives, zipped
@@ -185,7 +184,7 @@ def test_rows_and_cells_that_do_not_say_their_place_are_counted() -> None:
 
 
 @given(st.lists(st.lists(CELLS, max_size=5), max_size=8), st.tuples(*[st.integers(1, 9)] * 4))
-@settings(max_examples=depth(60), deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_any_area_is_a_slice_of_what_openpyxl_reads(rows: list[list[Any]], corner: tuple[int, ...]) -> None:
     file = _saved(rows)
     read = openpyxl.load_workbook(file).active.iter_rows(values_only=True)
@@ -305,7 +304,7 @@ def test_repeated_rows_and_cells_are_written_out_where_they_are_asked_for() -> N
 @given(
     st.lists(st.lists(st.one_of(st.none(), st.integers(0, 99)), max_size=4), max_size=6), st.integers(1, 7)
 )
-@settings(max_examples=depth(40), deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_open_document_sheets_are_what_calamine_reads(rows: list[list[int | None]], first: int) -> None:
     xml = "".join(
         "<table:table-row>"

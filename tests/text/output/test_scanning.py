@@ -12,7 +12,6 @@ from readroom.deadline import Deadline
 from readroom.errors import Cancelled
 from readroom.limits import BLOCK_BYTES
 from readroom.text.output import Shape, lines_with, shapes
-from tests.depth import depth
 from tests.text.held import HeldBytes
 
 PATTERN = r"(?m:^error\b|failed$)"
@@ -35,7 +34,7 @@ def test_every_line_that_fits_is_found_once(data: bytes) -> None:
     assert numbers(data) == expected(data)
 
 
-@settings(max_examples=depth(15))
+@settings(max_examples=7)
 @given(st.integers(-30, 30), st.integers(-30, 30))
 def test_a_block_border_hides_nothing(first: int, second: int) -> None:
     data = (

@@ -19,6 +19,7 @@ from readroom.faces.cli.connect.formats import Json
 from readroom.faces.mcp.client_configs import program
 from tests.faces.cli.running import Cli
 from tests.faces.http.serving import agent, command
+from tests.suites import daily
 
 
 @pytest.fixture
@@ -85,7 +86,6 @@ def test_without_write_it_shows_the_entry_tries_the_server_and_changes_nothing(
     assert sorted(home.rglob("*")) + sorted(root.rglob("*")) == before
 
 
-@pytest.mark.halved
 def test_write_makes_an_entry_that_starts_this_readroom_and_undo_leaves_nothing(
     client: str, home: Path, root: Path, cli: Cli
 ) -> None:
@@ -282,8 +282,7 @@ def test_a_folder_that_is_not_one_is_refused(folder: str, home: Path, root: Path
     assert not (home / ".codex").exists()
 
 
-@pytest.mark.halved
-@pytest.mark.parametrize("name", ["a b", "ü", 'quote\'s "both"', "-dash", "$HOME", "line\nbreak"])
+@daily(2, "name", ["a b", "ü", 'quote\'s "both"', "-dash", "$HOME", "line\nbreak"])
 def test_any_name_of_a_folder_arrives_as_it_is(name: str, home: Path, tmp_path: Path, cli: Cli) -> None:
     folder = tmp_path / name
     folder.mkdir()

@@ -33,6 +33,7 @@ from readroom.faces.http.ui.books import Books
 from readroom.faces.http.ui.page import Link, Page, as_csv, rendered
 from readroom.faces.http.ui.view import View
 from readroom.faces.http.visitors import UI_PATH, SignIn
+from readroom.ledger.recorder import recorder_of
 from readroom.limits.lens import UI_SUM_S, UI_WORKERS
 from readroom.log import log
 from readroom.rows import Finding
