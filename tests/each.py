@@ -25,7 +25,7 @@ class CasesFail(ExceptionGroup[Exception]):
 def each(
     names: str | Sequence[str],
     cases: Iterable[Any],
-    ids: Sequence[str] | Callable[[Any], object] | None = None,
+    ids: Iterable[Any] | Callable[[Any], object] | None = None,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Call a test with each case, as `pytest.mark.parametrize` does, but within one test.
 
@@ -34,13 +34,15 @@ def each(
     called = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
     tried = list(cases)
     rows = [values_of(case, len(called)) for case in tried]
+    naming = ids if callable(ids) else None
+    given_names = None if ids is None or callable(ids) else [str(one) for one in ids]
 
     def named(number: int, row: tuple[Any, ...]) -> str:
-        if isinstance(ids, Sequence):
-            return ids[number]
+        if given_names is not None:
+            return given_names[number]
         own = getattr(tried[number], "id", None) if isinstance(tried[number], ParameterSet) else None
         return own or ", ".join(
-            f"{name}={shortened(value if ids is None else ids(value))}"
+            f"{name}={shortened(value if naming is None else naming(value))}"
             for name, value in zip(called, row, strict=True)
         )
 

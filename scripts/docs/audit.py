@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-from readroom.lens import audit, normal_form
+from readroom import rows
+from readroom.lens import audit
 from readroom.lens.audit import Options
 from readroom.lens.normal_form import KINDS
 from readroom.lens.replay import FITTING
@@ -46,9 +47,7 @@ def audit_clients() -> str:
 
 def audit_findings() -> str:
     """Every kind of finding."""
-    return table(
-        ["Finding", "What it is"], [[f"`{kind}`", what] for kind, what in normal_form.FINDINGS.items()]
-    )
+    return table(["Finding", "What it is"], [[f"`{kind}`", what] for kind, what in rows.FINDINGS.items()])
 
 
 def audit_rows() -> str:

@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from readroom.config import load
 from readroom.contracts import contract
-from readroom.contracts.coder import routes as contract_limits
-from readroom.contracts.coder.words import go_quoted
+from readroom.contracts.coder.routes import LIST_BYTES
+from readroom.contracts.coder.words import RESPONSE_LINES, go_quoted
 from readroom.contracts.json_replies import encoded
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -80,7 +80,7 @@ def test_the_mcp_tool_shows_the_same_object_as_the_address() -> None:
 def test_descriptions_and_schemas_speak_of_lines() -> None:
     for tool in contract("coder").tools:
         assert "1-based line number" in tool.description
-        assert str(contract_limits.RESPONSE_LINES) in tool.description
+        assert str(RESPONSE_LINES) in tool.description
         schema = tool.input_schema["properties"]
         assert "line" in schema["offset"]["description"].lower()
         assert "lines" in schema["limit"]["description"].lower()
@@ -397,7 +397,7 @@ def test_a_listing_that_is_too_large_says_so() -> None:
     with in_memory({f"{number:05}" + "n" * 80: "" for number in range(6_000)}) as workspace:
         found = fetched(workspace, "list-directory", "POST", {}, path=ROOT)
     assert found.status == 200
-    assert len(found.body) <= contract_limits.LIST_BYTES
+    assert len(found.body) <= LIST_BYTES
     assert found.json["notes"] == [
         f"The listing is cut: {len(found.json['contents'])} of 6000 entries are shown."
     ]

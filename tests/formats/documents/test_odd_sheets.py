@@ -256,7 +256,7 @@ def test_a_text_without_the_value_that_its_type_promises_is_shown(kind: str) -> 
 
 
 def test_a_binary_workbook_is_named_with_what_to_do() -> None:
-    parts = {
+    parts: dict[str, str | bytes] = {
         "[Content_Types].xml": "<Types/>",
         "_rels/.rels": relations(("r1", "officeDocument", "xl/workbook.bin")),
         "xl/workbook.bin": b"\x83\x01\0\x84\x01\0",
