@@ -39,7 +39,6 @@ from readroom.policy.guard import Guard
 from readroom.session.conversation import Session, State
 from readroom.session.gatekeeper import CallContext
 from readroom.session.meter import counted
-from readroom.session.receipt import Receipt
 from readroom.stores.base import Store
 from readroom.values import Cap, Fact, ReadResult, Reply
 
@@ -277,13 +276,11 @@ class Workspace(Closeable):
         caller: Caller = ANONYMOUS,
         granted: frozenset[str] | None = None,
         images: bool = True,
-        receipt: Receipt | None = None,
     ) -> Reply:
         """Like `perform`, but a failure is a reply too, in the contract's words, for models.
 
         `granted` are the tools that the caller may use; None is all of them.  `reply_lines` is the most
-        lines that its client passes on, `images` whether it passes on images.  With a `receipt` the reply
-        may be sent when that says so.
+        lines that its client passes on, `images` whether it passes on images.
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
         cap = self.cap(record, reply_bytes, tool)
@@ -293,7 +290,7 @@ class Workspace(Closeable):
             cap = in_lines(cap, reply_lines)
         if not images:
             cap = replace(cap, images=False)
-        with self.gatekeeper.visit(caller, record, tool, arguments, cap, receipt) as visit:
+        with self.gatekeeper.visit(caller, record, tool, arguments, cap) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
                     raise NotGranted(

@@ -1,4 +1,4 @@
-"""Rows that wait are written together: each once, in the chain, and told of when it is durable."""
+"""Rows that wait are written together: each once, in the chain, and durable when its writer goes on."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -23,12 +22,11 @@ from hypothesis import strategies as st
 
 from readroom.database import Execute
 from readroom.database.sqlite import SqliteBackend
-from readroom.errors import BadRequest, LedgerFailed, ReadroomError
+from readroom.errors import BadRequest, LedgerFailed
 from readroom.ledger.ledger import Ledger
-from readroom.ledger.rows import FIELDS, Event, digest
+from readroom.ledger.rows import FIELDS, digest
 from readroom.ledger.verify import verify
 from readroom.limits.session import LEDGER_FOLD_EVERY, LEDGER_GROUP_ROWS
-from readroom.session.receipt import Write
 
 from .events import book, event
 
@@ -45,12 +43,10 @@ class Held:
         self.close = self._backend.close
         self.may_write = threading.Event()
         self.may_write.set()
-        self.writing = threading.Event()
         self.writes = 0
 
     def run(self, work: Callable[[Execute], object], *, write: bool, long: bool = False) -> object:
         if write:
-            self.writing.set()
             assert self.may_write.wait(60)
             self.writes += 1
         return self._backend.run(work, write=write, long=long)
@@ -61,38 +57,16 @@ def held(tmp_path: Path) -> Held:
     return Held(tmp_path)
 
 
-def submitted(ledger: Ledger, events: Sequence[Event]) -> tuple[list[ReadroomError | None], threading.Event]:
-    """What each owner is told, as it is told; the event is set when all were."""
-    told: list[ReadroomError | None] = []
-    all_told = threading.Event()
-
-    def done(failure: ReadroomError | None) -> None:
-        told.append(failure)
-        if len(told) == len(events):
-            all_told.set()
-
-    for one in events:
-        ledger.submit(one, done)
-    return told, all_told
-
-
 def test_what_waits_is_one_transaction(held: Held) -> None:
     with closing(Ledger(held)) as ledger:  # type: ignore[arg-type]  # its `run` gives what that of a backend gives
         held.writes = 0
-        held.may_write.clear()
-        held.writing.clear()
-        told, all_told = submitted(ledger, [event(path=f"f{number}") for number in range(200)])
-        assert held.writing.wait(60)
-        assert told == []
-        held.may_write.set()
-        assert all_told.wait(60)
-        assert told == [None] * 200
-        assert held.writes <= 2 + 200 // LEDGER_GROUP_ROWS + 1
+        ledger.append_all([event(path=f"f{number}") for number in range(200)])
+        assert held.writes <= 200 // LEDGER_GROUP_ROWS + 1
         assert [row.event.path for row in ledger.rows()] == [f"f{number}" for number in range(200)]
         assert verify(ledger).problems == ()
 
 
-def test_those_who_wait_for_their_turn_are_written_by_the_first(held: Held) -> None:
+def test_those_who_wait_for_their_turn_are_written_by_one_of_them(held: Held) -> None:
     with closing(Ledger(held)) as ledger, ThreadPoolExecutor(8) as pool:  # type: ignore[arg-type]  # as above
         held.writes = 0
         held.may_write.clear()
@@ -104,45 +78,10 @@ def test_those_who_wait_for_their_turn_are_written_by_the_first(held: Held) -> N
         assert held.writes <= 8
 
 
-def test_who_holds_rows_back_writes_them_or_waits_for_nobody(held: Held) -> None:
-    """All rows that wait are written by the thread that is asked to, unless another one writes."""
-    told: list[int] = []
-    writes: list[Write] = []
-
-    def done(failure: ReadroomError | None) -> None:
-        assert failure is None
-        told.append(threading.get_ident())
-
-    with closing(Ledger(held)) as ledger, ThreadPoolExecutor(1) as pool:  # type: ignore[arg-type]  # as above
-        held.writes = 0
-        for _ in range(20):
-            ledger.submit(event(), done, writes.append)
-        assert held.writes == 0
-        writes[0](True)
-        assert told == [threading.get_ident()] * 20
-        assert held.writes == 1
-        held.may_write.clear()
-        held.writing.clear()
-        other = pool.submit(ledger.append, event())
-        assert held.writing.wait(60)
-        ledger.submit(event(), done, writes.append)
-        writes[-1](True)  # comes back while the other one writes
-        assert len(told) == 20
-        held.may_write.set()
-        assert other.result(60).number == 21
-    assert len(told) == 21
-    assert told[-1] != threading.get_ident()
-    assert held.writes == 3
-
-
-def test_sums_are_brought_up_to_date_when_rows_are_durable_and_told(held: Held) -> None:
+def test_sums_are_brought_up_to_date_when_rows_are_durable(held: Held) -> None:
     with closing(Ledger(held)) as ledger:  # type: ignore[arg-type]  # as above
-        told, all_told = submitted(ledger, [event() for _ in range(LEDGER_FOLD_EVERY + 10)])
-        assert all_told.wait(60)
-        assert told == [None] * (LEDGER_FOLD_EVERY + 10)
-        ends = time.monotonic() + 60
-        while ledger.unsummed() > LEDGER_FOLD_EVERY:
-            assert time.monotonic() < ends
+        ledger.append_all([event() for _ in range(LEDGER_FOLD_EVERY + 10)])
+        assert ledger.unsummed() <= LEDGER_FOLD_EVERY
         assert verify(ledger).problems == ()
 
 
@@ -152,46 +91,18 @@ def test_a_row_that_cannot_be_summed_up_stops_no_others(tmp_path: Path) -> None:
         with closing(sqlite3.connect(tmp_path / "ledger.sqlite3")) as other, other:
             other.execute("UPDATE calls SET tokens = 'many' WHERE number = 3")
         for _ in range(3):
-            told, all_told = submitted(ledger, [event() for _ in range(LEDGER_FOLD_EVERY)])
-            assert all_told.wait(60)
-            assert told == [None] * LEDGER_FOLD_EVERY
+            ledger.append_all([event() for _ in range(LEDGER_FOLD_EVERY)])
         assert ledger.append(event()).number == 4 * LEDGER_FOLD_EVERY - 9
         assert verify(ledger).problems
-
-
-def test_nobody_is_told_before_the_row_can_be_read_by_others(tmp_path: Path) -> None:
-    ledger, other = book(tmp_path), book(tmp_path)
-    seen: list[bool] = []
-    last = threading.Event()
-    events = [event() for _ in range(300)]
-    for one in events:
-
-        def done(failure: ReadroomError | None, id_: str = one.id) -> None:
-            seen.append(failure is None and any(row.event.id == id_ for row in other.rows()))
-            if len(seen) == len(events):
-                last.set()
-
-        ledger.submit(one, done)
-    assert last.wait(60)
-    assert all(seen)
-
-
-def test_what_was_submitted_is_written_when_the_ledger_is_closed(tmp_path: Path) -> None:
-    ledger = Ledger(SqliteBackend(str(tmp_path / "ledger.sqlite3")))
-    told, all_told = submitted(ledger, [event() for _ in range(50)])
-    ledger.close()
-    assert all_told.is_set()
-    assert told == [None] * 50
-    assert book(tmp_path).count() == 50
 
 
 def test_all_of_a_group_hear_of_its_failure_and_nothing_of_it_is_written(tmp_path: Path) -> None:
     ledger = book(tmp_path)
     ledger.append(event())
     os.rename(tmp_path / "ledger.sqlite3", tmp_path / "elsewhere")
-    told, all_told = submitted(ledger, [event() for _ in range(20)])
-    assert all_told.wait(60)
-    assert {type(failure) for failure in told} == {LedgerFailed}
+    with ThreadPoolExecutor(8) as pool:
+        waiting = [pool.submit(ledger.append, event()) for _ in range(20)]
+        assert {type(one.exception(60)) for one in waiting} == {LedgerFailed}
     with pytest.raises(LedgerFailed):
         ledger.append_all([event(), event()])
     os.rename(tmp_path / "elsewhere", tmp_path / "ledger.sqlite3")
@@ -226,20 +137,20 @@ def test_a_hash_is_that_of_the_documented_bytes(texts: list[str], number: int, p
 
 
 WRITER = """
-import sys
+import os, sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tests.ledger.events import book, event
 ledger = book(Path(sys.argv[1]))
-for _ in range(100_000):
-    one = event()
-    def done(failure, id_=one.id):
-        print(id_ if failure is None else failure, flush=True)
-    ledger.submit(one, done)
+def write(_):
+    os.write(1, f"{ledger.append(event()).event.id}\\n".encode())
+with ThreadPoolExecutor(8) as pool:
+    list(pool.map(write, range(100_000)))
 """
 
 
 def test_what_was_told_survives_the_death_of_the_writer(tmp_path: Path) -> None:
-    """Two processes submit far more than they can write, and are killed amid their groups."""
+    """Threads of two processes write as fast as they can, and are killed amid their groups."""
     told: set[str] = set()
     for round_ in range(3):
         command = [sys.executable, "-c", WRITER, str(tmp_path)]
@@ -263,9 +174,9 @@ def test_a_ledger_that_another_process_holds_is_waited_for(tmp_path: Path) -> No
     ledger = book(tmp_path)
     with closing(sqlite3.connect(tmp_path / "ledger.sqlite3", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        told, all_told = submitted(ledger, [event() for _ in range(5)])
-        assert other.execute("SELECT COUNT(*) FROM calls").fetchone() == (0,)
-        assert told == []
-        other.execute("ROLLBACK")
-    assert all_told.wait(60)
-    assert told == [None] * 5
+        with ThreadPoolExecutor(5) as pool:
+            waiting = [pool.submit(ledger.append, event()) for _ in range(5)]
+            assert other.execute("SELECT COUNT(*) FROM calls").fetchone() == (0,)
+            assert not any(one.done() for one in waiting)
+            other.execute("ROLLBACK")
+            assert sorted(one.result(60).number for one in waiting) == [1, 2, 3, 4, 5]

@@ -20,8 +20,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar, final
 
-from readroom.session.receipt import Write
-
+Write = Callable[[bool], None]
 T = TypeVar("T")
 
 MOMENT_S = 0.002

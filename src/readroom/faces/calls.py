@@ -31,7 +31,6 @@ from readroom.faces.batch import APART_S, Batch
 from readroom.faces.turns import Turns, shared
 from readroom.limits import MCP_PROGRESS_S, MCP_WORKERS, SERVE_QUEUE
 from readroom.log import log
-from readroom.session.receipt import Receipt
 from readroom.values import Fact, Reply
 from readroom.workspace import Workspace
 
@@ -269,8 +268,7 @@ class Calls:
         token, deadline = access.caller.token, Deadline(access.seconds, progress=report)
         scopes = (self._everyone,) if client_scope is None else (client_scope, self._everyone)
         batch = self._batch_of_turn()
-        receipt = Receipt(None if batch is None else batch.hold) if self._grouped else None
-        work = partial(perform_call, access, tool, arguments, caps, seal, receipt, deadline)
+        work = partial(perform_call, access, tool, arguments, caps, seal, deadline)
         finish: Callable[[T | Failed], None]
         finish = partial(self._finished.put, _Open(token, deadline, scopes, answer))
         self._change(token, +1)
@@ -340,7 +338,6 @@ def perform_call(
     arguments: object,
     caps: tuple[int | None, int | None],
     seal: Callable[[Reply], T],
-    receipt: Receipt | None,
     deadline: Deadline,
     finish: Callable[[T | Failed], None],
 ) -> None:
@@ -356,17 +353,12 @@ def perform_call(
             caller=access.caller,
             granted=access.granted,
             images=access.images,
-            receipt=receipt,
         )
     except Exception:
         finish(_failed())
         return
     # In this thread too: facts are built when first used, and images are encoded.
-    sealed = _sealed(reply, seal)
-    if receipt is None:
-        finish(sealed)
-    else:
-        receipt.then(lambda instead: finish(sealed if instead is None else _sealed(instead, seal)))
+    finish(_sealed(reply, seal))
 
 
 def _sealed(reply: Reply, seal: Callable[[Reply], T]) -> T | Failed:

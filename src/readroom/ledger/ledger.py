@@ -4,14 +4,8 @@ The head (number and hash of the last row) is stored beside the rows and written
 that rows missing at the end are noticed.
 
 Rows are written in group commits: one transaction for all that wait. A transaction costs as much as ten rows,
-and only one can run. So events that arrive while others are written wait in a queue, and the next writer
-takes the whole queue along:
-
-1. `append` puts its events into the queue and waits for its turn.
-2. The thread whose turn it is writes the whole queue, its own events included; the others then find theirs
-   written.
-3. `submit` does not wait: a background thread, or the caller that holds back many events, writes them and
-   calls back.
+and only one can run. So events that arrive while others are written wait in a queue, and the thread whose
+turn is next writes the whole queue; the others then find theirs written.
 
 Callers hear of success only after the transaction with their row was committed. If it fails, nothing of it is
 written, and all of its callers are told.
@@ -23,39 +17,29 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, final
+from typing import TypeAlias, TypeVar, final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.database import Backend, Execute, migrate, the_row
-from readroom.errors import DatabaseFailed, Internal, ReadroomError
+from readroom.errors import DatabaseFailed, ReadroomError
 from readroom.ledger import sums
 from readroom.ledger.rows import COLUMNS, START, Event, Row, from_values, row
 from readroom.limits.session import LEDGER_FOLD_EVERY, LEDGER_GROUP_ROWS, LEDGER_PAGE_ROWS
 from readroom.log import log
-from readroom.session.receipt import Hold
 
-if TYPE_CHECKING:
-    from readroom.ledger.rows import Event, Row
-
-
-Commit: TypeAlias = "Callable[[Sequence[Event]], Sequence[Row]]"
+Commit: TypeAlias = Callable[[Sequence[Event]], Sequence[Row]]
 """Writes events in one transaction and returns their rows; if it raises, none of them is written."""
-
-Done: TypeAlias = Callable[[ReadroomError | None], None]
-"""Told that a row is durable, or why it is not. Must neither wait nor raise."""
 
 
 class _Waiting:
     """An event in the queue of the ledger. `over` is set last."""
 
-    __slots__ = ("done", "event", "failure", "over", "row")
+    __slots__ = ("event", "failure", "over", "row")
 
-    def __init__(self, event: Event, done: Done | None = None) -> None:
+    def __init__(self, event: Event) -> None:
         self.event = event
-        self.done = done
         self.row: Row | None = None
         self.failure: Exception | None = None
         self.over = False
@@ -66,17 +50,12 @@ class Writer:
     """Writes the events of one ledger. Safe to share between threads."""
 
     def __init__(self, commit: Commit, fold: Callable[[], object]) -> None:
-        """Start no thread before `submit` needs it. `fold` is called now and then, while no caller waits."""
+        """`fold` is called now and then, while no caller waits."""
         self._commit = commit
         self._fold = fold
         self._to_fold = False
         self._queue: deque[_Waiting] = deque()
         self._turn = threading.Lock()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._wakes: SimpleQueue[bool] = SimpleQueue()
-        self._woken = False
-        self._closed = False
 
     def append(self, events: Sequence[Event]) -> list[Row]:
         """Write events, in order; when this returns, they are durable. Raises what `commit` raises."""
@@ -84,65 +63,17 @@ class Writer:
         self._queue.extend(mine)
         for waiting in mine:
             while not waiting.over:
-                self._take_turn(waiting)
+                with self._turn:
+                    if not waiting.over:  # by another thread, while this one waited for its turn
+                        self._write()
         self._fold_if_due()
         return [_row(waiting) for waiting in mine]
 
-    def submit(self, event: Event, done: Done, hold: Hold | None = None) -> None:
-        """Write an event soon; `done` is called by the thread that has written it.
-
-        With `hold` it is written when that calls its argument, or together with an earlier one.
-        """
-        if self._thread is None:
-            self._start()
-        self._queue.append(_Waiting(event, done))
-        if hold is None:
-            self._wake()
-        else:
-            hold(self._write_waiting)
-
-    def _write_waiting(self, here: bool) -> None:
-        """Write the queue: in this thread, if it need not wait for its turn, or in the background thread."""
-        if here and self._turn.acquire(blocking=False):
-            try:
-                group = self._write()
-            finally:
-                self._turn.release()
-            _tell(group)
-        if self._queue or self._to_fold:
-            self._wake()
-
-    def _wake(self) -> None:
-        if not self._woken:
-            self._woken = True
-            self._wakes.put(True)
-        if self._closed:  # the thread may have looked for the last time
-            self._take_turn()
-
     def close(self) -> None:
-        """Write the queue, and end the thread."""
-        with self._starting:
-            self._closed = True
-            thread, self._thread = self._thread, None
-        if thread is not None:
-            self._wakes.put(False)
-            thread.join()
-        while self._queue:
-            self._take_turn()
-
-    def _start(self) -> None:
-        with self._starting:
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._work, name="readroom-ledger", daemon=True)
-                self._thread.start()
-
-    def _work(self) -> None:
-        """Write the queue whenever there are new events."""
-        while self._wakes.get():
-            self._woken = False  # first: an event put after the last look wakes this thread again
+        """Write what an interrupted thread has left."""
+        with self._turn:
             while self._queue:
-                self._take_turn()
-            self._fold_if_due()
+                self._write()
 
     def _fold_if_due(self) -> None:
         if self._to_fold:
@@ -154,14 +85,8 @@ class Writer:
             except Exception:  # someone else changed a row, which `verify` reports
                 log().exception("the sums of the ledger could not be brought up to date")
 
-    def _take_turn(self, mine: _Waiting | None = None) -> None:
-        """Write the queue, unless `mine` was written while its owner waited for this turn."""
-        with self._turn:
-            group = [] if mine is not None and mine.over else self._write()
-        _tell(group)
-
-    def _write(self) -> list[_Waiting]:
-        """Commit the head of the queue in one transaction. The caller tells the owners, after the turn."""
+    def _write(self) -> None:
+        """Commit the head of the queue in one transaction."""
         group: list[_Waiting] = []
         while self._queue and len(group) < LEDGER_GROUP_ROWS:
             group.append(self._queue.popleft())
@@ -182,7 +107,6 @@ class Writer:
             # The thread was interrupted during its turn. Events written after all are found by their ids.
             self._queue.extendleft(reversed(group))
             raise
-        return group
 
     def _written(self, group: Sequence[_Waiting]) -> None:
         if group:
@@ -207,24 +131,11 @@ def _failed(group: Sequence[_Waiting], error: Exception) -> None:
         waiting.over = True
 
 
-def _tell(group: Sequence[_Waiting]) -> None:
-    for waiting in group:
-        if waiting.done is not None:
-            waiting.done(_told(waiting.failure))
-
-
 def _row(waiting: _Waiting) -> Row:
     if waiting.failure is not None:
         raise waiting.failure
     assert waiting.row is not None
     return waiting.row
-
-
-def _told(failure: Exception | None) -> ReadroomError | None:
-    if failure is None or isinstance(failure, ReadroomError):
-        return failure
-    log().error("a row of the ledger could not be made", exc_info=failure)
-    return Internal(type(failure).__name__)
 
 
 T = TypeVar("T")
@@ -330,12 +241,6 @@ class Ledger:
         """Record events, many in one transaction. Raises LedgerFailed."""
         return self._writer.append(events)
 
-    def submit(self, event: Event, done: Done, hold: Hold | None = None) -> None:
-        """Record an event soon, or when `hold` calls its argument; `done` is called by the thread that has
-        recorded it, or failed to.
-        """
-        self._writer.submit(event, done, hold)
-
     def head(self) -> Head:
         """The last row. Raises LedgerFailed."""
         return self._backend.run(_head, write=False)
@@ -395,7 +300,7 @@ class Ledger:
         return self.look(lambda execute: _head(execute).number - sums.up_to(execute))
 
     def close(self) -> None:
-        """Record what was submitted, and release the database."""
+        """Release the database."""
         self._writer.close()
         self._backend.close()
 

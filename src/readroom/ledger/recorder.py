@@ -35,7 +35,6 @@ from readroom.log import log
 from readroom.quoting import as_key, as_value
 from readroom.session.conversation import ShownLines
 from readroom.session.journal import Entry, Journal
-from readroom.session.receipt import Receipt
 from readroom.values import Fact, Request
 
 if TYPE_CHECKING:  # commands that record nothing open no ledger
@@ -171,30 +170,10 @@ class Recorder:
         try:
             self.open().append_all([self._event(entry) for entry in entries])
         except ReadroomError as error:
-            self._missed(entries, error)
+            calls = f"up to {len(entries)} calls" if len(entries) != 1 else "a call of " + entries[0].tool
+            log().error("the ledger misses %s: %s", calls[:LEDGER_NAME_CHARS], error)
             return error
         return None
-
-    def submit(self, entry: Entry, receipt: Receipt) -> None:
-        """Record a call soon, or when its receipt says so, which is settled then, in another thread, or at
-        once in this one if recording has failed.
-        """
-
-        def recorded(failure: ReadroomError | None) -> None:
-            if failure is not None:
-                self._missed((entry,), failure)
-            receipt.settle(failure)
-
-        try:
-            book = self.open()
-        except ReadroomError as error:
-            recorded(error)
-        else:
-            book.submit(self._event(entry), recorded, receipt.hold)
-
-    def _missed(self, entries: Sequence[Entry], failure: ReadroomError) -> None:
-        calls = f"up to {len(entries)} calls" if len(entries) != 1 else "a call of " + entries[0].tool
-        log().error("the ledger misses %s: %s", calls[:LEDGER_NAME_CHARS], failure)
 
     def begin(self, entry: Entry) -> None:
         """Record that a call begins. Raises LedgerFailed or MissingProgram."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from types import TracebackType
 from typing import Any, Self, final
 
@@ -33,7 +32,6 @@ from readroom.limits.session import BUDGET_BYTES_PER_TOKEN, BUDGET_NOTE_BYTES, B
 from readroom.session.conversation import Seen, Session, Sessions, shown_by
 from readroom.session.journal import Entry, Journal
 from readroom.session.meter import Level, Meter, Reservation, Use, counter, degraded, shows_content
-from readroom.session.receipt import Receipt
 from readroom.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
 from readroom.values.verbs import changes, is_edit
 
@@ -145,7 +143,6 @@ class Gatekeeper:
         tool: str,
         arguments: object,
         cap: Cap,
-        receipt: Receipt | None = None,
     ) -> CallContext:
         """Begin a call; use it as a context manager.
 
@@ -155,10 +152,9 @@ class Gatekeeper:
             tool: The name that the caller sent; such a tool may not exist.
             arguments: The arguments as sent, not validated.
             cap: The size of the reply.
-            receipt: Called when the reply may be sent; without it, the call waits for its row.
         """
         session = self._sessions.of(caller.session)
-        return CallContext(self, session, record, caller, tool, arguments, cap, receipt)
+        return CallContext(self, session, record, caller, tool, arguments, cap)
 
     def close(self) -> None:
         """Release the journal."""
@@ -179,10 +175,8 @@ class CallContext:
         tool: str,
         arguments: object,
         cap: Cap,
-        receipt: Receipt | None,
     ) -> None:
         self._gatekeeper = gatekeeper
-        self._receipt = receipt
         self._session = session
         self._record = record
         self._caller = caller
@@ -347,12 +341,7 @@ class CallContext:
         reply = noted(reply, self._record, tokens, gatekeeper.counter_name, uses, self._level)
         if journal is None:
             return reply
-        entry = self._entry(tokens=charged, **known)
-        if self._receipt is not None and not journal.required:
-            self._receipt.expect(partial(unrecorded, reply, self._record))
-            journal.submit(entry, self._receipt)
-            return reply
-        failure = journal.write(entry)
+        failure = journal.write(self._entry(tokens=charged, **known))
         if failure is None:
             return reply
         if journal.required and not self._is_change and not reply.is_error:

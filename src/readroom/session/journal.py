@@ -14,7 +14,6 @@ from msgspec import Struct
 from readroom.caller import Caller
 from readroom.errors import ReadroomError
 from readroom.session.conversation import ShownLines
-from readroom.session.receipt import Receipt
 from readroom.values import Fact, Request
 
 
@@ -68,9 +67,6 @@ class Journal(Protocol):
 
     def write(self, *entries: Entry) -> ReadroomError | None:
         """Record calls; returns the error if not all were recorded."""
-
-    def submit(self, entry: Entry, receipt: Receipt) -> None:
-        """Record a call soon, and settle its receipt then."""
 
     def close(self) -> None:
         """Release it."""

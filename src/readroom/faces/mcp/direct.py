@@ -92,7 +92,7 @@ class DirectCalls:
         answers: list[dict[str, Fact] | Failed] = []
         try:
             caps = (reply_bytes, reply_lines)
-            perform_call(access, tool, arguments, caps, tool_result, None, deadline, answers.append)
+            perform_call(access, tool, arguments, caps, tool_result, deadline, answers.append)
         finally:
             if progress is not None:
                 progress.end()
