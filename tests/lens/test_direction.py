@@ -6,7 +6,7 @@ from tests.test_layers import imports
 
 SERVER = (
     *("readroom.ledger", "readroom.database", "readroom.faces", "readroom.config.serve"),
-    *("readroom.session.admission", "readroom.session.shared"),
+    *("readroom.session.admission", "readroom.session.budgets", "readroom.session.shared"),
     *("readroom.session.tokens", "readroom.errors.serving"),
 )
 LENS = ("readroom.lens", "readroom.faces.cli.audit")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readroom.faces.cli.commands import COMMANDS, SERVING, found
+from readroom.faces.cli.commands import COMMANDS, FOLDER_TOKENS, SERVING, found
 from tests.lens.test_direction import LENS, SERVER
 from tests.test_layers import imports
 
@@ -24,4 +24,7 @@ def test_the_command_line_imports_no_module_of_server_or_lens() -> None:
 
 
 def test_every_place_in_the_table_is_there() -> None:
-    assert all(callable(found(place)) for place in (SERVING, *(place for place, _ in COMMANDS.values())))
+    assert all(
+        callable(found(place))
+        for place in (SERVING, FOLDER_TOKENS, *(place for place, _ in COMMANDS.values()))
+    )

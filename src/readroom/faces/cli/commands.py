@@ -46,6 +46,9 @@ COMMANDS = {
 SERVING = "readroom.config.serve:load"
 """Reads what the operator's file says of serving."""
 
+FOLDER_TOKENS = "readroom.config.serve:folder_tokens"
+"""The tokens that servers make for folders."""
+
 
 def found(place: str) -> Any:
     """What is at a place of the table."""

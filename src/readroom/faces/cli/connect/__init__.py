@@ -26,6 +26,7 @@ from msgspec.structs import replace
 
 from readroom.errors import BadValue, NotAFolder, NotFound, UsageError
 from readroom.faces.cli import output
+from readroom.faces.cli.commands import FOLDER_TOKENS, found
 from readroom.faces.cli.connect.clients import (
     CLIENTS,
     GENERIC,
@@ -232,9 +233,7 @@ def _greeting(task: _Task) -> Greeting:
 
     token = config.variables(TOKEN).get(TOKEN)
     if token is None and config.has_state():
-        from readroom.config.serve import folder_tokens
-
-        own = folder_tokens().of(task.folder)
+        own = found(FOLDER_TOKENS)().of(task.folder)
         token = None if own is None else own.token
     return reach(task.url, token or "", task.client.wire)
 
