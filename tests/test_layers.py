@@ -140,6 +140,7 @@ def test_no_import_cycles() -> None:
 def test_faces_never_import_each_other() -> None:
     faces = [(pair, _face(pair[0]), _face(pair[1])) for pair in _pairs()]
     crossing = [pair for pair, own, other in faces if own and other and own != other]
+    crossing = [pair for pair in crossing if (_face(pair[0]), _face(pair[1])) != ("http", "mcp")]
     assert [pair for pair in crossing if pair not in STARTERS] == []
 
 
@@ -148,22 +149,18 @@ STARTERS: set[tuple[str, str]] = {
     ("readroom.faces.cli.service", "readroom.faces.http.gate"),
     ("readroom.faces.cli.service", "readroom.faces.http.server"),
     ("readroom.faces.cli.service", "readroom.faces.http.supervisor"),
-    ("readroom.faces.cli.service", "readroom.faces.mcp.stdio"),
+    ("readroom.faces.cli.service", "readroom.faces.mcp.log_lines"),
     ("readroom.faces.cli.mcp", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.connect", "readroom.faces.mcp.client_configs"),
     ("readroom.faces.cli.connect", "readroom.faces.mcp.server"),
     ("readroom.faces.cli.doctor", "readroom.faces.mcp.server"),
-    ("readroom.faces.cli.early", "readroom.faces.mcp.begun"),
     ("readroom.faces.cli.early", "readroom.faces.mcp.listing"),
     ("readroom.faces.cli.early", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.servers", "readroom.faces.http.server"),
     ("readroom.faces.cli.ui", "readroom.faces.http.server"),
-    ("readroom.faces.http.app", "readroom.faces.mcp.server"),
-    ("readroom.faces.http.streamable", "readroom.faces.mcp.server"),
-    ("readroom.faces.http.server", "readroom.faces.mcp.stdio"),
     ("readroom.faces.cli.servers", "readroom.faces.mcp.client_configs"),
 }
-"""Where one face starts another as a program would, and where HTTP carries MCP; nothing else may cross."""
+"""Where one face starts another as a program would; HTTP, which carries MCP, may know all of it."""
 
 
 def _face(name: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterator
 
-from readroom.faces.mcp.begun import Lines
+from readroom.faces.mcp.streams import Lines
 from readroom.protocol.connection import Connection
 from readroom.protocol.messages import Answer, encode
 from tests.protocol.test_connection import CARD, result, said

@@ -14,10 +14,12 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from readroom.config import Settings
-from readroom.faces.calls import Access, Calls, ClientScope
 from readroom.faces.http import coder
 from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.awaiting import ClientScope
 from readroom.faces.http.gate import ACCESS, CLIENT_SCOPE, EXCHANGE
+from readroom.faces.mcp.access import Access
+from readroom.faces.mcp.calls import Calls
 from readroom.workspace import Workspace
 from tests.contracts.cases import ROOT, Adapter, Answer, Case, Room
 

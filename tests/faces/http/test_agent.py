@@ -16,7 +16,7 @@ import pytest
 
 from readroom import Workspace
 from readroom.contracts.base import tool_result
-from readroom.faces.turns import shared
+from readroom.faces.mcp.calls import share
 from readroom.limits import HTTP_CONNECTIONS
 from tests.each import each
 from tests.faces.http.cluster import PROCESSES
@@ -181,7 +181,7 @@ def test_connections_beyond_the_most_are_told_to_come_back(root: Path, tmp_path:
     head = "POST /v1/native/read_file HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with agent(tmp_path / "state", str(root)) as found, ExitStack() as stack:
         mine, token = found.make_token("bot"), found.make_token("other")
-        most = shared(HTTP_CONNECTIONS)
+        most = share(HTTP_CONNECTIONS)
         for number in range(HTTP_CONNECTIONS):
             who = mine if number < most else token
             begun = f"{head}Authorization: Bearer {who}\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"

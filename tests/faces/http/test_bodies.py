@@ -17,7 +17,7 @@ from starlette.types import Message
 
 from readroom.errors import BodyTooLarge, ReadroomError
 from readroom.faces.http.bodies import Bodies
-from readroom.faces.turns import shared
+from readroom.faces.mcp.calls import share
 from readroom.limits import MCP_MESSAGE_BYTES, MCP_WORKERS
 from readroom.limits.session import SERVE_CALLER_BODIES_BYTES
 from tests.faces.http.serving import END_S, Agent, agent
@@ -129,7 +129,7 @@ def test_bodies_of_calls_that_were_cancelled_while_they_waited_are_counted(tmp_p
         rogue, other = found.make_token("rogue"), found.make_token("other")
         session = _session(found, rogue)
         slow = {"name": "run_command", "arguments": {"command": "sleep 5000"}}
-        for number in range(shared(MCP_WORKERS)):
+        for number in range(share(MCP_WORKERS)):
             line = stack.enter_context(closing(found.connect()))
             line.request("POST", "/mcp", _message(slow, f"slow {number}"), session)
         content = "x" * (SERVE_CALLER_BODIES_BYTES // 4 - 4096)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.faces.http.connections import Crowd
-from readroom.faces.turns import shared
+from readroom.faces.mcp.calls import share
 from readroom.limits import SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
 from tests.each import each
 from tests.faces.http.serving import Agent, agent
@@ -186,12 +186,12 @@ def test_no_token_has_all_places_whoever_uses_a_connection_next(steps: list[tupl
             continue
         others = list(held.values())
         fits = held.get(number) == token or (
-            (number in held or len(held) < 8) and others.count(token) < shared(8)
+            (number in held or len(held) < 8) and others.count(token) < share(8)
         )
         assert crowd.let_in(lines[number], token) is fits
         if fits:
             held[number] = token
-    assert max([0, *Counter(held.values()).values()]) <= shared(8)
+    assert max([0, *Counter(held.values()).values()]) <= share(8)
 
 
 def test_the_share_leaves_room_for_other_addresses() -> None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from readroom import Workspace
-from readroom.faces.calls import Access, Calls
 from tests.faces.http.serving import END_S, Agent, command, open_agent
 
 JSON = {"Content-Type": "application/json"}
@@ -62,7 +57,7 @@ def _recorded(served: Agent, tool: str) -> str:
     """What the ledger has of calls of a tool; nothing before the first."""
     try:
         return command(served.state, "ledger", "--tool", tool)
-    except subprocess.CalledProcessError:
+    except AssertionError:  # there is no ledger yet
         return ""
 
 
@@ -88,11 +83,3 @@ def test_a_running_search_ends(served: Agent) -> None:
 def test_a_running_command_ends_with_its_children(served: Agent, root: Path) -> None:
     line = {"command": "sleep 5000 & echo begun > started; wait", "timeout_s": 300}
     _left(served, "run_command", line, (root / "started").read_text)
-
-
-def test_no_call_takes_longer_than_the_server_allows(root: Path) -> None:
-    search = {"pattern": "(?:[a-z]+[^a-z]){3,9}[A-Z]", "timeout_s": 300}
-    with Workspace(root) as workspace, closing(Calls()) as calls:
-        access = Access(workspace, "native", seconds=0.0)
-        result: Any = asyncio.run(calls.run(access, "grep_files", search))
-    assert "Time limit" in result["content"][0]["text"]

@@ -246,13 +246,13 @@ def test_stray_output_and_children_do_not_touch_the_protocol(folder: Path) -> No
 _FAILING = """
 import sys
 from readroom import Workspace
-from readroom.faces.mcp import direct
+from readroom.faces.mcp import server
 from readroom.faces.mcp.stdio import serve_stdio
 
 def tool_result(reply):
     raise RuntimeError(f"a secret: {reply.text}")
 
-direct.tool_result = tool_result
+server.tool_result = tool_result
 with Workspace(sys.argv[1]) as workspace:
     serve_stdio(workspace, contract_name="native", reply_chars=None)
 """

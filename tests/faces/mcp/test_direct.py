@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any, cast
 
-import pytest
-
 from readroom import Workspace, limits
 from readroom.faces.mcp import stdio
-from readroom.faces.mcp.begun import Begun
-from readroom.faces.mcp.direct import driven
-from readroom.faces.mcp.listing import card, methods
 from readroom.paths import WorkPath
 from readroom.stores.base import Source, Store
 from readroom.stores.memory import MemoryStore
@@ -36,13 +31,6 @@ class _Slow:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._files, name)
-
-
-class _Future:
-    """What a loop would be waited for with."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
 
 
 class _Client:
@@ -86,16 +74,9 @@ def _serve(talk: Callable[[_Client, Event], None], settle_s: float = 0) -> None:
 
     thread = Thread(target=run, daemon=True)
     with Workspace(cast("Store", _Slow(let))) as workspace:
-        record = workspace.contract("native")
-        served = card("readroom", "", methods("native", outputs=False), shared=True)
         thread.start()
-        stdio.go_on(
-            workspace,
-            Begun(served, client.theirs, client.answers),
-            contract_name=record.name,
-            reply_chars=None,
-            settle_s=settle_s,
-        )
+        offer = stdio.offered(workspace, "native", None)
+        stdio.converse(offer, client.theirs, client.answers, settle_s=settle_s)
         thread.join(END_S)
     client.close()
     assert failures == []
@@ -162,11 +143,3 @@ def test_what_was_asked_before_the_end_is_answered() -> None:
         assert "late" in client.receive()["result"]["content"][0]["text"]
 
     _serve(talk, settle_s=END_S)
-
-
-def test_what_waits_for_an_event_loop_is_a_defect() -> None:
-    async def waits() -> None:
-        await _Future()
-
-    with pytest.raises(RuntimeError):
-        driven(waits())

@@ -17,8 +17,6 @@ from uuid import uuid4
 
 import pytest
 
-from readroom.deadline import Deadline
-from readroom.faces.calls import ClientScope
 from readroom.limits import MCP_WORKERS
 from tests.faces.mcp.serving import (
     END_S,
@@ -267,20 +265,3 @@ def test_a_signal_ends_the_http_server_cleanly(folder: Path, number: signal.Sign
             assert next(events(response))["method"] == "notifications/progress"
             process.send_signal(number)
             assert process.wait(END_S) == 0
-
-
-def test_work_for_a_caller_who_has_left_is_cancelled_at_once() -> None:
-    caller, before, after = ClientScope(), Deadline(), Deadline()
-    caller.wait_for(before)
-    caller.leave()
-    caller.wait_for(after)
-    assert before.cancelled
-    assert after.cancelled
-
-
-def test_finished_work_is_forgotten() -> None:
-    caller, work = ClientScope(), Deadline()
-    caller.wait_for(work)
-    caller.done(work)
-    caller.leave()
-    assert not work.cancelled

@@ -31,11 +31,11 @@ def _imported(path: Path) -> set[str]:
     return found
 
 
-SERVERS = {SRC / "faces" / "mcp", SRC / "faces" / "http", SRC / "faces" / "http" / "ui"}
+SERVERS = {SRC / "faces" / "http", SRC / "faces" / "http" / "ui"}
 ADAPTERS = SRC / "adapters"
 """What only programs of other frameworks import, which have all that is heavy loaded already."""
-ALLOWED = {SRC / "faces" / "calls.py", SRC / "async_workspace.py"}
-"""What only the servers, and programs with an event loop of their own, import."""
+ALLOWED = {SRC / "async_workspace.py"}
+"""What only programs with an event loop of their own import."""
 
 
 def test_the_product_does_not_import_the_sdk() -> None:

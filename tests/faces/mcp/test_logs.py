@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from readroom.faces.mcp.stdio import Formatter
+from readroom.faces.mcp.log_lines import Formatter
 
 
 def _written(error: Exception) -> str:

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.faces.mcp.begun import Lines
-from readroom.faces.mcp.stdio import Reader, Writer
+from readroom.faces.mcp.streams import Lines, Reader, Writer
 from readroom.limits.session import MCP_UNREAD_BYTES, MCP_UNREAD_LEAST_BYTES
 
 END_S = 30

@@ -1,4 +1,4 @@
-"""`readroom mcp` in its plain forms, answered at once: see `readroom.faces.mcp.begun`.
+"""`readroom mcp` in its plain forms, whose tools are listed before anything heavy is imported.
 
 Anything unusual (settings in a file, another contract, an unknown option) is left to the full command, which
 opens the workspace first.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Sequence
-from importlib import import_module
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
@@ -98,34 +98,31 @@ def _is_usual(folder: str) -> bool:
 
 
 def _served(plain: Plain, prepared: Prepared) -> int:
-    from readroom.faces.mcp.begun import Begun, Early, own_streams
     from readroom.faces.mcp.listing import capped, card, methods
+    from readroom.faces.mcp.stdio import Offer, serve
 
-    tools = [capped(tool, plain.max_chars) for tool in prepared.tools]
-    if plain.commands:
-        tools += [capped(tool, plain.max_chars) for tool in prepared.commands]
+    tools = [*prepared.tools, *(prepared.commands if plain.commands else ())]
     served = methods(plain.contract, outputs=plain.commands)
     server_card = card(prepared.title, prepared.instructions, served, shared=True)
-    with own_streams() as (incoming, outgoing):
-        begun = Begun(server_card, incoming, outgoing)
-        workspace = Early(begun, tools, lambda: _opened(plain)).run()
-        # As the full command does: imported modules never become garbage.
-        gc.freeze()
-        gc.enable()
-        if workspace is not None:
-            from readroom.faces.mcp.stdio import go_on
-
-            with workspace:
-                go_on(workspace, begun, contract_name=plain.contract, reply_chars=plain.max_chars)
+    with ExitStack() as stack:
+        offer = Offer(
+            server_card,
+            [capped(tool, plain.max_chars) for tool in tools],
+            lambda: _opened(plain, stack),
+        )
+        serve(offer)
     return 0
 
 
-def _opened(plain: Plain) -> Any:
-    """The workspace, with what its first call imports; in a thread, while the tools are looked at."""
+def _opened(plain: Plain, stack: ExitStack) -> Any:
+    """What `Offer.open` returns; the stack closes the workspace."""
     from readroom.faces.cli.answers import Where
+    from readroom.faces.mcp.stdio import opened
 
-    import_module("readroom.faces.mcp.stdio")
-
-    workspace = Where(plain.folder, allow_commands=plain.commands, lasting=True).open()
-    workspace.contract(plain.contract)
-    return workspace
+    where = Where(plain.folder, allow_commands=plain.commands, lasting=True)
+    workspace = stack.enter_context(where.open())
+    server = opened(workspace, plain.contract, plain.max_chars)
+    # As the full command does: imported modules never become garbage.
+    gc.freeze()
+    gc.enable()
+    return server

@@ -76,7 +76,7 @@ class Service:
     def _supervise(self, bound: socket.socket, on_ready: Callable[[], None]) -> None:
         from readroom.faces.http.access_log import counted_together, counts_no_more
         from readroom.faces.http.supervisor import Supervisor
-        from readroom.faces.mcp import stdio
+        from readroom.faces.mcp.log_lines import to_stderr
 
         supervisor = os.getpid()
 
@@ -89,7 +89,7 @@ class Service:
                     shutil.rmtree(folder, ignore_errors=True)
             return 0
 
-        stdio.to_stderr()
+        to_stderr()
         with counted_together() as folder:
             Supervisor(self._workers, work, on_ready, partial(counts_no_more, folder)).run()
 

@@ -19,10 +19,10 @@ from readroom.caller import conversation
 from readroom.contracts import NAMES
 from readroom.contracts.base import FACTS_KEY, Contract, tool_result
 from readroom.errors import BadRequest, NoSuchRoute, ReadroomError, WrongMediaType, WrongMethod
-from readroom.faces.calls import Access, Calls, Failed, noted
 from readroom.faces.http import coder, openapi
 from readroom.faces.http.access_log import Exchange, Metrics
 from readroom.faces.http.asking import Ask, here
+from readroom.faces.http.awaiting import called, noted
 from readroom.faces.http.conversations import OwnConversations, Sessions, SharedConversations
 from readroom.faces.http.errors import JSON, again_later, as_body, headers_of, ok, refused, status_of_code
 from readroom.faces.http.gate import (
@@ -42,6 +42,8 @@ from readroom.faces.http.routes import SHOWN, Endpoint, as_json, failed, route, 
 from readroom.faces.http.streamable import Streamable
 from readroom.faces.http.visitors import UI_PATH, SignIn
 from readroom.faces.http.workspaces import Workspaces
+from readroom.faces.mcp.access import Access
+from readroom.faces.mcp.calls import Calls, Failed
 from readroom.faces.mcp.server import Server
 from readroom.rows import Finding
 from readroom.session.shared.state import SharedState
@@ -79,7 +81,6 @@ def inside(
     """
     tools = Tools(calls)
     server = Server(
-        calls,
         workspaces.get(None, None).contract(contract_name),
         reply_chars=reply_chars,
         outputs=workspaces.run_commands,
@@ -100,11 +101,11 @@ def inside(
     router = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
     router.router.redirect_slashes = False  # one address per resource
     if state is None:
-        mcp = Streamable(server, contract_name, OwnConversations(Sessions(server.card)))
+        mcp = Streamable(calls, server, contract_name, OwnConversations(Sessions(server.card)))
     else:
         # Reading a file takes microseconds; a hop to a thread costs more.
         shared = SharedConversations(server.card, state.sessions, ask if state.remote else here)
-        mcp = Streamable(server, contract_name, shared, state.server)
+        mcp = Streamable(calls, server, contract_name, shared, state.server)
     return _Inside(mcp, tools, pages, router)
 
 
@@ -318,7 +319,7 @@ class Tools:
             raise WrongMediaType(media_type)
         arguments = as_json(await whole_body(receive))
         exchange.reached = True
-        return await self._calls.run_with(access, tool, arguments, _sealed, client_scope=scope[CLIENT_SCOPE])
+        return await called(self._calls, access, tool, arguments, _sealed, scope[CLIENT_SCOPE])
 
 
 def _sealed(reply: Reply) -> _Answer:

@@ -23,12 +23,13 @@ from readroom.contracts.coder import routes as routed
 from readroom.contracts.coder.routes import parsed
 from readroom.contracts.coder.words import READ, WORKSPACE_READ, query_problem
 from readroom.errors import BadRequest, Changed
-from readroom.faces.calls import Calls
 from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.awaiting import called
 from readroom.faces.http.errors import JSON, again_later, ok
 from readroom.faces.http.gate import CLIENT_SCOPE, EXCHANGE, within
 from readroom.faces.http.openapi import PREFIX
 from readroom.faces.http.routes import as_json, route, whole_body
+from readroom.faces.mcp.calls import Calls
 from readroom.values import Fact, Reply
 from readroom.values.files import Stream
 
@@ -126,7 +127,7 @@ class _Agent:
         if access.granted is not None and access.granted & _GRANTED_BY[name]:
             access = replace(access, granted=access.granted | {name})
         exchange.reached = True
-        reply = await self._calls.run_with(access, name, parsed, _with_facts, client_scope=client_scope)
+        reply = await called(self._calls, access, name, parsed, _with_facts, client_scope)
         error: Any = reply.facts.get("error")
         if error is not None:
             exchange.code = error["code"]

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol, final
 
-from readroom.faces.calls import ClientScope
-from readroom.faces.turns import shared
+from readroom.faces.http.awaiting import ClientScope
+from readroom.faces.mcp.calls import share
 from readroom.limits import HTTP_CONNECTIONS, SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
 
 
@@ -92,7 +92,7 @@ class Crowd:
             return True
         if before is None and len(self._guests) >= self._most_guests:
             return False
-        if token and self._of[token] >= shared(self._most_guests):
+        if token and self._of[token] >= share(self._most_guests):
             return False
         self.went(visitor)
         self._guests[visitor] = token

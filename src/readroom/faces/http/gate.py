@@ -32,8 +32,8 @@ from readroom.errors import (
     TokenInAddress,
     Unauthorized,
 )
-from readroom.faces.calls import Access, ClientScope
 from readroom.faces.http.access_log import Exchange, Metrics
+from readroom.faces.http.awaiting import ClientScope
 from readroom.faces.http.bodies import Bodies
 from readroom.faces.http.connections import Carrier, Crowd
 from readroom.faces.http.errors import refused
@@ -42,6 +42,7 @@ from readroom.faces.http.rate_limit import Rates
 from readroom.faces.http.refusal_log import Refusals
 from readroom.faces.http.visitors import UI_PATH, PageAddress, SignIn
 from readroom.faces.http.workspaces import Workspaces
+from readroom.faces.mcp.access import Access
 from readroom.limits import (
     SERVE_CALL_S,
     SERVE_LINGER_BYTES,

@@ -30,8 +30,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from readroom.errors import BadRequest, Busy, ReadroomError, SlowRequest
-from readroom.faces.calls import ClientScope
 from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.awaiting import ClientScope
 from readroom.faces.http.errors import refused
 from readroom.faces.http.framing import WELL_FORMED, Framing
 from readroom.faces.http.gate import CONNECTION, Gate

@@ -12,10 +12,10 @@ from starlette.routing import Route
 from starlette.types import Receive
 
 from readroom.errors import BadRequest, Internal, ReadroomError
-from readroom.faces.calls import Failed
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import refused
 from readroom.faces.http.gate import EXCHANGE
+from readroom.faces.mcp.calls import Failed
 
 SHOWN: Sequence[str] = ("GET", "HEAD")
 """The methods of what is only shown."""

@@ -27,7 +27,6 @@ from starlette.types import ASGIApp
 
 from readroom.config.serve import Serving
 from readroom.errors import BadValue, StateFailed
-from readroom.faces.calls import Calls
 from readroom.faces.http.access_log import LOG, Metrics
 from readroom.faces.http.app import LazyDashboard, PagesOnly, inside
 from readroom.faces.http.asking import Ask, Asking, here
@@ -39,7 +38,8 @@ from readroom.faces.http.readiness import Readiness, needs
 from readroom.faces.http.refusal_log import Refusals
 from readroom.faces.http.visitors import SignIn
 from readroom.faces.http.workspaces import Workspaces
-from readroom.faces.mcp import stdio
+from readroom.faces.mcp.calls import Calls
+from readroom.faces.mcp.log_lines import to_stderr
 from readroom.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
 from readroom.limits.session import SERVE_DESCRIPTORS, SERVE_GARBAGE, STATE_SWEEP_S
 from readroom.rows import Finding
@@ -268,14 +268,14 @@ def serve_http(
         BadTokenStore: The tokens cannot be read.
     """
     serving, shared, admission = served.serving, served.shared, served.admission
-    stdio.to_stderr(access=LOG if serving.access_log else None)
+    to_stderr(access=LOG if serving.access_log else None)
     _take_descriptors()
     loopback = admission.private or admission.local
     workspaces = Workspaces(served.workspaces, serving.default or next(iter(served.workspaces)))
     refusals = Refusals(workspaces, processes=served.workers)
     metrics = Metrics(served.counted)
     on_open = None if served.counted is None else metrics.open.set
-    calls = Calls(threads=serving.threads, queue=serving.queue, grouped=True, on_open=on_open)
+    calls = Calls(threads=serving.threads, queue=serving.queue, on_open=on_open)
     if on_open is None:  # no other process counts: the gauge is computed on request
         metrics.open.set_function(lambda: calls.open)
     ask = Asking()

@@ -9,18 +9,20 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, final
 
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
-from readroom.faces.calls import noted
 from readroom.faces.http.access_log import Exchange
+from readroom.faces.http.awaiting import noted, performed
 from readroom.faces.http.conversations import Conversations, Session
 from readroom.faces.http.gate import CLIENT_SCOPE, EXCHANGE, MCP_PATH, within
-from readroom.faces.mcp.server import PendingCall, Sender, Server
+from readroom.faces.mcp.calls import Calls
+from readroom.faces.mcp.pending import PendingCall
+from readroom.faces.mcp.server import WITHOUT_WORK, Sender, Server
 from readroom.limits import HTTP_STILL_S, MCP_MESSAGE_BYTES
 from readroom.limits.session import LEDGER_NAME_CHARS
 from readroom.protocol import eras, headers
@@ -70,9 +72,10 @@ class Reply:
         """Whether the client has left."""
         self._send = send
         self._still_s = still_s
+        self._loop = asyncio.get_running_loop()
         self._streams = self._over = False
-        self._one = asyncio.Lock()
-        self._saying: asyncio.Task[None] | None = None
+        self._unsent: list[bytes] = []
+        self._sending: asyncio.Task[None] | None = None
 
     async def answer(self, answer: Answer, status: int) -> None:
         """Send the answer as the last message; in a stream it has no status of its own."""
@@ -83,13 +86,13 @@ class Reply:
         await self._last(b"[%s]" % b",".join(map(encode, answers)), 200)
 
     async def _last(self, message: bytes, status: int) -> None:
-        if not self._streams:
-            self._over = True
-            await self._whole(status, message, ("content-type", headers.JSON))
-            return
-        async with self._one:
-            self._over = True
+        self._over = True
+        if self._sending is not None:
+            await self._sending
+        if self._streams:
             await self._send({"type": "http.response.body", "body": headers.event(message)})
+        else:
+            await self._whole(status, message, ("content-type", headers.JSON))
 
     async def refuse(
         self, status: int, words: str, code: int = eras.INVALID_REQUEST, *, allow: str | None = None
@@ -104,9 +107,10 @@ class Reply:
         """Send a status without a body."""
         await self._whole(status, b"")
 
-    async def tell(self, message: bytes) -> None:
-        """Send a message before the answer, which starts a stream."""
-        await self._stream(headers.event(message))
+    def tell(self, message: bytes) -> None:
+        """Send a message before the answer, which starts a stream; from any thread."""
+        with suppress(RuntimeError):  # the loop has ended, and its clients with it
+            self._loop.call_soon_threadsafe(self._put, headers.event(message))
 
     @contextmanager
     def still_here(self) -> Iterator[None]:
@@ -118,18 +122,24 @@ class Reply:
             timer.stop()
 
     def _say(self) -> None:
-        # It ends by itself: cancelling it could cut off a half-sent event.
-        self._saying = asyncio.create_task(self._stream(headers.STILL_HERE))
+        if not self._unsent:
+            self._put(headers.STILL_HERE)
 
-    async def _stream(self, data: bytes) -> None:
-        async with self._one:
-            if self._over:
-                return
-            if not self._streams:
-                self._streams = True
-                still = [("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no")]
-                await self._start(200, ("content-type", headers.EVENTS), *still)
-            await self._send({"type": "http.response.body", "body": data, "more_body": True})
+    def _put(self, data: bytes) -> None:
+        if self._over:
+            return
+        self._unsent.append(data)
+        if self._sending is None or self._sending.done():
+            # It ends by itself: cancelling it could cut off a half-sent event.
+            self._sending = asyncio.create_task(self._stream())
+
+    async def _stream(self) -> None:
+        if not self._streams:
+            self._streams = True
+            still = [("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no")]
+            await self._start(200, ("content-type", headers.EVENTS), *still)
+        while self._unsent:
+            await self._send({"type": "http.response.body", "body": self._unsent.pop(0), "more_body": True})
 
     async def _whole(self, status: int, body: bytes, *more: tuple[str, str]) -> None:
         await self._start(status, ("content-length", str(len(body))), *more)
@@ -183,9 +193,15 @@ class Streamable:
     """The application at the address of MCP, behind the gate."""
 
     def __init__(
-        self, server: Server, contract_name: str, sessions: Conversations, nameless: str | None = None
+        self,
+        calls: Calls,
+        server: Server,
+        contract_name: str,
+        sessions: Conversations,
+        nameless: str | None = None,
     ) -> None:
         """`nameless` is the conversation of clients without a session; None for the one of this process."""
+        self._calls = calls
         self._nameless = nameless
         self._server = server
         self._contract = contract_name
@@ -366,9 +382,13 @@ class Streamable:
         """The answer to a call; None if the client no longer waits for it."""
         sender = self._sender(arrival, session)
         self._note_call(arrival.exchange, call, sender)
-        pending = PendingCall(connection, call, sender, arrival.reply.tell)
+        pending = PendingCall(connection, call, arrival.reply.tell, sender.access.seconds)
+        perform = partial(self._server.perform, pending, sender)
+        if call.method in WITHOUT_WORK:
+            return perform()
+        token, scope = sender.access.caller.token, arrival.scope[CLIENT_SCOPE]
+        work = performed(self._calls, token, pending.deadline, scope, perform, partial(perform, busy=True))
         with arrival.reply.still_here():
-            work = self._server.perform(pending)
             answer = await (work if session is None else _cancellable(arrival, session, call, work))
         arrival.exchange.code = pending.failed or arrival.exchange.code
         return answer
@@ -376,7 +396,7 @@ class Streamable:
     def _sender(self, arrival: _Arrival, session: Session | None) -> Sender:
         access = within(arrival.scope, self._contract)
         name = self._nameless if session is None else session.id
-        return Sender(access, arrival.scope[CLIENT_SCOPE], name)
+        return Sender(access, name)
 
     def _note_call(self, exchange: Exchange, call: ToolCall, sender: Sender) -> None:
         """Record in the exchange which tool was called, as other addresses do."""

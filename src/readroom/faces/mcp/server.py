@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Final, TypeAlias
 
@@ -17,16 +17,16 @@ from msgspec.structs import replace
 
 from readroom.caller import Caller, conversation
 from readroom.contracts.base import FACTS_KEY, Contract, Tool, tool_result
-from readroom.errors import BadCursor, NotFound, NotGranted, OutputGone, StateFailed
-from readroom.faces.calls import Access, Calls, ClientScope, Failed, noted
-from readroom.faces.mcp.direct import DirectCalls
+from readroom.errors import BadCursor, Busy, NotFound, NotGranted, OutputGone, StateFailed
+from readroom.faces.mcp.access import Access
 from readroom.faces.mcp.listing import LONGEST_META, capped, card, methods, page
+from readroom.faces.mcp.pending import PendingCall
 from readroom.limits.session import LEDGER_NAME_CHARS, MCP_RESOURCES
 from readroom.log import log
 from readroom.paths import OUTPUTS
 from readroom.protocol import eras
 from readroom.protocol.card import Card
-from readroom.protocol.connection import Connection, Notice, ToolCall
+from readroom.protocol.connection import Notice
 from readroom.protocol.messages import Answer, Refusal
 from readroom.quoting import as_key
 from readroom.values import Fact
@@ -150,44 +150,16 @@ def _known(beginning: str) -> Client | None:
     return next((client for client in CLIENTS if name.startswith(client.prefix)), None)
 
 
-Tell: TypeAlias = Callable[[bytes], Awaitable[None]]
-"""Sends the client a message about its request, before the answer."""
-
-
 class Sender(Struct, frozen=True):
     """Who sent a message.
 
     Attributes:
         access: What the caller may use.
-        client_scope: The client whose disconnect ends the work; None if only the end of the server does.
         session: The session of the protocol, over HTTP before 2026-07-28.
     """
 
     access: Access
-    client_scope: ClientScope | None = None
     session: str | None = None
-
-
-class PendingCall(Struct):
-    """A call, who wants it, and how they hear of it before the answer; `failed` is the code of an error."""
-
-    connection: Connection
-    call: ToolCall
-    sender: Sender
-    tell: Tell
-    failed: str = ""
-
-    async def report(self, done: float, total: float | None, words: str) -> None:
-        """Say how far the work is."""
-        message = self.connection.progress(self.call, done, total, words)
-        if message is not None:
-            await self.tell(message)
-
-    async def log(self, level: str, words: str) -> None:
-        """Say something to a client that wants to know."""
-        message = self.connection.log(self.call, level, words)
-        if message is not None:
-            await self.tell(message)
 
 
 WITHOUT_WORK: Final = frozenset(("tools/list", "resources/templates/list"))
@@ -199,7 +171,6 @@ class Server:
 
     def __init__(
         self,
-        calls: Calls | DirectCalls,
         record: Contract,
         *,
         reply_chars: int | None,
@@ -209,15 +180,13 @@ class Server:
         """A server for the tools of one contract.
 
         Args:
-            calls: Runs the calls.
             record: The contract whose tools are served.
             reply_chars: `--max-chars`; None for what each client is known to pass on.
             outputs: Commands may run; offer their kept outputs as resources.
             shared: All clients see the same tools.
         """
-        self._calls = calls
         self._reply_chars = reply_chars
-        self._methods: dict[str, Callable[[PendingCall], Awaitable[dict[str, Any]]]] = {
+        self._methods: dict[str, Callable[[PendingCall, Sender], dict[str, Any]]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
             "resources/list": self._list_resources,
@@ -228,19 +197,18 @@ class Server:
             record.title, record.instructions, methods(record.name, outputs=outputs), shared=shared
         )
 
-    async def perform(self, pending: PendingCall) -> Answer | None:
-        """The answer to a call; None when its client has cancelled it."""
+    def perform(self, pending: PendingCall, sender: Sender, *, busy: bool = False) -> Answer | None:
+        """The answer to a call; None when its client has cancelled it. `busy`: there is no room for it."""
         connection, call = pending.connection, pending.call
+        pending.busy = busy
         try:
-            return connection.answer(call, await self._methods[call.method](pending))
+            return connection.answer(call, self._methods[call.method](pending, sender))
         except Refusal as refused:
             return connection.refuse(call, refused.code, refused.message, refused.data)
-        except Failed:
-            pass
         except Exception:
             log().exception("a request of the method %s failed", call.method)
         words = "readroom failed inside; see the server's log"
-        await pending.log("error", words)
+        pending.log("error", words)
         return connection.refuse(call, eras.INTERNAL_ERROR, words)
 
     def hear(self, notice: Notice, sender: Sender) -> None:
@@ -248,13 +216,13 @@ class Server:
         access = _conversing(sender, notice.client, notice.meta)
         access.workspace.session(access.caller.session).compacted()
 
-    async def _list_tools(self, pending: PendingCall) -> dict[str, Any]:
-        tools = [capped(listed(tool), self._reply_chars) for tool in pending.sender.access.tools]
+    def _list_tools(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        tools = [capped(listed(tool), self._reply_chars) for tool in sender.access.tools]
         return page("tools", tools, pending.call.params.get("cursor"))
 
-    async def _call_tool(self, pending: PendingCall) -> dict[str, Any]:
+    def _call_tool(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
         parameters, client = pending.call.params, known(pending.call.client)
-        result = await self._run(pending, parameters["name"], parameters.get("arguments") or {})
+        result = self._run(pending, sender, parameters["name"], parameters.get("arguments") or {})
         if not result["isError"]:
             return result
         pending.failed = result["_meta"][FACTS_KEY]["error"]["code"]
@@ -262,41 +230,41 @@ class Server:
             del result["_meta"]  # the client would show its model the whole JSON of an error
         return result
 
-    async def _list_resources(self, pending: PendingCall) -> dict[str, Any]:
-        return await self._resources(pending).list(pending.call.params.get("cursor"))
+    def _list_resources(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        return self._resources(pending, sender).list(pending.call.params.get("cursor"))
 
-    async def _list_templates(self, pending: PendingCall) -> dict[str, Any]:
+    def _list_templates(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
         # The name of an output cannot be guessed, so a template would be useless.
         return {"resourceTemplates": []}
 
-    async def _read_resource(self, pending: PendingCall) -> dict[str, Any]:
-        return await self._resources(pending).read(pending.call.params["uri"])
+    def _read_resource(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        return self._resources(pending, sender).read(pending.call.params["uri"])
 
-    def _resources(self, pending: PendingCall) -> Resources:
-        return Resources(partial(self._run, pending), pending.call.version)
+    def _resources(self, pending: PendingCall, sender: Sender) -> Resources:
+        return Resources(partial(self._run, pending, sender), pending.call.version)
 
-    async def _run(self, pending: PendingCall, tool: str, arguments: Mapping[str, Fact]) -> dict[str, Any]:
-        call, sender = pending.call, pending.sender
+    def _run(
+        self, pending: PendingCall, sender: Sender, tool: str, arguments: Mapping[str, Fact]
+    ) -> dict[str, Any]:
+        call = pending.call
         access = _conversing(sender, call.client, call.meta)
         client = known(call.client)
         if client is not None and not client.images:
             access = replace(access, images=False)
+        cap = reply_bytes(call.client, self._reply_chars)
+        if pending.busy:
+            refused = access.workspace.refuse(Busy(), access.contract_name, tool, reply_bytes=cap)
+            return tool_result(refused)
         epoch = epoch_of(call.meta)
         if epoch is not None:
-            session = access.workspace.session(access.caller.session)
             try:
-                await noted(access.workspace, partial(session.reached, epoch))
+                access.workspace.session(access.caller.session).reached(epoch)
             except StateFailed as error:
                 return tool_result(access.workspace.refuse(error, access.contract_name, tool))
-        return await self._calls.run(
-            access,
-            tool,
-            arguments,
-            reply_bytes=reply_bytes(call.client, self._reply_chars),
-            reply_lines=None if client is None else client.lines,
-            client_scope=sender.client_scope,
-            send_progress=None if call.token is None else pending.report,
-        )
+        lines = None if client is None else client.lines
+        reply = access.call(tool, arguments, pending.deadline, reply_bytes=cap, reply_lines=lines)
+        pending.done()
+        return tool_result(reply)
 
 
 def listed(tool: Tool) -> dict[str, Any]:
@@ -341,7 +309,7 @@ def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | No
 # workspace is a resource, and an address has one spelling.
 # -----------------------------------------------------------------------------
 
-Run: TypeAlias = Callable[[str, Mapping[str, Fact]], Awaitable[dict[str, Any]]]
+Run: TypeAlias = Callable[[str, Mapping[str, Fact]], dict[str, Any]]
 """Performs a tool call in the name of who sent the request."""
 
 _SCHEME = "readroom://"
@@ -354,12 +322,12 @@ class Resources(Struct, frozen=True):
     run: Run
     version: str
 
-    async def list(self, cursor: str | None) -> dict[str, Any]:
+    def list(self, cursor: str | None) -> dict[str, Any]:
         """The newest outputs first, a page at a time; none for callers that may not list them."""
         arguments: dict[str, Fact] = {"path": OUTPUTS, "sort": "mtime", "limit": MCP_RESOURCES}
         if cursor is not None:
             arguments["cursor"] = cursor
-        result = await self.run("list_directory", arguments)
+        result = self.run("list_directory", arguments)
         facts = result["_meta"][FACTS_KEY]
         if result["isError"]:
             if facts["error"]["code"] == NotGranted.code:
@@ -369,13 +337,13 @@ class Resources(Struct, frozen=True):
         following = facts["next"]
         return listed if following is None else {**listed, "nextCursor": following["arguments"]["cursor"]}
 
-    async def read(self, uri: str) -> dict[str, Any]:
+    def read(self, uri: str) -> dict[str, Any]:
         """The text that `read_file` gives, numbered, cut and saying so; an image beside it."""
         match = _ADDRESS.fullmatch(uri)
         if match is None:
             words = "There is no such resource. resources/list names those there are"
             raise Refusal(self._absent, words, {"uri": uri})
-        result = await self.run("read_file", {"path": match[1]})
+        result = self.run("read_file", {"path": match[1]})
         if result["isError"]:
             raise self._refusal(result, {"uri": uri})
         contents = [_content(uri, part) for part in result["content"]]

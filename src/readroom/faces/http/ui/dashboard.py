@@ -24,7 +24,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from readroom.errors import Internal, NoSuchView, ReadroomError, TooManyRequests, Unauthorized, WrongMethod
-from readroom.faces.calls import Access
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.errors import again_later, status_of
 from readroom.faces.http.gate import ACCESS, EXCHANGE, MOVED, OPENS, PAGE_ADDRESS
@@ -33,6 +32,7 @@ from readroom.faces.http.ui.books import Books
 from readroom.faces.http.ui.page import Link, Page, as_csv, rendered
 from readroom.faces.http.ui.view import View
 from readroom.faces.http.visitors import UI_PATH, SignIn
+from readroom.faces.mcp.access import Access
 from readroom.ledger.recorder import recorder_of
 from readroom.limits.lens import UI_SUM_S, UI_WORKERS
 from readroom.log import log

@@ -16,11 +16,11 @@ from typing import Final, final
 from msgspec import Struct, field
 
 from readroom.errors import BadValue, ReadroomError
-from readroom.faces.calls import Access
 from readroom.faces.http.ui.books import Books
 from readroom.faces.http.ui.naming import is_long, names_in, spellings
 from readroom.faces.http.ui.page import Cell, Filter, Option, address
 from readroom.faces.http.ui.queries import By, Questions, Slice
+from readroom.faces.mcp.access import Access
 from readroom.ledger.sums import DAY_US, HOUR_US
 from readroom.limits.lens import UI_EXPORT_ROWS
 from readroom.paths import ROOT, WorkPath
