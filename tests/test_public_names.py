@@ -6,7 +6,6 @@ import ast
 import importlib
 import inspect
 import pkgutil
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +31,7 @@ def test_every_error_is_public() -> None:
     assert classes <= set(readroom.__all__)
 
 
-def test_every_class_of_the_tree_is_public_and_drawn() -> None:
+def test_every_class_of_the_tree_is_public() -> None:
     """Also one of a module that somebody adds."""
     pending, found = [errors.ReadroomError], set()
     for info in pkgutil.iter_modules(errors.__path__):
@@ -43,7 +42,6 @@ def test_every_class_of_the_tree_is_public_and_drawn() -> None:
         if kind.__module__.startswith("readroom."):
             found.add(kind.__name__)
     assert set(errors.names()) == found
-    assert found - set(re.findall(r"\w+", errors.__doc__ or "")) == set()
 
 
 def test_type_checkers_see_the_same_names() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from readroom import config, errors, limits
+from readroom import config, limits
 from readroom.contracts import NAMES, contract
 from readroom.contracts.base import Tool
 from readroom.contracts.native import NATIVE
@@ -96,18 +96,27 @@ def facts() -> str:
     return "\n\n".join(parts)
 
 
-def error_classes() -> list[type[ReadroomError]]:
-    """Every class of the tree, in the order of its text."""
-    drawn = errors.__doc__ or ""
-    classes = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, ReadroomError)]
-    return sorted(classes, key=lambda c: drawn.index(f" {c.__name__}"))
-
-
 def error_tree() -> str:
-    doc = inspect.getdoc(errors) or ""
-    lines = doc.split("\n")
-    drawn = [line for line in lines if line.startswith("    ")]
-    return fenced(dedent("\n".join(drawn)))
+    return fenced("\n".join(_branch(ReadroomError)))
+
+
+def _branch(kind: type[ReadroomError]) -> Iterator[str]:
+    yield kind.__name__
+    below = kind.__subclasses__()
+    for inner in below:
+        fork, line = ("└── ", "    ") if inner is below[-1] else ("├── ", "│   ")
+        first, *rest = _branch(inner)
+        yield f"{fork}{first}"
+        yield from (f"{line}{row}" for row in rest)
+
+
+def error_classes() -> Iterator[type[ReadroomError]]:
+    """Every class of the tree, in its order."""
+    pending = [ReadroomError]
+    while pending:
+        kind = pending.pop()
+        yield kind
+        pending += reversed(kind.__subclasses__())
 
 
 def error_table() -> str:

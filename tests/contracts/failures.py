@@ -15,7 +15,7 @@ ROW = Row(Item("def", "load", "def load():", 3, 5, 3), 0, ("load",))
 
 EXAMPLES: tuple[ReadroomError, ...] = (
     errors.AbsentError("Nothing is there", "Look elsewhere."),
-    errors.Ambiguous(ReadRequest(PATH, symbol="load"), [ROW, ROW], READ),
+    errors.Ambiguous(ReadRequest(PATH, symbol="load"), [ROW, ROW], next_request=READ),
     errors.BadConfig("readroom.toml", "policy.deny", "is not a list", "Send a list."),
     errors.BadCursor("was not given for these arguments", next_request=GrepRequest("x")),
     errors.BadDocument("a.pdf", "pdf", "it ends early", "Ask the user for another copy.", part=2),
@@ -57,7 +57,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.MissingProgram("rg", "Install ripgrep."),
     errors.NoFolder("memory"),
     errors.NoMatch(PATH, 1, "No line is like it.", place="3 | x", first=3, last=3, next_request=READ),
-    errors.NoOutline(PATH, "it has no definitions", READ),
+    errors.NoOutline(PATH, "it has no definitions", next_request=READ),
     errors.NoPermission(PATH),
     errors.NoSpace(PATH, "the disk is full"),
     errors.NoSuchRoute(),
@@ -97,7 +97,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.Unauthorized("it is not known"),
     errors.Unencodable(PATH, "new_text", "€", 1, "latin-1", "Leave it out."),
     errors.UnknownArgument("read", "pth", "path", ["path"]),
-    errors.UnknownSymbol(ReadRequest(PATH, symbol="laod"), [ROW], READ),
+    errors.UnknownSymbol(ReadRequest(PATH, symbol="laod"), [ROW], next_request=READ),
     errors.UnknownTool("raed", ["read"]),
     errors.UsageError("The call is wrong", "Send another."),
     errors.Vanished(PATH, "sha256:" + 64 * "0"),

@@ -2,76 +2,58 @@
 
 from __future__ import annotations
 
-from readroom.errors.usage import AbsentError, FailedError, RefusedError
-from readroom.quoting import as_value, quote
+from readroom.errors.base import AbsentError, Aside, FailedError, Name, RefusedError
 from readroom.values import ListRequest
 
 
 class CommandsOff(RefusedError):
     """Policy does not let commands be run."""
 
-    code = "commands_off"
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"Commands cannot be run here: {why}",
-            "Go on with the other tools. The user can allow commands with --allow-commands, or with "
-            "`enabled = true` under [commands] in the file that readroom is started with (--config).",
-            facts={"why": why},
-        )
+    message = "Commands cannot be run here: {why}"
+    advice = (
+        "Go on with the other tools. The user can allow commands with --allow-commands, or with "
+        "`enabled = true` under [commands] in the file that readroom is started with (--config)."
+    )
+    why: str
 
 
 class NotConfined(RefusedError):
     """The confinement that policy demands for commands cannot be had; nothing was started."""
 
-    code = "not_confined"
-
-    def __init__(self, wanted: str, why: str, advice: str) -> None:
-        """`wanted` is what policy demands, `why` says for each candidate what is missing."""
-        super().__init__(
-            f"The command was not started, for it cannot be confined to the workspace: {why}",
-            advice,
-            facts={"wanted": wanted, "why": why},
-        )
+    message = "The command was not started, for it cannot be confined to the workspace: {why}"
+    wanted: str  # what policy demands
+    why: str  # what is missing, for each candidate
+    advice: str
 
 
 class OutputGone(AbsentError):
     """No output of that name is kept: it had to leave, or is not of this conversation."""
 
-    code = "output_gone"
+    message = "{path} is not kept: {why}"
+    advice = (
+        "Run the command again if its output is still needed; a narrower command writes less, and "
+        'output="full" shows more of it at once.'
+    )
+    path: Name
+    why: str
+    listed: Aside[str]  # the folder of the outputs that are kept
 
-    def __init__(self, path: str, why: str, listed: str) -> None:
-        """`listed` is the folder of the outputs that are kept."""
-        super().__init__(
-            f"{quote(path)} is not kept: {why}",
-            "Run the command again if its output is still needed; a narrower command writes less, and "
-            'output="full" shows more of it at once.',
-            facts={"path": as_value(path), "why": why},
-            next_request=ListRequest(listed),
-        )
+    def _fill(self) -> None:
+        self.next = ListRequest(self.listed)
 
 
 class NoFolder(FailedError):
     """The workspace is not a folder of this machine, and no program can work in it."""
 
-    code = "no_folder"
-
-    def __init__(self, store: str) -> None:
-        super().__init__(
-            f"This workspace ({store}) is not a folder in which a command could be run",
-            "Go on with the other tools.",
-            facts={"store": store},
-        )
+    message = "This workspace ({store}) is not a folder in which a command could be run"
+    advice = "Go on with the other tools."
+    store: str
 
 
 class NotStarted(FailedError, OSError):
     """The shell, or what was to confine or watch it, could not be started."""
 
-    code = "not_started"
-
-    def __init__(self, what: str, problem: str) -> None:
-        super().__init__(
-            f"The command was not started: {what}: {problem}",
-            "Try again; if it stays, tell the user what the system said.",
-            facts={"what": what, "problem": problem},
-        )
+    message = "The command was not started: {what}: {problem}"
+    advice = "Try again; if it stays, tell the user what the system said."
+    what: str
+    problem: str

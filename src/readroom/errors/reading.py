@@ -4,247 +4,171 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.errors.usage import AbsentError, FailedError, ReadroomError, UsageError, _brief
+from readroom.errors.base import (
+    KW_ONLY,
+    AbsentError,
+    Aside,
+    FailedError,
+    Name,
+    ReadroomError,
+    UsageError,
+    brief,
+)
 from readroom.quoting import as_value, joined, quote
-from readroom.values import Fact, ListRequest, ReadRequest, Request
+from readroom.values import Fact, ListRequest, ReadRequest
 from readroom.values.files import Row
 
 
 class Closed(FailedError):
     """The workspace was closed before the call."""
 
-    code = "closed"
-
-    def __init__(self) -> None:
-        super().__init__("the workspace was closed", "Open it again: `Workspace(root)`.")
+    message = "the workspace was closed"
+    advice = "Open it again: `Workspace(root)`."
 
 
 class NotAFile(FailedError, IsADirectoryError):
     """The path names a folder, a device, a pipe or a socket."""
 
-    code = "not_a_file"
+    message = "{path} is a {what}, not a file"
+    advice = "Only regular files can be opened."
+    path: Name
+    what: str  # folder, device, pipe or socket
 
-    def __init__(self, path: str, what: str) -> None:
-        """`what` is folder, device, pipe or socket."""
-        folder = what == "folder"
-        super().__init__(
-            f"{quote(path)} is a {what}, not a file",
-            "List it instead." if folder else "Only regular files can be opened.",
-            facts={"path": as_value(path), "what": what},
-            next_request=ListRequest(path) if folder else None,
-        )
+    def _fill(self) -> None:
+        if self.what == "folder":
+            self.advice = "List it instead."
+            self.next = ListRequest(self.path)
 
 
 class NotAFolder(FailedError, NotADirectoryError):
     """The path names a file where a folder is needed."""
 
-    code = "not_a_folder"
+    message = "{path} is a {what}, not a folder"
+    path: Name
+    what: str  # file, device, pipe or socket
+    _: KW_ONLY
+    readable: Aside[bool] = True  # False for a file that no read shows
+    advice: str = ""
 
-    def __init__(self, path: str, what: str, *, readable: bool = True, advice: str | None = None) -> None:
-        """`what` is file, device, pipe or socket; `readable` is False for a file that no read shows."""
-        readable = readable and what == "file"
-        super().__init__(
-            f"{quote(path)} is a {what}, not a folder",
-            advice or ("Read it instead." if readable else "Only folders can be listed."),
-            facts={"path": as_value(path), "what": what},
-            next_request=ReadRequest(path) if readable else None,
-        )
+    def _fill(self) -> None:
+        readable = self.readable and self.what == "file"
+        self.advice = self.advice or ("Read it instead." if readable else "Only folders can be listed.")
+        self.next = ReadRequest(self.path) if readable else None
 
 
 class Binary(FailedError):
     """A file whose content is not text."""
 
-    code = "binary"
-
-    def __init__(
-        self,
-        path: str,
-        media_type: str,
-        size_bytes: int,
-        advice: str,
-        *,
-        next_request: Request | None = None,
-    ) -> None:
-        self.path, self.media_type, self.size_bytes = path, media_type, size_bytes
-        super().__init__(
-            f"{quote(path)} is binary ({media_type}, {size_bytes:,} bytes), not text",
-            advice,
-            facts={"path": as_value(path), "media_type": media_type, "size_bytes": size_bytes},
-            next_request=next_request,
-        )
+    message = "{path} is binary ({media_type}, {size_bytes:,} bytes), not text"
+    path: Name
+    media_type: str
+    size_bytes: int
+    advice: str
 
 
 class BrokenData(FailedError):
     """A compressed file of whose content nothing can be expanded."""
 
-    code = "broken_data"
-
-    def __init__(self, path: str, compression: str, size_bytes: int, problem: str) -> None:
-        """`problem` is a sentence about the data without its full stop."""
-        super().__init__(
-            f"Nothing of {quote(path)} ({compression}, {size_bytes:,} bytes) can be read: {problem}",
-            "Look for another copy, or ask for one.",
-            facts={
-                "path": as_value(path),
-                "compression": compression,
-                "size_bytes": size_bytes,
-                "problem": problem,
-            },
-        )
+    message = "Nothing of {path} ({compression}, {size_bytes:,} bytes) can be read: {problem}"
+    advice = "Look for another copy, or ask for one."
+    path: Name
+    compression: str
+    size_bytes: int
+    problem: str  # a sentence about the data without its full stop
 
 
 class BadImage(FailedError):
     """An image that cannot be decoded or is too large to decode safely."""
 
-    code = "bad_image"
-
-    def __init__(
-        self, path: str, media_type: str, size_bytes: int, problem: str, advice: str | None = None
-    ) -> None:
-        super().__init__(
-            f"{quote(path)} is {media_type} ({size_bytes:,} bytes) that cannot be shown: {problem}",
-            advice
-            or "Use another copy of the image, or convert it to a smaller PNG or JPEG outside this tool.",
-            facts={
-                "path": as_value(path),
-                "media_type": media_type,
-                "size_bytes": size_bytes,
-                "problem": problem,
-            },
-        )
+    message = "{path} is {media_type} ({size_bytes:,} bytes) that cannot be shown: {problem}"
+    path: Name
+    media_type: str
+    size_bytes: int
+    problem: str
+    advice: str = "Use another copy of the image, or convert it to a smaller PNG or JPEG outside this tool."
 
 
 class BadEncoding(FailedError, UnicodeError):
     """An unknown encoding, or bytes that are not valid in the one asked for."""
 
-    code = "bad_encoding"
-
-    def __init__(
-        self,
-        path: str,
-        encoding: str,
-        problem: str,
-        advice: str,
-        *,
-        line: int | None = None,
-        next_request: Request | None = None,
-    ) -> None:
-        super().__init__(
-            f"{quote(path)} cannot be read as {encoding}: {problem}",
-            advice,
-            facts={"path": as_value(path), "encoding": encoding, "problem": problem, "line": line},
-            next_request=next_request,
-        )
+    message = "{path} cannot be read as {encoding}: {problem}"
+    path: Name
+    encoding: str
+    problem: str
+    advice: str
+    _: KW_ONLY
+    line: int | None = None
 
 
 class NoPermission(FailedError, PermissionError):
     """The operating system refuses the access."""
 
-    code = "no_permission"
-
-    def __init__(self, path: str, action: str = "read") -> None:
-        """`action` is read or change."""
-        super().__init__(
-            f"The operating system does not let this process {action} {quote(path)}",
-            "Ask the user to change the file's permissions, or go on without it.",
-            facts={"path": as_value(path)},
-        )
+    message = "The operating system does not let this process {action} {path}"
+    advice = "Ask the user to change the file's permissions, or go on without it."
+    path: Name
+    action: Aside[str] = "read"  # or change
 
 
 class Changed(FailedError):
     """The file changed while it was being read, twice."""
 
-    code = "changed"
-
-    def __init__(self, path: str, *, next_request: Request | None = None) -> None:
-        super().__init__(
-            f"{quote(path)} changed while it was being read, and again on the second try",
-            "Something is writing to it; read it again in a moment.",
-            facts={"path": as_value(path)},
-            next_request=next_request,
-        )
+    message = "{path} changed while it was being read, and again on the second try"
+    advice = "Something is writing to it; read it again in a moment."
+    path: Name
 
 
 class TooMuch(FailedError):
     """More lines than one reply shows, for a contract that refuses instead of cutting."""
 
-    code = "too_much"
+    message = "What is asked for takes more than {limit:,} {unit}"
+    advice = "Ask for {fitting:,} lines at most."
+    limit: int
+    unit: str  # bytes or lines
+    _: KW_ONLY
+    fitting: int = 0  # lines that would have fitted, 0 when none does
 
-    def __init__(
-        self, limit: int, unit: str, *, fitting: int = 0, next_request: Request | None = None
-    ) -> None:
-        """`unit` is bytes or lines, `fitting` how many lines would have fitted, 0 when none does."""
-        super().__init__(
-            f"What is asked for takes more than {limit:,} {unit}",
-            f"Ask for {fitting:,} lines at most." if fitting else "Not even one line fits.",
-            facts={"limit": limit, "unit": unit, "fitting": fitting},
-            next_request=next_request,
-        )
+    def _fill(self) -> None:
+        if not self.fitting:
+            self.advice = "Not even one line fits."
 
 
 class TimedOut(FailedError, TimeoutError):
     """The time limit passed before there was anything to show."""
 
-    code = "timed_out"
+    message = "The call reached its {limit}"
+    seconds: float
+    advice: str = "Ask for less, or give it more time."
+    _: KW_ONLY
+    processor: Aside[bool] = False  # the limit is one of processor time, not of the clock
 
-    def __init__(
-        self,
-        seconds: float,
-        advice: str = "Ask for less, or give it more time.",
-        *,
-        next_request: Request | None = None,
-        processor: bool = False,
-    ) -> None:
-        """`processor` is whether the limit is one of processor time, not of the clock."""
-        limit = f"limit of {seconds:g} s of processor time" if processor else f"time limit of {seconds:g} s"
-        super().__init__(
-            f"The call reached its {limit}",
-            advice,
-            facts={"seconds": seconds},
-            next_request=next_request,
-        )
-        self.seconds = seconds
-        self.processor = processor
+    def _fill(self) -> None:
+        spent = f"limit of {self.seconds:g} s"
+        self.limit = f"{spent} of processor time" if self.processor else f"time {spent}"
 
 
 class Cancelled(FailedError):
     """The caller went away or cancelled the call."""
 
-    code = "cancelled"
-
-    def __init__(self) -> None:
-        super().__init__("The call was cancelled", "Send it again if its answer is still wanted.")
+    message = "The call was cancelled"
+    advice = "Send it again if its answer is still wanted."
 
 
 class MissingProgram(FailedError):
     """A program or optional package that this call needs is not installed."""
 
-    code = "missing_program"
-
-    def __init__(self, program: str, install: str) -> None:
-        super().__init__(
-            f"{program} is not installed",
-            f"Install it: {install}",
-            facts={"program": program, "install": install},
-        )
+    message = "{program} is not installed"
+    advice = "Install it: {install}"
+    program: str
+    install: str
 
 
 class StoreFailed(FailedError, OSError):
     """The operating system or the store failed in a way that nothing above explains."""
 
-    code = "store_failed"
-
-    def __init__(
-        self,
-        path: str,
-        problem: str,
-        advice: str = "Try again; if it stays, tell the user what the system said.",
-    ) -> None:
-        super().__init__(
-            f"{quote(path)} cannot be used: {problem}",
-            advice,
-            facts={"path": as_value(path), "problem": problem},
-        )
+    message = "{path} cannot be used: {problem}"
+    path: Name
+    problem: str
+    advice: str = "Try again; if it stays, tell the user what the system said."
 
 
 def reason_of(error: OSError) -> str:
@@ -260,14 +184,9 @@ def store_failure(error: OSError, path: str) -> ReadroomError:
 class Internal(FailedError):
     """A defect of readroom itself; the traceback is in the server's log, never in a reply."""
 
-    code = "internal"
-
-    def __init__(self, what: str) -> None:
-        super().__init__(
-            f"readroom failed inside ({what})",
-            "This is a defect, not your mistake; try another call and report it with the server's log.",
-            facts={"what": what},
-        )
+    message = "readroom failed inside ({what})"
+    advice = "This is a defect, not your mistake; try another call and report it with the server's log."
+    what: str
 
 
 # -----------------------------------------------------------------------------
@@ -278,25 +197,13 @@ class Internal(FailedError):
 class BadDocument(FailedError):
     """A document, or a part of one, that cannot be extracted."""
 
-    code = "bad_document"
-
-    def __init__(
-        self,
-        path: str,
-        kind: str,
-        problem: str,
-        advice: str,
-        *,
-        part: int | None = None,
-        next_request: Request | None = None,
-    ) -> None:
-        """`problem` is a clause; `part` is the one that it is about, None for the whole document."""
-        super().__init__(
-            f"{quote(path)} ({kind}) cannot be read: {problem}",
-            advice,
-            facts={"path": as_value(path), "format": kind, "problem": problem, "part": part},
-            next_request=next_request,
-        )
+    message = "{path} ({format}) cannot be read: {problem}"
+    path: Name
+    format: str
+    problem: str  # a clause
+    advice: str
+    _: KW_ONLY
+    part: int | None = None  # None for the whole document
 
 
 class EncryptedDocument(BadDocument):
@@ -327,78 +234,61 @@ def _fact(row: Row) -> dict[str, Fact]:
 class Ambiguous(UsageError):
     """A name that several definitions of a file have."""
 
-    code = "ambiguous"
+    message = "{count} definitions in {path} are named {name!r}"
+    advice = "Send `offset` with the first line of the one you mean, or its qualified name."
+    request: ReadRequest
+    rows: Sequence[Row]  # the candidates; the next request reads the first
 
-    def __init__(self, request: ReadRequest, rows: Sequence[Row], next_request: Request) -> None:
-        """`rows` are the candidates; `next_request` reads the first."""
-        more = f"\n… and {len(rows) - _LISTED} more" if len(rows) > _LISTED else ""
-        differ = len({row.name for row in rows}) > 1
-        listed = "\n".join(
+    def _fill(self) -> None:
+        self.count, self.path = len(self.rows), quote(self.request.path)
+        self.name = brief(self.request.symbol or "")
+        differ = len({row.name for row in self.rows}) > 1
+        self.detail = "\n".join(
             f"{row.item.start}-{row.item.end} {f'{quote(row.name)}: ' if differ else ''}{row.item.signature}"
-            for row in rows[:_LISTED]
+            for row in self.rows[:_LISTED]
         )
-        super().__init__(
-            f"{len(rows)} definitions in {quote(request.path)} are named {_brief(request.symbol or '')!r}",
-            "Send `offset` with the first line of the one you mean, or its qualified name.",
-            facts={
-                "path": as_value(request.path),
-                "symbol": _brief(request.symbol or ""),
-                "count": len(rows),
-                "candidates": [_fact(row) for row in rows[:_LISTED]],
-            },
-            next_request=next_request,
-            detail=listed + more,
-        )
+        if self.count > _LISTED:
+            self.detail += f"\n… and {self.count - _LISTED} more"
+        self.facts = {
+            "path": as_value(self.request.path),
+            "symbol": self.name,
+            "count": self.count,
+            "candidates": [_fact(row) for row in self.rows[:_LISTED]],
+        }
 
 
 class UnknownSymbol(AbsentError):
     """No definition of a file has that name."""
 
-    code = "unknown_symbol"
+    message = "{path} defines no {name!r}"
+    advice = '{guess}view="outline" lists what it defines.'
+    request: ReadRequest
+    near: Sequence[Row]  # definitions with similar names
+    _: KW_ONLY
+    partial: str | None = None  # why the file may define it nevertheless
+    lines: Sequence[int] = ()  # where the name occurs
 
-    def __init__(
-        self,
-        request: ReadRequest,
-        near: Sequence[Row],
-        next_request: Request,
-        *,
-        partial: str | None = None,
-        lines: Sequence[int] = (),
-    ) -> None:
-        """`near` are definitions with similar names; `next_request` reads one, the outline, or a line.
-
-        `partial` says why the file may define it nevertheless, and `lines` where the name occurs in it.
-        """
-        guess = f"Did you mean {joined((row.name for row in near), ' or ')}? " if near else ""
-        name = _brief(request.symbol or "")
-        problem = f"{quote(request.path)} defines no {name!r}"
-        advice = f'{guess}view="outline" lists what it defines.'
-        if lines:
-            problem = f"{quote(request.path)} has no definition of {name!r} that was found, but {partial}"
-            numbers = ", ".join(map(str, lines))
-            advice = f"The name stands in line{'' if len(lines) == 1 else 's'} {numbers}. {guess}".rstrip()
-        super().__init__(
-            problem,
-            advice,
-            facts={
-                "path": as_value(request.path),
-                "symbol": name,
-                "near": [_fact(row) for row in near],
-                "lines": list(lines),
-            },
-            next_request=next_request,
-        )
+    def _fill(self) -> None:
+        self.path, self.name = quote(self.request.path), brief(self.request.symbol or "")
+        self.guess = f"Did you mean {joined((row.name for row in self.near), ' or ')}? " if self.near else ""
+        if self.lines:
+            self.message = (
+                f"{self.path} has no definition of {self.name!r} that was found, but {self.partial}"
+            )
+            numbers = f"line{'' if len(self.lines) == 1 else 's'} {', '.join(map(str, self.lines))}"
+            self.advice = f"The name stands in {numbers}. {self.guess}".rstrip()
+        self.facts = {
+            "path": as_value(self.request.path),
+            "symbol": self.name,
+            "near": [_fact(row) for row in self.near],
+            "lines": list(self.lines),
+        }
 
 
 class NoOutline(FailedError):
     """A file whose definitions are not known."""
 
-    code = "no_outline"
-
-    def __init__(self, path: str, problem: str, next_request: Request) -> None:
-        super().__init__(
-            f"{quote(path)} has no outline: {problem}",
-            "Read it, or find definitions in it with grep_files.",
-            facts={"path": as_value(path), "problem": problem},
-            next_request=next_request,
-        )
+    message = "{path} has no outline: {problem}"
+    advice = "Read it, or find definitions in it with grep_files."
+    path: Name
+    problem: str

@@ -315,7 +315,7 @@ def to_image(data: bytes, media_type: str, *, path: str) -> Image:
         except TooLarge as refused:
             problem, advice = str(refused), _SMALLER
         except BROKEN:
-            problem, advice = "it is broken or cut short", None
+            problem, advice = "it is broken or cut short", BadImage.advice
     raise BadImage(path, media_type, len(data), problem, advice)
 
 

@@ -96,7 +96,7 @@ def outline_of(
         try:
             outline = build(content.text.whole, name, deadline)
         except Unparsable as problem:
-            raise NoOutline(request.path, str(problem), plain(request)) from None
+            raise NoOutline(request.path, str(problem), next_request=plain(request)) from None
         outlines.put(outline, content.encoding.name, content.digits)
     return outline
 
@@ -131,7 +131,7 @@ class Outliner(Struct, frozen=True):
         """
         name = language(self.source, content)
         if name is None:
-            raise NoOutline(self.request.path, self._why(content), plain(self.request))
+            raise NoOutline(self.request.path, self._why(content), next_request=plain(self.request))
         outline = self._outline(content, name)
         if self.request.symbol is None:
             return self._page(content, outline, self._listed(outline), None)
@@ -146,7 +146,7 @@ class Outliner(Struct, frozen=True):
     def require_text(self, problem: str) -> None:
         """Raise NoOutline if an outline or a definition is asked for."""
         if self.request.symbol is not None or self.request.view in OUTLINES:
-            raise NoOutline(self.request.path, problem, plain(self.request))
+            raise NoOutline(self.request.path, problem, next_request=plain(self.request))
 
     def _why(self, content: Content) -> str:
         if content.kind is Kind.MINIFIED:
@@ -175,9 +175,9 @@ class Outliner(Struct, frozen=True):
                 pieces = [piece for number in numbers for piece in reading.part(number).lines]
             return received(pieces, name, content.text.total_lines)
         except Unreadable as error:
-            raise NoOutline(self.request.path, error.problem, plain(self.request)) from None
+            raise NoOutline(self.request.path, error.problem, next_request=plain(self.request)) from None
         except UnsoundOutline:
-            raise NoOutline(self.request.path, _UNSOUND, plain(self.request)) from None
+            raise NoOutline(self.request.path, _UNSOUND, next_request=plain(self.request)) from None
 
     def _listed(self, outline: Outline) -> Listing:
         """What the outline lists: everything, unless minor items would take too much of it."""
@@ -195,17 +195,19 @@ class Outliner(Struct, frozen=True):
         looked_up = look_up(outline, request.symbol or "", request.offset)
         if len(looked_up.rows) > 1:
             first = looked_up.rows[0]
-            raise Ambiguous(request, looked_up.rows, self._of(first, exact=True))
+            raise Ambiguous(request, looked_up.rows, next_request=self._of(first, exact=True))
         if not looked_up.rows:
             lines = [] if outline.partial is None else _lines_with(content, request.symbol or "")
             if lines:
                 there = replace(plain(request), offset=lines[0])
-                raise UnknownSymbol(request, looked_up.near, there, partial=outline.partial, lines=lines)
+                raise UnknownSymbol(
+                    request, looked_up.near, next_request=there, partial=outline.partial, lines=lines
+                )
             following = replace(plain(request), view="outline")
             if looked_up.near:
                 several = len(look_up(outline, looked_up.near[0].name).rows) > 1
                 following = self._of(looked_up.near[0], exact=several)
-            raise UnknownSymbol(request, looked_up.near, following)
+            raise UnknownSymbol(request, looked_up.near, next_request=following)
         return looked_up.rows[0]
 
     def _of(self, row: Row, *, exact: bool = False) -> ReadRequest:
