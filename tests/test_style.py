@@ -52,6 +52,45 @@ def _calls(paths: tuple[Path, ...]) -> Iterator[tuple[Path, int, str]]:
                 yield path, node.lineno, ast.unparse(node.func)
 
 
+def _documented(docstring: str) -> list[str]:
+    """The names below `Args:`, which are indented least of what follows it."""
+    _, _, section = docstring.partition("\nArgs:\n")
+    section = section.partition("\n\n")[0]
+    return [
+        name.strip("`* ")
+        for line in section.splitlines()
+        if line.startswith("    ") and not line.startswith("     ")
+        for name in line.partition(":")[0].split(",")
+    ]
+
+
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> set[str]:
+    """Of a class those that make an object of it, and its fields."""
+    if isinstance(node, ast.ClassDef):
+        fields = {
+            each.target.id
+            for each in node.body
+            if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+        }
+        makers = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+        return fields.union(*map(_parameters, makers))
+    given = node.args
+    every = (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg)
+    return {each.arg for each in every if each is not None}
+
+
+def test_arguments_that_are_documented_are_those_of_the_signature() -> None:
+    wrong = [
+        f"{_place(path, node.lineno)} {node.name}: {name}"
+        for path in _modules()
+        for node in ast.walk(_tree(path))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        for name in _documented(ast.get_docstring(node) or "")
+        if name not in _parameters(node)
+    ]
+    assert wrong == []
+
+
 def test_no_function_is_longer_than_a_screen() -> None:
     long = [
         f"{_place(path, node.lineno)} {node.name}"

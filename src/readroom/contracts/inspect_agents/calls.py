@@ -20,7 +20,7 @@ def path_of(name: str, root: str, *, in_store: bool) -> str:
     """The path of a name, in the form that the engine parses.
 
     Args:
-        given: As a caller writes it.
+        name: As a caller writes it.
         root: What stands for the root in sandbox mode.
         in_store: Whether it is a key of a store.
     """

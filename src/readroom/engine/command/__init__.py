@@ -284,7 +284,7 @@ class CommandService:
 
         Args:
             guard: The guard of the tools.
-            shown: Names that `guard` denies and `own` allows: commands can read but not change them.
+            visible: Of names that `guard` denies and `own` allows: commands can read but not change those.
             own: The guard of the commands.
             places: Which files must not be changed.
             policy: What commands may do.
