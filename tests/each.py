@@ -54,7 +54,6 @@ def each(
         @functools.wraps(test)
         def all_cases(*args: Any, **fixtures: Any) -> None:
             failures: list[Exception] = []
-            skipped: list[str] = []
             failing: list[str] = []
             for number, row in enumerate(rows):
                 given = own_folder(fixtures, number) | dict(zip(called, row, strict=True))
@@ -63,12 +62,8 @@ def each(
                 except (Exception, pytest.fail.Exception) as error:
                     failing.append(named(number, row))
                     failures.append(noted(error, failing[-1]))
-                except pytest.skip.Exception as skip:
-                    skipped.append(f"{named(number, row)}: {skip.msg}")
             if failures:
                 raise CasesFail(f"{len(failing)} of {len(rows)}: {'; '.join(failing)}", failures[:SHOWN])
-            if skipped:
-                pytest.skip(f"{len(skipped)} of {len(rows)}: {'; '.join(skipped)}")
 
         rest = [value for name, value in signature.parameters.items() if name not in called]
         all_cases.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
