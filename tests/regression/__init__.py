@@ -1,1 +1,0 @@
-"""Defects that were found once: each test fails where its defect comes back."""
