@@ -192,7 +192,8 @@ def test_a_command_schedules_and_watches_what_is_its_own(prison: Prison, confine
 
 def _kinds(attacks: Iterable[Attack]) -> pytest.MarkDecorator:
     """Attacks that commands carry out, and those that are Python programs."""
-    shell, python = [], []
+    shell: list[Attack] = []
+    python: list[Attack] = []
     for attack in attacks:
         (python if attack.python else shell).append(attack)
     programs = pytest.param(python, marks=_NEEDS_PYTHON, id="python")
