@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TypeAlias, final
 
@@ -25,6 +24,7 @@ from readroom.deadline import Deadline
 from readroom.errors import Cancelled, TimedOut
 from readroom.limits import BLOCK_BYTES
 from readroom.limits.files import INDEX_CACHE_BYTES, INDEX_SPOTS, TURN_S
+from readroom.lru import LruCache
 from readroom.session.expansions import Expansions
 from readroom.session.index_files import IndexFolder, IndexPolicy
 from readroom.stores.base import Source
@@ -78,9 +78,10 @@ class IndexCache:
     def __init__(self, policy: IndexPolicy | None = None, *, max_bytes: int = INDEX_CACHE_BYTES) -> None:
         """Without a folder in the policy, indexes are kept in memory only."""
         self._policy = policy or IndexPolicy(keep=False)
-        self._max_bytes = max_bytes
-        self._bytes = 0
-        self._kept: OrderedDict[_Key, _Kept] = OrderedDict()
+        # Each has a byte or more: the last one stays, however large it is.
+        self._kept: LruCache[_Key, _Kept] = LruCache(
+            max_bytes, lambda kept: kept.index.memory_bytes, count=max_bytes
+        )
         self._turns: dict[_Key, _Turn] = {}
         self._lock = threading.Lock()
         self.expansions = Expansions()
@@ -116,7 +117,7 @@ class IndexCache:
             except TimedOut as error:
                 raise self._stopped(key, source, work, kept, error) from None
             except Cancelled:
-                self._keep(key, _Kept(source.version, _part(work), work))
+                self._kept.put(key, _Kept(source.version, _part(work), work))
                 raise
             return self._finished(key, source, index_of(work), kept, since)
 
@@ -131,11 +132,8 @@ class IndexCache:
     # --- what is kept -------------------------------------------------------------------------
 
     def _found(self, key: _Key, source: Source) -> _Kept | None:
-        with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None:
-                self._kept.move_to_end(key)
-        if kept is not None and (kept.version == source.version or _grown(kept, source.version)):
+        kept = self._kept.get(key)
+        if kept is not None and (kept.version == source.version or _grown(kept.version, source.version)):
             return kept
         return self._loaded(key, source)
 
@@ -148,24 +146,16 @@ class IndexCache:
             return None
         kept = _Kept(*loaded, saved_bytes=loaded[1].size)
         if kept.version != source.version:
-            return kept if _grown(kept, source.version) else None
+            return kept if _grown(kept.version, source.version) else None
         # Device numbers are reused: a check of the content detects another file with the same numbers.
         if not still_there(kept.index, source, INDEX_SPOTS):
             return None
-        self._keep(key, kept)
+        self._kept.put(key, kept)
         return kept
 
     def _is_on_disk(self, source: Source) -> bool:
         """Whether the index may be stored: only real files have identities valid in every process."""
         return self._folder is not None and self.extends(source.size) and source.fileno() is not None
-
-    def _keep(self, key: _Key, kept: _Kept) -> None:
-        with self._lock:
-            old = self._kept.pop(key, None)
-            self._bytes += kept.index.memory_bytes - (old.index.memory_bytes if old else 0)
-            self._kept[key] = kept
-            while self._bytes > self._max_bytes and len(self._kept) > 1:
-                self._bytes -= self._kept.popitem(last=False)[1].index.memory_bytes
 
     # --- a pass -------------------------------------------------------------------------------
 
@@ -174,19 +164,21 @@ class IndexCache:
         if kept is not None and kept.version == source.version and kept.work is not None:
             if kept.work.hashed or not hashed:
                 return kept.work
-        elif kept is not None and not hashed and self._goes_on(kept, source):
+        elif (
+            kept is not None
+            and not hashed
+            and self.extends(source.size)
+            and still_there(kept.index, source, INDEX_SPOTS)
+        ):
             return continued(kept.index, source)
         return Pass(Counter(encoding, BLOCK_BYTES), hashed=True)
-
-    def _goes_on(self, kept: _Kept, source: Source) -> bool:
-        return self.extends(source.size) and still_there(kept.index, source, INDEX_SPOTS)
 
     def _stopped(
         self, key: _Key, source: Source, work: Pass, kept: _Kept | None, error: TimedOut
     ) -> Unfinished:
         part = _part(work)
         saved = self._saved(source, part, kept)
-        self._keep(key, _Kept(source.version, part, work, saved))
+        self._kept.put(key, _Kept(source.version, part, work, saved))
         return Unfinished(whole_lines(part, source), part.size, source.size, error)
 
     def _finished(
@@ -196,11 +188,11 @@ class IndexCache:
         if now == source.version:
             settled = since - now.ctime_ns > self._policy.settled_ms * 1_000_000
             saved = self._saved(source, index, kept) if settled else 0
-            self._keep(key, _Kept(now, index, saved_bytes=saved))
-        elif self.extends(source.size) and _is_same_but_larger(source.version, now):
+            self._kept.put(key, _Kept(now, index, saved_bytes=saved))
+        elif self.extends(source.size) and _grown(source.version, now):
             # It grew during the pass: check what was counted before using it.
             index = replace(index, sha256="")
-            self._keep(key, _Kept(source.version, index, saved_bytes=self._saved(source, index, kept)))
+            self._kept.put(key, _Kept(source.version, index, saved_bytes=self._saved(source, index, kept)))
         return index
 
     def _saved(self, source: Source, index: LineIndex, kept: _Kept | None) -> int:
@@ -260,9 +252,5 @@ def _answers(kept: _Kept, version: Version, *, hashed: bool) -> bool:
     return whole and (bool(kept.index.sha256) or not hashed)
 
 
-def _grown(kept: _Kept, version: Version) -> bool:
-    return _is_same_but_larger(kept.version, version)
-
-
-def _is_same_but_larger(old: Version, new: Version) -> bool:
+def _grown(old: Version, new: Version) -> bool:
     return (old.device, old.inode) == (new.device, new.inode) and new.size > old.size
