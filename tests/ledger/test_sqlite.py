@@ -15,7 +15,7 @@ import pytest
 
 from readroom.database.sqlite import SqliteBackend
 from readroom.errors import LedgerFailed
-from readroom.ledger.ledger import MIGRATIONS, VERSION, Ledger
+from readroom.ledger.ledger import Ledger
 from readroom.ledger.verify import verify
 
 from .events import book, event
@@ -134,26 +134,6 @@ def test_a_child_of_a_fork_opens_its_own(tmp_path: Path) -> None:
     os.waitpid(pid, 0)
     found.append(event())
     assert verify(found).rows == 3
-
-
-def made_at(version: int, folder: Path) -> None:
-    """A ledger as that version of the tables was made."""
-    with sqlite3.connect(folder / "ledger.sqlite3") as connection:
-        connection.execute("CREATE TABLE ledger_schema (version INTEGER NOT NULL)")
-        connection.execute("INSERT INTO ledger_schema (version) VALUES (?)", (version,))
-        for statements in MIGRATIONS[:version]:
-            for statement in statements:
-                connection.execute(statement.replace("{big}", "INTEGER"))
-    connection.close()
-
-
-@pytest.mark.parametrize("version", range(1, VERSION + 1))
-def test_a_ledger_of_every_version_is_taken_over(tmp_path: Path, version: int) -> None:
-    made_at(version, tmp_path)
-    found = book(tmp_path)
-    found.append(event())
-    assert verify(found).problems == ()
-    assert book(tmp_path).count() == 1
 
 
 def test_a_ledger_of_a_later_version_is_refused(tmp_path: Path) -> None:

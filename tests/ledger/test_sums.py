@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from readroom.database import Execute
 from readroom.database.sqlite import SqliteBackend
 from readroom.ledger import sums
-from readroom.ledger.ledger import MIGRATIONS, Ledger
+from readroom.ledger.ledger import Ledger
 from readroom.ledger.sums import differences
 from readroom.ledger.verify import prune, verify
 from tests.ledger.events import book, empty_folder, event
@@ -98,30 +98,6 @@ def test_a_flood_counts_as_many_requests_as_it_had(tmp_path: Path) -> None:
     found.append(event(contract="", arguments=json.dumps({"times": 500}), decision="refused", outcome="x"))
     found.sum_up(10)
     assert found.look(lambda execute: execute("SELECT requests FROM sums_by_hour")) == [(500,)]
-
-
-def test_a_ledger_from_before_the_coarse_sums_gets_those_of_its_rows(tmp_path: Path) -> None:
-    found = book(tmp_path)
-    shown = ['[["x",null,1,9]]', '[["x","sha256:a",1,2],["y",null,4,4]]', "[]"]
-    for at in range(30):
-        fields = {"time_us": at * 7 * sums.HOUR_US, "agent": f"agent-{at % 3}", "tokens": at}
-        found.append(event(**fields, shown=shown[at % 3]))
-    found.sum_up(10)
-    found.close()
-    with sqlite3.connect(tmp_path / "ledger.sqlite3") as other:
-        other.execute("DROP TABLE sums_by_day")
-        other.execute("DROP TABLE sums_by_path")
-        other.execute("DROP TABLE sums_by_named_path")
-        other.execute("DROP INDEX calls_failed")
-        other.execute("DROP INDEX calls_unended")
-        other.execute(f"UPDATE ledger_schema SET version = {MIGRATIONS.index(sums.MIGRATION_COARSE)}")
-    other.close()
-    later = book(tmp_path)
-    assert later.look(lambda execute: execute("SELECT SUM(tokens) FROM sums_by_day")) == [(sum(range(30)),)]
-    assert unlike(later) == []
-    later.append(event())
-    later.sum_up(10)
-    assert verify(later).problems == ()
 
 
 def _tokens(found: Ledger) -> int:

@@ -170,9 +170,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             tokens {big} NOT NULL,
             counter TEXT NOT NULL,
             duration_us {big} NOT NULL,
+            level TEXT,
             previous TEXT NOT NULL,
             hash TEXT NOT NULL
         )""",
+        "CREATE INDEX calls_by_time ON calls (time_us)",
+        "CREATE INDEX calls_by_session ON calls (session, number)",
         "CREATE TABLE head (one {big} NOT NULL PRIMARY KEY, number {big} NOT NULL, hash TEXT NOT NULL)",
         f"INSERT INTO head (one, number, hash) VALUES (1, 0, '{START}')",
         """CREATE TABLE checkpoints (
@@ -181,20 +184,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             time_us {big} NOT NULL,
             removed {big} NOT NULL
         )""",
+        *sums.TABLES,
     ),
-    (
-        "CREATE INDEX calls_by_time ON calls (time_us)",
-        "CREATE INDEX calls_by_session ON calls (session, number)",
-    ),
-    sums.MIGRATION,
-    sums.MIGRATION_COARSE,
-    sums.MIGRATION_NAMED,
-    sums.MIGRATION_UNENDED,
 )
 """Statements of version 1, of version 2, and so on."""
-
-VERSION = len(MIGRATIONS)
-
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls"
 _INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' for _ in COLUMNS)})"

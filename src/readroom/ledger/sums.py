@@ -92,59 +92,27 @@ _KINDS = ("agent", "token", "tool")
 
 _TABLES = (*_DETAILED, BY_DAY, BY_PATH, BY_NAMED_PATH)
 
-MIGRATION: Final = (
-    "ALTER TABLE calls ADD COLUMN level TEXT",
-    *(table.create() for table in _DETAILED),
-    "CREATE INDEX sums_by_session_last ON sums_by_session (workspace, last_us)",
-    """CREATE TABLE shown_files (
-        workspace TEXT NOT NULL, path TEXT NOT NULL, number {big} NOT NULL,
-        PRIMARY KEY (workspace, path, number)
-    )""",
-    "CREATE TABLE summed (one {big} NOT NULL PRIMARY KEY, number {big} NOT NULL)",
-    "INSERT INTO summed (one, number) SELECT 1, COALESCE(MAX(number), 0) FROM checkpoints",
-)
-"""The tables, the last row in them, and what a budget left of a reply."""
-
-
-def _coarser(table: SumTable, detailed: SumTable, **changed: str) -> str:
-    """The statement that fills a new table from one with more keys."""
-    keys = [changed.get(one, one) for one in table.keys]
-    return (
-        f"INSERT INTO {table.name} ({', '.join(table.columns)}) "
-        f"SELECT {', '.join([*keys, *(f'SUM({one})' for one in table.added)])} "
-        f"FROM {detailed.name} GROUP BY {', '.join(keys)}"
-    )
-
-
-MIGRATION_COARSE: Final = (
-    BY_DAY.create(),
-    BY_PATH.create(),
-    _coarser(BY_DAY, BY_HOUR, day=f"hour / {DAY_US // HOUR_US}"),
-    _coarser(BY_PATH, BY_FILE),
-)
-"""Tables with fewer rows, made from the existing ones: a page that shows everything reads only them."""
-
 FAILED: Final = "(outcome NOT IN ('ok', 'begun') OR decision = 'refused')"
 """Failed calls, in the terms of the index: a query in other terms does not use it."""
 
 UNENDED: Final = "outcome = 'begun'"
 """Calls without an end, in the terms of their index."""
 
-MIGRATION_UNENDED: Final = (f"CREATE INDEX calls_unended ON calls (workspace, number) WHERE {UNENDED}",)
-"""No sum tells in which hour a call is that never ended."""
-
-MIGRATION_NAMED: Final = (
+TABLES: Final = (
+    *(table.create() for table in _TABLES),
+    "CREATE INDEX sums_by_session_last ON sums_by_session (workspace, last_us)",
+    """CREATE TABLE shown_files (
+        workspace TEXT NOT NULL, path TEXT NOT NULL, number {big} NOT NULL,
+        PRIMARY KEY (workspace, path, number)
+    )""",
+    "CREATE TABLE summed (one {big} NOT NULL PRIMARY KEY, number {big} NOT NULL)",
+    "INSERT INTO summed (one, number) VALUES (1, 0)",
     # Failed calls are rare among many, so that a page of them would go through many rows.
     f"CREATE INDEX calls_failed ON calls (workspace, number) WHERE {FAILED}",
-    BY_NAMED_PATH.create(),
-    *(
-        f"INSERT INTO {BY_NAMED_PATH.name} ({', '.join(BY_NAMED_PATH.columns)}) "
-        f"SELECT workspace, '{kind}', {kind}, path, {', '.join(f'SUM({one})' for one in BY_FILE.added)} "
-        f"FROM {BY_FILE.name} GROUP BY workspace, {kind}, path"
-        for kind in _KINDS
-    ),
+    # No sum tells in which hour a call is that never ended.
+    f"CREATE INDEX calls_unended ON calls (workspace, number) WHERE {UNENDED}",
 )
-"""Indexes for pages that show the files of one agent, or failures."""
+"""The tables, the last row in them, and indexes of calls for what is in no sum."""
 
 _ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch, tool, decision, outcome,
     shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END
