@@ -22,7 +22,7 @@ from readroom.limits.session import BUDGET_ACCOUNTS, SESSION_FILES, STATE_CONVER
 from readroom.session.conversation import SeenHere
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import Account, MemoryAccounts
-from readroom.session.shared.sessions import SharedConversations, SharedSessions, SteadyClock
+from readroom.session.shared.sessions import SharedSessions, SteadyClock
 from readroom.session.shared.state import SharedState, sweep
 
 OWNER = ("token", "workspace")
@@ -256,7 +256,7 @@ def test_what_was_shown_is_known_to_all_until_it_is_compacted_away(tmp_path: Pat
 def test_what_was_shown_is_bounded(tmp_path: Path) -> None:
     with processes(tmp_path, 1) as (one,):
         seen = one.conversations("/root")
-        name = SharedConversations(one.database, "/root").row_id("s")
+        name = seen("s").row_id
         row = (name, SESSION_FILES + 255, 1)
         one.database.change(
             lambda execute: execute(

@@ -18,7 +18,7 @@ from typing import TypeAlias, final
 from readroom.database import Database, Execute
 from readroom.errors import StateFailed
 from readroom.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS, SERVE_VISIT_S, SERVE_VISITORS
-from readroom.limits.session import SESSION_FILES, SESSIONS
+from readroom.limits.session import SESSION_FILES
 from readroom.log import log
 from readroom.lru import LruCache
 from readroom.quoting import as_key
@@ -228,91 +228,68 @@ _TRIM_EVERY = 256
 """Things shown between two checks for too many of them."""
 
 
-@final
-class SharedConversations:
-    """The conversations of one workspace, in a database. Safe to share between threads."""
-
-    def __init__(self, database: Database, workspace: str) -> None:
-        self._database = database
-        self._workspace = as_key(workspace)
-        self._written: LruCache[tuple[str, str, str], int] = LruCache(SESSIONS * 16)
-
-    def epoch(self, session_id: str) -> int:
-        """How often a conversation was compacted. Raises StateFailed."""
-        sql, values = "SELECT epoch FROM state_conversations WHERE id = ?", (self.row_id(session_id),)
-        rows = self._database.look(lambda execute: execute(sql, values))
-        return int(rows[0][0]) if rows else 0
-
-    def advance(self, session_id: str, epoch: int | None) -> int:
-        """Advance to an epoch, or to the next one; returns the new epoch. Raises StateFailed."""
-        name = self.row_id(session_id)
-
-        def work(execute: Execute) -> int:
-            rows = execute("SELECT epoch FROM state_conversations WHERE id = ?", (name,))
-            now = int(rows[0][0]) if rows else 0
-            # If a lost connection makes one compaction count twice, files are shown again, never too little.
-            after = now + 1 if epoch is None else max(now, epoch)
-            execute(
-                "INSERT INTO state_conversations (id, epoch, shows, used_us) VALUES (?, ?, 0, ?) "
-                "ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, used_us = excluded.used_us",
-                (name, after, execute.now_us()),
-            )
-            return after
-
-        return self._database.change(work)
-
-    def show(self, session_id: str, path: str, content_hash: str, epoch: int) -> None:
-        """Remember that a state of a file was shown in an epoch. Raises StateFailed."""
-        key = (self.row_id(session_id), as_key(path), content_hash)
-        if self._written.get(key) != epoch:
-            self._database.change(lambda execute: _show(execute, key, epoch))
-            self._written.put(key, epoch)
-
-    def shown(self, session_id: str, path: str, start: str, epoch: int) -> bool:
-        """Whether a state whose hash begins so was shown in an epoch. Raises StateFailed."""
-        key = (self.row_id(session_id), as_key(path), start)
-        if self._written.get(key) == epoch:
-            return True
-        sql = (
-            "SELECT 1 FROM state_shown WHERE conversation = ? AND path = ? AND epoch = ? "
-            "AND substr(hash, 1, ?) = ? LIMIT 1"
-        )
-        values = (*key[:2], epoch, len(start), start)
-        return bool(self._database.look(lambda execute: execute(sql, values)))
-
-    def row_id(self, session_id: str) -> str:
-        """The key of a conversation among those of all workspaces."""
-        return f"{self._workspace}\n{as_key(session_id)}"
+Written: TypeAlias = LruCache[tuple[str, str, str], int]
+"""By row id, path and hash: the epoch in which this process has written that it was shown."""
 
 
 @final
 class SharedSeen:
     """What a conversation was shown, as one call sees it."""
 
-    def __init__(self, conversations: SharedConversations, session_id: str) -> None:
-        self._all = conversations
-        self._id = session_id
+    def __init__(self, database: Database, written: Written, workspace: str, session_id: str) -> None:
+        self._database = database
+        self._written = written
+        self.row_id = f"{as_key(workspace)}\n{as_key(session_id)}"
+        """The key of the conversation among those of all workspaces."""
 
     @cached_property
     def epoch(self) -> int:
         """How often it was compacted, when first asked. Raises StateFailed."""
-        return self._all.epoch(self._id)
+        return self._database.look(self._epoch)
 
     def advance(self, epoch: int | None) -> int:
         """Advance to an epoch, or to the next one; returns the new epoch. Raises StateFailed."""
-        return self._all.advance(self._id, epoch)
+
+        def work(execute: Execute) -> int:
+            now = self._epoch(execute)
+            # If a lost connection makes one compaction count twice, files are shown again, never too little.
+            after = now + 1 if epoch is None else max(now, epoch)
+            execute(
+                "INSERT INTO state_conversations (id, epoch, shows, used_us) VALUES (?, ?, 0, ?) "
+                "ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, used_us = excluded.used_us",
+                (self.row_id, after, execute.now_us()),
+            )
+            return after
+
+        return self._database.change(work)
 
     def show(self, path: str, content_hash: str) -> None:
         """Remember that a state of a file was shown."""
+        key = (self.row_id, as_key(path), content_hash)
         try:
-            self._all.show(self._id, path, content_hash, self.epoch)
+            epoch = self.epoch
+            if self._written.get(key) != epoch:
+                self._database.change(lambda execute: _show(execute, key, epoch))
+                self._written.put(key, epoch)
         except StateFailed as failure:
             # The reply is complete; what is not recorded is shown once more.
             log().error("what was shown is not remembered: %s", failure)
 
     def shown(self, path: str, start: str) -> bool:
         """Whether a state whose hash begins so was shown in this epoch. Raises StateFailed."""
-        return self._all.shown(self._id, path, start, self.epoch)
+        key = (self.row_id, as_key(path), start)
+        if self._written.get(key) == self.epoch:
+            return True
+        sql = (
+            "SELECT 1 FROM state_shown WHERE conversation = ? AND path = ? AND epoch = ? "
+            "AND substr(hash, 1, ?) = ? LIMIT 1"
+        )
+        values = (*key[:2], self.epoch, len(start), start)
+        return bool(self._database.look(lambda execute: execute(sql, values)))
+
+    def _epoch(self, execute: Execute) -> int:
+        rows = execute("SELECT epoch FROM state_conversations WHERE id = ?", (self.row_id,))
+        return int(rows[0][0]) if rows else 0
 
 
 def _show(execute: Execute, key: tuple[str, str, str], epoch: int) -> None:

@@ -23,16 +23,17 @@ from readroom.limits import RUN_SESSION_OUTPUTS
 from readroom.limits.session import (
     BUDGET_ACCOUNTS,
     OUTPUT_PIECE_BYTES,
+    SESSIONS,
     STATE_CONVERSATIONS,
     STATE_KEPT_S,
     STATE_SPENT_S,
     STATE_WAIT_S,
 )
+from readroom.lru import LruCache
 from readroom.quoting import as_key
 from readroom.session.shared import StatePolicy
 from readroom.session.shared.accounts import SharedAccounts, SharedWindows
 from readroom.session.shared.sessions import (
-    SharedConversations,
     SharedSeen,
     SharedSessions,
     SharedVisits,
@@ -228,14 +229,10 @@ _TABLES: Sequence[Sequence[str]] = (
             id TEXT NOT NULL PRIMARY KEY, hash {bytes} NOT NULL, name TEXT NOT NULL, workspaces TEXT,
             tools TEXT, policy TEXT, created_us {big} NOT NULL, expires_us {big}, revoked_us {big}
         )""",
-    ),
-    (
         # People signed in to the dashboard: their tokens, encrypted with their cookies.
         """CREATE TABLE state_visits (
             id TEXT NOT NULL PRIMARY KEY, server TEXT NOT NULL, token {bytes} NOT NULL, ends_us {big} NOT NULL
         )""",
-    ),
-    (
         # The clock by which sessions age: the offset of the monotonic clock at the start of the machine.
         "CREATE TABLE state_clock (boot TEXT NOT NULL PRIMARY KEY, offset_us {big} NOT NULL)",
     ),
@@ -316,7 +313,7 @@ class SharedState:
 
     def conversations(self, workspace: str) -> Callable[[str], SharedSeen]:
         """What each conversation of a workspace was shown, by its id, for the duration of a call."""
-        return partial(SharedSeen, SharedConversations(self.database, workspace))
+        return partial(SharedSeen, self.database, LruCache(SESSIONS * 16), workspace)
 
     def outputs(self, workspace: str) -> SharedOutputs:
         """The kept outputs of a workspace, by its root."""
