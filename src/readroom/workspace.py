@@ -260,7 +260,7 @@ class Workspace(Closeable):
         """
         record = self._records.get(contract_name) or self.contract(contract_name)
         cap = self.cap(record, reply_bytes, tool)
-        with self.gatekeeper.visit(caller, record, tool, arguments, cap) as visit:
+        with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             bound = record.bind(tool, arguments)
             return self._answer(visit, record, bound, caller, deadline or Deadline())
 
@@ -290,7 +290,7 @@ class Workspace(Closeable):
             cap = in_lines(cap, reply_lines)
         if not images:
             cap = replace(cap, images=False)
-        with self.gatekeeper.visit(caller, record, tool, arguments, cap) as visit:
+        with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
                     raise NotGranted(

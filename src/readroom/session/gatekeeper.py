@@ -136,26 +136,6 @@ class Gatekeeper:
         """The conversation of that id."""
         return self._sessions.of(session_id)
 
-    def visit(
-        self,
-        caller: Caller,
-        record: Contract,
-        tool: str,
-        arguments: object,
-        cap: Cap,
-    ) -> CallContext:
-        """Begin a call; use it as a context manager.
-
-        Args:
-            caller: The caller.
-            record: The contract of the tool.
-            tool: The name that the caller sent; such a tool may not exist.
-            arguments: The arguments as sent, not validated.
-            cap: The size of the reply.
-        """
-        session = self._sessions.of(caller.session)
-        return CallContext(self, session, record, caller, tool, arguments, cap)
-
     def close(self) -> None:
         """Release the journal."""
         if self.journal is not None:
@@ -164,20 +144,14 @@ class Gatekeeper:
 
 @final
 class CallContext:
-    """A call in progress. Used by one thread."""
+    """A call in progress, as a context manager. Used by one thread."""
 
     def __init__(
-        self,
-        gatekeeper: Gatekeeper,
-        session: Session,
-        record: Contract,
-        caller: Caller,
-        tool: str,
-        arguments: object,
-        cap: Cap,
+        self, gatekeeper: Gatekeeper, caller: Caller, record: Contract, tool: str, arguments: object, cap: Cap
     ) -> None:
+        """`tool` and `arguments` are as the caller sent them; there may be no such tool."""
         self._gatekeeper = gatekeeper
-        self._session = session
+        self._session = gatekeeper.session(caller.session)
         self._record = record
         self._caller = caller
         self._tool = tool
