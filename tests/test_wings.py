@@ -6,6 +6,9 @@ A module's wing is that of the longest prefix in the table.  `tests/test_layers.
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -94,3 +97,30 @@ def test_only_tables_name_modules_of_a_wing_that_may_not_be_known(one: str, othe
     mine = [name for name in MODULES if wing(name) == one]
     found = {name: {to for to in named(name) if wing(to) == other} for name in mine}
     assert {name: others for name, others in found.items() if others} == TABLES
+
+
+WITHOUT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in sys.argv[2:]:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+from readroom import Workspace
+with Workspace(sys.argv[1]) as workspace:
+    known = workspace.write("a.txt", "one\\n", "absent").facts["content_hash"]
+    workspace.edit("a.txt", known, [{"old_text": "one", "new_text": "two"}])
+    for reply in (workspace.read("a.txt"), workspace.grep("two"), workspace.find("two"), workspace.list()):
+        print(reply.text)
+"""
+
+
+def test_a_workspace_of_the_library_works_without_a_server(tmp_path: Path) -> None:
+    absent = [name for name in MODULES if wing(name) == "server"]
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, tmp_path, *absent], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("two") >= 3
