@@ -192,11 +192,7 @@ def has_state() -> bool:
 
 
 def restricted(settings: Settings, path: str) -> Settings:
-    """The settings restricted by a file, as by the one in a root.
-
-    Raises:
-        BadConfig: The file cannot be used.
-    """
+    """The settings restricted by a file, as by the one in a root. Raises BadConfig."""
     return _applied(settings, path, None, trusted=False)
 
 
@@ -287,11 +283,7 @@ def gatekeeper(store: Store, settings: Settings, state: State | None = None) -> 
 def room(
     guarded: Guard, changeable: WriteTargets, settings: Settings, state: State | None = None
 ) -> CommandService | None:
-    """Where commands run and their outputs are kept; None when there are to be none.
-
-    Raises:
-        BadConfig: An ignore file that cannot be used.
-    """
+    """Where commands run and their outputs are kept; None when there are to be none. Raises BadConfig."""
     policy = settings.commands
     if not policy.enabled or guarded.folder is None:
         return None

@@ -34,16 +34,9 @@ Given: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *, trusted: bool) -> Settings:
-    """The settings, with those of a file applied.
+    """The settings, with those of a file applied; one that is not `trusted` can only restrict.
 
-    Args:
-        settings: What held without it.
-        file: The file.
-        environ: Where the values of named variables are found.
-        trusted: The file is the operator's; another can only restrict.
-
-    Raises:
-        BadConfig: A value cannot be used, or the file may not say so.
+    `environ` has the values of variables that it names.  Raises BadConfig.
     """
     file.require_known((*_TOP, *SERVING) if trusted else _TOP)
     file.require_known(_CONTRACTS, "contracts")

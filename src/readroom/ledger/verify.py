@@ -41,16 +41,7 @@ class Verdict(Struct, frozen=True):
 
 
 def verify(book: Ledger, noted: Head | None = None) -> Verdict:
-    """Check every row.
-
-    Args:
-        book: The ledger.
-        noted: A head that an earlier verification printed: the row with that number must still have that
-            hash.
-
-    Raises:
-        LedgerFailed: The ledger cannot be read.
-    """
+    """Check every row, also against a head that an earlier verification printed. Raises LedgerFailed."""
     # The head first: rows written meanwhile come after it.
     start, head = book.start(), book.head()
     checker = _Checker(start, head, noted)

@@ -331,8 +331,7 @@ class Admission(Struct):
     def prepare(self) -> Mapping[str, str]:
         """The tokens of folders that clients can use, by workspace, made where they are needed.
 
-        Raises:
-            BadTokenStore: One cannot be made, or must not be trusted; nothing is served then.
+        Raises BadTokenStore if one cannot be made or must not be trusted; nothing is served then.
         """
         if self.keys is None or self.private or self.auth != "auto":
             return {}

@@ -133,8 +133,7 @@ class Reservation:
     def settle(self, tokens: int) -> tuple[Use, ...]:
         """Release the reservation and pay the real cost; how much of each budget is used.
 
-        Raises:
-            StateFailed: It could not be written, and is paid later.
+        Raises StateFailed if it could not be written; it is then paid later.
         """
         amount, self.amount = self.amount, 0
         paid = self._kept.settle(self._id, self._accounts, amount, tokens)

@@ -133,9 +133,8 @@ class Expansion:
     def advance(self, raw: Source, deadline: Deadline, until: int | None = None) -> None:
         """Continue to the end, or until so many bytes are expanded.
 
-        Raises:
-            Shrunk: The file is shorter than it was when it was opened.
-            TimedOut, Cancelled: From the deadline; another call goes on.
+        Raises Shrunk for a file shorter than when it was opened, and TimedOut or Cancelled: another call
+        continues.
         """
         while not self.done and (until is None or self.spool.size < until):
             deadline.check()
@@ -298,18 +297,8 @@ class Expansions:
 
         When the deadline passes, the content is what was expanded so far.
 
-        Args:
-            raw: The file.
-            compression: The compression of the file.
-            most: The most bytes of content to expand.
-            wanted: Whether content with these first bytes, which may be all of it, is worth expanding.
-            deadline: When the work must end.
-
-        Raises:
-            NotText: The content is not wanted.
-            OSError: There is no room for it.
-            Shrunk: The file is shorter than it was when it was opened.
-            TimedOut, Cancelled: Before the turn came; the caller went away.
+        `wanted` says whether content with these first bytes, which may be all of it, is worth expanding;
+        else this raises NotText.  Raises OSError without room for it, Shrunk, TimedOut and Cancelled.
         """
         key = (raw.version, raw.real)
         expansion = self._kept.get(key)

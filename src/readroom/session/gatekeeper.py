@@ -119,11 +119,7 @@ class Gatekeeper:
     ) -> None:
         """Start keeping. Raises MissingProgram if the counter is not installed.
 
-        Args:
-            meter: None for no budgets.
-            journal: None to record nothing.
-            counter_name: How tokens are counted.
-            shared: What all processes showed to a conversation; None for this process alone.
+        `shared` returns what all processes showed to a conversation; None for this process alone.
         """
         self._sessions = Sessions(shared=shared)
         self.meter = meter
@@ -173,9 +169,7 @@ class CallContext:
         Each is to be performed and filled in before the next is asked for; one that has no reply could
         not be performed for less, and the next asks for counts.  Then `settled` has the reply.
 
-        Raises:
-            BudgetSpent: There is nothing left for it.
-            LedgerFailed: It changes something, and a required ledger cannot be written.
+        Raises BudgetSpent, and LedgerFailed for a change that a required ledger cannot record.
         """
         self._wording = bound.wording
         request = self._request = bound.request

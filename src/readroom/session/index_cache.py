@@ -94,16 +94,8 @@ class IndexCache:
     ) -> LineIndex:
         """The index of an opened file in the state in which it was opened.
 
-        Args:
-            source: The file.
-            encoding: The encoding of the file.
-            deadline: When the work must end.
-            hashed: Whether the hash is needed; otherwise it may be missing.
-
-        Raises:
-            Unfinished: The deadline passed; the next call continues.
-            Shrunk: The file is shorter than it was when it was opened.
-            Cancelled: The caller went away.
+        Without `hashed` its hash may be missing.  Raises Unfinished when the deadline has passed (the next
+        call continues), Shrunk for a file shorter than when it was opened, and Cancelled.
         """
         key = (source.version.device, source.version.inode, source.real, encoding)
         with self._turn(key, source.size, deadline) as turn:

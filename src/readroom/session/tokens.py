@@ -285,11 +285,7 @@ class Tokens(MadeTokens):
             raise BadTokenStore(self._path, str(error)) from None
 
     def _state(self) -> _State | None:
-        """The state of the file; None if there is none.
-
-        Raises:
-            BadTokenStore: Another account could have prepared it, and would be let in.
-        """
+        """The state of the file; None if there is none. Raises BadTokenStore, see `ours`."""
         try:
             folder, status = os.stat(os.path.dirname(self._path)), os.stat(self._path)
         except OSError:

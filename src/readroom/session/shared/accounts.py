@@ -65,15 +65,10 @@ class SharedWindows:
         self._minute = 0
 
     def take(self, who: str, most: int, wanted: int, now: float | None = None) -> Lease:
-        """Count up to `wanted` requests. Raises StateFailed.
+        """Count up to `wanted` requests of `most` in a minute. Raises StateFailed.
 
-        Done again after a lost connection it counts some twice: less is let in, never more.
-
-        Args:
-            who: The caller.
-            most: The limit of requests per minute.
-            wanted: The number of requests to count.
-            now: Seconds since the epoch; None for the time of the database, which all processes share.
+        Done again after a lost connection it counts some twice: less is let in, never more.  Without `now`
+        it is the time of the database, which all processes share.
         """
         name = f"{self._server}/{who}"
 

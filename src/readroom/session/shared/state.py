@@ -289,12 +289,9 @@ class SharedState:
     """The shared state, as one process of a server uses it. Safe to share between threads."""
 
     def __init__(self, policy: StatePolicy, server: str, *, several: bool) -> None:
-        """Opens nothing yet.
+        """Opens nothing yet. All processes of one server have the same `server`.
 
-        Args:
-            policy: Where the state is stored.
-            server: An identifier that all processes of one server share.
-            several: There may be other processes; otherwise only what outlives this process is stored here.
+        Without `several` there is one process, and only what outlives it is stored here.
         """
         database = self.database = _database(policy)
         self.machine = socket.gethostname().replace("/", "")
