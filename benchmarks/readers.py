@@ -16,7 +16,6 @@ is missing here, and words that only it shows count for nothing.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import io
 import json
 import re
@@ -28,8 +27,9 @@ import unicodedata
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from readroom.formats.documents import OPENERS, Encrypted, Skimmed, Unreadable
+from readroom.formats.documents import Encrypted, Skimmed, Unreadable, opener
 from readroom.formats.kinds import recognise
 from readroom.limits import HEAD_BYTES
 
@@ -80,7 +80,7 @@ def readroom(path: Path) -> tuple[str, str]:
     if found is None:
         raise Refused("it is not what its name says")
     try:
-        document = importlib.import_module(OPENERS[found.format]).open_document(io.BytesIO(data))
+        document: Any = opener(found.format)(io.BytesIO(data))
         numbers = range(1, len(document.titles) + 1)
         skim = isinstance(document, Skimmed)
         parts = [document.text_part(at) if skim else document.part(at) for at in numbers]

@@ -9,8 +9,8 @@ import openpyxl
 import pptx
 import pytest
 
-from readroom.formats.documents import OPENERS
 from readroom.formats.kinds import recognise
+from readroom.formats.registry import table
 from readroom.limits import HEAD_BYTES
 from tests.each import each
 from tests.formats.documents.packages import zipped
@@ -99,4 +99,4 @@ def test_a_stored_mimetype_tells(mimetype: str, kind: str | None) -> None:
 )
 def test_files_of_old_office_programs_are_told_by_their_names(name: str, kind: str | None) -> None:
     assert _format(name, office.old_doc()) == kind
-    assert kind is None or kind in OPENERS
+    assert kind is None or kind in table().rows

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from readroom.formats.data import SEPARATOR
-from readroom.formats.documents import OPENERS, Area, Document, Unreadable, opener
+from readroom.formats.documents import Area, Document, Unreadable, opener
 from tests.each import each
 
 _TYPES = (pa.int64(), pa.string(), pa.float64(), pa.list_(pa.int64()), pa.struct([("a", pa.int64())]))
@@ -39,7 +39,7 @@ def _saved(table: pa.Table, form: str) -> io.BytesIO:
 
 
 def _rows(file: io.BytesIO, form: str, area: Area | None = None) -> list[list[str]]:
-    part = opener(OPENERS[form])(file).part(1, area)
+    part = opener(form)(file).part(1, area)
     return [[cell.strip() for cell in line.split(SEPARATOR)] for line in part.lines]
 
 
@@ -91,7 +91,7 @@ def _database(tmp_path: Path, name: bytes) -> Document:
         base.execute('CREATE TABLE t ("xfeyx" TEXT, n INT)')
         base.execute("INSERT INTO t VALUES ('mine', 1)")
         base.execute('CREATE VIEW v AS SELECT n AS "", n + 1 AS "", n + 2 AS n, n + 3 AS n FROM t')
-    return opener(OPENERS["sqlite"])(io.BytesIO(path.read_bytes().replace(b"xfeyx", name)))
+    return opener("sqlite")(io.BytesIO(path.read_bytes().replace(b"xfeyx", name)))
 
 
 def test_columns_of_a_view_show_their_own_values(tmp_path: Path) -> None:
@@ -110,6 +110,6 @@ def test_a_column_that_cannot_be_named_is_refused_and_not_shown_as_its_name(tmp_
 def test_a_cut_cell_is_read_whole_by_the_number_of_its_column() -> None:
     long = "x" * 5_000
     file = _saved(pa.table([pa.array([1]), pa.array([long])], names=["a", "a"]), "parquet")
-    notes = " ".join(opener(OPENERS["parquet"])(file).part(1).notes)
+    notes = " ".join(opener("parquet")(file).part(1).notes)
     assert 'pages="1!2" shows one column whole' in notes
     assert _rows(file, "parquet", Area(columns="2")) == [[long]]

@@ -7,7 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 
-from readroom.formats.documents import OPENERS, opener
+from readroom.formats.documents import opener
 from readroom.formats.kinds import recognise
 from readroom.limits import HEAD_BYTES
 from tests.each import each
@@ -51,7 +51,7 @@ def _shown(form: Format, members: Mapping[str, bytes]) -> tuple[str, list[str]]:
             archive.writestr(name, data)
     found = recognise(form.name, file.getvalue()[:HEAD_BYTES])
     assert found is not None
-    document = opener(OPENERS[found.format])(file)
+    document = opener(found.format)(file)
     parts = [document.part(number) for number in range(1, len(document.titles) + 1)]
     return "\n".join(line for part in parts for line in part.lines), [
         note for part in parts for note in part.notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-from readroom.formats.documents import OPENERS, opener
+from readroom.formats.documents import opener
 from readroom.formats.kinds import recognise
 from readroom.limits import HEAD_BYTES
 from readroom.stores.memory import MemoryStore
@@ -30,7 +30,7 @@ def _said(form: Format, places: Sequence[str]) -> tuple[str, str]:
     data = form.make(places)
     found = recognise(form.name, data[:HEAD_BYTES])
     assert found is not None
-    document = opener(OPENERS[found.format])(io.BytesIO(data))
+    document = opener(found.format)(io.BytesIO(data))
     parts = [document.part(number) for number in range(1, len(document.titles) + 1)]
     lines = [line for part in parts for line in (part.title, *part.lines)]
     lines += [heading.title for heading in document.contents]

@@ -33,7 +33,7 @@ from readroom.errors import (
     Protected,
     ReadroomError,
 )
-from readroom.formats.holding import is_archive_name
+from readroom.formats.kinds import is_archive_name
 from readroom.limits import Limits
 from readroom.paths import WorkPath, may_lead_inside
 from readroom.policy.changes import WriteTargets

@@ -13,7 +13,7 @@ from readroom.deadline import Deadline
 from readroom.engine.services import Services
 from readroom.errors import AbsentError, NotFound, OutsideRoot, ReadroomError
 from readroom.formats.compressed import by_magic
-from readroom.formats.holding import is_archive_name
+from readroom.formats.kinds import is_archive_name
 from readroom.limits import HEAD_BYTES, LIST_MAX_DEPTH, NEAR_SCAN_NAMES
 from readroom.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
 from readroom.policy.guard import Guard

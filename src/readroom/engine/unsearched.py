@@ -19,8 +19,7 @@ from readroom.engine.cursors import path_key
 from readroom.engine.scope import Scope, is_hidden, join_below
 from readroom.engine.walk import Walk
 from readroom.errors import Cancelled, ReadroomError
-from readroom.formats.holding import is_archive_name
-from readroom.formats.kinds import SEARCHED, searched_as, suffix
+from readroom.formats.kinds import is_archive_name, is_searched, searched_as
 from readroom.limits import LIST_MAX_DEPTH
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
@@ -92,7 +91,7 @@ class Unsearched:
         """Add a file that was not searched because it is not text, as what it is by name and beginning."""
         if is_archive_name(path):
             self.add("archives", path)
-        elif suffix(path) in SEARCHED or searched_as(path, head) is not None:
+        elif is_searched(path) or searched_as(path, head) is not None:
             self.add("documents", path)
         else:
             self.add("binary", path)

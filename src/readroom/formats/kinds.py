@@ -13,6 +13,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from readroom.formats.magic import MAGIC, RIFFS, ZIPS, Family, MediaType
+from readroom.formats.registry import Format, KnownFormats, table
 from readroom.quoting import quote
 from readroom.text.encodings import Encoding
 from readroom.text.encodings.detect import NUL_BYTES
@@ -213,9 +214,6 @@ def _sniff_parts(head: bytes) -> MediaType | None:
     return None
 
 
-BIFF = (b"\x09\0\4\0", b"\x09\2\6\0", b"\x09\4\6\0", b"\x09\x08\x08\0", b"\x09\x08\x10\0")
-"""Workbooks of Excel 2 to 4, and of later ones by programs that leave out the compound file around them."""
-
 _ZIP = b"PK\3\4"
 _ZIP_HEADER = 30
 _FOLLOWS = 0x8
@@ -257,84 +255,22 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
 """How the text begins that git has in place of a file whose content is stored elsewhere."""
 
 PDF_MARK = b"%PDF-"
-_PDF_WITHIN = 1024
-"""Readers of PDF look for its mark in the first 1,024 bytes: mail gateways put lines before it."""
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """Office before 2007, and everything since that is encrypted."""
 
 _OOXML = b"[Content_Types].xml"
-_BY_MEMBER = ((b"word/", "docx"), (b"xl/", "xlsx"), (b"ppt/", "pptx"))
 _MAIN = (b"word/document.", b"xl/workbook.", b"ppt/presentation.")
-_BY_MIMETYPE = (
-    (b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet", "ods"),
-    (b"mimetypeapplication/vnd.oasis.opendocument.text", "odt"),
-    (b"mimetypeapplication/vnd.oasis.opendocument.presentation", "odp"),
-    (b"mimetypeapplication/vnd.oasis.opendocument.graphics", "odp"),
-    (b"mimetypeapplication/epub+zip", "epub"),
-)
-
-_BY_NAME = {
-    **dict.fromkeys(("docx", "docm", "dotx", "dotm"), "docx"),
-    **dict.fromkeys(("xlsx", "xlsm", "xltx", "xltm", "xlsb"), "xlsx"),  # the reader names what is binary
-    **dict.fromkeys(("pptx", "pptm", "ppsx", "ppsm", "potx", "potm"), "pptx"),
-    **dict.fromkeys(("ods", "ots"), "ods"),
-    **dict.fromkeys(("odt", "ott"), "odt"),
-    **dict.fromkeys(("odp", "otp", "odg", "otg"), "odp"),
-    "epub": "epub",
-}
-
-_OLD = {
-    **dict.fromkeys(("xls", "xlt", "xlw"), "xls"),
-    **dict.fromkeys(("doc", "dot"), "doc"),
-    **dict.fromkeys(("ppt", "pps", "pot"), "ppt"),
-    **dict.fromkeys(("msg", "oft"), "msg"),
-}
-"""Office before 2007, and messages of Outlook."""
-
-_TEXTS = {
-    "ipynb": "ipynb",
-    **dict.fromkeys(("html", "htm", "xhtml"), "html"),
-    "rtf": "rtf",
-    **dict.fromkeys(("eml", "emlx", "mbox", "mht", "mhtml"), "eml"),
-    "fodt": "odt",
-    "fods": "ods",
-    **dict.fromkeys(("fodp", "fodg"), "odp"),
-}
-"""Texts that mean more than they say."""
-
 _RTF = b"{\\rtf"
-_MESSAGE = re.compile(rb"(?:From [^\0\n]*\n|>?[!-9;-~]{1,80}:[^\0\n]*\n)(?:[!-9;-~]{1,80}:|[ \t]|\r?\n)")
-"""How a message begins; behind its headers it may hold any bytes."""
-
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 """How a text begins whose characters have two bytes each."""
-
-TNEF_MARK = b"\x78\x9f\x3e\x22"
-"""A message as Outlook packs it for others of its kind, most often named winmail.dat."""
-
-_OFFICE = frozenset({"rtf", *_BY_NAME, *_OLD} - {"epub", "msg"})
-_AS_OFFICE = (
-    (re.compile(rb"\{\\rtf"), "rtf"),
-    (re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype html|<html|<table|<meta\s)"), "html"),
-    (re.compile(rb"(?i)MIME-Version:"), "eml"),
-)
-"""Texts that programs give the names of Office, which opens them: many a web page "exports to Excel" so."""
-
-WITH_FORMULAS = frozenset({"xlsx", "ods"})
-"""Kinds of documents whose cells can show their formulas."""
-
-SEARCHED = frozenset(
-    {"pdf", "tnef", *_OLD, *_BY_NAME, *(name for name, kind in _TEXTS.items() if kind != "html")}
-)
-"""Endings of the documents that a search of documents looks into; HTML is searched as the text it is."""
 
 
 class Recognised(Struct, frozen=True):
     """A kind of document.
 
     Attributes:
-        format: As in `documents.OPENERS`.
+        format: The name of its row in the table.
         is_text: It can be read as plain text, too.
         only_asked: It is read as a document only when parts of it are asked for.
     """
@@ -343,17 +279,28 @@ class Recognised(Struct, frozen=True):
     is_text: bool = False
     only_asked: bool = False
 
+    @property
+    def row(self) -> Format:
+        """What the table says of its format."""
+        return table().rows[self.format]
+
+
+def is_searched(path: str) -> bool:
+    """Whether a search of documents looks into a file of this name."""
+    return suffix(path) in table().searched
+
 
 def reads_as_document(path: str) -> bool:
     """Whether a file is a text by whose name it is read as a document, with other lines than its own."""
-    return _TEXTS.get(suffix(path), "html") != "html"
+    row = table().texts.get(suffix(path))
+    return row is not None and not row.only_asked
 
 
 def told_of_stored_lines(path: str) -> str | None:
     """What is said of lines that were found in the text of a file that is read as a document; else None."""
     if not reads_as_document(path):
         return None
-    stored = "JSON" if suffix(path) == "ipynb" else "source"
+    stored = "JSON" if table().texts[suffix(path)].stored == "JSON" else "source"
     how = "read them with encoding utf-8, or search with documents"
     return f"lines of {quote(path)} are those of its {stored}: {how}"
 
@@ -366,32 +313,35 @@ def suffix(path: str) -> str:
 
 def recognise(path: str, head: bytes) -> Recognised | None:
     """The kind of document that a file is, by its name and first bytes; None for none."""
+    known, ending = table(), suffix(path)
     if head.startswith(LFS_POINTER):
         return None
-    if head.startswith(PDF_MARK):
-        return Recognised("pdf")
+    if head.startswith(known.magic):
+        return next(Recognised(row.name) for row in known.documents if head.startswith(row.magic))
     if head.startswith(_ZIP):
-        return _archive(path, head)
-    if head.startswith(TNEF_MARK):
-        return Recognised("tnef")
-    ending = suffix(path)
-    if (ending == "msg" or _TEXTS.get(ending) == "eml") and _MESSAGE.match(head):
-        return Recognised("eml", is_text=b"\0" not in head)
-    if ending in _TEXTS and not head.startswith((_RTF, _OLE)):
-        kind = _TEXTS[ending]
-        is_wide = kind == "html" and head.startswith(_WIDE)
+        return _archive(known, ending, head)
+    begun = known.beginning.get(ending)
+    if begun is not None and re.match(begun.begins, head):
+        return Recognised(begun.name, is_text=b"\0" not in head)
+    named = known.texts.get(ending)
+    if named is not None and not head.startswith((_RTF, _OLE)):
+        is_wide = named.only_asked and head.startswith(_WIDE)
         is_text = head.strip() and (is_wide or b"\0" not in head)
-        return Recognised(kind, is_text=True, only_asked=kind == "html") if is_text else None
-    if ending in _OFFICE and (kind := next((kind for mark, kind in _AS_OFFICE if mark.match(head)), "")):
-        return Recognised(kind, is_text=True)
-    if ending in _BY_NAME and head.startswith(_OLE):
-        return Recognised(_BY_NAME[ending])  # encrypted, or of an older format: its reader tells
-    if _OLD.get(ending) == "xls" and head.startswith(BIFF):
-        return Recognised("xls")
-    if head.startswith(_OLE) and ending in (*_OLD, "rtf"):
-        return Recognised(_OLD.get(ending, "doc"))  # their streams tell, once the file is opened
-    if ending == "pdf" and PDF_MARK in head[:_PDF_WITHIN]:
-        return Recognised("pdf")
+        return Recognised(named.name, is_text=True, only_asked=named.only_asked) if is_text else None
+    if ending in known.office:
+        for row in known.documents:
+            if row.disguised and re.match(row.disguised, head):
+                return Recognised(row.name, is_text=True)
+    # Encrypted, of an older format, or neither: its reader, which sees its streams, tells.
+    old = known.compound.get(ending)
+    if head.startswith(_OLE):
+        office = known.zipped.get(ending, old)
+        return None if office is None else Recognised(office.name)
+    if old is not None and head.startswith(old.named):
+        return Recognised(old.name)
+    near = known.by_bytes.get(ending)
+    if near is not None and any(magic in head[: near.within] for magic in near.magic):
+        return Recognised(near.name)
     return None
 
 
@@ -401,14 +351,30 @@ def searched_as(path: str, head: bytes) -> str | None:
     return None if recognised is None or recognised.only_asked else recognised.format
 
 
-def _archive(path: str, head: bytes) -> Recognised | None:
-    named = _BY_NAME.get(suffix(path))
+def _archive(known: KnownFormats, ending: str, head: bytes) -> Recognised | None:
+    named = known.zipped.get(ending)
     names = zip_names(head)
     # Of Office more is asked than a folder named so.
     is_office = _OOXML in names or any(name.startswith(_MAIN) for name in names)
-    marks = (*_BY_MEMBER, *_BY_MIMETYPE) if is_office else _BY_MIMETYPE
-    by_member = next((kind for mark, kind in marks if any(name.startswith(mark) for name in names)), None)
-    if by_member is None and b"mimetypeapplication/" in head[:64]:
+    for row in known.documents:
+        marks = [mark for mark in row.members if is_office or mark.startswith(b"mimetype")]
+        if any(name.startswith(tuple(marks)) for name in names):
+            return Recognised(row.name)
+    if named is None or b"mimetypeapplication/" in head[:64]:
         return None  # an OpenDocument of another sort
-    kind = by_member or named
-    return None if kind is None else Recognised(kind)
+    return Recognised(named.name)
+
+
+def recognise_data(path: str, head: bytes) -> Recognised | None:
+    """The kind of tables that a file holds, by its first bytes or, of a text, its name; None for none."""
+    known, ending = table(), suffix(path)
+    for row in known.data:
+        if head.startswith(row.magic) or (ending in row.suffixes and head.startswith(row.named)):
+            return Recognised(row.name)
+    text = known.tables.get(ending)
+    return None if text is None else Recognised(text.name, is_text=True, only_asked=True)
+
+
+def is_archive_name(path: str) -> bool:
+    """Whether a file's name is that of an archive."""
+    return path.lower().endswith(table().archives)

@@ -39,7 +39,7 @@ from readroom.errors import (
 from readroom.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.formats.containers import HEAD_BYTES, form_of, open_container, recognise
 from readroom.formats.containers.members import BadContainer, Container
-from readroom.formats.holding import is_archive_name
+from readroom.formats.kinds import is_archive_name
 from readroom.limits import HEAD_BYTES as SAMPLE_BYTES
 from readroom.limits import Limits
 from readroom.limits.documents import (

@@ -18,8 +18,9 @@ from msgspec import Struct
 from readroom.deadline import Deadline
 from readroom.engine.documents.extractor import Extractor
 from readroom.engine.documents.withheld import Denies, Withheld
-from readroom.formats.documents import OPENERS, Area, Part
+from readroom.formats.documents import Area, Part
 from readroom.formats.documents.protocol import Opened
+from readroom.formats.registry import table
 from readroom.limits.documents import (
     DOCUMENT_CACHE_BYTES,
     DOCUMENT_CHILD_CPU_S,
@@ -175,10 +176,15 @@ def _size(part: Part) -> int:
 OUTLINE_FORM = "outline:"
 """Prefix of the form of a text to be outlined; the rest is an `outline.large.OutlineAsked`."""
 
+FLAT_FORM = "flat:"
+"""Prefix of the form of a document that is read as one text."""
+
 
 def _extractor(source: Source, form: str, most_s: float) -> Extractor:
     if not form.startswith(OUTLINE_FORM):
-        return Extractor(source, OPENERS[form], most_s=most_s)
+        row = table().rows[form.removeprefix(FLAT_FORM)]
+        place = row.flat if form.startswith(FLAT_FORM) else row.opener
+        return Extractor(source, place, most_s=most_s)
     argument = form.removeprefix(OUTLINE_FORM)
     memory = LARGE_MEMORY_KIB * 1024
     return Extractor(source, "readroom.outline.large", argument=argument, memory_bytes=memory, most_s=most_s)

@@ -70,8 +70,8 @@ class Extractor:
     ) -> None:
         """Start the process; fetch its first answer with `opened`.
 
-        `module` is what reads this kind of document, as in `documents.OPENERS`, with its `argument`; `most_s`
-        is the processor time after which the kernel ends it.
+        `module` is what reads this kind of document, as in the table, with its `argument`; `most_s` is the
+        processor time after which the kernel ends it.
 
         Raises:
             StoreFailed: It cannot be started.

@@ -14,13 +14,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
-from readroom.engine.documents.cache import DocumentCache, Reading
+from readroom.engine.documents.cache import FLAT_FORM, DocumentCache, Reading
 from readroom.engine.documents.parts import PartLines
 from readroom.engine.documents.withheld import everything
 from readroom.engine.read.window import line_chars
 from readroom.errors import BadDocument, BadRange, EncryptedDocument, TimedOut
 from readroom.errors.usage import past_column
-from readroom.formats.documents import FLAT, OTHER_COPY, Encrypted, Unit, Unreadable
+from readroom.formats.documents import OTHER_COPY, Encrypted, Unit, Unreadable
 from readroom.formats.kinds import Recognised
 from readroom.limits import MAX_WARNINGS, Limits
 from readroom.limits.documents import DOCUMENT_PATIENCE
@@ -61,7 +61,9 @@ def read_flat(
         Cancelled: From the deadline.
     """
     within = deadline.of_work(limits.document_timeout_s, DOCUMENT_PATIENCE)
-    with room.open(source, FLAT[recognised.format], within, everything) as reading:
+    row = recognised.row
+    form = row.name if row.flat == row.opener else f"{FLAT_FORM}{row.name}"
+    with room.open(source, form, within, everything) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         return _Flat(reading, recognised, limits, cap, request, base).result()
 

@@ -22,7 +22,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from readroom.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
-from readroom.engine.edit.forms import ENDINGS, form_of
+from readroom.engine.edit.forms import form_of
 from readroom.engine.read.classify import asked_for
 from readroom.engine.services import Job, Services
 from readroom.errors import (
@@ -166,7 +166,7 @@ class _Editing:
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
             scanned, _ = self._scanned()
         self._require_one_place_each(scanned)
-        if self._source.real.lower().endswith(ENDINGS):
+        if form_of(self._source.real) is not None:
             self._require_readable(scanned)
         cap = self._job.cap
         room = cap.size - cap.measure.frame(self._path)

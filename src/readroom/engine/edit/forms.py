@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from readroom.formats.kinds import suffix
+from readroom.formats.registry import table
 from readroom.stores.base import Source
 
 
@@ -33,7 +34,8 @@ class Form(Struct, frozen=True):
 
 def form_of(path: str) -> Form | None:
     """The form of a file that is shown otherwise than it is stored; None for any other."""
-    return _FORMS.get(suffix(path))
+    row = table().texts.get(suffix(path))
+    return None if row is None else _FORMS.get(row.stored)
 
 
 def _is_json(data: bytes) -> bool:
@@ -77,14 +79,10 @@ def _in_rtf(text: str) -> str:
     return text.replace("\\", "\\\\").replace("{", "\\{").replace("}", "\\}")
 
 
-_JSON, _XML, _RTF = (
-    Form("JSON", _is_json, _in_json),
-    Form("XML", _is_xml, escape),
-    Form("RTF", _is_rtf, _in_rtf),
-)
 _FORMS: Mapping[str, Form] = MappingProxyType(
-    {"ipynb": _JSON, "rtf": _RTF, **dict.fromkeys(("fodt", "fods", "fodp", "fodg"), _XML)}
+    {
+        "JSON": Form("JSON", _is_json, _in_json),
+        "XML": Form("XML", _is_xml, escape),
+        "RTF": Form("RTF", _is_rtf, _in_rtf),
+    }
 )
-
-ENDINGS = tuple(f".{ending}" for ending in _FORMS)
-"""How the names of such files end."""

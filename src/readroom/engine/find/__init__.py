@@ -34,7 +34,7 @@ from readroom.engine.scope import Scope
 from readroom.engine.services import Job, Services
 from readroom.engine.unsearched import Unsearched
 from readroom.errors import BadValue, Binary, TimedOut
-from readroom.formats.kinds import SEARCHED, UNKNOWN, searched_as, sniff, suffix
+from readroom.formats.kinds import UNKNOWN, is_searched, searched_as, sniff
 from readroom.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS
 from readroom.limits.find import (
     FIND_AHEAD,
@@ -202,7 +202,7 @@ class _Ranking:
         if documents is not None and documents.takes(source):
             document = documents.read(guard, source, self._deadline)
             return self.page(look_at_document(source.real, self._query, document))
-        if self._documents is None and suffix(source.real) in SEARCHED:
+        if self._documents is None and is_searched(source.real):
             self._require_text(source)
         if source.size <= FIND_FILE_BYTES or is_packed(source):
             return self.page(look_at(source, self._query, self._opener, self._deadline))

@@ -20,7 +20,7 @@ from readroom.engine.documents.parts import Piece, pieces
 from readroom.engine.documents.withheld import denied_in
 from readroom.errors import BadDocument, EncryptedDocument, TimedOut
 from readroom.formats.documents import OTHER_COPY, Encrypted, Unit, Unreadable
-from readroom.formats.kinds import SEARCHED, searched_as, suffix
+from readroom.formats.kinds import is_searched, searched_as
 from readroom.limits import HEAD_BYTES, Limits
 from readroom.limits.documents import DOCUMENT_PATIENCE
 from readroom.limits.find import FIND_DOCUMENT_ALONE_CHARS, FIND_DOCUMENT_CHARS, FIND_DOCUMENT_S
@@ -133,7 +133,7 @@ class DocumentTexts:
     @staticmethod
     def may_take(path: str) -> bool:
         """Whether a file may be a document, by its name."""
-        return suffix(path) in SEARCHED
+        return is_searched(path)
 
     def takes(self, source: Source) -> bool:
         """Whether an opened file is a document."""

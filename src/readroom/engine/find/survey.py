@@ -33,8 +33,7 @@ from readroom.errors import (
     TimedOut,
     TooLarge,
 )
-from readroom.formats.holding import is_archive_name
-from readroom.formats.kinds import SEARCHED, UNKNOWN, sniff, suffix
+from readroom.formats.kinds import UNKNOWN, is_archive_name, is_searched, sniff
 from readroom.limits import HEAD_BYTES
 from readroom.limits.find import FIND_FILE_BYTES, FIND_LEFT_NAMES
 from readroom.paths import BORDER, WorkPath
@@ -252,7 +251,7 @@ class Survey:
             return
         if document is None:
             if not known.text:
-                if suffix(name) in SEARCHED:
+                if is_searched(name):
                     self.seen.documents += self._documents is None
                 elif known.stat.size and not known.packed:
                     self._left.add_unread(relative)
@@ -349,7 +348,7 @@ class Survey:
     def _note_packed(self, real: WorkPath) -> None:
         """Name a compressed document, by its name, where documents and compressed files are asked for."""
         stem = real.rpartition(".")[0]
-        if self._documents is not None and real.lower().endswith(PACKED) and suffix(stem) in SEARCHED:
+        if self._documents is not None and real.lower().endswith(PACKED) and is_searched(stem):
             problem = "compressed documents are read and searched, not ranked"
             self.seen.unreadable.append(f"{quote(real)}: {problem}")
 

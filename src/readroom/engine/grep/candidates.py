@@ -36,8 +36,7 @@ from readroom.engine.grep.ripgrep import Noted, Tree
 from readroom.engine.scope import Scope, join_below
 from readroom.engine.unsearched import Unsearched
 from readroom.errors import BadPath, NoPermission, ReadroomError, StoreFailed, TimedOut
-from readroom.formats.holding import is_archive_name
-from readroom.formats.kinds import SEARCHED, suffix
+from readroom.formats.kinds import is_archive_name, is_searched, suffix
 from readroom.limits import GREP_FILE_LEAST_S, GREP_SWEEP_SHARE, HEAD_BYTES
 from readroom.limits.files import GREP_HEAD_START_S
 from readroom.paths import ROOT, WorkPath
@@ -276,7 +275,7 @@ class Late:
         return set(names)
 
     def _mixed(self) -> Iterator[str]:
-        maybe = (path for path in self._binary if suffix(path) not in _NEVER_TEXT | SEARCHED)
+        maybe = (path for path in self._binary if suffix(path) not in _NEVER_TEXT and not is_searched(path))
         asked = [path for path in maybe if not is_archive_name(path) and self._scope.takes(path)]
         for path in sorted(asked, key=path_key)[:_LOOKED_AT]:
             with suppress(ReadroomError), self._guard.open(join_below(self._top, path)) as source:

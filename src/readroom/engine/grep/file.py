@@ -52,8 +52,7 @@ from readroom.errors import (
     TooLarge,
 )
 from readroom.formats.compressed import by_magic
-from readroom.formats.holding import is_archive_name
-from readroom.formats.kinds import PDF_MARK
+from readroom.formats.kinds import PDF_MARK, is_archive_name
 from readroom.limits import (
     BLOCK_BYTES,
     GREP_FILE_LEAST_S,

@@ -42,8 +42,7 @@ from readroom.errors import (
     TooLarge,
 )
 from readroom.formats.documents import Unreadable
-from readroom.formats.holding import is_archive_name
-from readroom.formats.kinds import SEARCHED, suffix
+from readroom.formats.kinds import is_archive_name, is_searched
 from readroom.limits import Limits
 from readroom.limits.documents import DOCUMENT_PATIENCE
 from readroom.paths import BORDER, WorkPath
@@ -211,7 +210,7 @@ class _Documents:
         """Documents in path order, from a cursor on."""
         least = b"" if after is None else after.place.key
         for path in self._tree.listing(self._deadline):
-            if suffix(path) in SEARCHED and path_key(path) >= least and self._scope.takes(path):
+            if is_searched(path) and path_key(path) >= least and self._scope.takes(path):
                 yield path
 
 

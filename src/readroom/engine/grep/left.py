@@ -18,7 +18,7 @@ from readroom.engine.grep.page import Reached, Symbols, part_of, row_of
 from readroom.engine.scope import join_below
 from readroom.engine.unsearched import Unsearched
 from readroom.errors import Binary, ReadroomError
-from readroom.formats.kinds import SEARCHED, suffix, told_of_stored_lines
+from readroom.formats.kinds import is_searched, told_of_stored_lines
 from readroom.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
 from readroom.paths import WorkPath
 from readroom.quoting import first_of, quote
@@ -355,7 +355,7 @@ def not_text(request: GrepRequest, source: Source) -> tuple[Warn, GrepRequest]:
 
 def with_documents(error: Binary, request: GrepRequest) -> Binary:
     """The failure of a search in one compressed file, with the search that looks into it as a document."""
-    if request.documents or suffix(request.path.rpartition(".")[0]) not in SEARCHED:
+    if request.documents or not is_searched(request.path.rpartition(".")[0]):
         return error
     again = in_documents(request)
     advice = "Search its text with documents."

@@ -35,7 +35,6 @@ from readroom.errors import (
     SymbolicLink,
 )
 from readroom.formats.compressed import COMPRESSED
-from readroom.formats.holding import DATA
 from readroom.formats.kinds import UNKNOWN, Recognised, sniff
 from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.limits.files import CHANGED_TRIES, INDEX_SPOTS, READ_GRACE_S
@@ -323,7 +322,7 @@ class _Reading:
         if request.view in OUTLINES and request.symbol is None:
             from readroom.formats.documents.page_ranges import CONTENTS_WORD, SCHEMA_WORD
 
-            pages = SCHEMA_WORD if document.format in DATA else CONTENTS_WORD
+            pages = SCHEMA_WORD if document.row.is_data else CONTENTS_WORD
             request = replace(request, view="text", pages=pages)
         else:
             self._require_lines("it is a document")

@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.errors import BadEncoding, BadValue, Binary
-from readroom.formats.holding import DATA, recognise_data
-from readroom.formats.kinds import WITH_FORMULAS, Recognised, recognise
+from readroom.formats.kinds import Recognised, recognise, recognise_data
 from readroom.formats.kinds import classify as kind_of
 from readroom.session.expansions import ExpandedSource
 from readroom.stores.base import Source
@@ -72,7 +71,7 @@ def asked_document(
     recognised = None if packed and not tables else recognise(path, head)
     if recognised is None and tables:
         recognised = recognise_data(path, head)
-    outlined = recognised is not None and recognised.format in DATA and request.view in OUTLINES
+    outlined = recognised is not None and recognised.row.is_data and request.view in OUTLINES
     if recognised is not None and request.encoding is not None and not recognised.is_text:
         raise BadValue(
             "encoding",
@@ -93,7 +92,7 @@ def asked_document(
             "Use `offset` and `limit` for lines.",
             next_request=replace(request, pages=None),
         )
-    if request.view == "formulas" and recognised.format not in WITH_FORMULAS:
+    if request.view == "formulas" and not recognised.row.has_formulas:
         raise _no_formulas(request)
     return None if recognised.only_asked and request.pages is None and not outlined else recognised
 
@@ -159,11 +158,8 @@ def classify(
     if documents:
         document = asked_document(source.real, sample, request, packed=packed, tables=accept is None)
         if document is not None:
-            if request.options.flat != "no":
-                from readroom.formats.documents import FLAT  # imports the table of all formats
-
-                if document.format in FLAT:
-                    return AsDocument(document, flat=True)
+            if request.options.flat != "no" and document.row.flat:
+                return AsDocument(document, flat=True)
             if accept is None:
                 return AsDocument(document)
     if request.encoding is None:

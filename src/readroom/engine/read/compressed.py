@@ -11,8 +11,7 @@ from readroom.deadline import Deadline
 from readroom.engine.read.window import Content
 from readroom.errors import Binary, BrokenData, Changed, store_failure
 from readroom.formats.compressed import MAGIC_BYTES, by_magic, plain_name
-from readroom.formats.holding import recognise_data
-from readroom.formats.kinds import UNKNOWN, recognise, sniff
+from readroom.formats.kinds import UNKNOWN, recognise, recognise_data, sniff
 from readroom.limits import Limits
 from readroom.limits.files import READ_GRACE_S
 from readroom.session.expansions import ExpandedSource, NotText

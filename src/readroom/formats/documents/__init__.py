@@ -18,6 +18,8 @@ from typing import BinaryIO, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from readroom.formats.registry import table
+
 
 class Unit(StrEnum):
     """What the parts of a document are called."""
@@ -174,44 +176,11 @@ class Opener(Protocol):
         """Open a document from a seekable stream. Raises Unreadable, and nothing else on purpose."""
 
 
-def opener(place: str) -> Opener:
-    """The function at a place of `OPENERS`."""
-    module, _, name = place.partition(":")
-    function: Opener = getattr(import_module(module), name or "open_document")
-    return function
-
-
-OPENERS: Mapping[str, str] = {
-    "pdf": "readroom.formats.documents.pdf",
-    "ipynb": "readroom.formats.documents.notebook",
-    "ipynb-source": "readroom.formats.documents.notebook:open_source",
-    "docx": "readroom.formats.documents.docx",
-    "pptx": "readroom.formats.documents.pptx",
-    "xlsx": "readroom.formats.documents.sheets",
-    "ods": "readroom.formats.documents.sheets",
-    "xls": "readroom.formats.documents.sheets",
-    "odt": "readroom.formats.documents.odf.text",
-    "odp": "readroom.formats.documents.odf.odp",
-    "rtf": "readroom.formats.documents.rtf",
-    "doc": "readroom.formats.documents.doc",
-    "ppt": "readroom.formats.documents.ppt",
-    "eml": "readroom.formats.documents.mail.eml",
-    "msg": "readroom.formats.documents.mail.outlook",
-    "tnef": "readroom.formats.documents.mail.tnef",
-    "html": "readroom.formats.documents.html",
-    "epub": "readroom.formats.documents.epub",
-    "sqlite": "readroom.formats.data.sqlite",
-    "parquet": "readroom.formats.data.columnar",
-    "arrow": "readroom.formats.data.columnar",
-    "avro": "readroom.formats.data.avro",
-    "csv": "readroom.formats.data.texts:open_delimited",
-    "jsonl": "readroom.formats.data.texts:open_json_lines",
-}
-"""Where each kind of document is opened: a module, imported in the child, and a function if it has several.
-"""
-
-FLAT: Mapping[str, str] = {"pdf": "pdf", "docx": "docx", "ipynb": "ipynb-source"}
-"""Kinds of documents that can be read as one text, and the opener that is used for that."""
+def opener(name: str) -> Opener:
+    """What opens documents of the format with this name."""
+    module, _, function = table().rows[name].opener.partition(":")
+    found: Opener = getattr(import_module(module), function or "open_document")
+    return found
 
 
 _WITH_IES = re.compile(r"(?<=[^aeiou])y\Z")

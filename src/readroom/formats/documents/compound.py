@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, final
 
 import olefile
 
-from readroom.formats.documents import OPENERS, Document, Encrypted, Unreadable, opener
+from readroom.formats.documents import Document, Encrypted, Unreadable, opener
 from readroom.formats.documents.archives import ANOTHER_COPY
 from readroom.limits.documents import OLE_ENTRIES, OLE_PROPERTY_BYTES, OLE_SCAN_BYTES, OLE_STREAM_BYTES
 
@@ -130,7 +130,7 @@ def opened(file: BinaryIO, wanted: Ole | None = None) -> Document:
     if found is None:
         raise refusal(actual, wanted)
     file.seek(0)
-    return opener(OPENERS[_FORMATS[found]])(file)
+    return opener(_FORMATS[found])(file)
 
 
 @final

@@ -22,7 +22,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.formats.documents import (
-    OPENERS,
     Area,
     Heading,
     Part,
@@ -36,8 +35,8 @@ from readroom.formats.documents import (
     opener,
     sections,
 )
-from readroom.formats.holding import is_archive_name
-from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, recognise, sniff
+from readroom.formats.kinds import IMAGE_TYPES, UNKNOWN, is_archive_name, recognise, sniff
+from readroom.formats.registry import table
 from readroom.limits import HEAD_BYTES
 from readroom.limits.documents import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_BYTES, MAIL_DEPTH, MAIL_PARTS
 from readroom.paths import BORDER
@@ -186,7 +185,7 @@ class Mail:
             form = "tnef" if is_packed else found.format if found is not None else ""
             if form not in _NOT_OPENED or data.startswith(b"From "):
                 return None  # something else, or a mailbox
-            letter: Letter = importlib.import_module(OPENERS[form]).letter_in(data)
+            letter: Letter = importlib.import_module(table().rows[form].opener).letter_in(data)
             return letter
         except Unreadable:
             return None
@@ -306,7 +305,7 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
         return Part(
             number, title, (), notes=[f"It is mail in mail that is not opened ({len(data):,} bytes)."]
         )
-    if form in OPENERS:
+    if form in table().rows:
         return _document(number, title, data, form)
     if attachment.mime == "text/html":
         lines, dropped = body_of_html(data, attachment.charset)
@@ -321,7 +320,7 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
 def _document(number: int, title: str, data: bytes, kind: str) -> Part:
     """The text of an attached document, its parts one after the other."""
     try:
-        document = opener(OPENERS[kind])(io.BytesIO(data))
+        document = opener(kind)(io.BytesIO(data))
         total = len(document.titles)
     except Unreadable as error:
         return Part(number, title, (), notes=[f"It cannot be shown: {error.problem}."])

@@ -30,7 +30,7 @@ from readroom.formats.documents.mail.outlook import (
     SUBJECT,
 )
 from readroom.formats.documents.rtf.tokens import code_page
-from readroom.formats.kinds import TNEF_MARK
+from readroom.formats.table import TNEF_MARK
 from readroom.limits.documents import MAIL_BYTES
 
 _HEAD = 6

@@ -23,7 +23,7 @@ from readroom.formats.documents.page_ranges import column_letters
 from readroom.formats.documents.sheets import cells
 from readroom.formats.documents.sheets.cells import Comments, Rows, Value
 from readroom.formats.documents.sheets.cut_out import translated
-from readroom.formats.kinds import BIFF
+from readroom.formats.table import BIFF
 from readroom.limits.documents import OLD_WORKBOOK_BYTES
 
 _VISIBLE = 0

@@ -1,0 +1,1 @@
+"""The wing of documents, from outside."""
