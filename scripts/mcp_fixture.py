@@ -88,7 +88,7 @@ def fill(folder: Path) -> None:
 def main(folder: str) -> None:
     """Serve until a signal comes; the URL is printed when the server is ready."""
     fill(Path(folder))
-    registry.WHERE["native"] = f"{__spec__.name}:CONTRACT"
+    registry.ROWS["native"] = registry.Registered(f"{__spec__.name}:CONTRACT")
     settings = config.load(config.open_store(folder), allow_commands=True)
     with (
         Workspace(folder, settings=settings) as workspace,

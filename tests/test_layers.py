@@ -58,8 +58,13 @@ LAYERS = {
     "readroom.workspace": 5,
     "readroom.lens": 5,
     "readroom.ledger.replay": 5,
-    # 6 faces, and the client of one: it knows what goes over the wire, and nothing of what is behind it
+    # 6 contracts of others; faces, and the client of one: it knows what goes over the wire
     "readroom.client": 6,
+    "readroom.contracts.coder": 6,
+    "readroom.contracts.everruns": 6,
+    "readroom.contracts.inspect_agents": 6,
+    "readroom.contracts.kilo": 6,
+    "readroom.contracts.rnd": 6,
     "readroom.faces": 6,
     "readroom.adapters": 6,
     # above all: names for users, and `python -m readroom`

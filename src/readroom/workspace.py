@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from readroom import config
 from readroom.caller import ANONYMOUS, Caller
 from readroom.closeable import Closeable
-from readroom.contracts import contract
+from readroom.contracts import Setup, contract
 from readroom.contracts.base import Bound, Contract, Tool
 from readroom.deadline import Deadline
 from readroom.errors import (
@@ -230,8 +230,8 @@ class Workspace(Closeable):
     def contract(self, name: str) -> Contract:
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
-            setup, roots = self.settings.setup, self._store.roots or (self.settings.setup.root,)
-            setup = replace(setup, root=roots[0])
+            settings, roots = self.settings, self._store.roots or (Setup().root,)
+            setup = Setup(roots[0], settings.contracts.get(name), settings.variables)
             self._records[name] = contract(name, setup)
         return self._records[name]
 

@@ -13,7 +13,7 @@ from msgspec.structs import fields, replace
 
 from readroom import config
 from readroom.config import serve
-from readroom.config.file import SECTIONS, form
+from readroom.config.file import CONTRACTS, SECTIONS, form
 from readroom.errors import BadConfig, Denied, HardLinked, NotFound
 from readroom.limits import CONFIG_FILE_BYTES, REPLY_BYTES, Limits
 from readroom.paths import WorkPath
@@ -246,7 +246,7 @@ _said = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("section", SECTIONS)
+@pytest.mark.parametrize("section", [*SECTIONS, *(f"contracts.{name}" for name in CONTRACTS)])
 @given(data=st.data())
 def test_whatever_a_folder_says_of_itself_takes_away_or_changes_nothing(
     section: str, data: st.DataObject
@@ -259,13 +259,13 @@ def test_whatever_a_folder_says_of_itself_takes_away_or_changes_nothing(
         after = own(text)
     if after is None:
         return
-    assert (after.ledger, after.exceptions, after.setup.rnd) == (before.ledger, (), before.setup.rnd)
+    assert (after.ledger, after.exceptions, after.contracts.get("rnd")) == (before.ledger, (), None)
     assert after.index in (before.index, replace(before.index, keep=False))
     assert after.changes in (before.changes, replace(before.changes, read_only=True))
     hidden = replace(before.commands, version_control="hidden")
     assert after.commands in (before.commands, hidden)
     assert after.budgets is None or after.budgets.counter == "estimate"
-    assert after.setup.kilo.max_read_file_line in range(1, before.setup.kilo.max_read_file_line + 1)
+    assert getattr(after.contracts.get("kilo"), "max_read_file_line", 1) in range(1, 501)
 
 
 @pytest.mark.parametrize(

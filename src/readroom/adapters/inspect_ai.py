@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from readroom import config
 from readroom.contracts import Setup, contract
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
+from readroom.contracts.inspect_agents.settings import InspectSettings, settings_of
 from readroom.errors import NoPermission, NotFound, ReadroomError, SymbolicLink
 from readroom.extras import needs
 from readroom.paths import ROOT, WorkPath, ancestors
@@ -43,19 +44,18 @@ with needs("inspect"):
 # failure: nothing answers in its place.
 # -----------------------------------------------------------------------------
 
-SANDBOX = "inspect_agents"
+NAME = "inspect_agents"
 
 
 @final
 class Sandboxed:
     """A sandbox under the contract."""
 
-    def __init__(self, environment: SandboxEnvironment, setup: Setup) -> None:
+    def __init__(self, environment: SandboxEnvironment, own: InspectSettings) -> None:
         self._environment = environment
         # The store in memory is a means here: to the contract this is a sandbox.
-        inspect = replace(setup.inspect, mode="sandbox", preflight="force")
-        self._setup = replace(setup, inspect=inspect)
-        self._record = contract(SANDBOX, self._setup)
+        self._own = replace(own, mode="sandbox", preflight="force")
+        self._record = contract(NAME, Setup(own=self._own))
 
     async def answer(self, name: str, arguments: dict[str, Fact]) -> Reply:
         """The reply to one call.
@@ -64,7 +64,7 @@ class Sandboxed:
             ToolError: The sandbox failed.
         """
         memory = MemoryStore()
-        with Workspace(memory, settings=config.plain(self._setup)) as workspace:
+        with Workspace(memory, settings=config.plain({NAME: self._own})) as workspace:
             try:
                 request = self._record.bind(name, arguments).request
                 root = await self._root()
@@ -77,7 +77,7 @@ class Sandboxed:
                 cap = Cap(self._record.reply_bytes, self._record.measure)
                 return self._record.worded(name, arguments).render_error(error, cap)
             before = dict(memory.contents())
-            reply = workspace.call(name, arguments, contract_name=SANDBOX)
+            reply = workspace.call(name, arguments, contract_name=NAME)
             if not reply.is_error:
                 await self._put_back(memory, root, before, request)
             return reply
@@ -100,7 +100,7 @@ class Sandboxed:
 
     async def _root(self) -> str:
         """The folder of the sandbox behind the root: itself, or where programs start."""
-        root = self._setup.inspect.root
+        root = self._own.root
         there = await self._environment.exec(["test", "-d", root])
         return root if there.success else (await self._run(["pwd"])).rstrip("\n")
 
@@ -154,9 +154,6 @@ class Sandboxed:
         return done.stdout
 
 
-NAME = "inspect_agents"
-
-
 class Files(StoreModel):
     """The files of one instance in a sample's store: contents by key, in the order they were made."""
 
@@ -199,17 +196,16 @@ def _tool(name: str, *, flat: bool) -> Tool:
 
 
 async def _answer(name: str, arguments: dict[str, Fact]) -> str:
-    environment = config.environment()
-    setup = environment.inspect
+    setup = settings_of(config.environment())
     available = _sandbox() if setup.mode == "sandbox" and setup.preflight != "skip" else None
     if setup.mode == "sandbox" and setup.preflight == "force" and available is None:
         raise ToolError("There is no sandbox, and INSPECT_SANDBOX_PREFLIGHT=force rules the store out.")
     if available is None:
-        reply = _in_store(name, arguments, replace(environment, inspect=replace(setup, mode="store")))
+        reply = _in_store(name, arguments, replace(setup, mode="store"))
     else:
         try:
             async with asyncio.timeout(setup.seconds):
-                reply = await Sandboxed(available, environment).answer(name, arguments)
+                reply = await Sandboxed(available, setup).answer(name, arguments)
         except TimeoutError:
             raise ToolError(f"Timeout: the sandbox took longer than {setup.seconds:g} seconds.") from None
     transcript().info({"answered_by": str(reply.facts["answered_by"])}, source="readroom")
@@ -225,14 +221,14 @@ def _sandbox() -> SandboxEnvironment | None:
         return None
 
 
-def _in_store(name: str, arguments: dict[str, Fact], setup: Setup) -> Reply:
+def _in_store(name: str, arguments: dict[str, Fact], own: InspectSettings) -> Reply:
     """One call in memory, without a pause: other calls of the sample see all of it or nothing."""
     instance = None
     with suppress(ReadroomError):  # the call itself says what is wrong with its arguments
-        instance = contract(NAME, setup).bind(name, arguments).store
+        instance = contract(NAME, Setup(own=own)).bind(name, arguments).store
     sample_files = store_as(Files, instance or None)
     memory = MemoryStore({path_of_key(key): text for key, text in sample_files.files.items()})
-    with Workspace(memory, settings=config.plain(setup)) as workspace:
+    with Workspace(memory, settings=config.plain({NAME: own})) as workspace:
         reply = workspace.call(name, _nameless(arguments), contract_name=NAME)
     after = {key_of_path(path): data.decode("utf-8", "surrogateescape") for path, data in memory.contents()}
     if list(after.items()) != list(sample_files.files.items()):

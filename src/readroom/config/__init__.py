@@ -69,8 +69,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -82,11 +83,10 @@ from readroom.config.settings import (
     lies_within,
     own_folder,
     state_denials,
-    with_command,
-    with_environment,
 )
 from readroom.config.settings import Settings as Settings
-from readroom.contracts import Setup
+from readroom.contracts import OwnSettings, Setup
+from readroom.contracts import variables as variables_of_contracts
 from readroom.engine import Engine
 from readroom.errors import (
     BadConfig,
@@ -136,7 +136,7 @@ def load(
     allow_commands: bool = False,
     one_shot: bool = False,
     serving: bool = False,
-    front_matter: str | None = None,
+    contracts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
     """The settings of a workspace.
 
@@ -146,18 +146,21 @@ def load(
         allow_commands: The operator allows commands, whatever that file says.
         one_shot: The workspace is for one call.
         serving: It is for clients of a server, whose calls are recorded unless that file says no.
-        front_matter: The command file of the contract rnd, whatever that file says.
+        contracts: What is set for contracts, by name and key, whatever that file says.
 
     Raises:
         BadConfig: One of the files cannot be used; says which key and why.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
-    settings = Settings(layers=(denials(),), index=index, setup=environment())
+    settings = Settings(layers=(denials(),), index=index, variables=variables_of_contracts(os.environ))
     if explicit is not None:
         where = os.fspath(explicit)
         settings = _applied(settings, where, None, trusted=True)
-    if front_matter is not None:
-        settings = replace(settings, setup=with_command(settings.setup, front_matter))
+    for name, values in (contracts or {}).items():
+        from readroom.config.file import contract_form
+
+        own = contract_form(name)(**values).settings(settings.contracts.get(name), "")
+        settings = replace(settings, contracts={**settings.contracts, name: own})
     commands = replace(
         settings.commands, enabled=settings.commands.enabled or allow_commands, one_shot=one_shot
     )
@@ -171,9 +174,9 @@ def load(
     hidden = state_denials(store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER))
     if hidden is not None:
         settings = replace(settings, layers=(*settings.layers, hidden))
-    own = _from_store(store)
-    if own is not None:
-        settings = _applied(settings, NAME, own, trusted=False)
+    inside = _from_store(store)
+    if inside is not None:
+        settings = _applied(settings, NAME, inside, trusted=False)
     return settings
 
 
@@ -208,12 +211,12 @@ def give_variable(name: str, value: str) -> None:
 
 def environment() -> Setup:
     """What the environment says about contracts, for programs that have no folder."""
-    return with_environment(Setup(), os.environ)
+    return Setup(variables=variables_of_contracts(os.environ))
 
 
-def plain(setup: Setup) -> Settings:
+def plain(contracts: Mapping[str, OwnSettings]) -> Settings:
     """The settings of a store in memory that no one has configured: built-in denials, nothing kept."""
-    return in_memory(Settings(layers=(denials(),), setup=setup))
+    return in_memory(Settings(layers=(denials(),), contracts=contracts))
 
 
 def in_memory(settings: Settings) -> Settings:
@@ -235,8 +238,8 @@ def guard(store: Store, settings: Settings) -> Guard:
 def places(guarded: Guard, settings: Settings) -> WriteTargets:
     """Where files may be changed: not the configuration files, where they lie in the root."""
     protected = []
-    command = settings.setup.rnd.command
-    for name in (*settings.files, *(() if command is None else (command.source,))):
+    files = [file for own in settings.contracts.values() for file in own.files]
+    for name in (*settings.files, *files):
         with contextlib.suppress(ReadroomError):  # an operator's file is usually elsewhere
             protected.append(parse(os.path.realpath(name), guarded.roots))
     return WriteTargets(guarded, settings.changes, protected)

@@ -6,17 +6,25 @@ keys with a rule here.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from operator import attrgetter, eq
+from collections.abc import Mapping
+from operator import eq
 from typing import Any, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.config.file import SECTIONS, ConfigFile, Section, form
-from readroom.config.settings import Settings, with_command
-from readroom.contracts import NEVER, Setup
+from readroom.config.file import (
+    CONTRACTS,
+    SECTIONS,
+    ConfigFile,
+    ContractSection,
+    Inside,
+    Section,
+    contract_form,
+    form,
+    on,
+)
+from readroom.config.settings import Settings
+from readroom.contracts import OwnSettings
 from readroom.errors import BadConfig
 from readroom.limits import MAX_REPLY_BYTES, MIN_REPLY_BYTES, REPLY_BYTES, Limits
 from readroom.policy.commands import VERSION_CONTROL, CommandPolicy, VersionControl
@@ -26,8 +34,7 @@ from readroom.policy.rules import AllowList, Denials, Layer, Rule, denials
 SERVING = ("serve", "workspaces")
 """Sections of the operator's file that `serve` reads."""
 
-_CONTRACTS = tuple(name.removeprefix("contracts.") for name in SECTIONS if name.startswith("contracts."))
-_TOP = tuple(dict.fromkeys(name.partition(".")[0] for name in SECTIONS))
+_TOP = (*tuple(SECTIONS)[:-1], "contracts", tuple(SECTIONS)[-1])
 
 Given: TypeAlias = Mapping[str, Mapping[str, Any]]
 """The content of a file: keys and values by section."""
@@ -39,10 +46,10 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
     `environ` has the values of variables that it names.  Raises BadConfig.
     """
     file.require_known((*_TOP, *SERVING) if trusted else _TOP)
-    file.require_known(_CONTRACTS, "contracts")
+    file.require_known(CONTRACTS, "contracts")
     if not trusted:
         _refuse_what_is_the_operators(file)
-    read = {name: _section(file, name) for name in SECTIONS}
+    read = {name: _section(file, name) for name in _names(file)}
     sections = {name: section.given() for name, section in read.items()}
     layers, exceptions, roots = _layers(settings, sections["policy"], file.where)
     after = Settings(
@@ -56,10 +63,16 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
         replace(settings.index, **sections["index"]),
         read["ledger"].applied(settings.ledger),
         read["budget"].applied(settings.budgets),
-        _setup(settings.setup, sections, file),
+        _contracts(settings.contracts, read, file),
         roots,
+        settings.variables,
     )
     return after if trusted else restrict(settings, after, sections, file)
+
+
+def _names(file: ConfigFile) -> list[str]:
+    """All sections there can be; of those of contracts, the ones that the file has."""
+    return [*SECTIONS, *(f"contracts.{name}" for name in file.table("contracts"))]
 
 
 def _section(file: ConfigFile, name: str) -> Section:
@@ -108,16 +121,15 @@ def _commands(before: CommandPolicy, values: Mapping[str, Any], environ: Mapping
     return replace(before, **values)
 
 
-def _setup(before: Setup, sections: Given, file: ConfigFile) -> Setup:
-    kilo, command = sections["contracts.kilo"], sections["contracts.rnd"].get("front_matter")
-    if kilo.get("max_read_file_line") == 0:
-        advice = f"Use a number from 1, or {NEVER} to truncate no file."
-        raise file.bad("contracts.kilo.max_read_file_line", "0 is not a number of lines", advice)
-    setup = replace(before, kilo=replace(before.kilo, **kilo))
-    if command is None:
-        return setup
-    beside = os.path.dirname(os.path.abspath(file.where))
-    return with_command(setup, os.path.join(beside, os.path.expanduser(command)))
+def _contracts(
+    before: Mapping[str, OwnSettings], read: Mapping[str, Section], file: ConfigFile
+) -> Mapping[str, OwnSettings]:
+    after = dict(before)
+    for section, values in read.items():
+        if isinstance(values, ContractSection):
+            name = section.partition(".")[2]
+            after[name] = values.settings(before.get(name), file.where)
+    return after
 
 
 def _limits(before: Limits, values: Mapping[str, Any], file: ConfigFile, *, trusted: bool) -> Limits:
@@ -132,9 +144,6 @@ def _limits(before: Limits, values: Mapping[str, Any], file: ConfigFile, *, trus
 # What a file inside the workspace may set.
 # -----------------------------------------------------------------------------
 
-Allows: TypeAlias = Callable[[Any, Any], bool]
-"""Whether a key may change a value from the first to the second."""
-
 
 def _anything(before: object, after: object) -> bool:
     return True
@@ -144,38 +153,15 @@ def _off(before: object, after: object) -> bool:
     return after is False or after == before
 
 
-def _on(before: object, after: object) -> bool:
-    return after is True or after == before
-
-
 def _lower(before: float | None, after: float) -> bool:
     return before is None or after <= before
-
-
-def _fewer_lines(before: int, after: int) -> bool:
-    return before == NEVER or 1 <= after <= before
 
 
 def _hidden_more(before: VersionControl, after: VersionControl) -> bool:
     return VERSION_CONTROL.index(after) <= VERSION_CONTROL.index(before)
 
 
-class Inside(Struct, frozen=True):
-    """What a file inside the workspace may do with a key.
-
-    Attributes:
-        allows: Whether a change only restricts; None for a key that it has no say about at all.
-        only: What it can do instead, as the end of a sentence.
-        also: What else helps than the operator's file, as the end of a sentence.
-    """
-
-    allows: Allows | None
-    only: str
-    also: str = ""
-
-
 _FORBIDS = "can only forbid commands, the network and version control"
-_LESS = "can only have less of a file shown"
 
 _INSIDE: Mapping[str, Inside] = {
     "policy.deny": Inside(_anything, ""),
@@ -184,7 +170,7 @@ _INSIDE: Mapping[str, Inside] = {
     "policy.exceptions": Inside(None, "cannot take back built-in denials"),
     "policy.roots": Inside(None, "cannot take back built-in denials"),
     "changes.exceptions": Inside(None, "cannot take back built-in protections"),
-    "changes.read_only": Inside(_on, "can only forbid changes"),
+    "changes.read_only": Inside(on, "can only forbid changes"),
     "changes": Inside(_off, "can only forbid changes"),
     "commands.enabled": Inside(_off, _FORBIDS),
     "commands.network": Inside(_off, _FORBIDS),
@@ -194,25 +180,30 @@ _INSIDE: Mapping[str, Inside] = {
     "index": Inside(None, "can only turn it off"),
     "budget.counter": Inside(None, "cannot choose what counts"),
     "budget": Inside(_lower, "can only lower budgets"),
-    "contracts.kilo.max_read_file_line": Inside(_fewer_lines, _LESS),
-    "contracts.kilo.auto_truncate": Inside(_on, _LESS),
-    "contracts.rnd": Inside(None, "cannot choose what may be read", ", or use --front-matter"),
     "limits": Inside(_lower, "can only lower limits"),
 }
 """By key, or for all other keys of a section. Where neither has a row, only the operator has a say."""
 
-_PLACES = {"budget": "budgets", "contracts.kilo": "setup.kilo"}
-"""Where settings have the values of a section, if not under its name."""
-
 
 def _rule(section: str, name: str) -> Inside:
     default = Inside(None, f"has no say about the {section}")
+    group, _, contract = section.partition(".")
+    if group == "contracts":
+        return contract_form(contract).inside.get(name, default)
     return _INSIDE.get(f"{section}.{name}") or _INSIDE.get(section, default)
+
+
+def _values(settings: Settings, section: str) -> object:
+    """The values of a section."""
+    group, _, contract = section.partition(".")
+    if group == "contracts":
+        return settings.contracts.get(contract) or contract_form(contract).unset
+    return settings.budgets if section == "budget" else getattr(settings, section)
 
 
 def _refuse_what_is_the_operators(file: ConfigFile) -> None:
     """Before its values are looked at, and anything is looked up for their sake."""
-    for section in SECTIONS:
+    for section in _names(file):
         for name in file.table(*section.split(".")):
             rule = _rule(section, name)
             if rule.allows is None and name in form(section).__struct_fields__:
@@ -225,8 +216,7 @@ def restrict(before: Settings, after: Settings, sections: Given, file: ConfigFil
         rule = _rule(section, name)
         if rule.allows is _anything:
             continue
-        place = attrgetter(_PLACES.get(section, section))
-        old, new = (getattr(place(settings), name, None) for settings in (before, after))
+        old, new = (getattr(_values(settings, section), name, None) for settings in (before, after))
         old = REPLY_BYTES if name == "reply_bytes" and old is None else old
         if rule.allows is None or not rule.allows(old, new):
             above = f"{new} is above {old}, and " if rule.allows is _lower else ""

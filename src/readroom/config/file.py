@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -24,7 +24,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, defstruct, inspect
 from msgspec.structs import fields
 
-from readroom.contracts import NEVER
+from readroom.contracts import ROWS, OwnSettings
 from readroom.errors import BadConfig
 from readroom.limits import CONFIG_FILE_BYTES, MIN_REPLY_BYTES, NUMBER_MOST, REPLY_BYTES, Limits
 from readroom.policy.commands import Demand, VersionControl
@@ -222,14 +222,6 @@ PostgresUrl: TypeAlias = Annotated[
         description='Write it as "postgresql://user@host/database".',
     ),
 ]
-CommandFile: TypeAlias = Annotated[
-    str,
-    Meta(
-        min_length=1,
-        title="must be the path of a command file",
-        description='Write front_matter = "commands/read.md".',
-    ),
-]
 
 
 class Pattern(Text):
@@ -319,17 +311,43 @@ class IndexSection(Section, frozen=True):
     from_bytes: IndexBytes = UNSET
 
 
-class KiloSection(Section, frozen=True):
-    """[contracts.kilo]."""
-
-    max_read_file_line: Annotated[int, Meta(ge=NEVER, le=NUMBER_MOST, examples=[500])] | UnsetType = UNSET
-    auto_truncate: Switch = UNSET
+Allows: TypeAlias = Callable[[Any, Any], bool]
+"""Whether a key may change a value from the first to the second."""
 
 
-class RndSection(Section, frozen=True):
-    """[contracts.rnd]."""
+def on(before: object, after: object) -> bool:
+    """Whether something is turned on, or stays as it is."""
+    return after is True or after == before
 
-    front_matter: CommandFile | UnsetType = UNSET
+
+class Inside(msgspec.Struct, frozen=True):
+    """What a file inside the workspace may do with a key.
+
+    Attributes:
+        allows: Whether a change only restricts; None for a key that it has no say about at all.
+        only: What it can do instead, as the end of a sentence.
+        also: What else helps than the operator's file, as the end of a sentence.
+    """
+
+    allows: Allows | None
+    only: str
+    also: str = ""
+
+
+class ContractSection(Section, frozen=True):
+    """[contracts.NAME], which a contract brings with it.
+
+    Attributes:
+        unset: What holds where nothing is set.
+        inside: By key, what a file inside the workspace may do.
+    """
+
+    unset: ClassVar[OwnSettings]
+    inside: ClassVar[Mapping[str, Inside]]
+
+    def settings(self, before: Any, where: str) -> OwnSettings:
+        """The settings with what the section says, in the file of that name. Raises BadConfig."""
+        raise NotImplementedError
 
 
 def _limit(name: str, default: float | None) -> object:
@@ -353,17 +371,28 @@ SECTIONS: Mapping[str, type[Section] | str] = {
     "index": IndexSection,
     "ledger": "readroom.ledger.settings:LedgerSection",
     "budget": "readroom.session.budgets:BudgetSection",
-    "contracts.kilo": KiloSection,
-    "contracts.rnd": RndSection,
     "limits": LimitsSection,
 }
 """By their names in a file; a section that another wing brings is named as `module:class`."""
 
 
+CONTRACTS = tuple(name for name, row in ROWS.items() if row.section)
+"""Contracts with a section of their own, `contracts.NAME`."""
+
+
 def form(section: str) -> type[Section]:
     """The form of a section; that of another wing is imported when it is needed."""
-    known = SECTIONS[section]
+    group, _, name = section.partition(".")
+    known = ROWS[name].section if group == "contracts" else SECTIONS[section]
     if isinstance(known, str):
         brought: Any = function(known)
         return brought  # type: ignore[no-any-return]  # a table of names has no types
+    assert known is not None
     return known
+
+
+def contract_form(name: str) -> type[ContractSection]:
+    """The form of the section that a contract brings."""
+    found = form(f"contracts.{name}")
+    assert issubclass(found, ContractSection)
+    return found

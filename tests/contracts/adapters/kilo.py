@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from readroom.config import Settings
-from readroom.contracts import KiloSetup
+from readroom.contracts.kilo import KiloSettings
 from readroom.errors import ReadroomError, RefusedError
 from readroom.policy.guard import Guard
 from tests.contracts.cases import Adapter, Answer, Case, Room
@@ -23,7 +23,7 @@ class KiloAdapter(Adapter):
         assert set(given) <= {"maxReadFileLine"}
         if not given:
             return settings
-        return replace(settings, setup=replace(settings.setup, kilo=KiloSetup(given["maxReadFileLine"])))
+        return replace(settings, contracts={"kilo": KiloSettings(given["maxReadFileLine"])})
 
     def answer(self, room: Room, op: str, call: Mapping[str, Any], body: object) -> Answer:
         if op == "validateAccess":

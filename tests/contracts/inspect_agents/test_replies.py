@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from readroom import config
 from readroom.caller import Caller
 from readroom.config import Settings
-from readroom.config.settings import with_environment
-from readroom.contracts import Setup, contract
+from readroom.contracts import contract
 from readroom.contracts.inspect_agents import LINE_CHARS as INSPECT_LINE_CHARS
 from readroom.contracts.inspect_agents import REPLY_BYTES as INSPECT_REPLY_BYTES
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
@@ -453,8 +452,8 @@ def test_the_store_begins_as_a_copy_of_the_folder_which_stays_as_it_is(open_: An
 @given(lines=st.lists(st.text('ab\t"\\é\u4e2d', max_size=300), min_size=1, max_size=60))
 def test_offsets_of_cut_replies_lead_to_the_end(typed: Mapping[str, str], lines: list[str]) -> None:
     text = "\n".join([*lines, "end"])
-    setup = with_environment(Setup(), {**STORE, **typed})
-    with Workspace(MemoryStore({"a": text}), settings=Settings(setup=setup)) as workspace:
+    settings = Settings(variables=tuple({**STORE, **typed}.items()))
+    with Workspace(MemoryStore({"a": text}), settings=settings) as workspace:
         agent, found, call = Agent(workspace), list[str](), {"file_path": "a"}
         while True:
             reply = agent.call("read_file", call, reply_bytes=MIN_REPLY_BYTES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from readroom import config
-from readroom.contracts import KiloSetup, Setup
+from readroom.contracts.kilo import KiloSettings
 from readroom.policy.rules import denials
 from readroom.stores.base import Store
 from readroom.stores.memory import MemoryStore
@@ -20,7 +20,7 @@ CODE = "".join(
 
 def room(files: dict[str, bytes | str] | Store, **kilo: Any) -> Workspace:
     store = MemoryStore(files) if isinstance(files, dict) else files
-    made = config.Settings(layers=(denials(),), setup=Setup(kilo=KiloSetup(**kilo)))
+    made = config.Settings(layers=(denials(),), contracts={"kilo": KiloSettings(**kilo)})
     return Workspace(store, settings=made)
 
 

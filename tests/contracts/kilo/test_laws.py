@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom import config
-from readroom.contracts import KiloSetup
+from readroom.contracts.kilo import KiloSettings
 from readroom.errors import BadConfig
 from readroom.limits import MIN_REPLY_BYTES
 from readroom.policy.rules import denials
@@ -97,9 +97,9 @@ def test_settings_are_heard_and_a_folder_can_only_have_less_shown(tmp_path: Path
     own = tmp_path / "own.toml"
     own.write_text("[contracts.kilo]\nmax_read_file_line = 20\nauto_truncate = true\n", encoding="utf-8")
     store = MemoryStore({})
-    assert config.load(store, own).setup.kilo == KiloSetup(20, auto_truncate=True)
+    assert config.load(store, own).contracts["kilo"] == KiloSettings(20, auto_truncate=True)
     store.put("readroom.toml", "[contracts.kilo]\nmax_read_file_line = 5\nauto_truncate = true\n")
-    assert config.load(store, own).setup.kilo == KiloSetup(5, auto_truncate=True)
+    assert config.load(store, own).contracts["kilo"] == KiloSettings(5, auto_truncate=True)
     for said in ("max_read_file_line = 21", "max_read_file_line = -1", "auto_truncate = false"):
         store.put("readroom.toml", f"[contracts.kilo]\n{said}\n")
         with pytest.raises(BadConfig, match="only have less"):

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom import config
-from readroom.contracts.front_matter import FRONT_MATTER_BYTES, published, read_front_matter
+from readroom.contracts.rnd.front_matter import FRONT_MATTER_BYTES, published, read_front_matter
 from readroom.errors import BadConfig, Protected
 from readroom.stores.local import LocalStore
 from readroom.stores.memory import MemoryStore
@@ -130,8 +130,7 @@ def test_the_operators_file_names_a_command_file_beside_it(tmp_path: Path) -> No
     (tmp_path / "own.md").write_text("---\nlimits: {max_lines: 5}\n---\n", encoding="utf-8")
     (tmp_path / "c.toml").write_text('[contracts.rnd]\nfront_matter = "own.md"\n', encoding="utf-8")
     settings = config.load(MemoryStore(), tmp_path / "c.toml")
-    assert settings.setup.rnd.command is not None
-    assert settings.setup.rnd.command.max_lines == 5
+    assert getattr(settings.contracts["rnd"], "max_lines", None) == 5
 
 
 @pytest.mark.parametrize(
@@ -160,7 +159,7 @@ def test_a_file_inside_the_workspace_cannot_choose_what_may_be_read() -> None:
 def test_a_missing_or_odd_command_file_is_named(tmp_path: Path) -> None:
     for path in (tmp_path / "gone.md", tmp_path):
         with pytest.raises(BadConfig) as caught:
-            config.load(LocalStore(tmp_path), front_matter=str(path))
+            config.load(LocalStore(tmp_path), contracts={"rnd": {"front_matter": str(path)}})
         assert str(path) in str(caught.value)
 
 
@@ -170,7 +169,11 @@ def test_a_command_file_in_the_workspace_cannot_be_changed(tmp_path: Path, by_op
     command.write_text("---\n---\n", encoding="utf-8")
     operator.write_text('[contracts.rnd]\nfront_matter = "own.md"\n', encoding="utf-8")
     store = LocalStore(tmp_path)
-    settings = config.load(store, front_matter=str(command)) if by_option else config.load(store, operator)
+    settings = (
+        config.load(store, contracts={"rnd": {"front_matter": str(command)}})
+        if by_option
+        else config.load(store, operator)
+    )
     with Workspace(store, settings=settings) as workspace, pytest.raises(Protected):
         workspace.write("own.md", "---\n---\nmore\n", hash_of(command))
 

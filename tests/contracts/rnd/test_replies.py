@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from readroom import config
 from readroom.caller import Caller
-from readroom.contracts import RndSetup, Setup, contract
-from readroom.contracts.front_matter import read_front_matter
+from readroom.contracts import Setup, contract
+from readroom.contracts.rnd.front_matter import read_front_matter
 from readroom.ledger import LedgerPolicy, open_book
 from readroom.ledger.queries import most_read
 from readroom.limits import MIN_REPLY_BYTES
@@ -33,7 +33,9 @@ def room(files: dict[str, bytes | str] | Store, front_matter: str | None = None,
     command = (
         None if front_matter is None else read_front_matter("read.md", FENCED.format(front_matter).encode())
     )
-    settings = config.Settings(layers=(denials(),), setup=Setup(rnd=RndSetup(command)), **more)
+    settings = config.Settings(
+        layers=(denials(),), contracts={} if command is None else {"rnd": command}, **more
+    )
     return Workspace(store, settings=settings)
 
 
@@ -119,7 +121,7 @@ def test_a_limit_above_the_maximum_is_lowered_and_says_so() -> None:
 def test_the_time_limit_is_that_of_the_command() -> None:
     assert contract("rnd").seconds == 30
     command = read_front_matter("x", b"---\nlimits: {timeout_seconds: 0.5}\n---\n")
-    assert contract("rnd", Setup(rnd=RndSetup(command))).seconds == 0.5
+    assert contract("rnd", Setup(own=command)).seconds == 0.5
 
 
 @pytest.mark.clause("rnd.size.partial")

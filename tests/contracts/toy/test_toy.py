@@ -25,7 +25,7 @@ SECRET = "not to be seen"
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setitem(contracts.WHERE, "toy", "tests.contracts.toy:TOY")
+    monkeypatch.setitem(contracts.ROWS, "toy", contracts.Registered("tests.contracts.toy:TOY"))
     root = tmp_path / "root"
     root.mkdir()
     (root / "a.txt").write_text("".join(f"line {number} says word\n" for number in range(1, 801)))

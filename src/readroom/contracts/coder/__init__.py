@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from readroom.contracts import Setup, json_replies
 from readroom.contracts.base import Contract, Tool, Wording
-from readroom.contracts.coder.read import Bounds, Form, measure, read_request, read_steps
+from readroom.contracts.coder.read import Bounds, CoderForm, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of
 from readroom.contracts.coder.words import READ, RESPONSE_LINES, WORKSPACE_READ, own_calls
 from readroom.errors import MissingArgument
@@ -50,7 +50,7 @@ class WorkspaceReadArguments(CoderRead, frozen=True, kw_only=True):
 def made(setup: Setup) -> Contract:
     """The contract for a workspace that callers know by this root."""
     root = setup.root
-    plain, chat = Form(root, chat=False), Form(root, chat=True)
+    plain, chat = CoderForm(root, chat=False), CoderForm(root, chat=True)
 
     def to_request(arguments: CoderRead) -> ReadRequest:
         return read_request(root, arguments.path, arguments.offset, arguments.limit, Bounds())
@@ -63,7 +63,7 @@ def made(setup: Setup) -> Contract:
     def steps(arguments: CoderRead) -> Steps:
         return read_steps(root, arguments.offset, arguments.limit, Bounds())
 
-    def worded(form: Form, arguments: CoderRead) -> Wording:
+    def worded(form: CoderForm, arguments: CoderRead) -> Wording:
         return form.wording(arguments.path, arguments.offset)
 
     return Contract(

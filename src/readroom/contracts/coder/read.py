@@ -166,7 +166,7 @@ def _numbered(result: ReadResult, number: int, line: str) -> str:
 # --- replies ----------------------------------------------------------------------------------
 
 
-class Form:
+class CoderForm:
     """One form of replies: how a read looks, and how a failure does.
 
     Args:

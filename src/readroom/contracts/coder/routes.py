@@ -23,7 +23,7 @@ from readroom.contracts.coder.read import (
     LINE_BYTES,
     RESPONSE_BYTES,
     Bounds,
-    Form,
+    CoderForm,
     capped,
     read_request,
     read_steps,
@@ -183,7 +183,7 @@ class _Routes:
 
     def read_lines(self) -> Tool:
         """GET read-file-lines."""
-        form = Form(self._root, chat=False)
+        form = CoderForm(self._root, chat=False)
 
         def bounds(arguments: LinesQuery) -> Bounds:
             return Bounds(

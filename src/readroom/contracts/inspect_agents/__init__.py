@@ -30,6 +30,7 @@ from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.inspect_agents import render as inspect_render
 from readroom.contracts.inspect_agents.calls import FILES, READ, path_of, to_call
 from readroom.contracts.inspect_agents.render import CallWords
+from readroom.contracts.inspect_agents.settings import InspectSettings, settings_of
 from readroom.errors import Protected, TooLarge
 from readroom.policy.rules import Layer, Rule
 from readroom.policy.rules.gitignore import byte_text
@@ -215,8 +216,8 @@ _NOTICES = {
 
 def made(setup: Setup) -> Contract:
     """The record for a workspace."""
-    variant = _Variant(setup)
-    inspect = setup.inspect
+    inspect = settings_of(setup)
+    variant = _Variant(inspect)
     denials: tuple[Layer, ...] = (FnmatchDenials(inspect.deny, "INSPECT_FS_DENY"),) if inspect.deny else ()
     allowed: tuple[Layer, ...] = (
         (FnmatchAllowList(inspect.allow, "INSPECT_FS_ALLOW"),) if inspect.allow else ()
@@ -244,8 +245,8 @@ def made(setup: Setup) -> Contract:
 class _Variant:
     """What the tools share: the place of files, and their names."""
 
-    def __init__(self, setup: Setup) -> None:
-        self._setup = setup.inspect
+    def __init__(self, own: InspectSettings) -> None:
+        self._setup = own
         self.in_store = self._setup.mode != "sandbox" or self._setup.preflight == "skip"
 
     def to_call(self, request: Request) -> Call | None:

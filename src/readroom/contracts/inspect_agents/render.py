@@ -9,8 +9,9 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.contracts import InspectSetup, json_replies
+from readroom.contracts import json_replies
 from readroom.contracts.inspect_agents.calls import key_meant, key_of_path, key_sendable, path_of, path_of_key
+from readroom.contracts.inspect_agents.settings import InspectSettings
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.errors import (
@@ -75,7 +76,7 @@ class CallWords(Struct, frozen=True):
     `other` is the offset of a read, the destination of a move, the old text of an edit.
     """
 
-    setup: InspectSetup
+    setup: InspectSettings
     in_store: bool
     op: str
     path: str

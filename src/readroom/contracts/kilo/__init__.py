@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from readroom.contracts import NEVER, KiloSetup, Setup, json_replies
+from readroom.contracts import OwnSettings, Setup, json_replies
 from readroom.contracts.base import Contract, Sentences, Tool, Wording, sentence
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
@@ -67,6 +67,23 @@ NAME_BYTES = 200
 OUTLINE_BYTES = 6_000
 """Definitions of what is not shown: some 120, and an eighth of a reply at most."""
 
+NEVER = -1
+"""The threshold that no file exceeds, as Kilo Code writes it."""
+
+
+class KiloSettings(OwnSettings, frozen=True):
+    """Settings of Kilo Code, as values.
+
+    Attributes:
+        max_read_file_line: `maxReadFileLine`: files of more lines are truncated where that is asked for,
+            and so many lines of them are shown; -1 truncates none. The default is that of Kilo Code.
+        auto_truncate: Whether calls that do not say ask for it.
+    """
+
+    max_read_file_line: int = 500
+    auto_truncate: bool = False
+
+
 _STEPS = Steps(no_documents, expands=False)
 
 _ALL = 2**53 - 1
@@ -87,7 +104,7 @@ class KiloRead(msgspec.Struct, frozen=True, kw_only=True):
     column: Annotated[int, Meta(ge=1, description="Of a line that was cut: its first character")] = 1
 
 
-def _request(setup: KiloSetup, arguments: KiloRead) -> ReadRequest:
+def _request(setup: KiloSettings, arguments: KiloRead) -> ReadRequest:
     """The request for a call: the first strategy that applies."""
     start, end = arguments.start_line, arguments.end_line
     if arguments.column > 1:
@@ -126,7 +143,7 @@ def _wording(call: KiloRead) -> Wording:
     return Wording(partial(render, call), partial(render_error, call))
 
 
-def _tool(setup: KiloSetup) -> Tool:
+def _tool(setup: KiloSettings) -> Tool:
     threshold = setup.max_read_file_line
     truncates = (
         ""
@@ -151,12 +168,13 @@ def _tool(setup: KiloSetup) -> Tool:
 
 def made(setup: Setup) -> Contract:
     """The contract for a workspace with that setup."""
+    own = setup.own if isinstance(setup.own, KiloSettings) else KiloSettings()
     unknown = _wording(KiloRead(path=""))
     return Contract(
         name="kilo",
         title="Kilo Code",
         instructions="read_file shows files with line numbers; where it cuts, it says the next start_line.",
-        tools=(_tool(setup.kilo),),
+        tools=(_tool(own),),
         reply_bytes=REPLY_BYTES,
         raisable=True,
         measure=MEASURE,
@@ -305,7 +323,7 @@ _PATH_SHARE = 4
 """A path takes at most this part of the sentence about it."""
 
 
-class _Failed(Struct, frozen=True):
+class _FailedRead(Struct, frozen=True):
     """What sentences repeat of a call."""
 
     path: str
@@ -315,20 +333,20 @@ class _Failed(Struct, frozen=True):
 def render_error(call: KiloRead, error: ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure of a call; its path is empty if it is unknown."""
     path = as_given(call.path or str(error.facts.get("path", "")), cap.size // _PATH_SHARE)
-    words = sentence(error, _Failed(path, call.start_line), _SENTENCES)
+    words = sentence(error, _FailedRead(path, call.start_line), _SENTENCES)
     text = json_replies.short(words, cap.size)
     facts = partial(native_facts.of_error, error, partial(to_call, last=call.end_line), text)
     return replace(native_render.reply(text, facts), is_error=True)
 
 
-def _file_type(call: _Failed, error: Binary) -> str:
+def _file_type(call: _FailedRead, error: Binary) -> str:
     """With the suffix of its name, or else its kind by bytes."""
     ending = suffix(error.path)
     kind = quote(f".{ending}") if ending else error.media_type
     return f"Error reading file: Cannot read text for file type: {kind}"
 
 
-def _denied(call: _Failed, error: Denied) -> str:
+def _denied(call: _FailedRead, error: Denied) -> str:
     source = str(error.facts["source"])
     rules = f"{_IGNORE_FILE} rules"
     if source.partition(":")[0] != _IGNORE_FILE:
@@ -336,7 +354,7 @@ def _denied(call: _Failed, error: Denied) -> str:
     return f"Error: Access denied to file '{call.path}' due to {rules}."
 
 
-def _not_a_file(call: _Failed, error: NotAFile) -> str:
+def _not_a_file(call: _FailedRead, error: NotAFile) -> str:
     kind = error.facts["what"]
     what = f"{kind}. Only regular files can be read."
     if kind == "folder":
@@ -344,7 +362,7 @@ def _not_a_file(call: _Failed, error: NotAFile) -> str:
     return f"Error: Cannot read '{call.path}' because it is a {what}"
 
 
-def _past_end(call: _Failed, error: BadRange) -> str | None:
+def _past_end(call: _FailedRead, error: BadRange) -> str | None:
     total = error.facts.get("total_lines")
     if total is None or "total_columns" in error.facts:
         return None
@@ -355,7 +373,7 @@ def _past_end(call: _Failed, error: BadRange) -> str | None:
     return f"Error: {first} is past the end of '{call.path}', which {lines}. {advice}"
 
 
-def _number(call: _Failed, error: BadValue | WrongType) -> str | None:
+def _number(call: _FailedRead, error: BadValue | WrongType) -> str | None:
     name = error.facts.get("argument")
     return f"Error: Invalid {name} value: {error}" if name in _NUMBERS else None
 

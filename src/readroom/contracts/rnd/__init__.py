@@ -19,8 +19,8 @@ from msgspec import Meta, Struct
 
 from readroom.contracts import Setup, json_replies
 from readroom.contracts.base import Contract, Tool, Wording
-from readroom.contracts.front_matter import FrontMatter, published
 from readroom.contracts.native import facts as native_facts
+from readroom.contracts.rnd.front_matter import FrontMatter, published
 from readroom.errors import (
     BadRange,
     Binary,
@@ -77,7 +77,7 @@ class RndRead(msgspec.Struct, frozen=True, kw_only=True):
 
 def made(setup: Setup) -> Contract:
     """The contract for a workspace with that setup."""
-    command = setup.rnd.command or published()
+    command = setup.own if isinstance(setup.own, FrontMatter) else published()
 
     def to_request(arguments: RndRead) -> ReadRequest:
         return ReadRequest(

@@ -61,7 +61,7 @@ class Where(Struct, frozen=True):
             allow_commands=self.allow_commands,
             one_shot=not self.lasting,
             serving=self.lasting,
-            front_matter=self.front_matter,
+            contracts=None if self.front_matter is None else {"rnd": {"front_matter": self.front_matter}},
         )
         return Workspace(store, settings=settings, state=state)
 

@@ -220,9 +220,8 @@ def workspace_at(root: str) -> Workspace:
     """A workspace for replays, in which every contract reads the folder itself."""
     store = config.open_store(root)
     settings = config.load(store)
-    inspect = msgspec.structs.replace(settings.setup.inspect, mode="sandbox")
-    setup = msgspec.structs.replace(settings.setup, inspect=inspect)
-    return Workspace(store, settings=msgspec.structs.replace(settings, setup=setup))
+    variables = (*settings.variables, ("INSPECT_AGENTS_FS_MODE", "sandbox"))
+    return Workspace(store, settings=msgspec.structs.replace(settings, variables=variables))
 
 
 class _Missed(msgspec.Struct, frozen=True):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from readroom.contracts import OwnSettings
 from readroom.errors import BadConfig
 from readroom.limits import NUMBER_MOST
 from readroom.policy.rules.gitignore import UnusablePattern, patterns, require_effect
@@ -39,7 +39,7 @@ Bad: TypeAlias = Callable[[str, str, str], BadConfig]
 """From a key, the problem and advice to an error."""
 
 
-class FrontMatter(Struct, frozen=True):
+class FrontMatter(OwnSettings, frozen=True):
     """The limits and paths of a command file.
 
     Attributes:
@@ -58,13 +58,18 @@ class FrontMatter(Struct, frozen=True):
     allowed_paths: tuple[str, ...]
     denied_paths: tuple[str, ...]
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The command file, which no call may change."""
+        return (self.source,)
+
 
 @cache
 def published() -> FrontMatter:
     """The front matter of the published command."""
     from importlib import resources  # 4 ms, and one contract needs it
 
-    data = resources.files("readroom.contracts").joinpath("rnd_command.md").read_bytes()
+    data = resources.files("readroom.contracts.rnd").joinpath("command.md").read_bytes()
     return _read("front matter", data, FrontMatter("front matter", 1, 1, 1, (), ()))
 
 
