@@ -273,7 +273,6 @@ def _tool(
         arguments=arguments,
         to_request=to_request,
         read_only=read_only,
-        destructive=not read_only,
         render=render,
         steps=None if steps is None else lambda _: steps,
     )

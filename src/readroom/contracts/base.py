@@ -83,7 +83,6 @@ class Tool(Struct, frozen=True):
     arguments: type[msgspec.Struct]
     to_request: Callable[[Any], Request]
     read_only: bool = True
-    destructive: bool = False
     idempotent: bool = True
     reports_progress: bool = False
     render: Callable[[Result, Cap], Reply] | None = None
@@ -92,6 +91,11 @@ class Tool(Struct, frozen=True):
     store: Callable[[Any], str | None] | None = None
     steps: Callable[[Any], Steps] | None = None
     reply_bytes: int | None = None
+
+    @property
+    def destructive(self) -> bool:
+        """Whether hosts should ask first: whatever changes something can take something away."""
+        return not self.read_only
 
     @property
     def input_schema(self) -> dict[str, Any]:

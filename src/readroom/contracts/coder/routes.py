@@ -264,7 +264,7 @@ class _Routes:
         def wording(arguments: WriteQuery) -> Wording:
             return self._wording(partial(render, arguments.path), words.WRITTEN, arguments.path)
 
-        more = {"read_only": False, "destructive": True}
+        more = {"read_only": False}
         return self._tool(WRITE, "Write a file", WriteQuery, to_request, wording, **more)
 
     def edit(self) -> Tool:
@@ -278,7 +278,7 @@ class _Routes:
         def wording(arguments: EditBody) -> Wording:
             return self._wording(partial(_edited, arguments.include_diff), words.EDITED)
 
-        more = {"read_only": False, "destructive": True, "idempotent": False}
+        more = {"read_only": False, "idempotent": False}
         return self._tool(EDIT, "Edit several files", EditBody, to_request, wording, **more)
 
     def _file(self, file: FileToEdit) -> FileEdits:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -68,6 +69,7 @@ from readroom.values import (
     ReadRequest,
     ReadResult,
     Reply,
+    Request,
     Result,
 )
 from readroom.values.changes import (
@@ -112,29 +114,7 @@ class NameArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str
 
 
-STAT_FILE = Tool(
-    name=STAT,
-    title="Facts of a file",
-    description="Whether a file or directory exists, its size, times and whether it is read-only.",
-    arguments=NameArguments,
-    to_request=lambda arguments: StatRequest(required_path(arguments.path, STAT)),
-    render_error=partial(render_error, tool=STAT),
-)
-
-DELETE_FILE = Tool(
-    name=DELETE,
-    title="Delete a file",
-    description="Delete a file, or a directory that is empty.",
-    arguments=NameArguments,
-    to_request=lambda arguments: DeleteRequest(required_path(arguments.path, DELETE)),
-    read_only=False,
-    destructive=True,
-    idempotent=False,
-    render_error=partial(render_error, tool=DELETE),
-)
-
-
-def render_stat(result: StatResult) -> Reply:
+def render_stat(result: StatResult, cap: Cap) -> Reply:
     """The reply of stat_file."""
     path = shown(result.path)
     fields: dict[str, Fact] = {"path": path}
@@ -155,7 +135,7 @@ def render_stat(result: StatResult) -> Reply:
     return json_replies.reply(with_notes(fields, result.warnings), partial(_facts, result))
 
 
-def render_delete(result: DeleteResult) -> Reply:
+def render_delete(result: DeleteResult, cap: Cap) -> Reply:
     """The reply of delete_file."""
     fields: dict[str, Fact] = {"path": shown(result.path), "deleted": True}
     return json_replies.reply(with_notes(fields, result.warnings), partial(_facts, result))
@@ -164,8 +144,6 @@ def render_delete(result: DeleteResult) -> Reply:
 def _facts(result: StatResult | DeleteResult) -> dict[str, Fact]:
     return {"path": as_value(result.path), **native_facts.common((), None, result.warnings, to_call)}
 
-
-Offset = Annotated[int, Meta(ge=0)]
 
 _BLOCK_BYTES = len('{"path":,"start_line":,"end_line":,"match_line_numbers":[,],"lines":[]},') + 3 * 12
 _IS_MATCH_BYTES = len(',"is_match":false')
@@ -318,26 +296,20 @@ def _to_write(arguments: EverrunsWrite) -> WriteRequest:
 # --- replies -----------------------------------------------------------------------------------
 
 
-def _render(result: Result, cap: Cap, *, limit: int | None = None) -> Reply:
-    match result:
-        case ReadResult():
-            return everruns_render.render(result, cap, limit)
-        case GrepResult():
-            return everruns_render.render_grep(result, cap)
-        case ListResult():
-            return everruns_render.render_list(result, cap)
-        case EditResult():
-            return everruns_render.render_edit(result, cap)
-        case StatResult():
-            return render_stat(result)
-        case DeleteResult():
-            return render_delete(result)
-        case RunResult():
-            return everruns_command.render(result, cap)
-        case WriteResult():
-            return everruns_render.render_write(result, cap)
-        case _:
-            raise AssertionError(result)
+_RENDER: Mapping[type, Callable[[Any, Cap], Reply]] = {
+    ReadResult: everruns_render.render,
+    GrepResult: everruns_render.render_grep,
+    ListResult: everruns_render.render_list,
+    EditResult: everruns_render.render_edit,
+    WriteResult: everruns_render.render_write,
+    StatResult: render_stat,
+    DeleteResult: render_delete,
+    RunResult: everruns_command.render,
+}
+
+
+def _render(result: Result, cap: Cap) -> Reply:
+    return _RENDER[type(result)](result, cap)
 
 
 def _word_edit(arguments: EverrunsEdit) -> Wording:
@@ -352,71 +324,85 @@ def _word_write(arguments: EverrunsWrite) -> Wording:
     return Wording(_render, partial(render_error, tool=WRITE, texts=texts))
 
 
-READ_FILE = Tool(
-    name=READ,
-    title="Read a file",
-    description=(
+def _tool(
+    name: str,
+    title: str,
+    description: str,
+    arguments: type[msgspec.Struct],
+    to_request: Callable[[Any], Request],
+    **more: Any,
+) -> Tool:
+    words = partial(render_error, tool=name)
+    return Tool(name, title, description, arguments, to_request, render_error=words, **more)
+
+
+_TOOLS = (
+    _tool(
+        READ,
+        "Read a file",
         "Read a file as numbered lines (N|text), an image as an image, other binary as base64. "
         f"Shows {default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
         f"CSV: {default_lines(Kind.CSV)} with the header; minified: {default_lines(Kind.MINIFIED)}) "
-        f"and at most {CONTENT_BYTES:,} bytes; while truncated, follow truncation.resume_hint."
+        f"and at most {CONTENT_BYTES:,} bytes; while truncated, follow truncation.resume_hint.",
+        EverrunsRead,
+        _to_read,
+        reports_progress=True,
+        wording=lambda given: Wording(partial(everruns_render.render, limit=given.limit), render_error),
+        steps=lambda given: WHOLE if given.offset is None or given.limit is None else LINES,
     ),
-    arguments=EverrunsRead,
-    to_request=_to_read,
-    reports_progress=True,
-    wording=lambda arguments: Wording(partial(_render, limit=arguments.limit), render_error),
-    steps=lambda given: WHOLE if given.offset is None or given.limit is None else LINES,
-)
-
-GREP_FILES = Tool(
-    name=GREP,
-    title="Search file contents",
-    description=(
+    _tool(
+        GREP,
+        "Search file contents",
         "Search files by a regular expression: lines with paths and numbers, or blocks with context. "
-        "Honours ignore files."
+        "Honours ignore files.",
+        EverrunsGrep,
+        _to_grep,
+        reports_progress=True,
     ),
-    arguments=EverrunsGrep,
-    to_request=_to_grep,
-    reports_progress=True,
-    render_error=partial(render_error, tool=GREP),
-)
-
-LIST_DIRECTORY = Tool(
-    name=LIST,
-    title="List a directory",
-    description="List files and directories with their sizes.",
-    arguments=EverrunsList,
-    to_request=_to_list,
-    reports_progress=True,
-    render_error=partial(render_error, tool=LIST),
-)
-
-EDIT_FILE = Tool(
-    name=EDIT,
-    title="Edit a file",
-    description=(
+    _tool(
+        LIST,
+        "List a directory",
+        "List files and directories with their sizes.",
+        EverrunsList,
+        _to_list,
+        reports_progress=True,
+    ),
+    _tool(
+        EDIT,
+        "Edit a file",
         "Replace texts that stand exactly once in the file, all or none. "
-        "Rejected when the file has changed since expected_hash was read."
+        "Rejected when the file has changed since expected_hash was read.",
+        EverrunsEdit,
+        _to_edit,
+        read_only=False,
+        idempotent=False,
+        wording=_word_edit,
     ),
-    arguments=EverrunsEdit,
-    to_request=_to_edit,
-    read_only=False,
-    destructive=True,
-    idempotent=False,
-    render_error=partial(render_error, tool=EDIT),
-    wording=_word_edit,
-)
-
-WRITE_FILE = Tool(
-    name=WRITE,
-    title="Write a file",
-    description="Create a file or replace all of it; directories above it are made.",
-    arguments=EverrunsWrite,
-    to_request=_to_write,
-    read_only=False,
-    destructive=True,
-    render_error=partial(render_error, tool=WRITE),
-    wording=_word_write,
+    _tool(
+        WRITE,
+        "Write a file",
+        "Create a file or replace all of it; directories above it are made.",
+        EverrunsWrite,
+        _to_write,
+        read_only=False,
+        wording=_word_write,
+    ),
+    _tool(
+        STAT,
+        "Facts of a file",
+        "Whether a file or directory exists, its size, times and whether it is read-only.",
+        NameArguments,
+        lambda given: StatRequest(required_path(given.path, STAT)),
+    ),
+    _tool(
+        DELETE,
+        "Delete a file",
+        "Delete a file, or a directory that is empty.",
+        NameArguments,
+        lambda given: DeleteRequest(required_path(given.path, DELETE)),
+        read_only=False,
+        idempotent=False,
+    ),
 )
 
 EVERRUNS = Contract(
@@ -426,7 +412,7 @@ EVERRUNS = Contract(
         f"Files are below {ROOT}. Find with grep_files or list_directory, then read the part you need with "
         "read_file. edit_file needs the content_hash of the last read."
     ),
-    tools=(READ_FILE, GREP_FILES, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE, STAT_FILE, DELETE_FILE),
+    tools=_TOOLS,
     reply_bytes=REPLY_BYTES,
     measure=replace(everruns_render.MEASURE, output=everruns_command.MEASURE),
     render=_render,

@@ -61,7 +61,6 @@ BASH = Tool(
     arguments=EverrunsRun,
     to_request=_to_run,
     read_only=False,
-    destructive=True,
     idempotent=False,
     reports_progress=True,
     render_error=partial(render_error, tool=RUN),

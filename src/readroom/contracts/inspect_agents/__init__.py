@@ -285,7 +285,6 @@ class _Variant:
             arguments=FilesArguments,
             to_request=lambda arguments: self._to_request(arguments.params),
             read_only=False,
-            destructive=True,
             idempotent=False,
             reports_progress=True,
             render_error=partial(inspect_render.render_invalid, self.words_of("", "")),

@@ -92,7 +92,6 @@ EDIT_FILE = Tool(
     arguments=EditArguments,
     to_request=_to_edit,
     read_only=False,
-    destructive=True,
     reports_progress=True,
 )
 
@@ -103,7 +102,6 @@ WRITE_FILE = Tool(
     arguments=WriteArguments,
     to_request=partial(into, WriteRequest),
     read_only=False,
-    destructive=True,
 )
 
 
@@ -254,7 +252,6 @@ RUN_COMMAND = Tool(
     arguments=RunArguments,
     to_request=lambda arguments: into(RunRequest, arguments, path=arguments.cwd),
     read_only=False,
-    destructive=True,
     idempotent=False,
     reports_progress=True,
 )
