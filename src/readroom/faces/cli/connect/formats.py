@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 Path: TypeAlias = Sequence[str]
 
@@ -39,39 +39,37 @@ class Json:
 
     def loads(self, text: str) -> Any:
         """As `Form`."""
-        return _Scanner(text).document().value if text.strip() else {}
+        return _Document(text).root.value if text.strip() else {}
 
     def with_entry(self, text: str, path: Path, value: Mapping[str, Any]) -> str:
         """As `Form`; objects are made on the way to it."""
         if not text.strip():
             text = "{}\n"
         entry: Any = value
-        root = _Scanner(text).document()
-        node, done = root, 0
+        document = _Document(text)
+        node, done = document.root, 0
         for key in path:
-            _require_object(text, node, path[:done])
-            member = _member(text, node, key)
+            document.require_object(node, path[:done])
+            member = document.member(node, key)
             if member is None:
                 break
-            node, done = member.node, done + 1
+            node, done = member, done + 1
         else:
-            indent = _indent_of(text, node.start)
-            return text[: node.start] + _dumped(entry, indent, text) + text[node.end :]
+            return text[: node.at] + _dumped(entry, _indent_of(text, node.at), text) + text[node.end :]
         for key in reversed(path[done + 1 :]):
             entry = {key: entry}
-        return _inserted(text, node, path[done], entry)
+        return _inserted(document, node, path[done], entry)
 
     def without_entry(self, text: str, path: Path) -> str:
         """As `Form`."""
-        node = _Scanner(text).document()
+        document = _Document(text)
+        node: Member | None = document.root
         for key in path[:-1]:
-            _require_object(text, node, ())
-            present = _member(text, node, key)
-            if present is None:
-                return text
-            node = present.node
-        member = _member(text, node, path[-1])
-        return text if member is None else _taken_out(text, node, member)
+            if node is not None:
+                document.require_object(node, ())
+                node = document.member(node, key)
+        member = None if node is None else document.member(node, path[-1])
+        return text if node is None or member is None else _taken_out(document, node, member)
 
 
 @final
@@ -227,11 +225,12 @@ class Yaml:
 # out and every other character stays.  Knows no file and no client.
 # -----------------------------------------------------------------------------
 
-_DEEPEST = 200
-"""Settings are nested a few levels deep; a text of brackets alone must not exhaust the stack."""
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_NOTES = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_TRAILING = re.compile(rf"{_STRING}|[\[{{]\s*,|,(?=\s*[}}\]])", re.DOTALL)
+"""Commas before a closing bracket, and what only looks like one."""
 
-_SKIPPED = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|-?[0-9][0-9.eE+-]*|true|false|null')
+_BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 class BadJson(Unusable):
@@ -242,67 +241,109 @@ class BadJson(Unusable):
         super().__init__(f"line {self.line}: {problem}")
 
 
-class Node(Struct):
-    """A value and its place; `members` are those of an object."""
-
-    start: int
-    end: int = 0
-    value: Any = None
-    members: list[Member] = field(default_factory=list)
-
-
-class Member(Struct):
-    """A key, where it starts, and its value; `comma` is the place of the comma after it."""
+class Member(Struct, frozen=True):
+    """A key and where it starts, its value from `at` to `end`, and the place of the comma after it."""
 
     key: str
     start: int
-    node: Node
+    at: int
+    end: int
+    value: Any
     comma: int | None = None
 
 
-def _require_object(text: str, node: Node, path: Sequence[str]) -> None:
-    if not isinstance(node.value, dict):
-        what = f"{'.'.join(path)} is not an object" if path else "it is not an object"
-        raise BadJson(what, text, node.start)
+@final
+class _Document:
+    """A text with the places of its members; comments and trailing commas are blanked for the decoder."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._plain = _blanked(_NOTES, text)
+        self._strict = _blanked(_TRAILING, self._plain)
+        try:
+            value = _DECODER.decode(self._strict)
+        except json.JSONDecodeError as error:
+            raise BadJson(f"{error.msg[:1].lower()}{error.msg[1:]}", text, error.pos) from None
+        except RecursionError:
+            raise BadJson("it is nested too deeply", text, 0) from None
+        start = self._skip(self._strict, 0)
+        self.root = Member("", start, start, _DECODER.raw_decode(self._strict, start)[1], value)
+
+    def members(self, node: Member) -> list[Member]:
+        """The members of an object."""
+        found: list[Member] = []
+        at = self._skip(self._strict, node.at + 1)
+        while self._strict[at] == '"':
+            key, stop = _DECODER.raw_decode(self._strict, at)
+            start = self._skip(self._strict, self._skip(self._strict, stop) + 1)
+            value, end = _DECODER.raw_decode(self._strict, start)
+            comma = self._skip(self._plain, end)
+            is_there = self._plain[comma] == ","
+            found.append(Member(key, at, start, end, value, comma if is_there else None))
+            at = self._skip(self._strict, comma + is_there)
+        return found
+
+    def member(self, node: Member, key: str) -> Member | None:
+        """The one with that key. Raises BadJson if there are two."""
+        found = [member for member in self.members(node) if member.key == key]
+        if len(found) > 1:
+            raise BadJson(f'"{key}" is there twice', self.text, found[1].start)
+        return found[0] if found else None
+
+    def require_object(self, node: Member, path: Sequence[str]) -> None:
+        """Raises BadJson if a value is something else."""
+        if not isinstance(node.value, dict):
+            what = f"{'.'.join(path)} is not an object" if path else "it is not an object"
+            raise BadJson(what, self.text, node.at)
+
+    def _skip(self, text: str, at: int) -> int:
+        blanks = _BLANKS.match(text, at)
+        assert blanks is not None
+        return blanks.end()
 
 
-def _member(text: str, node: Node, key: str) -> Member | None:
-    members = [member for member in node.members if member.key == key]
-    if len(members) > 1:
-        raise BadJson(f'"{key}" is there twice', text, members[1].start)
-    return members[0] if members else None
+def _blanked(pattern: re.Pattern[str], text: str) -> str:
+    """The text with blanks for matches that are no strings, at the same places."""
+    return pattern.sub(lambda one: one[0] if one[0][0] in '"[{' else re.sub(r"[^\n]", " ", one[0]), text)
 
 
-def _inserted(text: str, node: Node, key: str, value: Any) -> str:
+def _no_constant(name: str) -> Any:
+    raise Unusable(f"{name} is not a value")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def _inserted(document: _Document, node: Member, key: str, value: Any) -> str:
+    text, members = document.text, document.members(node)
     newline = _newline(text)
     close = node.end - 1
-    outer = _indent_of(text, node.start)
-    if not node.members:
+    outer = _indent_of(text, node.at)
+    if not members:
         inner = outer + _unit(text)
-        noted = bool(text[node.start + 1 : close].strip())
-        head = text[:close].rstrip(" \t\r\n") if noted else text[: node.start + 1]
+        noted = bool(text[node.at + 1 : close].strip())
+        head = text[:close].rstrip(" \t\r\n") if noted else text[: node.at + 1]
         body = f"{newline}{inner}{json.dumps(key)}: {_dumped(value, inner, text)}{newline}{outer}"
         return head + body + text[close:]
-    last = node.members[-1]
-    first = node.members[0]
+    first, last = members[0], members[-1]
     inner = _indent_of(text, first.start)
     if text[: first.start].rpartition("\n")[2].strip():
         inner = outer + _unit(text)  # its members are on the line of the bracket
     entry = f"{newline}{inner}{json.dumps(key)}: {_dumped(value, inner, text)}"
-    after = last.node.end if last.comma is None else last.comma + 1
-    comma = "," if last.comma is None else ""
+    after = last.end if last.comma is None else last.comma + 1
     # What follows the last member in its line, a comment perhaps, stays with it.
     stop = text.find("\n", after, close)
-    head = text[: last.node.end] + comma + text[last.node.end : after]
+    head = text[: last.end] + ("," if last.comma is None else "") + text[last.end : after]
     if stop < 0:
         return head + text[after:close].rstrip() + entry + newline + outer + text[close:]
     tail = text[after:stop].rstrip("\r")
     return head + tail + entry + text[after + len(tail) :]
 
 
-def _taken_out(text: str, node: Node, member: Member) -> str:
-    at = node.members.index(member)
-    start, end = member.start, member.node.end if member.comma is None else member.comma + 1
+def _taken_out(document: _Document, node: Member, member: Member) -> str:
+    text, members = document.text, document.members(node)
+    at = members.index(member)
+    start, end = member.start, member.end if member.comma is None else member.comma + 1
     line = text.rfind("\n", 0, start) + 1
     if not text[line:start].strip():
         start = line
@@ -310,12 +351,10 @@ def _taken_out(text: str, node: Node, member: Member) -> str:
         assert stop is not None
         if text.startswith("\n", stop.end()):
             end = stop.end() + 1
-    out = text[:start] + text[end:]
-    if member.comma is None and at > 0:
-        before = node.members[at - 1].comma
-        if before is not None:
-            out = text[:before] + text[before + 1 : start] + text[end:]
-    return out
+    before = members[at - 1].comma if member.comma is None and at > 0 else None
+    if before is not None:
+        return text[:before] + text[before + 1 : start] + text[end:]
+    return text[:start] + text[end:]
 
 
 _SPACES = re.compile(r"[ \t\r]*")
@@ -340,92 +379,3 @@ def _indent_of(text: str, at: int) -> str:
     """The white space that the line of a place begins with."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-@final
-class _Scanner:
-    """Reads one text from its start to its end."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
-
-    def document(self) -> Node:
-        """The whole text as one value."""
-        value = self._value(0)
-        self._skip()
-        if self._at < len(self._text):
-            raise self._bad("there is more behind the end")
-        return value
-
-    def _bad(self, problem: str) -> BadJson:
-        return BadJson(problem, self._text, self._at)
-
-    def _skip(self) -> str:
-        """Pass over white space and comments; the character that follows, empty at the end."""
-        match = _SKIPPED.match(self._text, self._at)
-        assert match is not None
-        self._at = match.end()
-        return self._text[self._at : self._at + 1]
-
-    def _value(self, depth: int) -> Node:
-        char = self._skip()
-        if depth > _DEEPEST:
-            raise self._bad("it is nested too deeply")
-        if char == "{":
-            return self._object(depth)
-        if char == "[":
-            return self._array(depth)
-        return self._scalar()
-
-    def _scalar(self) -> Node:
-        match = _SCALAR.match(self._text, self._at)
-        if match is None:
-            raise self._bad("a value is missing" if self._at < len(self._text) else "it ends early")
-        node = Node(self._at, match.end())
-        try:
-            node.value = json.loads(match[0])
-        except ValueError:
-            raise self._bad(f"{match[0][:40]} is not a value") from None
-        self._at = match.end()
-        return node
-
-    def _object(self, depth: int) -> Node:
-        node = Node(self._at, value={})
-        self._at += 1
-        while self._skip() != "}":
-            if node.members and node.members[-1].comma is None:
-                raise self._bad("a comma or a closing } is missing")
-            start = self._at
-            key = self._scalar()
-            if not isinstance(key.value, str):
-                raise BadJson("a key has to be in quotes", self._text, start)
-            if self._skip() != ":":
-                raise self._bad("a colon is missing")
-            self._at += 1
-            member = Member(key.value, start, self._value(depth + 1))
-            node.members.append(member)
-            node.value[member.key] = member.node.value
-            member.comma = self._comma()
-        self._at += 1
-        node.end = self._at
-        return node
-
-    def _array(self, depth: int) -> Node:
-        node = Node(self._at, value=[])
-        self._at += 1
-        more = True
-        while self._skip() != "]":
-            if not more:
-                raise self._bad("a comma or a closing ] is missing")
-            node.value.append(self._value(depth + 1).value)
-            more = self._comma() is not None
-        self._at += 1
-        node.end = self._at
-        return node
-
-    def _comma(self) -> int | None:
-        if self._skip() != ",":
-            return None
-        self._at += 1
-        return self._at - 1
