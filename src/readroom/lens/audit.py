@@ -413,13 +413,9 @@ _GO_ON = (
     "Start a cluster again and send the same command: `--resume DIR` goes on from the records that are done."
 )
 _LOGS = (
-    "distributed",
-    "distributed.client",
-    "distributed.core",
-    "distributed.comm",
-    "tornado.application",
+    "distributed", "distributed.client", "distributed.core", "distributed.comm", "tornado.application",
     "asyncio",
-)
+)  # fmt: skip
 """Loggers that are silenced: one sentence of ours reports a lost connection."""
 
 

@@ -68,10 +68,7 @@ def _cleared(part: Audited, copied: set[int]) -> Audited:
         compactions=max(0, compactions - (turns[0].epoch if turns else compactions)),
     )
     return Audited(
-        summed(session, turns, calls),
-        turns,
-        calls,
-        [lines for lines in part.lines if lines.call in kept],
+        summed(session, turns, calls), turns, calls, [lines for lines in part.lines if lines.call in kept],
         [one for one in part.findings if one.call in kept],
         [row for row in part.replayed if row.call in kept],
-    )
+    )  # fmt: skip

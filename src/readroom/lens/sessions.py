@@ -128,15 +128,11 @@ def summed(session: Session, turns: Sequence[Turn], calls: Sequence[Call]) -> Se
     """The session with sums over its turns and calls."""
     used = {name: sum(getattr(turn, name) for turn in turns) for name in _USED}
     return msgspec.structs.replace(
-        session,
-        turns=len(turns),
-        calls=len(calls) + session.calls_left_out,
-        errors=sum(call.error for call in calls),
-        result_characters=sum(call.characters for call in calls),
+        session, turns=len(turns), calls=len(calls) + session.calls_left_out,
+        errors=sum(call.error for call in calls), result_characters=sum(call.characters for call in calls),
         result_tokens=sum(call.tokens for call in calls),
-        carried_tokens=sum(call.tokens * call.sent_in_requests for call in calls),
-        **used,
-    )
+        carried_tokens=sum(call.tokens * call.sent_in_requests for call in calls), **used,
+    )  # fmt: skip
 
 
 def sessions(
@@ -444,13 +440,10 @@ class _Assembler:
             for finding in detector.findings()
         ]
         session = msgspec.structs.replace(
-            self._session,
-            client=self._session.client or "unknown",
-            compactions=self._compactions,
-            calls_left_out=self._left_out,
-            lines_left_out=self._lines_left_out,
+            self._session, client=self._session.client or "unknown", compactions=self._compactions,
+            calls_left_out=self._left_out, lines_left_out=self._lines_left_out,
             findings_left_out=sum(detector.left_out for detector in self._detectors),
-        )
+        )  # fmt: skip
         return Audited(
             summed(session, self._turns, self._calls), self._turns, self._calls, self._lines, findings
         )

@@ -162,11 +162,8 @@ def _start(debug: bool) -> None:
 GROUP = _Commands(
     "readroom",
     params=[click.Option(["--debug"], is_flag=True, help="Log to standard error, with tracebacks.")],
-    callback=_start,
-    help=_start.__doc__,
-    epilog=EXIT_CODES_OF_ALL,
-    context_settings=_HELP,
-)
+    callback=_start, help=_start.__doc__, epilog=EXIT_CODES_OF_ALL, context_settings=_HELP,
+)  # fmt: skip
 """The command `readroom`, whose subcommands are imported when they are used."""
 
 click.version_option(package_name="readroom", message="%(prog)s %(version)s")(GROUP)

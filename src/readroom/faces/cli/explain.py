@@ -93,15 +93,14 @@ def _lines(finding: _Finding) -> list[str]:
 def _facts(finding: _Finding) -> dict[str, Fact]:
     failure, rule = finding.failure, finding.hidden_by
     return {
-        "path": finding.path,
-        "allowed": finding.allowed,
+        "path": finding.path, "allowed": finding.allowed,
         "refused_by": None if failure is None else {"code": failure.code, **failure.facts},
         "protected_by": None if finding.protection is None else dict(finding.protection.facts),
         "real_path": None if finding.real is None else quote(finding.real),
         "kind": None if finding.kind is None else finding.kind.value,
         "hidden_by": None if rule is None else {"pattern": rule.pattern, "source": rule.source},
         "confinement": finding.confinement,
-    }
+    }  # fmt: skip
 
 
 _PATH = click.Argument(

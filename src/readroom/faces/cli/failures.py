@@ -26,14 +26,9 @@ COMMANDS: Mapping[str, str] = {
 """The command for each tool of the native contract."""
 
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
-    READ: ("path",),
-    GREP: ("pattern", "path"),
-    FIND: ("query", "path"),
-    LIST: ("path",),
-    EDIT: ("path",),
-    WRITE: ("path",),
-    RUN: ("command",),
-}
+    READ: ("path",), GREP: ("pattern", "path"), FIND: ("query", "path"), LIST: ("path",), EDIT: ("path",),
+    WRITE: ("path",), RUN: ("command",),
+}  # fmt: skip
 """Arguments that a command takes without an option's name."""
 
 

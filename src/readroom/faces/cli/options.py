@@ -17,15 +17,9 @@ from readroom.faces.cli.folders import Folder
 from readroom.values import Fact
 
 _SHORT = {
-    "ignore_case": "-i",
-    "fixed": "-F",
-    "multiline": "-U",
-    "glob": "-g",
-    "type": "-t",
-    "context": "-C",
-    "before": "-B",
-    "after": "-A",
-}
+    "ignore_case": "-i", "fixed": "-F", "multiline": "-U", "glob": "-g", "type": "-t", "context": "-C",
+    "before": "-B", "after": "-A",
+}  # fmt: skip
 
 _WORDS = {
     "view": "outline lists what it defines, formulas are those of a workbook",

@@ -104,16 +104,10 @@ class Service:
             }
             keys = keys_of(opened, serving.auth, state, private=self._where.socket is not None)
             yield Served(
-                workspaces,
-                serving,
-                admitted(workspaces, self._where, serving, keys),
-                self._contract,
-                self._reply_chars,
-                named=self._where.socket is None,
-                state=state,
-                workers=self._workers,
+                workspaces, serving, admitted(workspaces, self._where, serving, keys), self._contract,
+                self._reply_chars, named=self._where.socket is None, state=state, workers=self._workers,
                 counted=counted,
-            )
+            )  # fmt: skip
 
     def _has_state(self) -> bool:
         # Without several processes it is for budgets alone, and opened when one is counted.

@@ -174,13 +174,11 @@ def _words(grant: Grant) -> str:
 
 def _row(grant: Grant) -> dict[str, object]:
     return {
-        "id": grant.token,
-        "name": grant.name,
+        "id": grant.token, "name": grant.name,
         "workspaces": None if grant.workspaces is None else sorted(grant.workspaces),
-        "tools": None if grant.tools is None else sorted(grant.tools),
-        "policy": grant.policy,
+        "tools": None if grant.tools is None else sorted(grant.tools), "policy": grant.policy,
         **{name: _moment(getattr(grant, name)) for name in ("created", "expires", "revoked")},
-    }
+    }  # fmt: skip
 
 
 def _moment(seconds: float | None) -> str | None:

@@ -179,11 +179,8 @@ def _command(*words: str | None) -> str:
 
 
 ui = subcommand(
-    "ui",
-    _ui,
-    click.Argument(["source"], required=False, metavar="[SOURCE]", help="A ledger or an audit."),
+    "ui", _ui, click.Argument(["source"], required=False, metavar="[SOURCE]", help="A ledger or an audit."),
     *place_options(),
     option("--findings", "An audit or a record whose findings are shown beside.", metavar="FILE"),
-    port_option(0),
-    open_option("look"),
-)
+    port_option(0), open_option("look"),
+)  # fmt: skip

@@ -104,19 +104,10 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         known.doubt(None)
     _learn(known, file, total, runs)
     return Evidence(
-        kind,
-        file,
-        tuple(runs),
-        tuple(wide),
-        failed,
+        kind, file, tuple(runs), tuple(wide), failed,
         _cut_by(kind, call, unwrapped, result, runs, wide, known.total(file), leaves_out),
-        result.kept_at or unwrapped.kept_at,
-        unwrapped.exit_code,
-        body,
-        total,
-        tuple(more),
-        printed,
-    )
+        result.kept_at or unwrapped.kept_at, unwrapped.exit_code, body, total, tuple(more), printed,
+    )  # fmt: skip
 
 
 def _in_reply(unwrapped: Unwrapped, file: str, root: str) -> list[Run]:

@@ -138,14 +138,8 @@ _AFRESH = frozenset(
 """Tools whose commands each begin in the folder of the session; a shell of others may be elsewhere."""
 
 _WORKED_IN = (
-    "workdir",
-    "cwd",
-    "working_directory",
-    "workingDirectory",
-    "working_dir",
-    "dir_path",
-    "directory",
-)
+    "workdir", "cwd", "working_directory", "workingDirectory", "working_dir", "dir_path", "directory",
+)  # fmt: skip
 
 
 def begins_afresh(tool: str) -> bool:

@@ -122,16 +122,10 @@ def unwrap(text: str) -> Unwrapped:
     cut_here = by_client or bool(head) or bool(tail) or len(pieces) > 1
     # A mark inside is the client's, unless a tool of a framework cut its own reply ("[... ").
     return Unwrapped(
-        pieces,
-        cut_here,
-        by_client or bool(head) or (len(pieces) > 1 and "[... " not in text),
-        bool(head),
-        half_end,
-        bool((opened := _NUMBERED_FILE.match(text)) and opened[0].endswith("\n")),
-        lines,
-        exit_code,
+        pieces, cut_here, by_client or bool(head) or (len(pieces) > 1 and "[... " not in text), bool(head),
+        half_end, bool((opened := _NUMBERED_FILE.match(text)) and opened[0].endswith("\n")), lines, exit_code,
         kept[1].rstrip(").,]") if kept else "",
-    )
+    )  # fmt: skip
 
 
 def _of_json(text: str) -> tuple[str, int | None]:

@@ -203,13 +203,10 @@ def result_of(result: Result) -> Result:
     """A result without its texts, so that watching it does not keep them in memory."""
     seen = result.seen
     return msgspec.structs.replace(
-        result,
-        returned=msgspec.structs.replace(result.returned, text=""),
+        result, returned=msgspec.structs.replace(result.returned, text=""),
         called=msgspec.structs.replace(result.called, arguments={}),
-        seen=msgspec.structs.replace(seen, runs=(), wide=(), text=""),
-        whole="",
-        again=[],
-    )
+        seen=msgspec.structs.replace(seen, runs=(), wide=(), text=""), whole="", again=[],
+    )  # fmt: skip
 
 
 def _span(result: Result) -> tuple[int, int]:

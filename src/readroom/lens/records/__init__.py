@@ -117,14 +117,11 @@ LineReader = Callable[[Iterable[Line | Skipped], Bounds], Iterator[Event]]
 ElementReader = Callable[[Iterable[Element | Skipped], str, Bounds], Iterator[Event]]
 
 LINE_READERS: tuple[tuple[Callable[[Object], bool], LineReader], ...] = (
-    (codex.recognises, codex.read),
-    (qwen_code.recognises, qwen_code.read),
-    (gemini_cli.recognises, gemini_cli.read),
-    (claude_code.recognises, claude_code.read),
-    (readroom_ledger.recognises, readroom_ledger.read),
-    (openai_agents.recognises, openai_agents.read),
+    (codex.recognises, codex.read), (qwen_code.recognises, qwen_code.read),
+    (gemini_cli.recognises, gemini_cli.read), (claude_code.recognises, claude_code.read),
+    (readroom_ledger.recognises, readroom_ledger.read), (openai_agents.recognises, openai_agents.read),
     (otel.recognises, otel.read),
-)
+)  # fmt: skip
 """Chosen by what a line says; the narrower formats first."""
 
 LIST_READERS: tuple[tuple[Callable[[Object], bool], ElementReader], ...] = (

@@ -152,16 +152,11 @@ def short_name(text: str, most: int = NAME_CHARS) -> str:
 
 _NAMES: dict[type[Event], tuple[str, ...]] = {
     Opened: ("session", "client", "version", "folder", "parent", "model", "time"),
-    Answered: ("session", "key", "time", "model"),
-    Said: ("session",),
-    Called: ("session", "id", "tool", "time", "server"),
-    Returned: ("session", "id", "time", "kept_at"),
-    Whole: ("session", "id"),
-    Recorded: ("session", "id", "time"),
-    Compacted: ("session", "time"),
-    Rewound: ("session", "key"),
-    Skipped: ("session",),
-}
+    Answered: ("session", "key", "time", "model"), Said: ("session",),
+    Called: ("session", "id", "tool", "time", "server"), Returned: ("session", "id", "time", "kept_at"),
+    Whole: ("session", "id"), Recorded: ("session", "id", "time"), Compacted: ("session", "time"),
+    Rewound: ("session", "key"), Skipped: ("session",),
+}  # fmt: skip
 """The fields of each event that are names."""
 
 

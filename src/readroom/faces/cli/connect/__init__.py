@@ -255,12 +255,9 @@ def _own_check(task: _Task, *, wanted: bool) -> None:
         return
     try:
         done = subprocess.run(
-            [executable, *check[1:]],
-            cwd=task.folder if of_project else os.path.expanduser("~"),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_CHECK_S,
-        )
+            [executable, *check[1:]], cwd=task.folder if of_project else os.path.expanduser("~"),
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHECK_S,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         output.show(f"\n`{line}` did not answer; try it yourself.")
         return

@@ -81,13 +81,11 @@ def session(view: View) -> Page:
         ),
     )
     return Page(
-        f"Session {one.session or '(without a name)'}",
-        figures,
+        f"Session {one.session or '(without a name)'}", figures,
         [_twice(view, rows), *findings_beside(view, session=one.session)],
-        crumbs=[Link("Sessions", view.bare("sessions"))],
-        template="session.html",
+        crumbs=[Link("Sessions", view.bare("sessions"))], template="session.html",
         own={"calls": waterfall(view, rows), "earlier": earlier, "not_kept": NOT_KEPT},
-    )
+    )  # fmt: skip
 
 
 def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:
@@ -130,37 +128,24 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
         for one in spans
     ]
     facts = [
-        ("Row", f"{row.number:,}"),
-        ("Ended (UTC)", moment(event.time_us)),
+        ("Row", f"{row.number:,}"), ("Ended (UTC)", moment(event.time_us)),
         ("Who", ", ".join(filter(None, (who, event.face, event.token and f"token {event.token}")))),
         ("Conversation", view.conversation(event.session, event.agent, event.token).text),
         ("Compactions before", str(event.epoch)),
         ("Contract", event.contract or "(refused before it was a call)"),
-        ("Arguments", arguments(view, event.arguments)),
-        ("Decision", event.decision),
-        ("Rule", view.sight.text(event.rule) if event.rule else ""),
-        ("Kind of file", event.kind or ""),
+        ("Arguments", arguments(view, event.arguments)), ("Decision", event.decision),
+        ("Rule", view.sight.text(event.rule) if event.rule else ""), ("Kind of file", event.kind or ""),
         ("Less was shown", _LEVELS.get(event.level or "", event.level or "")),
-        ("Tokens", f"{event.tokens:,} ({event.counter})"),
-        ("Hash of the row", row.hash[:16]),
-    ]
+        ("Tokens", f"{event.tokens:,} ({event.counter})"), ("Hash of the row", row.hash[:16]),
+    ]  # fmt: skip
     return {
-        "number": row.number,
-        "time": moment(event.time_us)[11:],
-        "tool": view.named(event.tool).text,
-        "path": view.file_cell(event.path).text,
-        "href": view.bare("call", number=row.number),
-        "outcome": event.outcome,
-        "tone": _tone(event.outcome, event.decision),
-        "level": event.level or "",
-        "tokens": f"{event.tokens:,}",
-        "duration": lasted(event.duration_us),
-        "left": left,
-        "width": width,
-        "facts": [(name, value) for name, value in facts if value],
-        "shown": shown,
+        "number": row.number, "time": moment(event.time_us)[11:], "tool": view.named(event.tool).text,
+        "path": view.file_cell(event.path).text, "href": view.bare("call", number=row.number),
+        "outcome": event.outcome, "tone": _tone(event.outcome, event.decision), "level": event.level or "",
+        "tokens": f"{event.tokens:,}", "duration": lasted(event.duration_us), "left": left, "width": width,
+        "facts": [(name, value) for name, value in facts if value], "shown": shown,
         "hidden": len(event.spans) - len(spans),
-    }
+    }  # fmt: skip
 
 
 _LEVELS = {
@@ -221,12 +206,9 @@ def _twice(view: View, rows: Sequence[Row]) -> Table:
         for one in every[: view.rows(UI_ROWS)]
     ]
     return Table(
-        "twice",
-        "Shown again while in view",
-        ("File", "Lines", "Times", "Rows"),
-        cells,
+        "twice", "Shown again while in view", ("File", "Lines", "Times", "Rows"), cells,
         empty="Nothing was shown twice." if known else _NO_STATES,
-    )
+    )  # fmt: skip
 
 
 def _tone(outcome: str, decision: str) -> str:

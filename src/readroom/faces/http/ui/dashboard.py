@@ -238,18 +238,10 @@ class Dashboard:
         recorder = recorder_of(access.workspace.gatekeeper.journal)
         assert recorder is not None
         return View(
-            access,
-            request.scope[PAGE_ADDRESS].base,
-            wanted,
-            Questions(book),
-            recorder.workspace,
-            unsummed=unsummed,
-            findings=self._findings,
-            page=page,
-            chosen=PAGES[page].chosen,
-            books=self._books,
-            whole=access.workspace in self._whole,
-        )
+            access, request.scope[PAGE_ADDRESS].base, wanted, Questions(book), recorder.workspace,
+            unsummed=unsummed, findings=self._findings, page=page, chosen=PAGES[page].chosen,
+            books=self._books, whole=access.workspace in self._whole,
+        )  # fmt: skip
 
     def _frame(self, request: Request, view: View | None, path: str) -> dict[str, object]:
         address = request.scope[PAGE_ADDRESS]

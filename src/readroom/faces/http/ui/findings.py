@@ -56,13 +56,12 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
     found.sort(key=lambda one: (-(one.carried_tokens or one.tokens), one.session, one.call))
     most = view.rows(UI_ROWS)
     return Table(
-        "findings",
-        "Findings of the audit",
+        "findings", "Findings of the audit",
         ("What", "Session", "Call", "File", "Lines", "Evidence", "Tokens", "Carried"),
         [_row(view, one) for one in found[:most]],
         note=f"The first {most} of {len(found):,}." if len(found) > most else "",
         empty="The audit found nothing here.",
-    )
+    )  # fmt: skip
 
 
 def findings_beside(view: View, *, session: str = "", path: str = "") -> list[Table]:
@@ -84,11 +83,8 @@ def _row(view: View, one: Finding) -> tuple[Cell, ...]:
     lines = _span(one)
     return (
         Cell(FINDINGS[one.kind], room="some"),
-        replace(view.named(one.session, view.bare("sessions", q=one.session)), room="some"),
-        number(one.call),
-        view.file_cell(one.file),
-        Cell("" if hidden else lines),
-        Cell(HIDDEN, tone="soft") if hidden else Cell(view.sight.text(said), room="much"),
-        number(one.tokens),
+        replace(view.named(one.session, view.bare("sessions", q=one.session)), room="some"), number(one.call),
+        view.file_cell(one.file), Cell("" if hidden else lines),
+        Cell(HIDDEN, tone="soft") if hidden else Cell(view.sight.text(said), room="much"), number(one.tokens),
         number(one.carried_tokens),
-    )
+    )  # fmt: skip

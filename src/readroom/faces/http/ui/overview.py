@@ -73,13 +73,10 @@ def over_time(view: View, series: Series, by: str) -> Table:
     ]
     chart = {"kind": "time", "times": times, "names": names, "values": series.values}
     return Table(
-        "time",
-        f"Tokens over time by {by}",
-        ("Time (UTC)", *names),
-        [row for row in rows if any(cell.raw for cell in row[1:])],
-        note=_step(series),
+        "time", f"Tokens over time by {by}", ("Time (UTC)", *names),
+        [row for row in rows if any(cell.raw for cell in row[1:])], note=_step(series),
         chart=chart if times else None,
-    )
+    )  # fmt: skip
 
 
 def _step(series: Series) -> str:
@@ -100,12 +97,9 @@ def _sums(view: View, wanted: Slice, by: By) -> Table:
         for one in every[: view.rows(UI_ROWS)]
     ]
     return Table(
-        by,
-        _TITLES[by],
-        (by.capitalize(), "Calls", "Failed", "Tokens"),
-        rows,
+        by, _TITLES[by], (by.capitalize(), "Calls", "Failed", "Tokens"), rows,
         note=f"The first {UI_ROWS} of {len(every):,}." if len(every) > UI_ROWS else "",
-    )
+    )  # fmt: skip
 
 
 def files_table(view: View, wanted: Slice, limit: int) -> Table:
@@ -123,13 +117,9 @@ def files_table(view: View, wanted: Slice, limit: int) -> Table:
     if len(seen) == limit:
         notes.append(f"The first {limit}.")
     return Table(
-        "file",
-        "By file",
-        ("File", "Calls", "Lines", "Tokens"),
-        rows,
-        note=" ".join(notes),
+        "file", "By file", ("File", "Calls", "Lines", "Tokens"), rows, note=" ".join(notes),
         more=view.link("files") if view.page != "files" else "",
-    )
+    )  # fmt: skip
 
 
 def of_files(wanted: Slice) -> list[str]:
@@ -162,13 +152,8 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
     ]
     heads = ("Session", "State", "Agent", "Last call (UTC)", "Calls", "Failed", "Tokens")
     return Table(
-        "sessions",
-        title,
-        heads,
-        rows,
-        note=" ".join(_of_sessions(view.slice)),
-        more=more,
-    )
+        "sessions", title, heads, rows, note=" ".join(_of_sessions(view.slice)), more=more,
+    )  # fmt: skip
 
 
 def _of_sessions(wanted: Slice) -> Iterator[str]:

@@ -158,12 +158,9 @@ def environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
-        loader=PackageLoader("readroom.faces.http.ui"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+        loader=PackageLoader("readroom.faces.http.ui"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     made.filters["shown"] = plain
     made.filters["line"] = _line
     made.filters["lines"] = lambda text: "\n".join(map(_line, text.split("\n")))
