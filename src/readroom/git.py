@@ -31,7 +31,14 @@ from types import TracebackType
 from typing import Literal, Self, TypeAlias, final
 
 from readroom.errors import BadValue, MissingProgram, StoreFailed
-from readroom.limits.lens import GIT_ALTERNATES_BYTES, GIT_ANSWER_S, RECORD_CHUNK_BYTES
+from readroom.limits.lens import RECORD_CHUNK_BYTES
+
+GIT_ANSWER_S = 60
+"""git answers from a pack of gigabytes within seconds. It waits forever for a pipe in place of a file."""
+
+GIT_ALTERNATES_BYTES = 64 * 1024
+"""Files in which git names other places have one line or a few."""
+
 
 Question: TypeAlias = Literal["cat-file", "ls-tree", "rev-parse"]
 """The questions to git: it starts no program for any of these, unless an object is missing."""

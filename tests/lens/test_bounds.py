@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.lens.audit import Options, audit
-from readroom.lens.held import KeptNames
+from readroom.lens.evidence.tools import PATH_CHARS
+from readroom.lens.held import BRIEF_NAME_CHARS, KeptNames
 from readroom.lens.normal_form import SkippedPart
-from readroom.lens.records.events import Remembered, short_name
+from readroom.lens.records.events import NAME_CHARS, Remembered, short_name
 from readroom.lens.sessions import Audited
-from readroom.limits.lens import BRIEF_NAME_CHARS, NAME_CHARS, NAMES_BYTES, PATH_CHARS
+from readroom.limits.lens import NAMES_BYTES
 from tests.each import each
 from tests.lens.hostile_records import FORMS
 from tests.lens.making import divided

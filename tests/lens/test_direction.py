@@ -9,7 +9,7 @@ SERVER = (
     *("readroom.session.admission", "readroom.session.budgets", "readroom.session.shared"),
     *("readroom.session.tokens", "readroom.errors.serving"),
 )
-LENS = ("readroom.lens", "readroom.faces.cli.audit")
+LENS = ("readroom.lens", "readroom.faces.cli.audit", "readroom.git", "readroom.limits.lens")
 
 
 def _below(name: str, folders: tuple[str, ...]) -> bool:

@@ -22,12 +22,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.lens.audit import Options, audit
+from readroom.lens.held import ARGUMENT_START_CHARS
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records.events import Called, Event, Opened, Recorded, Returned
 from readroom.lens.records.stream import Line, Shortener, elements, lines
 from readroom.lens.sessions import Audited, sessions
 from readroom.limits.lens import (
-    ARGUMENT_START_CHARS,
     ARGUMENTS_CHARS,
     BOUNDS,
     LINES_REMEMBERED,

@@ -36,21 +36,30 @@ from readroom.lens.normal_form import FORM, KINDS, Row, Session, SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.sessions import Audited, Detector, sessions
-from readroom.limits.lens import (
-    BOUNDS,
-    ENGINE_CHECK_S,
-    ENGINE_CLOSE_S,
-    ENGINE_CONNECT_S,
-    PARTS_AHEAD,
-    WORKER_TRIES,
-    Bounds,
-)
+from readroom.limits.lens import BOUNDS, Bounds
 from readroom.policy.rules import Rules, denials
 from readroom.session.meter import counter
 
 if TYPE_CHECKING:
     from readroom.lens.replay import Replay
     from readroom.workspace import Workspace
+
+PARTS_AHEAD = 64
+"""Records that are being audited ahead of the one whose rows are next: enough for any number of
+processors of one machine.
+"""
+
+WORKER_TRIES = 2
+"""How often a record is given to a worker when workers die over it."""
+
+ENGINE_CONNECT_S = 10
+"""How long a scheduler of a cluster may take to answer."""
+
+ENGINE_CHECK_S = 1.0
+"""How often it is looked whether the scheduler of a running audit is still there."""
+
+ENGINE_CLOSE_S = 2
+"""How long the connection to a scheduler may take to close."""
 
 
 Part = Audited | SkippedPart

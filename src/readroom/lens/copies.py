@@ -17,7 +17,9 @@ import msgspec
 
 from readroom.lens.normal_form import Call, Session, SkippedPart, Turn
 from readroom.lens.sessions import Audited, summed
-from readroom.limits.lens import ANSWERS_REMEMBERED
+
+ANSWERS_REMEMBERED = 2_000_000
+"""Answers by which copies of conversations are known; those of later sessions are not remembered."""
 
 
 def without_copies(parts: Iterable[Audited | SkippedPart]) -> Iterator[Audited | SkippedPart]:

@@ -10,7 +10,14 @@ import msgspec
 from readroom.lens.normal_form import Lines, Session, SkippedPart
 from readroom.lens.records.events import Arguments, Called, Skipped, short_name
 from readroom.lens.records.values import text_bytes
-from readroom.limits.lens import ARGUMENT_CHARS, ARGUMENT_START_CHARS, BOUNDS, BRIEF_NAME_CHARS, Bounds
+from readroom.limits.lens import ARGUMENT_CHARS, BOUNDS, Bounds
+
+BRIEF_NAME_CHARS = 40
+"""Those few characters, with the digest."""
+
+ARGUMENT_START_CHARS = 100
+"""Those few words."""
+
 
 _ENTRY_BYTES = 150
 """The memory of a name beside its characters."""

@@ -12,9 +12,12 @@ from typing import Literal, Protocol, TextIO, TypeAlias, get_type_hints
 
 import msgspec
 
-from readroom.limits.lens import EXPORT_PAGE_ROWS
 from readroom.parquet import ParquetFile, pyarrow
 from readroom.rows import Finding, FindingKind
+
+EXPORT_PAGE_ROWS = 10_000
+"""Rows written to a Parquet file at once."""
+
 
 FORM = 1
 """The version of these rows. Within a version fields are added, never removed or changed in meaning."""

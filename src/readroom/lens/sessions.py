@@ -40,15 +40,14 @@ from readroom.lens.records.events import (
     Skipped,
     Whole,
 )
-from readroom.limits.lens import (
-    BOUNDS,
-    HELD_CHARS_OF_LINE,
-    HELD_LINES_OF_CALL,
-    RESULT_CHARS,
-    SPANS_KEPT,
-    Bounds,
-)
+from readroom.limits.lens import BOUNDS, HELD_LINES_OF_CALL, RESULT_CHARS, Bounds
 from readroom.rows import Finding
+
+SPANS_KEPT = 2_000
+"""Line ranges kept for one call: a search that shows more files is kept as a number."""
+
+HELD_CHARS_OF_LINE = 100
+"""Characters that count as one line in that sum: four bytes each at most."""
 
 
 class Counter(Protocol):

@@ -12,7 +12,11 @@ from typing import Literal, TypeAlias
 
 from readroom.lens.records.events import Arguments, short_name
 from readroom.lens.records.values import as_object
-from readroom.limits.lens import FILES_OF_CALL, PATH_CHARS
+from readroom.limits.lens import FILES_OF_CALL
+
+PATH_CHARS = 1_000
+"""The path of a file, likewise: what policy says of it stands in its ends."""
+
 
 _RUNNERS = frozenset({"sh", "bash", "zsh", "python", "python3", "node", "ruby", "perl"})
 

@@ -19,8 +19,11 @@ import msgspec
 
 from readroom.lens.evidence.numbering import WIDE_CHARS
 from readroom.lens.sessions import Result
-from readroom.limits.lens import EXCERPT_CHARS, HELD_LINES_OF_CALL, Bounds
+from readroom.limits.lens import HELD_LINES_OF_CALL, Bounds
 from readroom.rows import Finding, FindingKind
+
+EXCERPT_CHARS = 160
+"""How much of a line a finding quotes: enough to recognise it in an editor."""
 
 
 class Listing:

@@ -24,7 +24,7 @@ from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.normal_form import counted
 from readroom.lens.records.stream import file_beside
 from readroom.lens.sessions import Result
-from readroom.limits.lens import KEPT_FILE_BYTES, KEPT_FOLDERS, Bounds
+from readroom.limits.lens import Bounds
 from readroom.paths import normalize
 from readroom.policy.rules import Rules
 from readroom.rows import Finding, FindingKind
@@ -32,6 +32,13 @@ from readroom.text import hidden
 from readroom.text.output import holds
 from readroom.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
 from readroom.text.tokens import estimate
+
+KEPT_FILE_BYTES = 4 * 1024 * 1024
+"""Of a whole output that a client kept beside its record so much is compared with what was shown."""
+
+KEPT_FOLDERS = 200
+"""Folders near a record in which such outputs are looked for."""
+
 
 _NEVER_READ = frozenset({"list", "agent", "other"})
 

@@ -18,17 +18,22 @@ import msgspec
 from readroom.lens.findings import Listing, excerpt, finding_about
 from readroom.lens.normal_form import Lines, counted
 from readroom.lens.sessions import Result
-from readroom.limits.lens import (
-    FLOOD_TOKENS,
-    HELD_LINES_OF_CALL,
-    RESULT_CHARS,
-    UNUSED_TOKENS,
-    USED_SHARE,
-    WHOLE_FILE_LINES,
-    Bounds,
-)
+from readroom.limits.lens import HELD_LINES_OF_CALL, RESULT_CHARS, Bounds
 from readroom.rows import Finding, FindingKind
 from readroom.text.tokens import estimate
+
+FLOOD_TOKENS = 4_000
+"""A search result of more tokens flooded: five times what the median useful search needs."""
+
+UNUSED_TOKENS = 1_000
+"""A result below this is too small to be counted as unused or as more than what was needed."""
+
+WHOLE_FILE_LINES = 100
+"""A whole file of fewer lines is rightly read whole."""
+
+USED_SHARE = 0.1
+"""A whole file was read for a few lines when less than this share of it was quoted, edited or named."""
+
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
 LEAST_LINE_CHARS = 8

@@ -32,7 +32,11 @@ from readroom.lens.records import (
 from readroom.lens.records.events import Event, Skipped, with_short_names
 from readroom.lens.records.stream import Element, Line, elements, lines, opened
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
-from readroom.limits.lens import BOUNDS, RECORD_SNIFF_LINES, RECORDS_FOUND, Bounds
+from readroom.limits.lens import BOUNDS, RECORDS_FOUND, Bounds
+
+RECORD_SNIFF_LINES = 50
+"""So many lines are looked at to tell whose record it is: the heads of resumed sessions come first."""
+
 
 _SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval", ".db", ".sqlite", ".sqlite3"})
 """Suffixes of records; other files below a folder are not opened."""

@@ -16,7 +16,11 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 
 import msgspec
 
-from readroom.limits.lens import NAME_CHARS, Bounds
+from readroom.limits.lens import Bounds
+
+NAME_CHARS = 300
+"""An id, or the name of a tool or of a model: a longer one is kept by its ends and a digest."""
+
 
 Arguments: TypeAlias = dict[str, Any]
 """A call's arguments as decoded: the model may have written any type."""

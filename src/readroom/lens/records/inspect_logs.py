@@ -29,7 +29,14 @@ from readroom.lens.records.values import (
     objects,
     time_of,
 )
-from readroom.limits.lens import RECORD_DIRECTORY_BYTES, RECORD_DOCUMENT_BYTES, RECORD_MEMBER_BYTES, Bounds
+from readroom.limits.lens import RECORD_DOCUMENT_BYTES, Bounds
+
+RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
+"""A member of a zip that unpacks to more is skipped: no log of one sample is that long."""
+
+RECORD_DIRECTORY_BYTES = 4 * 1024 * 1024
+"""A zip whose directory is larger is not read: 40,000 samples, each of which takes a kilobyte in memory."""
+
 
 NAME = "Inspect AI"
 

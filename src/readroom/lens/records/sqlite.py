@@ -15,13 +15,22 @@ from typing import Any
 from urllib.parse import quote
 
 from readroom.lens.records.values import NotReadable
-from readroom.limits.lens import (
-    RECORD_DATABASE_MEMORY_BYTES,
-    RECORD_DATABASE_SCHEMA_STEPS,
-    RECORD_DATABASE_STEPS,
-    RECORD_DATABASE_STEPS_OF_BYTE,
-    RECORD_LINE_BYTES,
-)
+from readroom.limits.lens import RECORD_LINE_BYTES
+
+RECORD_DATABASE_MEMORY_BYTES = 80 * 1024 * 1024
+"""What SQLite may take while it reads a record: a schema that is larger is not read. Usual ones take 1 MB,
+beside 8 MB of pages.
+"""
+
+RECORD_DATABASE_SCHEMA_STEPS = 100_000
+"""Steps of SQLite for the schema of a database: some 10,000 tables, and clients have 40."""
+
+RECORD_DATABASE_STEPS = 10_000_000
+"""Steps of SQLite for one record, some 0.2 s, beside RECORD_DATABASE_STEPS_OF_BYTE for each byte of it."""
+
+RECORD_DATABASE_STEPS_OF_BYTE = 20
+"""A row of 200 bytes takes some 300; without the client's indexes each session takes those of all rows."""
+
 
 MAGIC = b"SQLite format 3\0"
 

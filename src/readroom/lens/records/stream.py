@@ -21,10 +21,14 @@ import msgspec
 
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
-from readroom.limits.lens import RECORD_CHUNK_BYTES, RECORD_LINE_BYTES, RECORD_TEXT_BYTES, Bounds
+from readroom.limits.lens import RECORD_CHUNK_BYTES, RECORD_LINE_BYTES, Bounds
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+
+RECORD_TEXT_BYTES = 512 * 1024
+"""Of a text in an overlong line so much is kept: far more than any client sends of one result."""
+
 
 _IN_TEXT = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*', re.DOTALL)
 """The inside of a string, up to its closing quote or half of an escape. Each escape takes 64 bytes of memory

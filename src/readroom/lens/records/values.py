@@ -9,7 +9,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from readroom.limits.lens import RECORD_VALUES
+RECORD_VALUES = 300_000
+"""More values than this in one line are not decoded: a megabyte of `[],[],...` takes 30 MB as objects."""
+
 
 Object: TypeAlias = dict[str, Any]
 """A decoded JSON object of a record: nothing about its values is known yet."""

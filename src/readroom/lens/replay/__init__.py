@@ -35,17 +35,19 @@ from readroom.lens.normal_form import Replayed, ReplayState
 from readroom.lens.records.events import Called, Returned
 from readroom.lens.records.values import as_count, as_list, as_object, as_text, decode
 from readroom.lens.sessions import Counter, Result
-from readroom.limits.lens import (
-    ARGUMENT_CHARS,
-    CALLS_KEPT,
-    HELD_LINES_OF_CALL,
-    LINES_REMEMBERED,
-    REPLAY_PATIENCE,
-    REPLAY_REPLIES,
-)
+from readroom.limits.lens import ARGUMENT_CHARS, CALLS_KEPT, HELD_LINES_OF_CALL, LINES_REMEMBERED
 from readroom.rows import state_of
 from readroom.values import Call, ReadRequest, Reply, Request
 from readroom.workspace import Workspace
+
+REPLAY_REPLIES = 50
+"""Replies that a replay follows for one call, each by the `next` of the one before."""
+
+REPLAY_PATIENCE = 60
+"""So many times as long as others have calls that are made again: how busy a machine is must not decide what
+they show. A search of ten seconds may take ten minutes, which only a folder of that size needs.
+"""
+
 
 NativeCall: TypeAlias = tuple[str, dict[str, Any]]
 """A tool of the native contract and its arguments."""

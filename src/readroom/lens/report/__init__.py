@@ -19,8 +19,14 @@ from readroom.lens.audit import NO_RECORD
 from readroom.lens.normal_form import CUT_AWAY, Call, Replayed, Session, SkippedPart, counted
 from readroom.lens.records import EMPTY
 from readroom.lens.sessions import Audited
-from readroom.limits.lens import FILES_LISTED, FINDINGS_LISTED, SESSIONS_LISTED
+from readroom.limits.lens import FILES_LISTED
 from readroom.rows import FINDINGS, Finding, FindingKind
+
+SESSIONS_LISTED = 500
+"""Sessions that a page lists, the dearest first; the export has all of them."""
+
+FINDINGS_LISTED = 200
+"""Findings of one kind that a page lists, the dearest first."""
 
 
 def price(kind: FindingKind, tokens: int, carried: int) -> str:

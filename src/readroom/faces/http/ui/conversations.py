@@ -8,11 +8,22 @@ from typing import TypeAlias
 
 from readroom.errors import NoSuchView
 from readroom.faces.http.ui.findings import findings_beside
-from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, lasted, moment, number, stamp
+from readroom.faces.http.ui.page import (
+    UI_ROWS,
+    Cell,
+    Figure,
+    Link,
+    Page,
+    Table,
+    lasted,
+    moment,
+    number,
+    stamp,
+)
+from readroom.faces.http.ui.queries import UI_SESSION_ROWS
 from readroom.faces.http.ui.view import View
 from readroom.ledger.queries import shown_twice
 from readroom.ledger.rows import Row
-from readroom.limits.lens import UI_ROWS, UI_SESSION_ROWS
 
 NOT_KEPT = (
     "The ledger keeps no content: neither the text of the reply nor what was written. "

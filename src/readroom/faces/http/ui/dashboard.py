@@ -34,10 +34,15 @@ from readroom.faces.http.ui.view import View
 from readroom.faces.http.visitors import UI_PATH, SignIn
 from readroom.faces.mcp.access import Access
 from readroom.ledger.recorder import recorder_of
-from readroom.limits.lens import UI_SUM_S, UI_WORKERS
 from readroom.log import log
 from readroom.rows import Finding
 from readroom.workspace import Workspace
+
+UI_WORKERS = 4
+"""Pages made at once. They wait for the database more than they compute; calls have threads of their own."""
+
+UI_SUM_S = 0.5
+"""How long a page waits for rows to be summed that came before anybody looked."""
 
 
 class Place(Struct, frozen=True):

@@ -19,16 +19,33 @@ from readroom.errors import AbsentError, NoSuchView, NotAFile, ReadroomError, Re
 from readroom.faces.http.ui.conversations import NOT_KEPT
 from readroom.faces.http.ui.findings import findings_beside
 from readroom.faces.http.ui.folder import crumbs, folder_map
-from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, missing, moment, number, stamp
+from readroom.faces.http.ui.page import (
+    UI_ROWS,
+    Cell,
+    Figure,
+    Link,
+    Page,
+    Table,
+    missing,
+    moment,
+    number,
+    stamp,
+)
 from readroom.faces.http.ui.view import View
 from readroom.ledger.rows import Row, shown_path
 from readroom.ledger.sums import LOOKED_AT
 from readroom.limits import SERVE_CALL_S
-from readroom.limits.lens import UI_FILE_BYTES, UI_FILE_LINES, UI_ROWS
 from readroom.paths import WorkPath
 from readroom.session.conversation import ShownLines, shown_by_read
 from readroom.session.journal import Entry
 from readroom.values import ReadRequest, ReadResult
+
+UI_FILE_LINES = 400
+"""Lines of a file on one page."""
+
+UI_FILE_BYTES = 512 * 1024
+"""In all lines of one page; longer ones are cut."""
+
 
 _STRIPES = 160
 """The number of stripes that show the whole file."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from readroom.faces.http.ui.page import Cell, Filter, Option, Page, Table, number
+from readroom.faces.http.ui.page import UI_ROWS, Cell, Filter, Option, Page, Table, number
 from readroom.faces.http.ui.view import HIDDEN, View
-from readroom.limits.lens import UI_ROWS
 from readroom.rows import FINDINGS, Finding
 
 

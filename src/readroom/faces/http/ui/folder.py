@@ -9,15 +9,23 @@ from msgspec import Struct
 from readroom.deadline import Deadline
 from readroom.errors import NoSuchView, ReadroomError
 from readroom.faces.http.ui.overview import of_files
-from readroom.faces.http.ui.page import Cell, Figure, Link, Page, Table, number
+from readroom.faces.http.ui.page import UI_ROWS, Cell, Figure, Link, Page, Table, number
 from readroom.faces.http.ui.queries import FileSum
-from readroom.faces.http.ui.view import View
+from readroom.faces.http.ui.view import UI_EXPORT_ROWS, View
 from readroom.ledger.rows import shown_path
-from readroom.limits.lens import UI_EXPORT_ROWS, UI_MAP_BOXES, UI_MAP_NAMES, UI_MAP_S, UI_ROWS
 from readroom.paths import ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.policy.ignore_files import IgnoreTree
 from readroom.quoting import as_value
 from readroom.values import EntryKind
+
+UI_MAP_NAMES = 20_000
+"""Names that are looked at to draw the map of a folder: half a second on a laptop."""
+
+UI_MAP_S = 2.0
+"""The time for it; a map that is not complete says so."""
+
+UI_MAP_BOXES = 1500
+"""Boxes of one map, the largest; smaller ones are less than a pixel."""
 
 
 class Box(Struct):

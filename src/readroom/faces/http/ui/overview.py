@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from readroom.faces.http.ui.page import (
+    UI_ROWS,
     Cell,
     Figure,
     Filter,
@@ -19,7 +20,6 @@ from readroom.faces.http.ui.page import (
 from readroom.faces.http.ui.queries import PROBLEMS, By, Series, SessionSum, Slice, Sum
 from readroom.faces.http.ui.view import LIVE_US, View
 from readroom.ledger.sums import DAY_US
-from readroom.limits.lens import UI_ROWS
 from readroom.quoting import plain
 from readroom.session.budgets import BudgetPool
 

@@ -21,6 +21,10 @@ from readroom.quoting import plain
 if TYPE_CHECKING:  # only the dashboard needs it, when it has a visitor
     from jinja2 import Environment
 
+UI_ROWS = 100
+"""Rows of one table on a page; `next` or the export has the rest."""
+
+
 Tone: TypeAlias = Literal["", "good", "warn", "bad", "soft"]
 
 

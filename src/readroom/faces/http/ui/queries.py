@@ -12,7 +12,23 @@ from readroom.ledger.queries import literal_like
 from readroom.ledger.recorder import BEGUN
 from readroom.ledger.rows import Row
 from readroom.ledger.sums import DAY_US, FAILED, HOUR_US, UNENDED
-from readroom.limits.lens import UI_FILE_ROWS, UI_HOURS, UI_POINTS, UI_SERIES, UI_SESSION_ROWS
+
+UI_POINTS = 120
+"""Points of a chart over time: one for each few pixels of a phone's width."""
+
+UI_SERIES = 6
+"""Names of a chart over time; more colours look alike, and the others are summed up."""
+
+UI_SESSION_ROWS = 500
+"""Calls of a session on one page."""
+
+UI_FILE_ROWS = 5000
+"""Calls whose lines are put beside one file, the newest; a file that is read every minute has these in three
+days."""
+
+UI_HOURS = 200
+"""Hours of calls that one question to a ledger may name."""
+
 
 By: TypeAlias = Literal["tool", "agent", "token", "outcome"]
 

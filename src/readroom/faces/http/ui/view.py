@@ -22,10 +22,13 @@ from readroom.faces.http.ui.page import Cell, Filter, Option, address
 from readroom.faces.http.ui.queries import By, Questions, Slice
 from readroom.faces.mcp.access import Access
 from readroom.ledger.sums import DAY_US, HOUR_US
-from readroom.limits.lens import UI_EXPORT_ROWS
 from readroom.paths import ROOT, WorkPath
 from readroom.quoting import plain
 from readroom.rows import Finding
+
+UI_EXPORT_ROWS = 10_000
+"""Rows of one exported table: 2 MB, and more than anybody scrolls through."""
+
 
 HIDDEN: Final = "(hidden by policy)"
 
