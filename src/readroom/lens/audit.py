@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec.structs import replace
 
 from readroom.errors import BadValue, MissingProgram, StoreFailed
 from readroom.extras import install
@@ -244,8 +245,8 @@ def side_by_side(
 
 def _named(part: Part, record: str) -> Part:
     if isinstance(part, SkippedPart):
-        return msgspec.structs.replace(part, record=record)
-    part.session = msgspec.structs.replace(part.session, record=record)
+        return replace(part, record=record)
+    part.session = replace(part.session, record=record)
     return part
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-import msgspec
+from msgspec.structs import replace
 
 from readroom.lens.normal_form import Call, Session, SkippedPart, Turn
 from readroom.lens.sessions import Audited, summed
@@ -64,7 +64,7 @@ def _cleared(part: Audited, copied: set[int]) -> Audited:
     calls = [call for call in part.calls if call.turn not in copied]
     kept = {call.call for call in calls}
     compactions = part.session.compactions
-    session = msgspec.structs.replace(
+    session = replace(
         part.session,
         copied_turns=part.session.copied_turns + len(part.turns) - len(turns),
         compactions=max(0, compactions - (turns[0].epoch if turns else compactions)),

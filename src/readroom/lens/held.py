@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import final
 
 import msgspec
+from msgspec.structs import replace
 
 from readroom.lens.normal_form import Lines, Session, SkippedPart
 from readroom.lens.records.events import Arguments, Called, Skipped, short_name
@@ -148,7 +149,7 @@ class AwaitedCalls:
             given_up
             for pending in self._taken(id)
             for given_up in self.add(
-                msgspec.structs.replace(
+                replace(
                     pending, whole=text, chars=pending.chars - text_bytes(pending.whole) + text_bytes(text)
                 )
             )
@@ -218,7 +219,7 @@ class Shown:
                 self._lines += before is None
                 place[line] = (value, turn)
             if spans and spans[-1].last == line - 1 and spans[-1].again == again:
-                spans[-1] = msgspec.structs.replace(spans[-1], last=line)
+                spans[-1] = replace(spans[-1], last=line)
             else:
                 spans.append(Lines(self._session, number, file, line, line, None, again))
         return spans
@@ -235,7 +236,7 @@ def count_skipped(skipped: dict[str, SkippedPart], record: str, event: Skipped, 
     full = event.why not in skipped and len(skipped) >= _SKIPS_KEPT
     key = next(reversed(skipped)) if full else event.why
     before = skipped.get(key, SkippedPart(record, event.where[:200], event.why[:200], 0))
-    skipped[key] = msgspec.structs.replace(before, count=before.count + count)
+    skipped[key] = replace(before, count=before.count + count)
 
 
 def count_left_out(skipped: dict[str, SkippedPart], session: Session, bounds: Bounds) -> None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from readroom.errors import BadValue
 from readroom.lens import records
@@ -35,7 +36,7 @@ def recorded(source: Path, workspace: str) -> Iterator[PastCall | Finding]:
     for part in _parts(source):
         for finding in part.findings:
             file = _shown_name(finding.file, workspace) if finding.file else ""
-            yield msgspec.structs.replace(finding, file=file)
+            yield replace(finding, file=file)
         yield from _calls(part, workspace, written_us)
 
 

@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.evidence.tools import bare_name
@@ -126,7 +127,7 @@ _USED = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_toke
 def summed(session: Session, turns: Sequence[Turn], calls: Sequence[Call]) -> Session:
     """The session with sums over its turns and calls."""
     used = {name: sum(getattr(turn, name) for turn in turns) for name in _USED}
-    return msgspec.structs.replace(
+    return replace(
         session, turns=len(turns), calls=len(calls) + session.calls_left_out,
         errors=sum(call.error for call in calls), result_characters=sum(call.characters for call in calls),
         result_tokens=sum(call.tokens for call in calls),
@@ -225,7 +226,7 @@ class _Assembler:
 
     def _open(self, event: Opened) -> None:
         known = self._session
-        self._session = msgspec.structs.replace(
+        self._session = replace(
             known,
             client=event.client or known.client,
             version=event.version or known.version,
@@ -242,7 +243,7 @@ class _Assembler:
         if index is not None:
             known = self._turns[index]
             time, model = known.time or self._names.once(event.time), event.model or known.model
-            self._turns[index] = msgspec.structs.replace(known, time=time, model=model, **usage)
+            self._turns[index] = replace(known, time=time, model=model, **usage)
             self._ended(event.time)
             return
         if len(self._turns) >= self._bounds.calls:
@@ -254,13 +255,11 @@ class _Assembler:
         self._turns.append(Turn(self._session.session, number, self._epoch, time, model, 0, **usage, id=name))
         self._ended(event.time)
         if event.model and not self._session.model:
-            self._session = msgspec.structs.replace(self._session, model=event.model)
+            self._session = replace(self._session, model=event.model)
 
     def _ended(self, time: str) -> None:
         if time > self._session.ended:
-            self._session = msgspec.structs.replace(
-                self._session, ended=time, started=self._session.started or time
-            )
+            self._session = replace(self._session, ended=time, started=self._session.started or time)
 
     def _model(self, text: str) -> None:
         if text:
@@ -273,7 +272,7 @@ class _Assembler:
             self._answer(Answered(event.session, "first"))
         self._give_up(self._awaited.add(pending(event, len(self._turns))))
         turn = self._turns[-1]
-        self._turns[-1] = msgspec.structs.replace(turn, calls=turn.calls + 1)
+        self._turns[-1] = replace(turn, calls=turn.calls + 1)
         for text in texts(event.arguments):
             self._model(text)
 
@@ -286,7 +285,7 @@ class _Assembler:
             return
         characters, tokens = len(event.text), self._counter.count(event.text)
         if characters > RESULT_CHARS:
-            event = msgspec.structs.replace(event, text=event.text[:RESULT_CHARS])
+            event = replace(event, text=event.text[:RESULT_CHARS])
         seen = evidence(pending.called, event, self._known)
         number = len(self._calls) + 1
         again = [
@@ -316,7 +315,7 @@ class _Assembler:
             return False
         turn = self._turns[pending.turn - 1]
         same = before.arguments == shortened(called.arguments)
-        self._turns[pending.turn - 1] = msgspec.structs.replace(turn, calls=turn.calls - same)
+        self._turns[pending.turn - 1] = replace(turn, calls=turn.calls - same)
         self._kept |= {number: self._epoch} if same else {}
         return same
 
@@ -328,7 +327,7 @@ class _Assembler:
         number = len(self._calls) + 1
         returned = Returned(event.session, event.id, "", event.error, time=event.time)
         seen = evidence(pending.called, returned, self._known)
-        seen = msgspec.structs.replace(seen, runs=(), error=event.error, cut_by=None)
+        seen = replace(seen, runs=(), error=event.error, cut_by=None)
         # A picture is shown without lines.
         spans = [span for span in event.shown if 0 < span[1] <= span[2]][:SPANS_KEPT]
         again: list[Lines] = []
@@ -353,7 +352,7 @@ class _Assembler:
         again = sum(span.last - span.first + 1 for span in result.again if span.again == "in view")
         row = self._row(result.called, result.turn, seen, returned.time)
         self._calls.append(
-            msgspec.structs.replace(
+            replace(
                 row, answered=True, characters=characters, tokens=result.tokens, images=returned.images,
                 lines=lines, lines_again=again, error=seen.error, exit_code=seen.exit_code,
                 cut_by=seen.cut_by, kept_at=self._names.of(seen.kept_at),
@@ -372,14 +371,12 @@ class _Assembler:
 
     def _named(self, lines: Lines) -> Lines:
         file = self._names.of(lines.file)
-        return lines if file is lines.file else msgspec.structs.replace(lines, file=file)
+        return lines if file is lines.file else replace(lines, file=file)
 
     def _rewrite(self, event: Returned) -> None:
         number = self._numbers.get(hash(event.id))
         if number is not None:
-            self._calls[number - 1] = msgspec.structs.replace(
-                self._calls[number - 1], rewritten_characters=len(event.text)
-            )
+            self._calls[number - 1] = replace(self._calls[number - 1], rewritten_characters=len(event.text))
 
     def _compact(self, event: Compacted) -> None:
         # The request for the summary carried everything once more: it is a turn, or counts as one.
@@ -422,13 +419,13 @@ class _Assembler:
         """The session with all its rows."""
         self._give_up(self._awaited.take_all())
         self._calls = [
-            msgspec.structs.replace(call, sent_in_requests=self._requests(call.turn, self._last_epoch(call)))
+            replace(call, sent_in_requests=self._requests(call.turn, self._last_epoch(call)))
             if call.answered
             else call
             for call in self._calls
         ]
         findings = [
-            msgspec.structs.replace(
+            replace(
                 finding,
                 session=self._session.session,
                 carried_tokens=0
@@ -438,7 +435,7 @@ class _Assembler:
             for detector in self._detectors
             for finding in detector.findings()
         ]
-        session = msgspec.structs.replace(
+        session = replace(
             self._session, client=self._session.client or "unknown", compactions=self._compactions,
             calls_left_out=self._left_out, lines_left_out=self._lines_left_out,
             findings_left_out=sum(detector.left_out for detector in self._detectors),

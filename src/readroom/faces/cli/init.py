@@ -132,9 +132,4 @@ def _list(texts: Sequence[str]) -> str:
     return json.dumps(list(texts), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-init = subcommand(
-    "init",
-    _init,
-    folder_argument(),
-    flag("--print only_print", "Show it, and write nothing."),
-)
+init = subcommand("init", _init, folder_argument(), flag("--print only_print", "Show it, and write nothing."))

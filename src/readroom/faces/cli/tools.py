@@ -8,6 +8,7 @@ from functools import partial
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from readroom.contracts.base import Tool
 from readroom.contracts.native import GREP_FILES, LIST_DIRECTORY, READ_FILE
@@ -202,7 +203,7 @@ def _current_hash(where: Where, arguments: Mapping[str, Fact]) -> str:
             content_hash = workspace.perform(READ, {**kept, "limit": 1}).facts["content_hash"]
     except ReadroomError as error:
         if isinstance(error.next, ReadRequest):  # the advice to read one line does not fit here
-            error.next = msgspec.structs.replace(error.next, limit=None)
+            error.next = replace(error.next, limit=None)
         raise
     if not isinstance(content_hash, str):
         # A file so large that one look does not hash it.

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
 from readroom.lens.evidence import numbering, ours, shell, tools, wrapping
 from readroom.lens.evidence.known import Known
@@ -65,21 +66,21 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
     own = ours.is_reply(unwrapped.body[0])
     leaves_out = ours.is_cut("\n".join(unwrapped.body)) if own else None
     if own and kind == "command" and (ran := ours.ran(unwrapped.body[0])) is not None:
-        unwrapped = msgspec.structs.replace(
+        unwrapped = replace(
             unwrapped,
             body=(ran.output or "",),
             cut=unwrapped.cut or ran.output is None,
             exit_code=ran.exit_code,
         )
     if kind == "command" and unwrapped.body[0].strip() in wrapping.NO_OUTPUT:
-        unwrapped = msgspec.structs.replace(unwrapped, body=("",))
+        unwrapped = replace(unwrapped, body=("",))
     if result.exit_code is not None:
-        unwrapped = msgspec.structs.replace(unwrapped, exit_code=result.exit_code)
+        unwrapped = replace(unwrapped, exit_code=result.exit_code)
     body = "\n".join(unwrapped.body)
     failed = error if error is not None else wrapping.says_error(body, unwrapped.exit_code)
     printed = _printed(call, known) if kind == "command" else Printed()
     if printed.alone and _COMPLAINS.match(unwrapped.body[0]):
-        printed = msgspec.structs.replace(printed, alone=False)  # a `cd` before it may have failed
+        printed = replace(printed, alone=False)  # a `cd` before it may have failed
     names = (tools.name_of_file(path, known.root) for path in _paths(kind, arguments, body, printed.pieces))
     file, *more = dict.fromkeys(filter(None, names)) or [""]
     if own and kind in ("read", "search"):
@@ -90,9 +91,7 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         and (within := ours.in_object(body, max(1, tools.asked_range(arguments)[0] or 1))) is not None
     ):
         named = (tools.name_of_file(run.file, known.root) or file for run in within.runs)
-        inner = [
-            msgspec.structs.replace(run, file=name) for run, name in zip(within.runs, named, strict=True)
-        ]
+        inner = [replace(run, file=name) for run, name in zip(within.runs, named, strict=True)]
         runs, wide = _parted(_joined(inner))
         leaves_out = within.cut
     else:
@@ -117,9 +116,9 @@ def _in_reply(unwrapped: Unwrapped, file: str, root: str) -> list[Run]:
     for index, piece in enumerate(unwrapped.body):
         shown = ours.lines(piece if not index else f"{head}\n{piece.partition(chr(10))[2]}", file)
         if shown and (index < len(unwrapped.body) - 1 or unwrapped.half_end):
-            shown[-1] = msgspec.structs.replace(shown[-1], partial=True)
+            shown[-1] = replace(shown[-1], partial=True)
         runs += shown
-    return [msgspec.structs.replace(run, file=tools.name_of_file(run.file, root)) for run in runs]
+    return [replace(run, file=tools.name_of_file(run.file, root)) for run in runs]
 
 
 _HEADER = re.compile(r"\[File: (\S{1,1000}) \((\d+) lines total\)\]")
@@ -203,7 +202,7 @@ def _lines(
         runs = _edited(unwrapped, file, known)
     elif kind == "command":
         runs = _command(printed, unwrapped, known)
-    named = [msgspec.structs.replace(run, file=tools.name_of_file(run.file, known.root)) for run in runs]
+    named = [replace(run, file=tools.name_of_file(run.file, known.root)) for run in runs]
     return _parted(_joined(named))
 
 
@@ -222,7 +221,7 @@ def _matches(unwrapped: Unwrapped, folder: str, single: str = "") -> Iterator[Ru
     for rows, half in _whole_rows(unwrapped):
         yield from numbering.matches(rows, folder, single)
         for run in numbering.matches(half, folder, single):
-            yield msgspec.structs.replace(run, partial=True)
+            yield replace(run, partial=True)
 
 
 def _numbered(unwrapped: Unwrapped, file: str) -> list[Run]:
@@ -230,9 +229,7 @@ def _numbered(unwrapped: Unwrapped, file: str) -> list[Run]:
     for rows, half in _whole_rows(unwrapped):
         runs += numbering.numbered(rows, file)
         following = numbering.numbered(half, file) if runs else []
-        runs += [
-            msgspec.structs.replace(run, partial=True) for run in following if run.first == runs[-1].last + 1
-        ]
+        runs += [replace(run, partial=True) for run in following if run.first == runs[-1].last + 1]
     return runs
 
 
@@ -257,9 +254,9 @@ def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
 def _ended(run: Run, stated: Stated) -> Run:
     """A run that ends where the text says: a blank line more or less is the client's."""
     if run.last > stated.last:
-        return msgspec.structs.replace(run, lines=run.lines[: max(0, stated.last - run.first + 1)])
+        return replace(run, lines=run.lines[: max(0, stated.last - run.first + 1)])
     if run.last == stated.last - 1 < stated.total - 1 and stated.body.endswith("\n"):
-        return msgspec.structs.replace(run, lines=(*run.lines, ""))
+        return replace(run, lines=(*run.lines, ""))
     return run
 
 
@@ -275,7 +272,7 @@ def _without_end(runs: list[Run], limit: int | None, unwrapped: Unwrapped) -> li
     count = sum(len(run.lines) for run in runs)
     cut = unwrapped.cut and len(unwrapped.body) == 1
     if len(last.lines) > 1 and ((last.lines[-1] == "" and count != limit) or cut):
-        runs[-1] = msgspec.structs.replace(last, lines=last.lines[:-1], partial=False)
+        runs[-1] = replace(last, lines=last.lines[:-1], partial=False)
     return runs
 
 
@@ -340,7 +337,7 @@ def _of_one(piece: Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
     if piece.numbered:
         # Qwen writes blanks for tabs.
         body = tuple(_BLANKS.sub(r"\1\t", part) for part in unwrapped.body)
-        return _numbered(msgspec.structs.replace(unwrapped, body=body), piece.file)
+        return _numbered(replace(unwrapped, body=body), piece.file)
     last = unwrapped.body[-1].removesuffix("\n").split("\n")
     first = _first(piece, last, known)
     if first is None or unwrapped.head_cut:
@@ -350,7 +347,7 @@ def _of_one(piece: Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
     if head:
         # What stands before the mark of a cut is half a line.
         cut = len(unwrapped.body) > 1 or unwrapped.cut
-        runs.append(msgspec.structs.replace(head, partial=cut and len(unwrapped.body) > 1))
+        runs.append(replace(head, partial=cut and len(unwrapped.body) > 1))
     if len(unwrapped.body) > 1 and unwrapped.lines is not None:
         rows = unwrapped.body[-1].removesuffix("\n").split("\n")
         start = first + unwrapped.lines - len(rows)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -126,12 +127,12 @@ def printed(command: str, folder: str | None = "") -> Printed:
 
 def _placed(piece: Piece, base: str | None, sure: bool) -> Piece:
     if piece.says is not None and not sure:
-        return msgspec.structs.replace(piece, optional=True)
+        return replace(piece, optional=True)
     if not piece.file or piece.file.startswith(("/", "~")) or base == "":
         return piece
     if base is None:
-        return msgspec.structs.replace(piece, file="")
-    return msgspec.structs.replace(piece, file=posixpath.join(base, piece.file))
+        return replace(piece, file="")
+    return replace(piece, file=posixpath.join(base, piece.file))
 
 
 def _moved(base: str | None, command: _Command) -> str | None:
@@ -389,13 +390,13 @@ def _filtered(piece: Piece, words: tuple[_Word, ...]) -> Piece:
         return piece
     whole = bool(piece.file) and piece.first == 1 and piece.count is None and not piece.from_end
     if name == "cat" and arguments in (["-n"], ["--number"]) and whole:
-        return msgspec.structs.replace(piece, numbered=True)
+        return replace(piece, numbered=True)
     if name == "nl" and whole and _nl([*arguments, _PIPED]) != [UNKNOWN]:
-        return msgspec.structs.replace(piece, numbered=True)
+        return replace(piece, numbered=True)
     if name == "sed" and whole:
         parts = _sed([*arguments, _PIPED])
         if len(parts) == 1 and parts[0].file == _PIPED:
-            return msgspec.structs.replace(parts[0], file=piece.file, numbered=piece.numbered)
+            return replace(parts[0], file=piece.file, numbered=piece.numbered)
     if name in ("grep", "rg") and piece.numbered and not any(word.startswith("-") for word in arguments):
         return piece
     return UNKNOWN
@@ -403,16 +404,16 @@ def _filtered(piece: Piece, words: tuple[_Word, ...]) -> Piece:
 
 def _limited(piece: Piece, limit: Piece) -> Piece:
     if piece.numbered:
-        return msgspec.structs.replace(piece, first=1, count=None) if piece.file else UNKNOWN
+        return replace(piece, first=1, count=None) if piece.file else UNKNOWN
     if not piece.file:
         return Piece(count=limit.count)
     if not limit.from_end and limit.first == 1 and limit.count is not None and not piece.from_end:
         count = limit.count if piece.count is None else min(limit.count, piece.count)
-        return msgspec.structs.replace(piece, count=count)
+        return replace(piece, count=count)
     if limit.from_end and piece.count is None and piece.first == 1 and not piece.from_end:
-        return msgspec.structs.replace(piece, count=limit.count, from_end=True)
+        return replace(piece, count=limit.count, from_end=True)
     if limit.from_end and piece.from_end and limit.count is not None and piece.count is not None:
-        return msgspec.structs.replace(piece, count=min(limit.count, piece.count))
+        return replace(piece, count=min(limit.count, piece.count))
     return UNKNOWN
 
 

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
+from msgspec.structs import replace
 
 from readroom.lens.findings import Listing, excerpt, finding_about
 from readroom.lens.normal_form import Lines, counted
@@ -207,10 +208,10 @@ def _files(result: Result) -> dict[int, int]:
 def result_of(result: Result) -> Result:
     """A result without its texts, so that watching it does not keep them in memory."""
     seen = result.seen
-    return msgspec.structs.replace(
-        result, returned=msgspec.structs.replace(result.returned, text=""),
-        called=msgspec.structs.replace(result.called, arguments={}),
-        seen=msgspec.structs.replace(seen, runs=(), wide=(), text=""), whole="", again=[],
+    return replace(
+        result, returned=replace(result.returned, text=""),
+        called=replace(result.called, arguments={}),
+        seen=replace(seen, runs=(), wide=(), text=""), whole="", again=[],
     )  # fmt: skip
 
 
@@ -256,7 +257,7 @@ class FailedEdits(Listing):
         if index is not None:
             before = self._rows[index]
             tries = int(before.what.split(" ", 1)[0]) + 1
-            self._rows[index] = msgspec.structs.replace(
+            self._rows[index] = replace(
                 before, tokens=before.tokens + cost, what=f"{tries} failed edits in a row"
             )
             return

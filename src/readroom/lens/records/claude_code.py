@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
+from msgspec.structs import replace
 
 from readroom.lens.records.events import (
     Answered,
@@ -177,7 +177,7 @@ class _Held:
         for id, result in self.results.items():
             added = self.added if id == last else []
             text = self.sent.get(id, "\n\n".join([result.text, *added]))
-            yield msgspec.structs.replace(result, text=text)
+            yield replace(result, text=text)
         self.results, self.added, self.sent, self.chars = {}, [], {}, 0
 
 

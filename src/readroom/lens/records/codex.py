@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
+from msgspec.structs import replace
 
 from readroom.lens.records.events import (
     Answered,
@@ -161,7 +161,7 @@ class _Rollout:
                 del self._asked[: -self._bounds.ids]
         for event in item_events(item, self._session, time):
             if isinstance(event, Returned) and event.error is None and event.id in self._failed:
-                event = msgspec.structs.replace(event, error=True)
+                event = replace(event, error=True)
             yield event
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
 import msgspec
+from msgspec.structs import replace
 
 from readroom.limits.lens import Bounds
 
@@ -172,7 +173,7 @@ def with_short_names(events: Iterable[Event]) -> Iterator[Event]:
             for name in _NAMES[type(event)]
             if len(getattr(event, name)) > NAME_CHARS
         }
-        yield msgspec.structs.replace(event, **long) if long else event
+        yield replace(event, **long) if long else event
 
 
 def forgotten(bounds: Bounds) -> str:

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from readroom import config
 from readroom.contracts import NAMES
@@ -215,7 +216,7 @@ def narrowed(workspace: Workspace, contract_name: str, call: Call, last: int) ->
     if request.pages is not None or request.symbol is not None or (request.limit or 1) < 1:
         return call
     count = max(1, last - (request.offset or 1) + 1)
-    return record.to_call(msgspec.structs.replace(request, limit=count)) or call
+    return record.to_call(replace(request, limit=count)) or call
 
 
 def workspace_at(root: str) -> Workspace:
@@ -223,7 +224,7 @@ def workspace_at(root: str) -> Workspace:
     store = config.open_store(root)
     settings = config.load(store)
     variables = (*settings.variables, ("INSPECT_AGENTS_FS_MODE", "sandbox"))
-    return Workspace(store, settings=msgspec.structs.replace(settings, variables=variables))
+    return Workspace(store, settings=replace(settings, variables=variables))
 
 
 class _Missed(msgspec.Struct, frozen=True):
@@ -269,7 +270,7 @@ class Replay:
             for missed in self._waiting.pop(hash(line.strip()), ()):
                 if self._stands(missed):
                     row = self._rows[missed.replayed]
-                    self._rows[missed.replayed] = msgspec.structs.replace(row, missing=row.missing + 1)
+                    self._rows[missed.replayed] = replace(row, missing=row.missing + 1)
 
     def findings(self) -> Iterator[Any]:
         """None: a replay has rows instead."""
