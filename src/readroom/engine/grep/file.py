@@ -285,7 +285,7 @@ class FileSearch:
             return True
         if self._request.output == "files":
             return next(searched.hits, None) is None or self._page.add_file(path, relative, 1)
-        return self._page.add_lines(path, relative, searched, after)
+        return self._page.add_lines(path, relative, [(None, searched, None)], after)
 
     def document(self, source: Source, path: WorkPath, relative: str, deadline: Deadline) -> bool:
         """Search a document; False when the page is full."""
@@ -305,7 +305,7 @@ class FileSearch:
             raise
         finally:
             self._left.broken(path, reached)
-        return self._page.full is None
+        return self._page.goes_on
 
     def _begun_in(self, relative: str) -> int | None:
         """The line, or place, after which a file is searched; None if all of it is done."""

@@ -152,7 +152,7 @@ class DocumentSearch:
     ) -> None:
         parts = self._parts(reading, after, reached)
         if self._request.output == "content":
-            page.add_document(path, relative, parts, after)
+            page.add_lines(path, relative, parts, after)
             return
         if self._request.output == "files":
             matches = int(any(next(searched.hits, None) is not None for _, searched, _ in parts))

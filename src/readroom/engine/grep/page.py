@@ -30,6 +30,9 @@ from readroom.values.files import Row, main_rows
 
 Full: TypeAlias = Literal["limit", "reply_cap"]
 
+Part: TypeAlias = tuple[int | None, Searched, int | None]
+"""A part of a document, its matches, and the place at its end; a file is one part without a number."""
+
 _SHORTEST = 16
 """Length of a preview below which it is not shortened further."""
 
@@ -152,26 +155,41 @@ class Page:
         self.last = Last(self.rank, relative, None)
         return True
 
-    def add_lines(self, path: WorkPath, relative: str, searched: Searched, after: int) -> bool:
-        """Add the matching lines of a file after line `after`; False when no more are wanted."""
-        symbols = None if self._symbols is None else self._symbols.of(path, searched.text)
+    def add_lines(self, path: WorkPath, relative: str, parts: Iterable[Part], after: int) -> bool:
+        """Add the matching lines of a file after a line, or of a document, part by part, after a place.
+
+        What was taken stays if time runs out before the end of the file. Returns False when no more are
+        wanted.
+        """
         heading = self._measure.file(GrepFile(path))
-        part = _FilePart(path, searched.text, self._request, heading, symbols=symbols)
+        lines: list[GrepLine] = []
+        matches, readable, number = 0, True, None
         try:
-            self._add_hits(part, searched, relative, after)
+            for number, searched, end in parts:
+                whole = None if number is not None else self._symbols
+                symbols = None if whole is None else whole.of(path, searched.text)
+                part = _FilePart(searched.text, self._request, 0 if matches else heading, number, symbols)
+                readable = readable and not searched.binary
+                try:
+                    self._add_hits(part, searched, relative, after)
+                finally:
+                    matches += part.matches
+                    lines += part.in_order()
+                if not self.goes_on:
+                    break
+                if end is not None and self.full is None:
+                    self.last = Last(self.rank, relative, end)
         finally:
-            # Matches taken so far stay if time runs out before the end of the file.
-            if part.matches:
-                lines = part.in_order()
-                self.files.append(GrepFile(path, part.matches, lines))
-                self._note_cuts(path, lines, readable=not searched.binary)
-        if part.matches and self.full is None:
+            if matches:
+                self.files.append(GrepFile(path, matches, lines))
+                self._note_cuts(path, lines, readable=readable)
+        if self.full is None and (matches or number is not None):
             self.last = Last(self.rank, relative, None)
         return self.goes_on
 
     def _add_hits(self, part: _FilePart, searched: Searched, relative: str, after: int) -> None:
         for hit in searched.hits:
-            if hit.number <= after:
+            if part.place(hit) <= after:
                 continue
             self.matches += 1
             if self.matches <= self._request.skip:
@@ -188,49 +206,12 @@ class Page:
         """Whether more is wanted, to be shown or only to be counted."""
         return self.full is None or self._request.options.count_s is not None
 
-    def add_document(
-        self, path: WorkPath, relative: str, parts: Iterable[tuple[int, Searched, int]], after: int
-    ) -> bool:
-        """Add the matching lines of a document, part by part, after a place of `place_in`.
-
-        With each part comes the place at its end. What was taken stays when `parts` raises.
-        """
-        heading = self._measure.file(GrepFile(path))
-        lines: list[GrepLine] = []
-        matches = 0
-        try:
-            for number, searched, end in parts:
-                part = _FilePart(path, searched.text, self._request, 0 if matches else heading, number)
-                self._add_part(part, searched, relative, after)
-                matches += part.matches
-                lines += part.in_order()
-                if self.full is not None:
-                    break
-                self.last = Last(self.rank, relative, end)
-        finally:
-            if matches:
-                self.files.append(GrepFile(path, matches, lines))
-                self._note_cuts(path, lines)
-        if self.full is None:
-            self.last = Last(self.rank, relative, None)
-        return self.full is None
-
-    def _add_part(self, part: _FilePart, searched: Searched, relative: str, after: int) -> None:
-        for hit in searched.hits:
-            if place_in(part.number or 0, hit.number) <= after:
-                continue
-            if self.shown and self.shown >= self._limit:
-                self.full = "limit"
-                return
-            if not self._take_hit(part, hit, relative):
-                return
-
-    def _take_hit(self, part: _FilePart, hit: Hit, relative: str) -> bool:
+    def _take_hit(self, part: _FilePart, hit: Hit, relative: str) -> None:
         room = self._preview
         lines = part.around(hit, room)
         while not self._takes(self._cost(part, lines), relative):
             if self.shown:
-                return False
+                return
             # One match always fits: first without its context, then with less and less of its line.
             self.full = None
             if len(lines) > 1:
@@ -242,9 +223,7 @@ class Page:
                 break
         part.add(lines)
         self.shown += 1
-        place = hit.number if part.number is None else place_in(part.number, hit.number)
-        self.last = Last(self.rank, relative, place)
-        return True
+        self.last = Last(self.rank, relative, part.place(hit))
 
     def _cost(self, part: _FilePart, lines: Sequence[GrepLine]) -> int:
         known = part.lines
@@ -289,12 +268,11 @@ class _FilePart:
 
     def __init__(
         self,
-        path: WorkPath,
         text: Text,
         request: GrepRequest,
         heading: int,
-        number: int | None = None,
-        symbols: Callable[[int], str | None] | None = None,
+        number: int | None,
+        symbols: Callable[[int], str | None] | None,
     ) -> None:
         """`number` is the part of a document, None for a file."""
         self._text = text
@@ -305,6 +283,10 @@ class _FilePart:
         self.heading = heading
         self.lines: dict[int, GrepLine] = {}
         self.matches = 0
+
+    def place(self, hit: Hit) -> int:
+        """The place of a match for a cursor: its line, or its part and line."""
+        return hit.number if self.number is None else place_in(self.number, hit.number)
 
     def around(self, hit: Hit, room: int, *, alone: bool = False) -> list[GrepLine]:
         """The match and its context lines that are not shown yet."""
