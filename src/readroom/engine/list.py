@@ -21,7 +21,7 @@ from itertools import islice
 from msgspec.structs import replace
 
 from readroom.engine.cursors import ListPlace, path_key, read_cursor, write_cursor
-from readroom.engine.globs import globs_in, reading_of
+from readroom.engine.scope import globs_in, reading_of
 from readroom.engine.services import Job, Services
 from readroom.engine.walk import CHECK_EVERY, Run, Walk, behind, in_order
 from readroom.errors import (

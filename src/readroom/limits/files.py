@@ -69,9 +69,10 @@ PIPE_BYTES = 64 * 1024
 CLOCK_S = 0.25
 """Longest wait for output of a child process before the clock is checked again."""
 
-GREP_HEAD_START_S = 0.015
+GREP_HEAD_START_S = 0.02
 """Processor time of rg in path order on one thread before a search of a folder goes on with all threads. A
-common word has filled its page by then; for a rare one it is what a search of 50,000 files takes longer."""
+common word has filled its page by then, and all of 2,000 files are searched; for a rare word in more files it
+is the time that a search of 50,000 takes longer."""
 
 GREP_SWEEP_BYTES = 192 * 1024 * 1024
 """Memory of a search process that looks with all threads: it lists a folder before it looks into it, and

@@ -24,8 +24,7 @@ from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
-from readroom.engine.globs import reading_of
-from readroom.engine.grep.candidates import PLAIN, WIDE, Late, Rounds, rounds_below
+from readroom.engine.grep.candidates import FIRST, PLAIN, WIDE, Late, Rounds, rounds_below
 from readroom.engine.grep.file import GONE, UNREADABLE, FileSearch, Opened, Searcher
 from readroom.engine.grep.left import (
     BEGINS_AGAIN,
@@ -43,7 +42,7 @@ from readroom.engine.grep.left import (
 from readroom.engine.grep.order import UNRANKED, Ranked, Relevance, by_age
 from readroom.engine.grep.page import Last, Page, Symbols, part_of, place_in, uncounted
 from readroom.engine.grep.process import globs_of_type, pattern_of, require_usable
-from readroom.engine.scope import Scope, join_below, relative_to
+from readroom.engine.scope import Scope, join_below, reading_of, relative_to
 from readroom.engine.services import Job, Services
 from readroom.engine.unsearched import Unsearched
 from readroom.errors import Binary, BrokenData, HardLinked, TimedOut
@@ -58,9 +57,6 @@ if TYPE_CHECKING:
 
 _REPORT_EVERY = 64
 """Files between two reports of progress."""
-
-_FIRST = "\x01"
-"""Sorts before every name: the beginning of a round, in a cursor."""
 
 _T = TypeVar("_T")
 
@@ -258,7 +254,7 @@ class _Search:
                     current = None
         except TimedOut:
             self._take_over(rounds)
-            at = current or finder.stopped_at or (None if rank == PLAIN else _FIRST)
+            at = current or finder.stopped_at or (None if rank == PLAIN else FIRST)
             return self._stopped(None if at is None else Last(rank, at, 0), coverage)
         self._take_over(rounds)
         return None

@@ -31,13 +31,14 @@ from msgspec import Struct
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor, end_of_folder, path_key
-from readroom.engine.grep.process import Child
+from readroom.engine.grep.process import Child, Watch
 from readroom.engine.grep.ripgrep import Noted, Tree
 from readroom.engine.scope import Scope, join_below
 from readroom.engine.unsearched import Unsearched
-from readroom.errors import BadPath, NoPermission, ReadroomError, StoreFailed, TimedOut
+from readroom.engine.walk import Walk, in_order
+from readroom.errors import ReadroomError, TimedOut
 from readroom.formats.kinds import is_archive_name, is_searched, suffix
-from readroom.limits import GREP_FILE_LEAST_S, GREP_SWEEP_SHARE, HEAD_BYTES
+from readroom.limits import GREP_FILE_LEAST_S, GREP_SWEEP_SHARE, HEAD_BYTES, MAX_PATH_DEPTH
 from readroom.limits.files import GREP_HEAD_START_S
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
@@ -59,11 +60,17 @@ PLAIN: tuple[int, ...] = ()
 WIDE: tuple[int, ...] = (1,)
 """The rounds, as ranks of places in a cursor: `PLAIN` sorts before `WIDE`."""
 
-_WORTH_WAITING = 6
+FIRST = "\x01"
+"""Sorts before every name: the beginning of a round, in a cursor."""
+
+_WORTH_WAITING = 3
 """Head starts that are worth waiting for a page that fills: all threads need about as long for a large
 tree."""
 
-_WALL = 40
+_LARGEST_FOLDER = 32
+"""Head starts that rg may spend on reading and sorting the names of one folder: 200,000 names take 15."""
+
+_WALL = 20
 """How many times its processor time a head start may take in wall-clock time, for busy machines."""
 
 
@@ -92,6 +99,9 @@ class Plain:
         self._tree = tree
         self._deadline = deadline
         self._filled = filled
+        self._began_s = 0.0
+        self._reading_s = 0.0
+        self._in_files = False
         self.found: set[str] = set()
         self.saw_all = False
 
@@ -113,8 +123,8 @@ class Plain:
             yield from self._tree.files(None)
             return
         if at_once:
-            began_s = time.monotonic()
-            least = yield from self._tree.files_while(lambda child: self._goes_well(child, began_s))
+            self._began_s = time.monotonic()
+            least = yield from self._tree.files_while(self._goes_well)
         if least is None:
             return
         left = self._deadline.remaining
@@ -126,9 +136,15 @@ class Plain:
         else:
             yield from self._tree.files_from(least, at_once=at_once)
 
-    def _goes_well(self, child: Child, began_s: float) -> bool:
+    def _goes_well(self, child: Child, watch: Watch) -> bool:
         """Whether to continue in path order: at the beginning, and while the page fills."""
-        used = max(child.worked_s, (time.monotonic() - began_s) / _WALL)
+        worked_s, now_s = child.worked_s, time.monotonic()
+        if not self._in_files and 0 < worked_s < _LARGEST_FOLDER * GREP_HEAD_START_S:
+            # rg reads and sorts all names of a large folder before it opens the first file.
+            self._in_files = self._filled() > 0 or watch.now() is not None
+            if not self._in_files:
+                self._reading_s, self._began_s = worked_s, now_s
+        used = max(worked_s - self._reading_s, (now_s - self._began_s) / _WALL)
         return used < GREP_HEAD_START_S * max(1.0, _WORTH_WAITING * self._filled())
 
 
@@ -331,42 +347,25 @@ class Walked:
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order, relative to the folder; from a cursor on, its own file included."""
         least = b"" if after is None else after.place.key
-        yield from self._below("", self._top, least)
+        self.stopped_at = FIRST if after is None else after.path
 
-    def _below(self, prefix: str, folder: Folder, least: bytes) -> Iterator[str]:
-        try:
-            kinds = {entry.name: entry.kind for entry in folder.entries()}
-        except ReadroomError:
-            if not prefix:
-                raise
-            self._noted.unreadable.append(prefix.removesuffix("/"))
-            return
-        for name in sorted(kinds, key=os.fsencode):
-            path = prefix + name
-            key = path_key(path)
-            try:
-                self._deadline.check()
-            except TimedOut:
-                self.stopped_at = path
-                raise
-            if kinds[name] is EntryKind.FILE:
-                if key >= least and self._scope.takes(path):
-                    yield path
-            elif kinds[name] is EntryKind.FOLDER and end_of_folder(key) > least and self._scope.enters(path):
-                yield from self._deeper(path, least)
+        def enters(folder: str) -> bool:
+            return end_of_folder(path_key(folder)) > least and self._scope.enters(folder)
 
-    def _deeper(self, path: str, least: bytes) -> Iterator[str]:
-        below = join_below(self._top.real, path)
+        walk = Walk(self._guard, self._deadline, depth=MAX_PATH_DEPTH, ignores=None, enters=enters, unit=None)
         try:
-            folder = self._guard.open_folder(below)
-        except (NoPermission, StoreFailed, BadPath):
-            self._noted.unreadable.append(path)
-            return
-        except ReadroomError:
-            return  # denied, or gone since its name was read
-        with folder:
-            if folder.real == below:
-                yield from self._below(f"{path}/", folder, least)
+            with closing(walk.below(self._top, self._top.real)) as runs:
+                for run in runs:
+                    for name in in_order(run.names):
+                        self.stopped_at = path = run.prefix + name
+                        self._deadline.check()
+                        is_file = run.kind(name) is EntryKind.FILE
+                        if is_file and path_key(path) >= least and self._scope.takes(path):
+                            yield path
+        finally:
+            self._noted.unreadable += walk.closed
+        if not walk.finished:
+            self._deadline.check()
 
 
 class Rounds(Struct, frozen=True):

@@ -179,7 +179,7 @@ class Tree:
             runs += len(self._passed) == passed
         raise StoreFailed(self._top.real, "the search program was ended by the system, again and again")
 
-    def files_while(self, goes_well: Callable[[Child], bool]) -> Generator[str, None, bytes | None]:
+    def files_while(self, goes_well: Callable[[Child, Watch], bool]) -> Generator[str, None, bytes | None]:
         """Candidates in path order as long as `goes_well`, which is called often, is true.
 
         Returns:
@@ -256,7 +256,7 @@ class Tree:
         after: Cursor | None,
         least: bytes,
         at_once: bool,
-        goes_well: Callable[[Child], bool] | None = None,
+        goes_well: Callable[[Child, Watch], bool] | None = None,
     ) -> Generator[str, None, bytes | None]:
         """Run one process; returns the key to continue from if it was ended, otherwise None."""
         child = self._started(after, at_once=at_once)
@@ -264,8 +264,8 @@ class Tree:
             return None
         with child:
             records, watch = Records(), Watch(child, self._top, self._share, self._deadline)
-            pause_s = CLOCK_S if goes_well is None else GREP_HEAD_START_S / 4
-            given_up = watch.is_stuck if goes_well is None else lambda: not goes_well(child)
+            pause_s = CLOCK_S if goes_well is None else GREP_HEAD_START_S / 8
+            given_up = watch.is_stuck if goes_well is None else lambda: not goes_well(child, watch)
             try:
                 for data in child.output(given_up, pause_s):
                     watch.begin()
@@ -274,7 +274,7 @@ class Tree:
                         if key >= least and self._scope.takes(path):
                             yield path
                             least = key + b"\0"
-                    if goes_well is not None and not goes_well(child):
+                    if goes_well is not None and not goes_well(child, watch):
                         child.gave_up = True
                         break
             except TimedOut:
