@@ -167,10 +167,6 @@ _MORE = tuple(
 )
 
 
-def _default(name: str) -> object:
-    return getattr(_PLAIN, name)
-
-
 _PLAIN = GrepRequest("")
 
 
@@ -180,7 +176,11 @@ def _grep_fingerprint(request: GrepRequest) -> str:
         *(request.ignore_case, request.multiline, request.fixed, sorted(request.include), sort_of(request)),
         request.documents,
         # Any other argument may change the order of matches.
-        *((name, getattr(request, name)) for name in _MORE if getattr(request, name) != _default(name)),
+        *(
+            (name, getattr(request, name))
+            for name in _MORE
+            if getattr(request, name) != getattr(_PLAIN, name)
+        ),
     )
     return _digest(order, _GREP_DIGITS)
 

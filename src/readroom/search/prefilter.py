@@ -146,7 +146,8 @@ class _Writer:
     def _one_of(self, token: str) -> str:
         """Widen a token that matches one of several characters."""
         others = []
-        if self._multiline and _may_hold_feed(token):
+        may_hold_feed = token not in (r"\w", r"\d", r"\S") and _WITHOUT_FEED.fullmatch(token) is None
+        if self._multiline and may_hold_feed:
             others.append(r"\r\n")
         if self._foreign and not (token.isascii() and _ASCII_BRACKET.fullmatch(token)):
             others.append(_FOREIGN)
@@ -167,10 +168,6 @@ class _Writer:
             self._out.append(r"(?:\b|(?-u:\b))")
         elif token == r"\b" and before is None and after and _is_letter(after[0]):
             self._out.append(r"(?:\b|(?-u:\b)|(?-u:[\x80-\xff][0-\xff]))")
-
-
-def _may_hold_feed(token: str) -> bool:
-    return token not in (r"\w", r"\d", r"\S") and _WITHOUT_FEED.fullmatch(token) is None
 
 
 def _is_letter(token: tuple[str, str]) -> bool:

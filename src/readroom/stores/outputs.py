@@ -367,7 +367,9 @@ class Outputs:
             self._note_lost(
                 owner, name, {stream: one.lost for stream, one in zip(STREAMS, kept, strict=True)}
             )
-            while len(self._kept) > 1 and self._too_much():
+            while len(self._kept) > 1 and (
+                len(self._kept) > RUN_SESSION_OUTPUTS or sum(self._kept.values()) > self._session_bytes
+            ):
                 oldest = next(iter(self._kept))
                 if self._shelf is None:  # otherwise it is fetched again when needed
                     self._gone.put(oldest, None)
@@ -408,9 +410,6 @@ class Outputs:
         if self._shelf is not None:
             with contextlib.suppress(StateFailed):  # it is removed when it is a day old
                 self._shelf.drop(owner, name)
-
-    def _too_much(self) -> bool:
-        return len(self._kept) > RUN_SESSION_OUTPUTS or sum(self._kept.values()) > self._session_bytes
 
     def _new_name(self, owner: Owner) -> str:
         while True:

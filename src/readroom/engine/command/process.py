@@ -146,7 +146,8 @@ class Command(Closeable):
         if "error" in report:
             raise NotStarted(self._shell, report["error"])
         if not report["begun"]:
-            raise NotStarted("its confinement", _first_line(self._complaint) or "it ended at once")
+            complaint = self._complaint.decode("utf-8", "replace").strip().partition("\n")[0]
+            raise NotStarted("its confinement", complaint or "it ended at once")
         return End(report["code"], report["ended"], report["alive"], report["many"])
 
     def close(self) -> None:
@@ -243,10 +244,6 @@ class Command(Closeable):
         descriptors, self._held = self._held, []
         for fd in descriptors:
             os.close(fd)
-
-
-def _first_line(data: bytes) -> str:
-    return data.decode("utf-8", "replace").strip().partition("\n")[0]
 
 
 def environment(

@@ -339,7 +339,8 @@ class _Search:
                     return wide is True or self.files.document_of_many(source, path, relative)
                 file = Opened(source, self._deadline)
                 # All members come in one round.
-                late = not self._is_member(path) and self.files.comes_late(file)
+                is_member = self.archives is not None and self.archives.holds(path)
+                late = not is_member and self.files.comes_late(file)
                 self._saw_late = self._saw_late or late
                 if self._late is not None and wide is not None:
                     if late and not wide:
@@ -374,9 +375,6 @@ class _Search:
         except UNREADABLE:
             self._left.unreadable.append(relative)
             return None
-
-    def _is_member(self, path: WorkPath) -> bool:
-        return self.archives is not None and self.archives.holds(path)
 
     def _source(self, path: WorkPath) -> Source:
         if self.archives is not None and self.archives.holds(path):

@@ -341,7 +341,9 @@ class Tree:
         order = "--sort=path" if within is None else "--sort=none"
         buffering = "--line-buffered" if at_once else "--block-buffered"
         said = [] if reports is None else reports.flags()
-        flags = [*self._flags(after), *said, order, buffering, "--", *where]
+        # The cheapest record that ends with a line feed, which flushes it: "path NUL 1 LF".
+        counts = ("--count", "--max-count=1", "--with-filename")
+        flags = [*self._sought, *self._kept(after), *counts, *said, order, buffering, "--", *where]
         return Child(
             flags,
             within or self._deadline,
@@ -395,14 +397,6 @@ class Tree:
         return self._guard.allows(path, folder=False) and self._guard.allows(path, folder=True)
 
     # --- arguments ----------------------------------------------------------------------------
-
-    def _flags(self, after: Cursor | None) -> list[str]:
-        return [
-            *self._sought,
-            *self._kept(after),
-            # The cheapest record that ends with a line feed, which flushes it: "path NUL 1 LF".
-            *("--count", "--max-count=1", "--with-filename"),
-        ]
 
     def _kept(self, after: Cursor | None, *, named: bool = True) -> list[str]:
         """Flags for which files are searched, of all names unless `named`, and for a NUL after each."""
