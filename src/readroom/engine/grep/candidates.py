@@ -194,18 +194,8 @@ class Late:
         deadline: Deadline,
         names: Unsearched,
     ) -> None:
-        """Prepare a round.
-
-        Args:
-            guard: Opens files whose beginnings are read without rg.
-            top: The searched folder.
-            heads: Checks the beginnings of files.
-            first: The first round.
-            searched: The tree of the first round.
-            reports: What rg reported about binary files during it.
-            scope: Which files are asked for.
-            deadline: Ends the search.
-            names: Collects what is left out.
+        """`heads` checks the beginnings of files, `searched` is the tree of the round `first`, and `reports`
+        are what rg reported during it; `names` collects what is left out.
         """
         self._guard = guard
         self._top = top
@@ -403,18 +393,8 @@ def rounds_below(
 ) -> Rounds:
     """The rounds of a search below a folder.
 
-    Args:
-        guard: Opens the files.
-        request: What is searched for.
-        pattern: Its pattern.
-        top: The folder, opened through the guard.
-        scope: Which files are asked for.
-        names: Collects what is left out.
-        deadline: Ends the search.
-        opened: Closes what the rounds hold.
-        share: How many seconds one file may take.
-        filled: Says how much of the page is used so far, from 0 to 1.
-        confined: Whether the kernel confines rg.
+    `names` collects what is left out, and `opened` closes what the rounds hold. `share` is how many seconds
+    one file may take, `filled` says how much of the page is used so far, from 0 to 1.
     """
     noted = Noted()
     if guard.folder is None:

@@ -41,12 +41,7 @@ class Coverage:
     """Counts the files of a tree in path order, in a thread of its own."""
 
     def __init__(self, listing: Callable[[Deadline], Iterator[str]], deadline: Deadline) -> None:
-        """Prepare the count.
-
-        Args:
-            listing: Gives the names in path order.
-            deadline: Of the search.
-        """
+        """`listing` gives the names in path order."""
         self._listing = listing
         self._deadline = deadline
         self._enough = threading.Event()

@@ -116,11 +116,6 @@ class Tree:
         """Prepare a search.
 
         Args:
-            guard: Opens folders that are read without rg.
-            top: The folder, opened through the guard.
-            scope: Which files are asked for.
-            request: What is searched for.
-            deadline: Ends the search.
             share: Seconds that one file may take.
             root: A descriptor of the folder that rg is confined to; None for no confinement.
             sought: What rg searches for, as flags.
