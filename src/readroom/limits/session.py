@@ -187,9 +187,6 @@ SERVE_GARBAGE = 10_000
 """Objects more than before after which a server looks for rings among them; Python's 700 are those of a dozen
 requests that are being answered, of which nothing is garbage."""
 
-SERVE_JOINED_BYTES = 256 * 1024
-"""Size up to which parts of an answer are sent as one: more than a reply of the usual size and its head."""
-
 MCP_UNREAD_BYTES = 32 * 1024 * 1024
 """Answers that a client over a pipe has not read before its further requests wait. More than most clients
 that send all requests before they read an answer leave unread."""
