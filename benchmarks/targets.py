@@ -41,8 +41,8 @@ OUTLINE_SHARE = 0.12
 LARGE_OUTLINE_S = 2.0
 """Processor time for a file of 5 MB."""
 
-HELP, READ, COMMAND = 4, 6, 12
-"""Whole processes (`readroom --help`, `readroom read`, any other), to `python -c pass`."""
+COMMAND = 12
+"""A whole process of the command line, to `python -c pass`."""
 MCP_READY = 10
 """A server that has answered initialize and tools/list, to `python -c pass`."""
 

@@ -23,9 +23,6 @@ def main(arguments: list[str]) -> int:
     drawn = charts.stale()
     if not manpage.PAGE.exists() or text_of(manpage.PAGE) != manpage.text():
         drawn[manpage.PAGE] = manpage.text()
-    for page, text in prepared.helps().items():
-        if not page.exists() or text_of(page) != text:
-            drawn[page] = text
     if "--check" not in arguments:
         for chart, text in drawn.items():
             print(f"writing {chart.name}")

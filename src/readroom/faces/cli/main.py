@@ -2,10 +2,6 @@
 
 Nothing of readroom or click is imported before `main` runs, so that Ctrl-C during the start is as quiet as
 later.
-
-Plain forms of `readroom read`, and `readroom --help`, are answered here without the parser of command lines:
-importing it, and making options from the arguments of every tool, takes longer than reading a file. Anything
-unusual is left to the full command. What is understood here means the same there, which a test compares.
 """
 
 from __future__ import annotations
@@ -14,97 +10,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-
-HELP = os.path.join(os.path.dirname(__file__), "help")
-"""The help on all commands, in a file for each usual width; made by `python -m scripts.docs`."""
-
-WIDEST, NARROWEST, MARGIN = 100, 50, 2
-"""Columns of a terminal that are used at most, those of help at least, and those that stay free."""
-
-_NUMBERS = {"--offset": "offset", "--limit": "limit"}
-_PLACES = ("--root",)
-_DIGITS = 9
-"""A number of more is for the command proper to refuse."""
-
-
-def at_once(words: Sequence[str]) -> int | None:
-    """The exit code of a command line; None when it is not plain."""
-    if words[:1] == ["read"]:
-        return read(words[1:])
-    return show_help() if list(words) in (["--help"], ["-h"]) else None
-
-
-def show_help() -> int | None:
-    """The exit code of `readroom --help`; None if there is no text for the width of this terminal."""
-    import shutil
-
-    out, columns = sys.stdout, min(shutil.get_terminal_size().columns, WIDEST)
-    try:
-        with open(os.path.join(HELP, f"{max(columns - MARGIN, NARROWEST)}.txt"), encoding="utf-8") as file:
-            text = file.read()
-    except FileNotFoundError:
-        return None
-    try:
-        out.write(text)
-        out.flush()
-    except BrokenPipeError:
-        # Drop what is still buffered, or the interpreter would complain at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
-        return 1
-    except OSError as error:
-        from readroom.faces.cli.failures import unexpected
-
-        return int(unexpected(error))
-    return 0
-
-
-def read(words: Sequence[str]) -> int | None:
-    """The exit code of `readroom read` with these arguments; None if they are not plain."""
-    meaning = understood(words)
-    if meaning is None:
-        return None
-    root, calls = meaning
-    try:
-        from readroom.contracts.native.calls import READ
-        from readroom.faces.cli.answers import Where, always, answer_each
-
-        # As the full command does: imported modules never become garbage.
-        gc.freeze()
-        gc.enable()
-        return int(answer_each(Where(root), READ, calls, always, as_json=False))
-    except Exception as error:
-        from readroom.faces.cli.failures import unexpected
-
-        return int(unexpected(error))
-
-
-def understood(words: Sequence[str]) -> tuple[str | None, list[dict[str, str | int]]] | None:
-    """The root and the arguments of each call, where the words are paths, a root and plain numbers."""
-    root: str | None = None
-    paths: list[str] = []
-    numbers: dict[str, int] = {}
-    rest = iter(words)
-    for word in rest:
-        if not word.startswith("-"):
-            paths.append(word)
-            continue
-        name, equals, value = word.partition("=")
-        value = value if equals else next(rest, "")
-        if name in _PLACES and os.path.lexists(value):
-            root = value
-        elif name in _NUMBERS and _is_number(value):
-            numbers[_NUMBERS[name]] = int(value)
-        else:
-            return None
-    # A name that is not text is spelled in another way.
-    if not paths or not all(path and path.isprintable() for path in paths):
-        return None
-    return root, [{"path": path, **numbers} for path in paths]
-
-
-def _is_number(word: str) -> bool:
-    digits = word.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -118,17 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        if words[:1] not in (["--help"], ["-h"]):
-            _import_msgspec()
+        _import_msgspec()
         if words[:1] == ["mcp"]:
             from readroom.faces.cli import early
 
             code = early.run(words[1:])
             if code is not None:
                 return code
-        code = at_once(words)
-        if code is not None:
-            return code
         from readroom.faces.cli.commands import run
 
         return run(words)
@@ -143,8 +44,6 @@ def _open_closed_streams() -> None:
 
     A file that is opened later would get the number of one, and be read or written as what it was.
     """
-    import os
-
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             number = os.open(os.devnull, os.O_RDWR)  # the lowest that is free: that of the stream
