@@ -160,7 +160,7 @@ def _small_files(record: Record) -> None:
         f"- In processor time: {met(work['readroom'] / work['bare open+read'], targets.SMALL_READ)}",
         f"- First reads, in processor time: {work['readroom, first'] / work['bare open+read']:.2f}",
         f"- `readroom read` {seconds(cli)} against `python -c pass` {seconds(python)}: "
-        f"{met(cli / python, targets.READ)}",
+        f"{met(cli / python, targets.COMMAND)}",
         f"- Peak memory of this process so far: {peak_mb():.0f} MB",
         f"- Spread in process: {seconds(min(found['readroom']) / len(names))} to "
         f"{seconds(statistics.quantiles(found['readroom'], n=20)[-1] / len(names))}",

@@ -7,9 +7,9 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Protocol, final
+from typing import TypeAlias, final
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -116,31 +116,6 @@ class Sessions:
 # -----------------------------------------------------------------------------
 
 
-class Conversations(Protocol):
-    """The sessions of one server, wherever they are stored."""
-
-    def made(self, owner: Owner) -> Session:
-        """A new session, not open yet: `initialize` decides whether it opens."""
-
-    async def open(self, session: Session) -> bool:
-        """Keep a session, and drop another if there are too many. False if all are in use."""
-
-    async def find(self, session_id: str, owner: Owner) -> Session | None:
-        """The session with that id, if the owner matches."""
-
-    async def agreed(self, session: Session) -> None:
-        """Store what was agreed, after a message that may have changed it."""
-
-    def using(self, session: Session) -> AbstractContextManager[None]:
-        """Keep a session while a request is answered."""
-
-    async def cancel(self, session: Session, request: object) -> None:
-        """Cancel a call that runs in another process."""
-
-    async def close(self, session: Session) -> None:
-        """Drop a session, and cancel its calls."""
-
-
 @final
 class OwnConversations:
     """Sessions in the memory of a server with one process."""
@@ -151,21 +126,21 @@ class OwnConversations:
         self.using = sessions.using
 
     async def open(self, session: Session) -> bool:
-        """See `Conversations`."""
+        """Keep a session, and drop another if there are too many. False if all are in use."""
         return self._sessions.open(session)
 
     async def find(self, session_id: str, owner: Owner) -> Session | None:
-        """See `Conversations`."""
+        """The session with that id, if the owner matches."""
         return self._sessions.find(session_id, owner)
 
     async def agreed(self, session: Session) -> None:
-        """See `Conversations`."""
+        """Store what was agreed, after a message that may have changed it."""
 
     async def cancel(self, session: Session, request: object) -> None:
-        """See `Conversations`."""
+        """Cancel a call that runs in another process."""
 
     async def close(self, session: Session) -> None:
-        """See `Conversations`."""
+        """Drop a session, and cancel its calls."""
         self._sessions.close(session)
 
 
@@ -183,18 +158,18 @@ class SharedConversations:
         self._watch: asyncio.Task[None] | None = None
 
     def made(self, owner: Owner) -> Session:
-        """See `Conversations`."""
+        """A new session, not open yet: `initialize` decides whether it opens."""
         return Session(owner, Connection(self._card, both=False), time.monotonic())
 
     async def open(self, session: Session) -> bool:
-        """See `Conversations`. Raises StateFailed."""
+        """Keep a session, and drop another if there are too many. Raises StateFailed."""
         session.noted = session.connection.agreement
         row = _written(session.noted)
         await self._ask(lambda: self._rows.open(session.id, session.owner, row))
         return True
 
     async def find(self, session_id: str, owner: Owner) -> Session | None:
-        """See `Conversations`. Raises StateFailed."""
+        """The session with that id, if the owner matches. Raises StateFailed."""
         row = await self._ask(lambda: self._rows.find(session_id, owner))
         if row is None:
             return None
@@ -209,7 +184,7 @@ class SharedConversations:
         return session
 
     async def agreed(self, session: Session) -> None:
-        """See `Conversations`. Raises StateFailed."""
+        """Store what was agreed, after a message that may have changed it. Raises StateFailed."""
         now = session.connection.agreement
         if now != session.noted:
             session.noted = now
@@ -218,7 +193,7 @@ class SharedConversations:
 
     @contextmanager
     def using(self, session: Session) -> Iterator[None]:
-        """See `Conversations`."""
+        """Keep a session while a request is answered."""
         session.requests += 1
         if self._watch is None or self._watch.done():
             self._watch = asyncio.create_task(self._look())
@@ -228,11 +203,11 @@ class SharedConversations:
             session.requests -= 1
 
     async def cancel(self, session: Session, request: object) -> None:
-        """See `Conversations`. Raises StateFailed."""
+        """Cancel a call that runs in another process. Raises StateFailed."""
         await self._ask(lambda: self._rows.cancel(session.id, as_key(f"{request}")))
 
     async def close(self, session: Session) -> None:
-        """See `Conversations`. Raises StateFailed."""
+        """Drop a session, and cancel its calls. Raises StateFailed."""
         await self._ask(lambda: self._rows.close(session.id))
         _end(session)
 
@@ -249,6 +224,10 @@ class SharedConversations:
                     within_s = time.monotonic() - began + CANCEL_LOOK_S
                     cancelled = await self._ask(partial(self._rows.cancelled, session.id, within_s))
                     _end(session, cancelled)
+
+
+Conversations: TypeAlias = OwnConversations | SharedConversations
+"""The sessions of one server, wherever they are stored."""
 
 
 def _end(session: Session, cancelled: Collection[str] | None = None) -> None:

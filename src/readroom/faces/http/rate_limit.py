@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Protocol, TypeAlias, final
+from typing import TypeAlias, final
 
 from msgspec.structs import replace
 
@@ -28,22 +28,6 @@ _REMEMBERED = 10_000
 
 Counting: TypeAlias = Awaitable[None] | None
 """An awaitable if a request is not counted yet; most are counted at once."""
-
-
-class Rates(Protocol):
-    """Rate limits of one server. Methods raise TooManyRequests, at once or when their result is awaited."""
-
-    def address(self, address: str) -> Counting:
-        """Count a request."""
-
-    def token(self, token: str) -> Counting:
-        """Count a request with a valid token."""
-
-    def failure(self, address: str) -> Counting:
-        """Count a request without a valid token."""
-
-    def health(self, address: str) -> None:
-        """Count a health check, whatever happens to other requests."""
 
 
 @final
@@ -155,15 +139,15 @@ class SharedRates:
         self._here = _Window(address, time.monotonic)
 
     def address(self, address: str) -> Counting:
-        """See `Rates`; it may raise StateFailed too."""
+        """Count a request. Raises TooManyRequests or StateFailed."""
         return self._hit("address", address)
 
     def token(self, token: str) -> Counting:
-        """See `Rates`; it may raise StateFailed too."""
+        """Count a request with a valid token. Raises TooManyRequests or StateFailed."""
         return self._hit("token", token)
 
     def failure(self, address: str) -> Counting:
-        """See `Rates`; it may raise StateFailed too."""
+        """Count a request without a valid token. Raises TooManyRequests or StateFailed."""
         return self._hit("failed", address)
 
     def health(self, address: str) -> None:
@@ -214,3 +198,7 @@ class SharedRates:
         task = asyncio.ensure_future(self._ask(partial(self._windows.give_back, name, unused)))
         # Requests that cannot be given back count as used.
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+
+Rates: TypeAlias = OwnRates | SharedRates
+"""The rate limits of one server."""

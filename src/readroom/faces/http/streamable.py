@@ -16,10 +16,12 @@ from typing import Any, final
 from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
+from readroom.errors import BadRequest
 from readroom.faces.http.access_log import Exchange
 from readroom.faces.http.awaiting import noted, performed
 from readroom.faces.http.conversations import Conversations, Session
 from readroom.faces.http.gate import CLIENT_SCOPE, EXCHANGE, MCP_PATH, within
+from readroom.faces.http.routes import whole_body
 from readroom.faces.mcp.calls import Calls
 from readroom.faces.mcp.pending import PendingCall
 from readroom.faces.mcp.server import WITHOUT_WORK, Sender, Server
@@ -175,17 +177,6 @@ class _Arrival(Struct, frozen=True):
     def names(self) -> list[str]:
         """The names of its headers, with repetitions."""
         return [name.decode("latin-1") for name, _ in self.scope["headers"]]
-
-    async def body(self) -> bytes | None:
-        """The complete body; None if the client disconnects before its end."""
-        parts = []
-        while True:
-            message = await self.receive()
-            if message["type"] != "http.request":
-                return None
-            parts.append(message.get("body", b""))
-            if not message.get("more_body", False):
-                return b"".join(parts)
 
 
 @final
@@ -374,7 +365,10 @@ class Streamable:
             # A page of another origin cannot send this type without a preflight.
             await arrival.reply.refuse(400, f"Invalid Content-Type header: send {headers.JSON}")
             return None
-        return await arrival.body()
+        try:
+            return await whole_body(arrival.receive)
+        except BadRequest:
+            return None
 
     async def _performed(
         self, arrival: _Arrival, connection: Connection, call: ToolCall, session: Session | None

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Protocol, final
+from typing import Final, TypeAlias, final
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ from readroom.limits import SERVE_VISIT_S, SERVE_VISITORS
 from readroom.limits.session import SERVE_KNOWN_TOKENS
 from readroom.lru import LruCache
 from readroom.session.admission import Admission
+from readroom.session.shared.sessions import SharedVisits
 from readroom.session.tokens import Grant
 
 UI_PATH: Final = "/ui"
@@ -38,39 +39,30 @@ class _Visit(Struct, frozen=True):
     ends: float
 
 
-class Visits(Protocol):
-    """Tokens by the hashes of cookies. Safe to share between threads."""
-
-    def begin(self, key: str, token: bytes) -> None:
-        """Keep a token; the least recently used one may be dropped."""
-
-    def find(self, key: str) -> bytes | None:
-        """The token, unless it has expired."""
-
-    def end(self, key: str) -> None:
-        """Forget a token."""
-
-
 @final
 class OwnVisits:
-    """Tokens in the memory of one process."""
+    """Tokens by the hashes of cookies, in the memory of one process."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._kept: LruCache[str, _Visit] = LruCache(SERVE_VISITORS)
 
     def begin(self, key: str, token: bytes) -> None:
-        """See `Visits`."""
+        """Keep a token; the least recently used one may be dropped."""
         self._kept.put(key, _Visit(token, self._clock() + SERVE_VISIT_S))
 
     def find(self, key: str) -> bytes | None:
-        """See `Visits`."""
+        """The token, unless it has expired."""
         visit = self._kept.get(key)
         return visit.token if visit is not None and visit.ends > self._clock() else None
 
     def end(self, key: str) -> None:
-        """See `Visits`."""
+        """Forget a token."""
         self._kept.pop(key)
+
+
+Visits: TypeAlias = OwnVisits | SharedVisits
+"""Wherever they are stored."""
 
 
 @final
