@@ -146,7 +146,8 @@ T = TypeVar("T")
 # `{big}` is the database's 64-bit integer.
 # -----------------------------------------------------------------------------
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
+MIGRATIONS: Sequence[Sequence[str]] = (
+    *[()] * 5,  # versions that were never released; files of the sixth have these tables
     (
         """CREATE TABLE calls (
             number {big} NOT NULL PRIMARY KEY,
@@ -187,7 +188,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         *sums.TABLES,
     ),
 )
-"""Statements of version 1, of version 2, and so on."""
+"""The statements of version 1, then of version 2, and so on."""
 
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM calls"
 _INSERT = f"INSERT INTO calls ({', '.join(COLUMNS)}) VALUES ({', '.join('?' for _ in COLUMNS)})"
