@@ -130,7 +130,8 @@ class ConfigFile:
             hint = get_type_hints(form, include_extras=True)[name]
             key, value = ".".join((*section, name)), table[name]
             if index is not None and isinstance(value[index], str):
-                key, value, hint = f"{key}[{index}]", value[index], get_args(get_args(hint)[0])[0]
+                listed = get_args(hint)[0] if UnsetType in get_args(hint) else hint
+                key, value, hint = f"{key}[{index}]", value[index], get_args(listed)[0]
             reason = error.__cause__
             if not isinstance(reason, UnusableText):
                 reason = _refusal(name, value, inspect.type_info(hint))

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
@@ -67,29 +67,6 @@ class ServePlace(Struct, frozen=True):
     config: str | None = None
 
 
-class Serving(Struct, frozen=True):
-    """How to serve. Rates are requests a minute, 0 for no limit; see the module's form."""
-
-    workspaces: Mapping[str, ServePlace] = field(default_factory=dict)
-    default: str | None = None
-    hosts: tuple[str, ...] = ()
-    origins: tuple[str, ...] = ()
-    auth: Auth = "auto"
-    rate: int = SERVE_RATE
-    address_rate: int = SERVE_ADDRESS_RATE
-    workers: int | Literal["auto"] = 1
-    threads: int = MCP_WORKERS
-    state: str | None = None
-    queue: int = SERVE_QUEUE
-    access_log: bool = False
-    max_chars: int | None = None
-
-    def __repr__(self) -> str:
-        """Without the address of the state, which may hold a password."""
-        shown = (name for name in self.__struct_fields__ if name != "state")
-        return f"Serving({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
-
-
 Host: TypeAlias = Annotated[
     str,
     Meta(
@@ -104,26 +81,35 @@ Origin: TypeAlias = Annotated[
 ServedPath: TypeAlias = Annotated[
     str, Meta(pattern=r"\A[^\0]+\Z", title="must be a path", description='Write it as "/a/folder".')
 ]
-Requests: TypeAlias = Annotated[int, Meta(ge=0, le=10**9, examples=[SERVE_RATE])] | UnsetType
+Requests: TypeAlias = Annotated[int, Meta(ge=0, le=10**9, examples=[SERVE_RATE])]
 
 
 class ServeSection(Section, frozen=True):
-    """[serve]."""
+    """[serve]. Rates are requests a minute, 0 for no limit; see the module's form."""
 
-    default: str | UnsetType = UNSET
-    hosts: list[Host] | UnsetType = UNSET
-    origins: list[Origin] | UnsetType = UNSET
-    auth: Auth | UnsetType = UNSET
-    rate: Requests = UNSET
-    address_rate: Requests = UNSET
-    workers: Annotated[int, Meta(ge=1, le=WORKERS_MOST, examples=[2])] | Literal["auto"] | UnsetType = UNSET
-    threads: Annotated[int, Meta(ge=1, le=256, examples=[MCP_WORKERS])] | UnsetType = UNSET
-    state: PostgresUrl | UnsetType = UNSET
-    queue: Annotated[int, Meta(ge=0, le=100_000, examples=[SERVE_QUEUE])] | UnsetType = UNSET
-    max_chars: Annotated[int, Meta(ge=MIN_REPLY_BYTES, le=MAX_REPLY_BYTES, examples=[20000])] | UnsetType = (
-        UNSET
-    )
-    access_log: bool | UnsetType = UNSET
+    default: str | None = None
+    hosts: Sequence[Host] = ()
+    origins: Sequence[Origin] = ()
+    auth: Auth = "auto"
+    rate: Requests = SERVE_RATE
+    address_rate: Requests = SERVE_ADDRESS_RATE
+    workers: Annotated[int, Meta(ge=1, le=WORKERS_MOST, examples=[2])] | Literal["auto"] = 1
+    threads: Annotated[int, Meta(ge=1, le=256, examples=[MCP_WORKERS])] = MCP_WORKERS
+    state: PostgresUrl | None = None
+    queue: Annotated[int, Meta(ge=0, le=100_000, examples=[SERVE_QUEUE])] = SERVE_QUEUE
+    max_chars: Annotated[int, Meta(ge=MIN_REPLY_BYTES, le=MAX_REPLY_BYTES, examples=[20000])] | None = None
+    access_log: bool = False
+
+    def __repr__(self) -> str:
+        """Without the address of the state, which may hold a password."""
+        shown = (name for name in self.__struct_fields__ if name != "state")
+        return f"Serving({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
+class Serving(ServeSection, frozen=True):
+    """How to serve which workspaces."""
+
+    workspaces: Mapping[str, ServePlace] = field(default_factory=dict)
 
 
 class WorkspaceSection(Section, frozen=True):
@@ -140,9 +126,9 @@ def load(path: str | None) -> Serving:
     file = ConfigFile(path, from_disk(path))
     workspaces = {name: _workspace(file, name) for name in file.table("workspaces")}
     values = file.section(ServeSection, "serve").given()
-    for name in {"hosts", "origins"} & values.keys():
+    for name in ("hosts", "origins"):
         values[name] = tuple(map(str.lower, values[name]))
-    serving = Serving(workspaces, **values)
+    serving = Serving(**values, workspaces=workspaces)
     if serving.default is not None and serving.default not in workspaces:
         known = ", ".join(workspaces) or "none"
         problem = f"there is no workspace {serving.default!r}"
