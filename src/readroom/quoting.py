@@ -277,3 +277,18 @@ def plain(text: str, most: int = 400) -> str:
     """A text of a record on one line; what controls a terminal, or hides or reorders text, is escaped."""
     short = text if len(text) <= most else text[: most - 1] + "…"
     return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], short)
+
+
+_WITH_IES = re.compile(r"(?<=[^aeiou])y\Z")
+_WITH_ES = ("s", "x", "z", "ch", "sh")
+_WITH_MORE = re.compile(r"(.*?)( )((?:of|in|to|by|that|with|without|outside) .*)")
+
+
+def plural(kind: str) -> str:
+    """The plural of a kind: `header or footer` is `headers or footers`, `link to it` is `links to it`."""
+    parted = _WITH_MORE.match(kind)
+    noun, space, rest = parted.groups() if parted else (kind, "", "")
+    plurals = (
+        _WITH_IES.sub("ie", name) + ("es" if name.endswith(_WITH_ES) else "s") for name in noun.split(" or ")
+    )
+    return " or ".join(plurals) + space + rest

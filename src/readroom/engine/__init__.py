@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from readroom.caller import ANONYMOUS, Caller
 from readroom.deadline import Deadline
-from readroom.engine.services import Job, OwnCommands, Services
+from readroom.engine.services import ArchiveOpener, Documents, Job, OwnCommands, Services
 from readroom.engine.suggest import with_near_names, with_note, with_place_inside
 from readroom.errors import (
     BadPath,
@@ -34,6 +34,7 @@ from readroom.errors import (
     ReadroomError,
 )
 from readroom.formats.kinds import is_archive_name
+from readroom.formats.registry import brought, table
 from readroom.limits import Limits
 from readroom.paths import WorkPath, may_lead_inside
 from readroom.policy.changes import WriteTargets
@@ -49,9 +50,7 @@ from readroom.values.steps import AS_IT_IS, Steps
 from readroom.values.verbs import BY_REQUEST, changes, function, is_edit
 
 if TYPE_CHECKING:
-    from readroom.engine.archives import Archives
     from readroom.engine.command import CommandService
-    from readroom.engine.documents.cache import DocumentCache
     from readroom.engine.find.kept import KeptTexts
 
 
@@ -73,8 +72,8 @@ class Engine:
         self._indexes = indexes
         self.commands = commands
         """The command service; None where commands do not run."""
-        self._documents: DocumentCache | None = None
-        self._archives: Archives | None = None
+        self._documents: Documents | None = None
+        self._archives: ArchiveOpener | None = None
         self._found: KeptTexts | None = None
         self._making = threading.Lock()
         self._narrowed: dict[tuple[Layer, ...], Services] = {}
@@ -148,7 +147,7 @@ class Engine:
         if verb.time_limit is not None:
             within = deadline.within(getattr(services.limits, verb.time_limit))
         job = Job(request, cap, within, steps)
-        act = _inside if terms.archives and guard is own else _performed
+        act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
             performed = act(services, job)
         except NotFound as error:
@@ -202,22 +201,18 @@ class Engine:
                 self._found = KeptTexts()
             return self._found
 
-    def _archive_room(self) -> Archives:
+    def _archive_room(self) -> ArchiveOpener:
         """The opener of archives, made on first use."""
-        from readroom.engine.archives import Archives
-
         with self._making:
             if self._archives is None:
-                self._archives = Archives(self.services.limits, self._indexes.expansions)
+                self._archives = brought("archives")(self.services.limits, self._indexes.expansions)
             return self._archives
 
-    def _document_cache(self) -> DocumentCache:
+    def _document_cache(self) -> Documents:
         """The document cache, made on first use."""
-        from readroom.engine.documents.cache import DocumentCache
-
         with self._making:
             if self._documents is None:
-                self._documents = DocumentCache()
+                self._documents = brought("documents")()
             return self._documents
 
 
@@ -230,16 +225,13 @@ def _inside(services: Services, job: Job[Request]) -> Result:
     """Perform a request, inside the archive that its path leads into, if any."""
     request = job.request
     if may_lead_inside(request.path) or _is_about_members(request):
-        from readroom.engine import archives  # few requests need them
-
-        return archives.perform(services, job, _performed)
+        inside: Result = brought("perform_inside")(services, job, _performed)
+        return inside
     try:
-        result: Result = function(BY_REQUEST[type(request)].perform)(services, job)
-        return result
+        return _performed(services, job)
     except (Binary, NotAFolder) as error:
-        from readroom.engine import archives
-
-        return archives.instead(services, job, _performed, error)
+        instead: Result = brought("perform_instead")(services, job, _performed, error)
+        return instead
 
 
 def _is_about_members(request: Request) -> bool:

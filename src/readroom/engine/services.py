@@ -23,7 +23,6 @@ from readroom.values.commands import RunRequest, RunResult
 from readroom.values.steps import AS_IT_IS, Steps
 
 if TYPE_CHECKING:
-    from readroom.engine.documents.cache import DocumentCache
     from readroom.engine.find.kept import KeptTexts
 
 R_co = TypeVar("R_co", covariant=True)
@@ -65,6 +64,13 @@ class ArchiveOpener(Protocol):
         """Release everything."""
 
 
+class Documents(Protocol):
+    """Keeps what was extracted of documents; only those who read documents look inside."""
+
+    def close(self) -> None:
+        """Release everything."""
+
+
 class Services(Struct, frozen=True):
     """What the verbs use, under the rules of one contract and for one owner.
 
@@ -89,7 +95,7 @@ class Services(Struct, frozen=True):
     texts: TextCache
     outlines: OutlineCache
     found: Callable[[], KeptTexts]
-    documents: Callable[[], DocumentCache]
+    documents: Callable[[], Documents]
     archives: Callable[[], ArchiveOpener]
     commands: OwnCommands | None
     commands_off: Callable[[], ReadroomError]

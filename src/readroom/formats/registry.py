@@ -10,11 +10,11 @@ May be touched: freely; a new format is a row of `formats.table` and a module.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -74,8 +74,11 @@ class Format(Struct, frozen=True, kw_only=True):
 class KnownFormats:
     """Rows by what is known of a file. Suffixes are in lower case, without the dot."""
 
-    def __init__(self, rows: Iterable[Format], archives: Iterable[str]) -> None:
-        """`archives` are suffixes of archives, with the dot."""
+    def __init__(
+        self, rows: Iterable[Format], archives: Iterable[str] = (), parts: Mapping[str, str] | None = None
+    ) -> None:
+        """`archives` are suffixes of archives, with the dot; `parts` are as of `brought`."""
+        self.parts = parts or {}
         self.rows = {row.name: row for row in rows}
         self.archives = tuple(archives)
         self.data = [row for row in self.rows.values() if row.is_data]
@@ -105,10 +108,16 @@ _added: list[Format] = []
 def table() -> KnownFormats:
     """The table; empty where nothing brings one."""
     try:
-        brought = import_module(_BROUGHT)
+        rows = import_module(_BROUGHT)
     except ModuleNotFoundError:
-        return KnownFormats(_added, ())
-    return KnownFormats((*brought.ROWS, *_added), brought.ARCHIVES)
+        return KnownFormats(_added)
+    return KnownFormats((*rows.ROWS, *_added), rows.ARCHIVES, rows.PARTS)
+
+
+def brought(name: str) -> Any:
+    """What those who bring the table have for a step with documents or archives, by its name in `PARTS`."""
+    module, _, attribute = table().parts[name].partition(":")
+    return getattr(import_module(module), attribute)
 
 
 @contextmanager

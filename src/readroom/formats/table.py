@@ -164,3 +164,18 @@ ARCHIVES = (
     ".crate", ".7z", ".deb", ".gem", ".pyz", ".pex", ".crx",
 )  # fmt: skip
 """What archives are called, for those who look for them by name; bytes decide what one is."""
+
+_ENGINE = "readroom.engine"
+PARTS = {
+    "documents": f"{_ENGINE}.documents.cache:DocumentCache",
+    "read": f"{_ENGINE}.documents:read_document",
+    "read_flat": f"{_ENGINE}.documents.flat:read_flat",
+    "outline": f"{_ENGINE}.documents.outline:outline_large",
+    "search": f"{_ENGINE}.grep.inside:DocumentSearch",
+    "rank": f"{_ENGINE}.find.documents:DocumentTexts",
+    "archives": f"{_ENGINE}.archives:Archives",
+    "perform_inside": f"{_ENGINE}.archives:perform",
+    "perform_instead": f"{_ENGINE}.archives:instead",
+    "search_archives": f"{_ENGINE}.grep.inside:ArchiveSearch",
+}
+"""What the engine asks for when a request is about documents or archives."""

@@ -268,6 +268,9 @@ class Outline(Struct, frozen=True):
     errors: tuple[tuple[int, int], ...] = ()
 
 
+CONTENTS_WORD, SCHEMA_WORD = "contents", "schema"
+"""In place of the parts of a document: its table of contents; the columns of all its tables."""
+
 OUTLINES = frozenset({"outline", "full_outline"})
 """Views that show what a file defines; the full one always includes fields, constants and the like."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from readroom.config import Settings
+from readroom.engine.documents.cache import DocumentCache
 from readroom.errors import BadDocument, BadRange, BadValue, EncryptedDocument, NoOutline
 from readroom.limits import Limits
 from readroom.stores.memory import MemoryStore
@@ -229,6 +230,7 @@ def test_parts_are_kept_by_content_whatever_the_name() -> None:
     with Workspace(MemoryStore({"a.pdf": PDF, "b.pdf": PDF})) as space:
         space.read("a.pdf", pages="3")
         room = space.engine.services.documents()
+        assert isinstance(room, DocumentCache)
         room.close()
         assert "page 3 line 1" in space.read("b.pdf", pages="3").text
         assert room.extracted == 1
@@ -239,6 +241,7 @@ def test_a_process_waits_for_the_next_page_and_ends_with_the_workspace() -> None
     with Workspace(MemoryStore({"a.pdf": PDF})) as space:
         space.read("a.pdf", pages="3")
         room = space.engine.services.documents()
+        assert isinstance(room, DocumentCache)
         (first,) = room.waiting
         space.read("a.pdf", pages="5")
         (second,) = room.waiting

@@ -19,7 +19,7 @@ from readroom.contracts.native.render import (
     short,
     warning_parts,
 )
-from readroom.formats.documents import plural
+from readroom.quoting import plural
 from readroom.text.select import byte_size
 from readroom.values import Cap, Omission, ReadRequest, ReadResult, Reply
 from readroom.values.files import PartView, ShownDocument

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 from readroom.contracts.native.calls import Aside
 from readroom.errors import BadValue
 from readroom.errors.usage import negative_limit
-from readroom.formats.documents import plural
 from readroom.limits.outline import SYMBOL_CHARS
-from readroom.quoting import quote, shortened
+from readroom.quoting import plural, quote, shortened
 from readroom.values import GrepLine, ReadRequest, ReadResult
 from readroom.values.files import OUTLINES, OutlineView, Row
 from readroom.values.listings import named

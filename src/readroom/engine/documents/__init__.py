@@ -21,7 +21,7 @@ from typing import final
 
 from msgspec.structs import replace
 
-from readroom.engine.documents.cache import Reading
+from readroom.engine.documents.cache import DocumentCache, Reading
 from readroom.engine.documents.parts import PartContent, PartLines, Parts
 from readroom.engine.documents.withheld import denied_in
 from readroom.engine.read.window import hidden_in_page, rest_from
@@ -43,7 +43,7 @@ from readroom.stores.base import Source
 from readroom.text import encodings, hashes
 from readroom.text.select import Frame, Page, along, forward, weight
 from readroom.values import Kind, Omission, ReadRequest, ReadResult, Warn
-from readroom.values.files import PartView, ShownDocument
+from readroom.values.files import CONTENTS_WORD, PartView, ShownDocument
 
 _LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
 _ROWS_OF_HEAD = 3
@@ -73,7 +73,9 @@ def read_document(
         raise negative_limit(request.limit, next_request=replace(request, limit=None))
     within = job.deadline.of_work(services.limits.document_timeout_s, DOCUMENT_PATIENCE)
     denies = denied_in(services.guard, source, request.path)
-    with services.documents().open(source, recognised.format, within, denies, eager=known is None) as reading:
+    documents = services.documents()
+    assert isinstance(documents, DocumentCache)
+    with documents.open(source, recognised.format, within, denies, eager=known is None) as reading:
         base = ReadResult(request.path, Kind.DOCUMENT, source.size, hashes.full(reading.digits))
         if known is not None and reading.digits.startswith(known):
             return replace(base, not_modified=True)
@@ -188,9 +190,7 @@ class _Shown:
         self._use_rows(len(listed))
         left = len(headings) - len(listed)
         if left:
-            rest = replace(
-                self._request, pages=page_ranges.CONTENTS_WORD, offset=len(listed) + 1, known_hash=None
-            )
+            rest = replace(self._request, pages=CONTENTS_WORD, offset=len(listed) + 1, known_hash=None)
             self._omitted.append(
                 Omission("headings", len(listed) + 1, len(headings), "contents", request=rest)
             )

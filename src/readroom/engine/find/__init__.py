@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, final, get_args
+from typing import final, get_args
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import FindCursor, place_of, read_find_cursor, write_find_cursor
+from readroom.engine.find.document import RanksDocuments
 from readroom.engine.find.kept import Apart
 from readroom.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.engine.find.page import PageOfPassages, outlined, take_apart, told
@@ -35,6 +36,7 @@ from readroom.engine.services import Job, Services
 from readroom.engine.unsearched import Unsearched
 from readroom.errors import BadValue, Binary, TimedOut
 from readroom.formats.kinds import UNKNOWN, is_searched, searched_as, sniff
+from readroom.formats.registry import brought, table
 from readroom.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS
 from readroom.limits.find import (
     FIND_AHEAD,
@@ -73,9 +75,6 @@ from readroom.values import (
 )
 from readroom.values.find import FindInclude, FoundFile, Reason
 
-if TYPE_CHECKING:
-    from readroom.engine.find.documents import DocumentTexts
-
 _AS_DOCUMENT = "Rank its pages with documents."
 
 _SURVEY_SHARE = 0.7
@@ -101,7 +100,7 @@ def perform(services: Services, job: Job[FindRequest]) -> FindResult:
     opener = Opener(
         services,
         job.deadline,
-        archives="archives" in request.include,
+        archives="archives" in request.include and bool(table().archives),
         compressed=alone or "compressed" in request.include,
     )
     documents = _documents(services, request, alone=alone)
@@ -132,13 +131,12 @@ def _globs_of_type(scoped: GrepRequest) -> Sequence[str] | None:
     return globs_of_type(scoped)
 
 
-def _documents(services: Services, request: FindRequest, *, alone: bool) -> DocumentTexts | None:
+def _documents(services: Services, request: FindRequest, *, alone: bool) -> RanksDocuments | None:
     """What reads documents; None if they are not asked for."""
-    if not request.documents:
+    if not request.documents or not table().documents:
         return None
-    from readroom.engine.find.documents import DocumentTexts  # it starts processes
-
-    return DocumentTexts(services.documents(), services.limits, alone=alone)
+    documents: RanksDocuments = brought("rank")(services.documents(), services.limits, alone=alone)
+    return documents
 
 
 def _require_usable(request: FindRequest, query: Query) -> None:
@@ -179,7 +177,7 @@ class _Ranking:
         deadline: Deadline,
         query: Query,
         opener: Opener,
-        documents: DocumentTexts | None,
+        documents: RanksDocuments | None,
     ) -> None:
         self._services = services
         self._request = request = job.request

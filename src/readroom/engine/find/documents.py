@@ -6,114 +6,24 @@ names the rest.  Attachments that policy denies are removed before anything is c
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from operator import attrgetter
 from typing import final
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.documents.cache import DocumentCache
 from readroom.engine.documents.parts import Piece, pieces
 from readroom.engine.documents.withheld import denied_in
-from readroom.errors import BadDocument, EncryptedDocument, TimedOut
-from readroom.formats.documents import OTHER_COPY, Encrypted, Unit, Unreadable
+from readroom.engine.find.document import DocumentText, PlacedLines
+from readroom.errors import TimedOut
+from readroom.formats.documents import OTHER_COPY, Encrypted, Unreadable
 from readroom.formats.kinds import is_searched, searched_as
 from readroom.limits import HEAD_BYTES, Limits
 from readroom.limits.documents import DOCUMENT_PATIENCE
 from readroom.limits.find import FIND_DOCUMENT_ALONE_CHARS, FIND_DOCUMENT_CHARS, FIND_DOCUMENT_S
 from readroom.policy.guard import Guard
-from readroom.quoting import quote
-from readroom.ranking.parts import TextPart, cut, cut_rows
 from readroom.stores.base import Source
 from readroom.text.line_index import Shrunk
-
-
-class PlacedLines(Struct, frozen=True):
-    """A run of lines from one part: its first line in the text, from 0, the part, and its line there."""
-
-    line: int
-    part: int
-    first: int
-
-
-class DocumentText(Struct):
-    """The text of a document, as far as it was read.
-
-    Attributes:
-        format: The format it is read as.
-        digits: The SHA-256 of its bytes, in hex; empty if there was no time for it.
-        unit: The name of its parts.
-        total: The number of its parts.
-        titles: The titles of the parts; none if no part has one.
-        text: The lines of the parts.
-        runs: The origin of the lines.
-        rest: The first part that was not read to its end; None if all were.
-        line: The number of the first line in it that was not read.
-        reason: Why: timeout or too_large.
-        problems: Parts that cannot be read, and why; part 0 is the document.
-        encrypted: Whether it needs a password.
-        advice: What to do if none of it can be read.
-    """
-
-    format: str
-    digits: str = ""
-    unit: Unit = Unit.PART
-    total: int = 0
-    titles: Sequence[str] = ()
-    text: str = ""
-    runs: Sequence[PlacedLines] = ()
-    rest: int | None = None
-    line: int = 1
-    reason: str = ""
-    problems: list[tuple[int, str]] = field(default_factory=list)
-    encrypted: bool = False
-    advice: str = ""
-
-    @property
-    def is_open(self) -> bool:
-        """Whether any of it could be read."""
-        return not self.problems or self.problems[0][0] > 0
-
-    @property
-    def may_be_kept(self) -> bool:
-        """Whether the text does not depend on the rules, or on how much time there was."""
-        return self.rest is None and not (self.is_open and self.unit.has_files)
-
-    def unreadable(self, path: str) -> list[str]:
-        """Clauses about what cannot be read of it."""
-        if self.is_open:
-            return [f"{self.unit} {part} of {quote(path)}: {problem}" for part, problem in self.problems]
-        return [f"{quote(path)}: {self.problems[0][1]}"]
-
-    def failure(self, path: str) -> BadDocument:
-        """The error if it was the only file asked for."""
-        kind = EncryptedDocument if self.encrypted else BadDocument
-        return kind(path, self.format, self.problems[0][1], self.advice)
-
-    def at(self, line: int) -> tuple[int, int]:
-        """The part that a line of the text is in, and its number there; both from 1."""
-        run = self.runs[bisect_right(self.runs, line - 1, key=attrgetter("line")) - 1]
-        return run.part, run.first + line - 1 - run.line
-
-    def parts(self, lines: Sequence[str]) -> list[TextPart]:
-        """Parts for ranking: windows of text, or a few rows of a sheet, each with the title above it."""
-        parts, ends = list[TextPart](), [run.line for run in self.runs[1:]] + [len(lines)]
-        top: PlacedLines | None = None
-        for run, end in zip(self.runs, ends, strict=True):
-            if top is None or top.part != run.part:
-                top = run
-            own = lines[run.line : end]
-            title = self.titles[run.part - 1] if run.part <= len(self.titles) else ""
-            # The first row of a sheet names the columns of the others.
-            headed = ((top.line + 1, lines[top.line]),) if self.unit.has_rows and end > top.line else ()
-            for part in cut_rows(own) if self.unit.has_rows else cut(own, ()):
-                parts.append(
-                    TextPart(part.first + run.line, part.last + run.line, (title,) if title else (), headed)
-                )
-        return parts
 
 
 @final
@@ -153,7 +63,9 @@ class DocumentTexts:
             try:
                 text.digits = reading.digits
                 opened = reading.opened
-                text.unit, text.total, text.titles = opened.unit, opened.total, opened.titles
+                unit = opened.unit
+                text.unit, text.has_rows, text.has_files = str(unit), unit.has_rows, unit.has_files
+                text.total, text.titles = opened.total, opened.titles
                 for piece in pieces(reading, 1, 1, gathered.begin):
                     if piece.problem is not None:
                         text.problems.append((piece.number, piece.problem))

@@ -18,18 +18,16 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final, overload
+from typing import final, overload
 
 from msgspec import Struct
 
+from readroom.engine.find.document import DocumentText
 from readroom.limits.find import FIND_APART_CHARS, FIND_KEPT_BYTES, FIND_SETTLED_NS
 from readroom.ranking.parts import TextPart
 from readroom.ranking.score import Candidate, Counted, Glimpse
 from readroom.stores.base import Source
 from readroom.values import Stat
-
-if TYPE_CHECKING:
-    from readroom.engine.find.documents import DocumentText
 
 _UNUSED = 4
 """Searches after which an unused text makes room for others. Dropping the least recently used text would, in

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
+from readroom.engine.find.document import RanksDocuments
 from readroom.engine.find.kept import Apart, KeptTexts, TextLines, as_document
 from readroom.engine.find.opening import DecodedFile, Opener
 from readroom.engine.services import Services
@@ -39,9 +39,6 @@ from readroom.values import Cut, Kind, Omission, ReadRequest, Warn
 from readroom.values.files import Item
 from readroom.values.find import FindOutput, FoundFile, Passage, Reason
 
-if TYPE_CHECKING:
-    from readroom.engine.find.documents import DocumentTexts
-
 _WHOLE = frozenset({Kind.MINIFIED, Kind.LOG, Kind.CSV})
 """Kinds that are split by lines, in whatever language."""
 
@@ -54,7 +51,7 @@ _ROW = "{}{}\t{}\n"
 def take_apart(
     services: Services,
     opener: Opener,
-    documents: DocumentTexts | None,
+    documents: RanksDocuments | None,
     file: RankedFile,
     deadline: Deadline,
 ) -> Apart | None:
@@ -89,7 +86,7 @@ def take_apart(
 
 def _document_apart(
     texts: KeptTexts,
-    documents: DocumentTexts,
+    documents: RanksDocuments,
     guard: Guard,
     source: Source,
     file: RankedFile,
@@ -254,7 +251,7 @@ class PageOfPassages:
             passages=passages,
             content_hash=hashes.full(apart.digits),
             total_lines=len(apart.lines) if document is None else None,
-            unit=None if document is None else str(document.unit),
+            unit=None if document is None else document.unit,
             total_parts=None if document is None else document.total,
         )
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import end_of_folder, path_key
+from readroom.engine.find.document import DocumentText, RanksDocuments
 from readroom.engine.find.kept import KeptTexts, KnownText, as_document
 from readroom.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.engine.scope import Scope, join_below
@@ -47,9 +48,6 @@ from readroom.ranking.query import Query
 from readroom.ranking.score import Counted, Glimpse, count, glance
 from readroom.stores.base import Folder, Source
 from readroom.values import EntryKind
-
-if TYPE_CHECKING:
-    from readroom.engine.find.documents import DocumentText, DocumentTexts
 
 _REPORT_EVERY = 256
 """Files between two reports of progress."""
@@ -107,7 +105,7 @@ class Survey:
         query: Query,
         scope: Scope,
         texts: KeptTexts,
-        documents: DocumentTexts | None,
+        documents: RanksDocuments | None,
         deadline: Deadline,
         patience: Deadline,
         left: Unsearched,

@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TypeVar, final
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
+from readroom.engine.grep.brought import SearchesArchives
 from readroom.engine.grep.candidates import FIRST, PLAIN, WIDE, Late, Rounds, rounds_below
 from readroom.engine.grep.file import GONE, UNREADABLE, FileSearch, Opened, Searcher
 from readroom.engine.grep.left import (
@@ -46,14 +47,12 @@ from readroom.engine.scope import Scope, join_below, reading_of, relative_to
 from readroom.engine.services import Job, Services
 from readroom.engine.unsearched import Unsearched
 from readroom.errors import Binary, BrokenData, HardLinked, TimedOut
+from readroom.formats.registry import brought, table
 from readroom.limits import GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
 from readroom.paths import ROOT, WorkPath
 from readroom.search.pattern import Pattern
 from readroom.stores.base import Folder, Source
 from readroom.values import EntryKind, GrepRequest, GrepResult, Omission, Warn
-
-if TYPE_CHECKING:
-    from readroom.engine.grep.inside import ArchiveSearch
 
 _REPORT_EVERY = 64
 """Files between two reports of progress."""
@@ -78,15 +77,11 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
     pattern = pattern_of(request, deadline, local=guard.folder is not None and not request.documents)
     within = deadline.within(seconds)
     search = _Search(services, job, pattern, within, seconds, confined)
-    if request.documents:
-        from readroom.engine.grep.inside import DocumentSearch  # it starts processes
-
+    if request.documents and table().documents:
         room = services.documents()
-        search.files.documents = DocumentSearch(room, request, pattern, limits, within, guard)
-    if "archives" in request.include:
-        from readroom.engine.grep.inside import ArchiveSearch  # few searches need them
-
-        search.archives = ArchiveSearch(services.archives(), guard, request, within)
+        search.files.documents = brought("search")(room, request, pattern, limits, within, guard)
+    if "archives" in request.include and table().archives:
+        search.archives = brought("search_archives")(services.archives(), guard, request, within)
     _, stat = guard.stat(request.path)
     if stat.kind is not EntryKind.FOLDER:
         return search.file()
@@ -123,7 +118,7 @@ class _Search:
         self._searcher = Searcher(request, pattern, self._left, local=self._local)
         shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
         self.files = FileSearch(request, services.indexes, limits, *shared)
-        self.archives: ArchiveSearch | None = None
+        self.archives: SearchesArchives | None = None
         self._examined = 0
         self._counting = False
         self._saw_late = False

@@ -17,12 +17,13 @@ import codecs
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, final
+from typing import final
 
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.cursors import Cursor
+from readroom.engine.grep.brought import SearchesDocuments
 from readroom.engine.grep.left import ITSELF, Left
 from readroom.engine.grep.lines import (
     FileText,
@@ -73,9 +74,6 @@ from readroom.stores.base import Source
 from readroom.text.encodings import UTF8, by_bom, detect, is_wide_unmarked, to_utf8
 from readroom.text.encodings.detect import is_journal
 from readroom.values import GrepRequest, Warn
-
-if TYPE_CHECKING:
-    from readroom.engine.grep.inside import DocumentSearch
 
 GONE = (RefusedError, AbsentError, NotAFile, NotAFolder)
 """Reasons to drop a candidate: it is refused, gone, or no longer a file."""
@@ -270,7 +268,7 @@ class FileSearch:
         self._cursor = cursor
         self.deadline = deadline
         self.share = max(seconds / GREP_FILE_SHARE, GREP_FILE_LEAST_S)
-        self.documents: DocumentSearch | None = None
+        self.documents: SearchesDocuments | None = None
 
     def text(self, file: Opened, path: WorkPath, relative: str) -> bool:
         """Search a text; False when the page is full."""

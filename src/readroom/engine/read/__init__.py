@@ -36,6 +36,7 @@ from readroom.errors import (
 )
 from readroom.formats.compressed import COMPRESSED
 from readroom.formats.kinds import UNKNOWN, Recognised, sniff
+from readroom.formats.registry import brought
 from readroom.limits import HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.limits.files import CHANGED_TRIES, INDEX_SPOTS, READ_GRACE_S
 from readroom.policy.guard import Guard
@@ -48,7 +49,7 @@ from readroom.text.encodings import Encoding, decode
 from readroom.text.line_index import LineIndex, Shrunk, still_there
 from readroom.text.select import IndexedText, WholeText
 from readroom.values import Kind, ReadRequest, ReadResult, Warn
-from readroom.values.files import OUTLINES
+from readroom.values.files import CONTENTS_WORD, OUTLINES, SCHEMA_WORD
 
 if TYPE_CHECKING:
     from readroom.engine.read.outline import Outliner
@@ -320,8 +321,6 @@ class _Reading:
         """Parts of a document; as its outline the contents, and of a table or database the schema."""
         request, known = self._request, self._known
         if request.view in OUTLINES and request.symbol is None:
-            from readroom.formats.documents.page_ranges import CONTENTS_WORD, SCHEMA_WORD
-
             pages = SCHEMA_WORD if document.row.is_data else CONTENTS_WORD
             request = replace(request, view="text", pages=pages)
         else:
@@ -330,19 +329,19 @@ class _Reading:
             if self._source.out_of_time is not None:
                 raise self._source.out_of_time
             known = None  # it would be compared with the hash of the content
-        from readroom.engine.documents import read_document  # it starts processes
-
         job = replace(self._job, request=request)
-        return read_document(self._services, job, self._source, document, known)
+        result: ReadResult = brought("read")(self._services, job, self._source, document, known)
+        return result
 
     def _flat(self, document: Recognised, head: bytes) -> ReadResult:
         """The document as one text; a broken one in a text format as plain text, so it can be repaired."""
         self._require_lines("it is a document")
-        from readroom.engine.documents.flat import read_flat  # it starts processes
-
         arguments = (self._services.limits, self._job.cap, self._request, self._job.deadline)
         try:
-            return read_flat(self._services.documents(), self._source, document, *arguments)
+            flat: ReadResult = brought("read_flat")(
+                self._services.documents(), self._source, document, *arguments
+            )
+            return flat
         except BadDocument:
             if not document.is_text:
                 raise

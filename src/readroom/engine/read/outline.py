@@ -9,20 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.deadline import Deadline
 from readroom.engine.read.window import Content, Windows, room
+from readroom.engine.services import Documents
 from readroom.errors import Ambiguous, BadRange, NoOutline, TimedOut, UnknownSymbol
+from readroom.formats.registry import brought, table
 from readroom.limits import HEAD_BYTES, MAX_WARNINGS, Limits
-from readroom.limits.documents import DOCUMENT_PATIENCE
 from readroom.limits.outline import (
     LARGE_OUTLINE_BYTES,
-    LARGE_OUTLINE_S,
     NAMED_LINES,
     OUTLINE_ASIDE_BYTES,
     OUTLINE_ASIDE_S,
@@ -50,9 +48,6 @@ from readroom.values.files import (
     rows,
 )
 from readroom.values.listings import NO_FOLDS, Listing, listing, named
-
-if TYPE_CHECKING:
-    from readroom.engine.documents.cache import DocumentCache
 
 
 def plain(request: ReadRequest) -> ReadRequest:
@@ -101,14 +96,6 @@ def outline_of(
     return outline
 
 
-def _nothing_inside(path: str) -> bool:
-    """A text has no attachments that policy could deny."""
-    return False
-
-
-_UNSOUND = "the program that outlines it gave no answer that can be used"
-
-
 class Outliner(Struct, frozen=True):
     """Answers one request for an outline or a definition of one opened file."""
 
@@ -118,7 +105,7 @@ class Outliner(Struct, frozen=True):
     cap: Cap
     request: ReadRequest
     deadline: Deadline
-    documents: Callable[[], DocumentCache]
+    documents: Callable[[], Documents]
 
     def result(self, content: Content) -> ReadResult:
         """The outline, or the window of a definition.
@@ -159,25 +146,20 @@ class Outliner(Struct, frozen=True):
         if not _is_large(self.source, content):
             within = self.deadline.within(OUTLINE_TIMEOUT_S)
             return outline_of(self.request, content, name, self.outlines, within)
-        # Needed for few files only.
-        from readroom.engine.documents.cache import OUTLINE_FORM
-        from readroom.formats.documents import Unreadable
-        from readroom.outline.large import OutlineAsked, UnsoundOutline, received
-
-        encoding = content.encoding
-        asked = msgspec.json.encode(OutlineAsked(name, encoding.name, len(encoding.bom))).decode()
-        within = self.deadline.of_work(LARGE_OUTLINE_S, DOCUMENT_PATIENCE)
-        try:
-            with self.documents().open(
-                self.source, f"{OUTLINE_FORM}{asked}", within, _nothing_inside
-            ) as reading:
-                numbers = range(1, reading.opened.total + 1)
-                pieces = [piece for number in numbers for piece in reading.part(number).lines]
-            return received(pieces, name, content.text.total_lines)
-        except Unreadable as error:
-            raise NoOutline(self.request.path, error.problem, next_request=plain(self.request)) from None
-        except UnsoundOutline:
-            raise NoOutline(self.request.path, _UNSOUND, next_request=plain(self.request)) from None
+        if "outline" not in table().parts:
+            raise NoOutline(
+                self.request.path, "it is too large to outline here", next_request=plain(self.request)
+            )
+        outlined: Outline = brought("outline")(
+            self.documents(),
+            self.request,
+            self.source,
+            name,
+            content.encoding,
+            content.text.total_lines,
+            self.deadline,
+        )
+        return outlined
 
     def _listed(self, outline: Outline) -> Listing:
         """What the outline lists: everything, unless minor items would take too much of it."""

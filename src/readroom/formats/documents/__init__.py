@@ -10,7 +10,6 @@ May be touched: the module of a format freely: it runs in a child, within bounds
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from importlib import import_module
@@ -19,6 +18,7 @@ from typing import BinaryIO, Protocol, runtime_checkable
 from msgspec import Struct
 
 from readroom.formats.registry import table
+from readroom.quoting import plural
 
 
 class Unit(StrEnum):
@@ -183,22 +183,7 @@ def opener(name: str) -> Opener:
     return found
 
 
-_WITH_IES = re.compile(r"(?<=[^aeiou])y\Z")
-_WITH_ES = ("s", "x", "z", "ch", "sh")
-_WITH_MORE = re.compile(r"(.*?)( )((?:of|in|to|by|that|with|without|outside) .*)")
-
-
 def beside_note(counts: Mapping[str, int]) -> list[str]:
     """A sentence about what is not shown, by its kind in the singular; nothing if all is shown."""
     named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
     return [f"Not shown: {', '.join(named)}."] if named else []
-
-
-def plural(kind: str) -> str:
-    """The plural of a kind: `header or footer` is `headers or footers`, `link to it` is `links to it`."""
-    parted = _WITH_MORE.match(kind)
-    noun, space, rest = parted.groups() if parted else (kind, "", "")
-    plurals = (
-        _WITH_IES.sub("ie", name) + ("es" if name.endswith(_WITH_ES) else "s") for name in noun.split(" or ")
-    )
-    return " or ".join(plurals) + space + rest

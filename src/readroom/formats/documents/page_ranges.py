@@ -23,16 +23,13 @@ from msgspec import Struct
 
 from readroom.formats.documents import Area, Unit
 from readroom.quoting import unquoted
+from readroom.values.files import CONTENTS_WORD, SCHEMA_WORD
 
 CONTENTS = 0
 """The number that stands for the table of contents."""
 
-CONTENTS_WORD = "contents"
-
 SCHEMA = -1
 """The number that stands for what tables are made of."""
-
-SCHEMA_WORD = "schema"
 
 MAX_CHARS = 500
 """Longest `pages`. A reply repeats it in the call that goes on, and has to have room for that."""
