@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Annotated, TypeAlias
 
@@ -64,46 +64,32 @@ IMPLICIT = "<implicit-allow>"
 """The rule that is named when a path is in no allow list."""
 
 
-class FnmatchDenials(Struct, frozen=True, dict=True):
-    """A layer that denies what one of its patterns matches, whatever the case."""
+class FnmatchLayer(Struct, frozen=True, dict=True):
+    """A layer of patterns: it denies what one of them matches, whatever the case.
+
+    With `allows` it denies every file that none of them matches; folders are passed through.
+    """
 
     globs: tuple[str, ...]
     source: str
+    allows: bool = False
 
     @cached_property
     def _patterns(self) -> Sequence[re.Pattern[str]]:
-        return [re.compile(fnmatch.translate(byte_text(foldable(glob).lower()))) for glob in self.globs]
+        globs = self.globs if self.allows else [foldable(glob).lower() for glob in self.globs]
+        return [re.compile(fnmatch.translate(byte_text(glob))) for glob in globs]
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
         """The rule that denies exactly this name, if any."""
-        for glob, pattern in zip(self.globs, self._patterns, strict=True):
-            if pattern.match(folded):
-                return Rule(glob, self.source, "denied by configuration")
-        return None
+        name = path if self.allows else folded
+        glob = next((at for at, one in zip(self.globs, self._patterns, strict=True) if one.match(name)), None)
+        if self.allows:
+            unlisted = Rule(IMPLICIT, self.source, "not in the list of allowed names")
+            return None if folder or glob is not None else unlisted
+        return None if glob is None else Rule(glob, self.source, "denied by configuration")
 
     def concerned(self, folded: Sequence[str]) -> Sequence[int]:
         """All: a pattern may name the folders above."""
-        return range(len(folded))
-
-
-class FnmatchAllowList(Struct, frozen=True, dict=True):
-    """A layer that denies every file that none of its patterns matches; folders are passed through."""
-
-    globs: tuple[str, ...]
-    source: str
-
-    @cached_property
-    def _patterns(self) -> Sequence[re.Pattern[str]]:
-        return [re.compile(fnmatch.translate(byte_text(glob))) for glob in self.globs]
-
-    def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
-        """The rule that denies a name which is not listed."""
-        if folder or any(pattern.match(path) for pattern in self._patterns):
-            return None
-        return Rule(IMPLICIT, self.source, "not in the list of allowed names")
-
-    def concerned(self, folded: Sequence[str]) -> Sequence[int]:
-        """All: it denies every name that is not listed."""
         return range(len(folded))
 
 
@@ -189,6 +175,16 @@ class Stat(_Params, frozen=True, kw_only=True, tag="stat"):
     dry_run: bool = False
 
 
+_NAMED: Mapping[type, tuple[str, str]] = {
+    Ls: ("", ""),
+    Mkdir: ("dir_path", ""),
+    Move: ("src_path", "dst_path"),
+    Stat: ("path", ""),
+    Read: ("file_path", "offset"),
+    Replace: ("file_path", "old_string"),
+}
+"""The parameters that words about a command repeat, where they are not `file_path` alone."""
+
 Params: TypeAlias = Ls | Read | Write | Replace | Delete | Trash | Mkdir | Move | Stat
 
 
@@ -218,10 +214,10 @@ def made(setup: Setup) -> Contract:
     """The record for a workspace."""
     inspect = settings_of(setup)
     variant = _Variant(inspect)
-    denials: tuple[Layer, ...] = (FnmatchDenials(inspect.deny, "INSPECT_FS_DENY"),) if inspect.deny else ()
-    allowed: tuple[Layer, ...] = (
-        (FnmatchAllowList(inspect.allow, "INSPECT_FS_ALLOW"),) if inspect.allow else ()
-    )
+    denials: tuple[Layer, ...] = (FnmatchLayer(inspect.deny, "INSPECT_FS_DENY"),) if inspect.deny else ()
+    allowed: tuple[Layer, ...] = ()
+    if inspect.allow:
+        allowed = (FnmatchLayer(inspect.allow, "INSPECT_FS_ALLOW", allows=True),)
     holds = inspect.allow_holds_for_reads
     call_words = variant.words_of("read", "")
     return Contract(
@@ -304,21 +300,9 @@ class _Variant:
         return (instance or "") if self.in_store else None
 
     def _told_of(self, params: Params) -> CallWords:
-        match params:
-            case Ls():
-                return self.words_of("ls", "")
-            case Mkdir():
-                return self.words_of("mkdir", params.dir_path)
-            case Move():
-                return self.words_of("move", params.src_path, params.dst_path)
-            case Stat():
-                return self.words_of("stat", params.path)
-            case Read():
-                return self.words_of("read", params.file_path, str(params.offset))
-            case Replace():
-                return self.words_of("edit", params.file_path, params.old_string)
-            case _:
-                return self.words_of(type(params).__name__.lower(), params.file_path)
+        path, other = _NAMED.get(type(params), ("file_path", ""))
+        op = str(params.__struct_config__.tag)
+        return self.words_of(op, getattr(params, path, ""), str(getattr(params, other, "")))
 
     def _path(self, name: str) -> str:
         return path_of(name, self._setup.root, in_store=self.in_store)

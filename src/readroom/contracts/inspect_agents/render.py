@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -183,13 +184,12 @@ def _meant(call: CallWords, error: ReadroomError) -> str:
     return call.path if error.facts.get("path") == as_value(source) else call.other
 
 
+_MISSING = {"move": "Source '{}' not found", "trash": "File '{}' not found"}
+
+
 def _missing(call: CallWords) -> str:
-    match call.op:
-        case "move":
-            return f"Source '{call.shown}' not found"
-        case "trash":
-            return f"File '{call.shown}' not found"
-    return f"File '{call.shown}' not found. Please check the file path and ensure the file exists."
+    usual = "File '{}' not found. Please check the file path and ensure the file exists."
+    return _MISSING.get(call.op, usual).format(call.shown)
 
 
 def _past_end(call: CallWords, error: BadRange) -> str:
@@ -200,20 +200,16 @@ def _past_end(call: CallWords, error: BadRange) -> str:
     )
 
 
+_TOO_LARGE = {
+    "write": "File content exceeds maximum size limit: {}. Consider breaking the content into smaller files",
+    "edit": "Edit would result in file exceeding maximum size limit: {}. Consider smaller edits",
+}
+
+
 def _too_large(call: CallWords, error: TooLarge) -> str:
     sizes = f"{error.facts['size']:,} bytes > {error.facts['limit']:,} bytes"
-    match call.op:
-        case "write":
-            return (
-                f"File content exceeds maximum size limit: {sizes}. "
-                f"Consider breaking the content into smaller files or increase {_VARIABLE}."
-            )
-        case "edit":
-            return (
-                f"Edit would result in file exceeding maximum size limit: {sizes}. "
-                f"Consider smaller edits or increase {_VARIABLE}."
-            )
-    return f"File exceeds maximum size limit: {sizes}. Use a smaller limit parameter or increase {_VARIABLE}."
+    usual = "File exceeds maximum size limit: {}. Use a smaller limit parameter"
+    return f"{_TOO_LARGE.get(call.op, usual).format(sizes)} or increase {_VARIABLE}."
 
 
 def _denied(call: CallWords, error: Denied) -> str:
@@ -267,27 +263,11 @@ MEASURE = Measure(
 
 def render(call: CallWords, result: Result, cap: Cap) -> Reply:
     """The reply for a result of a call."""
-    match result:
-        case ReadResult():
-            return _read(call, result, cap)
-        case ListResult():
-            return _listed(call, result, cap)
-        case WriteResult():
-            text = f"Updated file {call.shown}"
-            return _said(call, text, {"path": call.path}, native_facts.of_write(result))
-        case EditResult():
-            return _edited(call, result)
-        case StatResult():
-            return _stat(call, result)
-        case DeleteResult():
-            return _said(call, f"Deleted file {call.shown}", {"path": call.path}, {})
-        case FolderResult():
-            return _reply(call, f"Created directory {call.shown}", {"path": call.path})
-        case MoveResult():
-            return _moved(call, "Moved", call.other)
-        case TrashResult():
-            return _moved(call, "Trashed", call.name(result.trashed_to))
-    raise AssertionError(result)  # no tool of this contract asks for it
+    if isinstance(result, ReadResult):
+        return _read(call, result, cap)
+    if isinstance(result, ListResult):
+        return _listed(call, result, cap)
+    return _CHANGED[type(result)](call, result)
 
 
 def render_error(call: CallWords, error: ReadroomError, cap: Cap) -> Reply:
@@ -407,6 +387,20 @@ def _stat(call: CallWords, result: StatResult) -> Reply:
 def _moved(call: CallWords, verb: str, target: str) -> Reply:
     text = f"{verb} {call.shown} -> {as_given(target)}"
     return _said(call, text, {"src": call.path, "dst": target}, {})
+
+
+_CHANGED: Mapping[type, Callable[[CallWords, Any], Reply]] = {
+    EditResult: _edited,
+    StatResult: _stat,
+    WriteResult: lambda call, result: _said(
+        call, f"Updated file {call.shown}", {"path": call.path}, native_facts.of_write(result)
+    ),
+    DeleteResult: lambda call, _: _said(call, f"Deleted file {call.shown}", {"path": call.path}, {}),
+    FolderResult: lambda call, _: _reply(call, f"Created directory {call.shown}", {"path": call.path}),
+    MoveResult: lambda call, _: _moved(call, "Moved", call.other),
+    TrashResult: lambda call, result: _moved(call, "Trashed", call.name(result.trashed_to)),
+}
+"""How the results of all other commands are worded."""
 
 
 def _said(call: CallWords, summary: str, value: dict[str, Fact], facts: dict[str, Fact]) -> Reply:
