@@ -13,7 +13,7 @@ from msgspec.structs import fields, replace
 
 from readroom import config
 from readroom.config import serve
-from readroom.config.file import CONTRACTS, SECTIONS, form
+from readroom.config.file import SECTIONS, form, with_sections
 from readroom.errors import BadConfig, Denied, HardLinked, NotFound
 from readroom.limits import CONFIG_FILE_BYTES, REPLY_BYTES, Limits
 from readroom.paths import WorkPath
@@ -246,7 +246,7 @@ _said = st.sampled_from(
 )
 
 
-@pytest.mark.parametrize("section", [*SECTIONS, *(f"contracts.{name}" for name in CONTRACTS)])
+@pytest.mark.parametrize("section", [*SECTIONS, *(f"contracts.{name}" for name in with_sections())])
 @given(data=st.data())
 def test_whatever_a_folder_says_of_itself_takes_away_or_changes_nothing(
     section: str, data: st.DataObject

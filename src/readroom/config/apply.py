@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 from msgspec.structs import replace
 
 from readroom.config.file import (
-    CONTRACTS,
     SECTIONS,
     ConfigFile,
     ContractSection,
@@ -22,6 +21,7 @@ from readroom.config.file import (
     contract_form,
     form,
     on,
+    with_sections,
 )
 from readroom.config.settings import Settings
 from readroom.contracts import OwnSettings
@@ -46,7 +46,7 @@ def applied(settings: Settings, file: ConfigFile, environ: Mapping[str, str], *,
     `environ` has the values of variables that it names.  Raises BadConfig.
     """
     file.require_known((*_TOP, *SERVING) if trusted else _TOP)
-    file.require_known(CONTRACTS, "contracts")
+    file.require_known(with_sections(), "contracts")
     if not trusted:
         _refuse_what_is_the_operators(file)
     read = {name: _section(file, name) for name in _names(file)}

@@ -377,8 +377,9 @@ SECTIONS: Mapping[str, type[Section] | str] = {
 """By their names in a file; a section that another wing brings is named as `module:class`."""
 
 
-CONTRACTS = tuple(name for name, row in ROWS.items() if row.section)
-"""Contracts with a section of their own, `contracts.NAME`."""
+def with_sections() -> tuple[str, ...]:
+    """The contracts that bring a section, `contracts.NAME`."""
+    return tuple(name for name, row in ROWS.items() if row.section)
 
 
 def form(section: str) -> type[Section]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from functools import partial
 
 import msgspec
+from msgspec.structs import replace
 
-from readroom.contracts import json_replies
+from readroom.contracts import OwnSettings, Setup, json_replies
 from readroom.contracts.base import Contract, Tool
 from readroom.contracts.native import facts
 from readroom.errors import ReadroomError
@@ -49,6 +50,12 @@ _OPTIONS = ReadOptions(line_chars=0, header=False, outline_bytes=0, rests=False)
 _FRAME = 300
 
 
+class ToySettings(OwnSettings, frozen=True):
+    """How many lines one reply has."""
+
+    lines: int = 500
+
+
 class Show(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of show."""
 
@@ -68,8 +75,8 @@ class Names(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = "."
 
 
-def _to_read(given: Show) -> ReadRequest:
-    return ReadRequest(given.file, offset=given.first, limit=500, options=_OPTIONS)
+def _to_read(settings: ToySettings, given: Show) -> ReadRequest:
+    return ReadRequest(given.file, offset=given.first, limit=settings.lines, options=_OPTIONS)
 
 
 def to_call(request: Request) -> Call | None:
@@ -156,7 +163,7 @@ TOY = Contract(
             "Show",
             "Lines of a file.",
             Show,
-            _to_read,
+            partial(_to_read, ToySettings()),
             steps=lambda _: Steps(TextUpTo(MOST_BYTES), expands=False),
         ),
         Tool(FIND, "Find", "Lines with a word.", Find, lambda given: GrepRequest(given.what, fixed=True)),
@@ -169,3 +176,10 @@ TOY = Contract(
     to_call=to_call,
     remark=json_replies.remark,
 )
+
+
+def made(setup: Setup) -> Contract:
+    """The contract for a workspace with that setup."""
+    own = setup.own if isinstance(setup.own, ToySettings) else ToySettings()
+    show, *others = TOY.tools
+    return replace(TOY, tools=(replace(show, to_request=partial(_to_read, own)), *others))

@@ -11,21 +11,24 @@ from typing import Any
 import pytest
 
 import readroom
-from readroom import contracts
+from readroom import config, contracts
 from readroom.config import Settings
+from readroom.errors import BadConfig
 from readroom.ledger import LedgerPolicy
 from readroom.ledger.recorder import Recorder
 from readroom.session.budgets import BudgetPolicy
+from readroom.stores.local import LocalStore
 from readroom.values import Reply
 from readroom.workspace import Workspace
 from tests.contracts import toy
 
 SECRET = "not to be seen"
+ROW = contracts.Registered("tests.contracts.toy:made", section="tests.contracts.toy.settings:ToySection")
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setitem(contracts.ROWS, "toy", contracts.Registered("tests.contracts.toy:TOY"))
+    monkeypatch.setitem(contracts.ROWS, "toy", ROW)
     root = tmp_path / "root"
     root.mkdir()
     (root / "a.txt").write_text("".join(f"line {number} says word\n" for number in range(1, 801)))
@@ -105,6 +108,21 @@ def test_budgets_and_the_ledger_hold_for_it(folder: Path, tmp_path: Path) -> Non
         assert isinstance(workspace.gatekeeper.journal, Recorder)
         rows = list(workspace.gatekeeper.journal.open().rows())
     assert [row.event.contract for row in rows] == ["toy"] * 3
+
+
+def test_its_settings_are_found_in_its_row_and_a_folder_may_only_lower_them(
+    folder: Path, tmp_path: Path
+) -> None:
+    operators = tmp_path / "operator.toml"
+    operators.write_text("[contracts.toy]\nlines = 7\n", encoding="utf-8")
+    own = folder / "readroom.toml"
+    for text, lines in (("", 7), ("[contracts.toy]\nlines = 3\n", 3)):
+        own.write_text(text, encoding="utf-8")
+        with Workspace(folder, settings=config.load(LocalStore(folder), operators)) as workspace:
+            assert len(json.loads(call(workspace, "show", file="a.txt").text)["lines"]) == lines
+    own.write_text("[contracts.toy]\nlines = 8\n", encoding="utf-8")
+    with pytest.raises(BadConfig, match="can only show less"):
+        config.load(LocalStore(folder), operators)
 
 
 def test_nothing_else_knows_of_it() -> None:
