@@ -92,7 +92,7 @@ def made(setup: Setup) -> Contract:
         return Steps(TextUpTo(command.max_bytes if whole else None), expands=False)
 
     def wording(arguments: RndRead) -> Wording:
-        call = RndRequest(arguments.path, arguments.offset or 1, arguments.limit, command)
+        call = RndCall(arguments, command)
         return Wording(partial(render, call), partial(render_error, call))
 
     tool = Tool(
@@ -109,16 +109,17 @@ def made(setup: Setup) -> Contract:
         wording=wording,
         steps=steps,
     )
-    nowhere = RndRequest("", 1, None, command)
+    unknown = wording(RndRead(path=""))
     return Contract(
         name="rnd",
         title="read command",
         instructions="Read files in parts: each answer says in its warnings where to go on.",
         tools=(tool,),
-        reply_bytes=reply_bytes(command),
+        # A whole file of the largest size, and the fields around it.
+        reply_bytes=command.max_bytes + 2 * command.max_lines + CLOSING_BYTES,
         measure=MEASURE,
-        render=partial(render, nowhere),
-        render_error=partial(render_error, nowhere),
+        render=unknown.render,
+        render_error=unknown.render_error,
         to_call=to_call,
         remark=partial(json_replies.remark, field="warnings"),
         terms=Terms(_layers(command)),
@@ -149,18 +150,16 @@ _OTHER_TOOLS = re.compile(r"\b\w+_(?:file|files|directory|command|hash)\b|\bknow
 """Advice that names tools and arguments of another contract is not passed on."""
 
 
-class RndRequest(Struct, frozen=True):
-    """The call that is answered, as it was sent."""
+class RndCall(Struct, frozen=True):
+    """The call that is answered, as it was sent, and the command file in force."""
 
-    path: str
-    offset: int
-    limit: int | None
+    given: RndRead
     command: FrontMatter
 
     @property
     def name(self) -> str:
         """The path, shortened where it is not a path any more."""
-        return as_given(self.path, NAME_BYTES)
+        return as_given(self.given.path, NAME_BYTES)
 
 
 MEASURE = Measure(
@@ -172,11 +171,6 @@ MEASURE = Measure(
     ),
 )
 """What the object adds to its content: escapes of the line ends, and the fields around it."""
-
-
-def reply_bytes(command: FrontMatter) -> int:
-    """The size of an answer: a whole file of the largest size, and the fields around it."""
-    return command.max_bytes + 2 * command.max_lines + CLOSING_BYTES
 
 
 def to_call(request: Request) -> Call | None:
@@ -191,7 +185,7 @@ def to_call(request: Request) -> Call | None:
     return Call(READ, arguments)
 
 
-def render(call: RndRequest, result: Result, cap: Cap) -> Reply:
+def render(call: RndCall, result: Result, cap: Cap) -> Reply:
     """A window of a file as an object."""
     assert isinstance(result, ReadResult), "this contract only reads"
     return json_replies.window(
@@ -199,7 +193,7 @@ def render(call: RndRequest, result: Result, cap: Cap) -> Reply:
     )
 
 
-def _object(call: RndRequest, result: ReadResult) -> dict[str, Fact]:
+def _object(call: RndCall, result: ReadResult) -> dict[str, Fact]:
     fields: dict[str, Fact] = {
         "ok": True,
         "content": _content(result),
@@ -223,11 +217,12 @@ def _content(result: ReadResult) -> str:
     return text if result.end == result.total_lines and not result.ends.final else f"{text}\n"
 
 
-def _warnings(call: RndRequest, result: ReadResult) -> list[Fact]:
+def _warnings(call: RndCall, result: ReadResult) -> list[Fact]:
     sentences: list[Fact] = []
     most = call.command.max_lines
-    if call.limit is not None and call.limit > most:
-        sentences.append(f"limit {call.limit} is above the maximum of {most} lines and was lowered to it")
+    limit = call.given.limit
+    if limit is not None and limit > most:
+        sentences.append(f"limit {limit} is above the maximum of {most} lines and was lowered to it")
     for line, cut in result.cuts.items():
         if cut.last < cut.total:
             sentences.append(
@@ -273,7 +268,7 @@ def _lines(count: int) -> str:
     return "1 line" if count == 1 else f"{count} lines"
 
 
-def render_error(call: RndRequest, error: ReadroomError, cap: Cap) -> Reply:
+def render_error(call: RndCall, error: ReadroomError, cap: Cap) -> Reply:
     """A failure as an object: what happened, and a reason or suggestions."""
     value = _failure(call, error)
     if json_replies.size(value) > cap.size:
@@ -283,11 +278,11 @@ def render_error(call: RndRequest, error: ReadroomError, cap: Cap) -> Reply:
     return json_replies.failure(value, str(value["error"]), error, to_call)
 
 
-def _failure(call: RndRequest, error: ReadroomError) -> dict[str, Fact]:
+def _failure(call: RndCall, error: ReadroomError) -> dict[str, Fact]:
     match error:
         case NotFound():
             return _missing(call)
-        case OutsideRoot() if call.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
+        case OutsideRoot() if call.given.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
             # It was not looked up, and counts as missing.
             return _missing(call)
         case OutsideRoot():
@@ -304,9 +299,9 @@ def _failure(call: RndRequest, error: ReadroomError) -> dict[str, Fact]:
                 "Process in chunks",
             )
         case BadRange() if "total_lines" in error.facts:
-            total = int(str(error.facts["total_lines"]))
+            total, offset = int(str(error.facts["total_lines"])), call.given.offset or 1
             return _failed(
-                f"Offset {call.offset} is beyond the end of {call.name}, which has {_lines(total)}",
+                f"Offset {offset} is beyond the end of {call.name}, which has {_lines(total)}",
                 f"Use an offset from 1 to {max(1, total)}",
             )
         case Binary():
@@ -334,7 +329,7 @@ def _failed(words: str, *suggestions: str, reason: str | None = None) -> dict[st
     return {**fields, "suggestions": list(suggestions)} if suggestions else fields
 
 
-def _missing(call: RndRequest) -> dict[str, Fact]:
+def _missing(call: RndCall) -> dict[str, Fact]:
     return _failed(f"File not found: {call.name}", "Check file path", "Verify file exists")
 
 
@@ -342,14 +337,14 @@ def _denied(words: str, *suggestions: str) -> dict[str, Fact]:
     return _failed(f"Access denied: {words}", *suggestions, reason=_POLICY)
 
 
-def _by_rule(call: RndRequest, error: Denied) -> dict[str, Fact]:
+def _by_rule(call: RndCall, error: Denied) -> dict[str, Fact]:
     rule = str(error.facts["rule"])
     if error.facts["source"] == call.command.source and not rule.startswith("allow = "):
         return _denied(f"{rule} files are restricted")
     if error.facts["source"] == call.command.source:
         allowed = ", ".join(call.command.allowed_paths) or "none; ask the user to change the command file"
         return _denied(f"{call.name} is not in the allowed paths", f"Allowed are {allowed}")
-    return _denied(f"{_last(call.path)} files are restricted")
+    return _denied(f"{_last(call.given.path)} files are restricted")
 
 
 def _last(path: str) -> str:
