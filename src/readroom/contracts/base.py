@@ -67,6 +67,11 @@ def sentence(error: ReadroomError, call: object, *tables: Sentences) -> str:
     raise AssertionError(error)
 
 
+def call_of(tool: str, **arguments: Fact) -> Call:
+    """A call with those arguments that are not None."""
+    return Call(tool, {name: value for name, value in arguments.items() if value is not None})
+
+
 class Tool(Struct, frozen=True):
     """One published tool: its name, its words, its arguments, and the request they mean.
 

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from readroom import errors
-from readroom.contracts.base import Sentences, sentence
+from readroom.contracts.base import Sentences, call_of, sentence
 from readroom.errors import ReadroomError
 from readroom.quoting import as_given, quote
 from readroom.values import Call, Fact, ReadRequest, Request
@@ -283,9 +283,5 @@ def to_call(request: Request, root: str) -> Call | None:
     if not isinstance(request, ReadRequest) or request.column != 1 or (request.offset or 1) < 1:
         return None
     path = request.path if request.path.startswith(("/", '"/')) else spelled(request.path, root)
-    arguments: dict[str, Fact] = {"path": path}
-    if request.offset is not None:
-        arguments["offset"] = request.offset
-    if request.limit is not None and request.limit < RESPONSE_LINES:
-        arguments["limit"] = request.limit
-    return Call(READ, arguments)
+    limit = request.limit if (request.limit or 0) < RESPONSE_LINES else None
+    return call_of(READ, path=path, offset=request.offset, limit=limit)

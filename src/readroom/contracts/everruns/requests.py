@@ -8,6 +8,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from readroom.contracts.base import call_of
 from readroom.contracts.native.calls import write_text
 from readroom.errors import MissingArgument, ReadroomError
 from readroom.formats.kinds import kind_among
@@ -180,81 +181,57 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
 def read_call(request: ReadRequest) -> Call:
     """The call for a read, as far as this contract can express it."""
-    return Call(READ, _read(request))
+    return call_of(
+        READ,
+        path=shown(request.path),
+        offset=None if request.offset is None else max(0, request.offset - 1),
+        column=request.column - 1 if request.column > 1 else None,
+        limit=None if request.column > 1 else request.limit,
+    )
 
 
 def to_call(request: Request) -> Call | None:
     """The call for `request`, as far as this contract can express it; None if it cannot."""
+    path = shown(request.path)
     match request:
         case ReadRequest():
             return read_call(request)
         case GrepRequest():
             # Nothing here lets matches span lines, or asks for more files than are always searched.
             unsaid = request.multiline or request.include - SEARCHED
-            return None if unsaid else Call(GREP, _grep(request))
+            return None if unsaid else _grep_call(request)
         case ListRequest():
-            return Call(LIST, _page({"path": shown(request.path)}, request.skip, request.limit))
+            return call_of(LIST, path=path, offset=request.skip or None, limit=request.limit)
         case EditRequest():
             edits: list[Fact] = [
                 {"old_text": edit.old_text, "new_text": edit.new_text} for edit in request.edits
             ]
             digest: Fact = request.expected_hash
-            return Call(EDIT, {"path": shown(request.path), "expected_hash": digest, "edits": edits})
+            return Call(EDIT, {"path": path, "expected_hash": digest, "edits": edits})
         case WriteRequest():
-            return Call(WRITE, _write(request))
+            text, encoding = write_text(request)
+            return call_of(WRITE, path=path, content=text, encoding=encoding)
         case StatRequest():
-            return Call(STAT, {"path": shown(request.path)})
+            return call_of(STAT, path=path)
         case DeleteRequest():
-            return Call(DELETE, {"path": shown(request.path)})
+            return call_of(DELETE, path=path)
         case RunRequest():
-            return Call(RUN, _run(request))
+            output = None if request.output == "concise" else request.output
+            return call_of(RUN, command=request.command, output=output)
     return None
 
 
-def _read(request: ReadRequest) -> dict[str, Fact]:
-    arguments: dict[str, Fact] = {"path": shown(request.path)}
-    if request.offset is not None:
-        arguments["offset"] = max(0, request.offset - 1)
-    if request.column > 1:
-        arguments["column"] = request.column - 1
-    elif request.limit is not None:
-        arguments["limit"] = request.limit
-    return arguments
-
-
-def _grep(request: GrepRequest) -> dict[str, Fact]:
-    plain = _SPECIAL.sub(r"\\\g<0>", request.pattern)
-    arguments: dict[str, Fact] = {"pattern": plain if request.fixed else request.pattern}
-    if request.path != ".":
-        arguments["path"] = shown(request.path)
-    if request.glob:
-        arguments["path_pattern"] = path_pattern(request.glob)
-    if request.before:
-        arguments["before_context"] = request.before
-    if request.after:
-        arguments["after_context"] = request.after
-    return _page(arguments, request.skip, request.limit)
-
-
-def _page(arguments: dict[str, Fact], skip: int | None, limit: int | None) -> dict[str, Fact]:
-    if skip:
-        arguments["offset"] = skip
-    if limit is not None:
-        arguments["limit"] = limit
-    return arguments
-
-
-def _write(request: WriteRequest) -> dict[str, Fact]:
-    arguments: dict[str, Fact] = {"path": shown(request.path)}
-    text, encoding = write_text(request)
-    return {**arguments, "content": text, "encoding": encoding}
-
-
-def _run(request: RunRequest) -> dict[str, Fact]:
-    arguments: dict[str, Fact] = {"command": request.command}
-    if request.output != "concise":
-        arguments["output"] = request.output
-    return arguments
+def _grep_call(request: GrepRequest) -> Call:
+    return call_of(
+        GREP,
+        pattern=_SPECIAL.sub(r"\\\g<0>", request.pattern) if request.fixed else request.pattern,
+        path=None if request.path == "." else shown(request.path),
+        path_pattern=path_pattern(request.glob) if request.glob else None,
+        before_context=request.before or None,
+        after_context=request.after or None,
+        offset=request.skip or None,
+        limit=request.limit,
+    )
 
 
 # -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ has one path.
 
 from __future__ import annotations
 
+from readroom.contracts.base import call_of
 from readroom.quoting import as_value, quote, unquoted
 from readroom.values import Call, Fact, ReadRequest, Request
 from readroom.values.changes import EditRequest, WriteRequest
@@ -85,12 +86,8 @@ def to_call(request: Request, *, in_store: bool) -> Call | None:
         case ReadRequest() if request.column > 1:
             return None
         case ReadRequest():
-            window: dict[str, Fact] = {"file_path": name(request.path)}
-            if (request.offset or 1) > 1:
-                window["offset"] = (request.offset or 1) - 1
-            if request.limit is not None:
-                window["limit"] = request.limit
-            return Call(READ, window)
+            offset = request.offset - 1 if request.offset is not None and request.offset > 1 else None
+            return call_of(READ, file_path=name(request.path), offset=offset, limit=request.limit)
         case WriteRequest():
             return _files("write", file_path=name(request.path), content=request.content)
         case EditRequest() if len(request.edits) == 1:

@@ -18,7 +18,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from readroom.contracts import OwnSettings, Setup, json_replies
-from readroom.contracts.base import Contract, Sentences, Tool, Wording, sentence
+from readroom.contracts.base import Contract, Sentences, Tool, Wording, call_of, sentence
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.native import render as native_render
 from readroom.errors import (
@@ -41,7 +41,6 @@ from readroom.text.select import MARK_BYTES
 from readroom.values import (
     Call,
     Cap,
-    Fact,
     Kind,
     Measure,
     ReadMeasure,
@@ -205,14 +204,14 @@ def to_call(request: Request, last: int | None = None) -> Call | None:
     first = request.offset
     if request.pages is not None or (first or 1) < 1:
         return None
-    arguments: dict[str, Fact] = {"path": as_value(request.path)}
-    if first is not None:
-        arguments["start_line"] = first
-    if request.column > 1:
-        arguments["column"] = request.column
-    elif first is not None and last is not None and last >= first:
-        arguments["end_line"] = last
-    return Call(READ, arguments)
+    ends = request.column == 1 and first is not None and last is not None and last >= first
+    return call_of(
+        READ,
+        path=as_value(request.path),
+        start_line=first,
+        column=request.column if request.column > 1 else None,
+        end_line=last if ends else None,
+    )
 
 
 def bounded_call(request: Request) -> Call | None:

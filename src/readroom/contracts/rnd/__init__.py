@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from readroom.contracts import Setup, json_replies
-from readroom.contracts.base import Contract, Tool, Wording
+from readroom.contracts.base import Contract, Tool, Wording, call_of
 from readroom.contracts.native import facts as native_facts
 from readroom.contracts.rnd.front_matter import FrontMatter, published
 from readroom.errors import (
@@ -177,12 +177,7 @@ def to_call(request: Request) -> Call | None:
     """The call for a read of lines; this contract has no other."""
     if not isinstance(request, ReadRequest) or request.column > 1 or request.view != "text":
         return None
-    arguments: dict[str, Fact] = {"path": as_value(request.path)}
-    if request.offset is not None:
-        arguments["offset"] = request.offset
-    if request.limit is not None:
-        arguments["limit"] = request.limit
-    return Call(READ, arguments)
+    return call_of(READ, path=as_value(request.path), offset=request.offset, limit=request.limit)
 
 
 def render(call: RndCall, result: Result, cap: Cap) -> Reply:
