@@ -128,17 +128,10 @@ _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 """How a Windows path begins: with a drive, or with the name of a server."""
 
 
-_AFRESH = frozenset(
-    [
-        "exec_command",
-        "run_shell_command",
-        "run_command",
-        "shell",
-        "local_shell",
-        "shell_command",
-        "execute_command",
-    ]
-)
+_AFRESH = frozenset({
+    "exec_command", "run_shell_command", "run_command", "shell",
+    "local_shell", "shell_command", "execute_command",
+})  # fmt: skip
 """Tools whose commands each begin in the folder of the session; a shell of others may be elsewhere."""
 
 _WORKED_IN = (

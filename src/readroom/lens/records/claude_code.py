@@ -24,7 +24,7 @@ from readroom.lens.records.events import (
     Skipped,
     short_name,
 )
-from readroom.lens.records.messages import answer_events
+from readroom.lens.records.messages import answer_events, result_of
 from readroom.lens.records.stream import Element, Line, each
 from readroom.lens.records.values import (
     Object,
@@ -248,11 +248,9 @@ def _keep_results(entry: Object, message: Object, session: str, pending: _Held) 
     time = time_of(entry.get("timestamp"))
     for block in objects(message.get("content")):
         if block.get("type") == "tool_result":
-            text, images = parts_text(block.get("content"))
-            error = block["is_error"] if isinstance(block.get("is_error"), bool) else None
-            pending.chars += text_bytes(text) + RESULT_BYTES
-            id = short_name(as_text(block.get("tool_use_id")))
-            pending.results[id] = Returned(session, id, text, error, images, time)
+            result = result_of(block, session, time)
+            pending.chars += text_bytes(result.text) + RESULT_BYTES
+            pending.results[short_name(result.id)] = result
 
 
 def _attach(entry: Object, pending: _Held) -> None:

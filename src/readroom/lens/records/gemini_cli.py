@@ -32,10 +32,10 @@ from readroom.lens.records.values import (
     Object,
     as_object,
     as_text,
-    body_text,
     counts_of,
     objects,
     parts_text,
+    response_text,
     text_bytes,
     time_of,
 )
@@ -246,9 +246,5 @@ def _response(part: Object) -> Object:
 
 
 def _result(session: str, id: str, response: Object, error: bool | None, time: str) -> Returned:
-    body = as_object(response.get("response"))
-    _, images = parts_text(response.get("parts"))
-    if "error" in body and "output" not in body:
-        return Returned(session, id, as_text(body["error"]), True, images, time)
-    text, more = body_text(body, "output", "content")
-    return Returned(session, id, text, error, images + more, time)
+    text, images, failed = response_text(response)
+    return Returned(session, id, text, failed or error, images, time)

@@ -113,12 +113,16 @@ def _input(message: Object, session: str, time: str) -> Iterator[Event]:
     for block in as_list(content):
         piece = as_object(block)
         if piece.get("type") == "tool_result":
-            text, images = parts_text(piece.get("content"))
-            error = piece.get("is_error")
-            failed = error if isinstance(error, bool) else None
-            yield Returned(session, as_text(piece.get("tool_use_id")), text, failed, images, time)
+            yield result_of(piece, session, time)
         elif isinstance(block, str) or "text" in piece:
             yield from _asked(block if isinstance(block, str) else as_text(piece.get("text")), session)
+
+
+def result_of(block: Object, session: str, time: str) -> Returned:
+    """The result in a block of Anthropic's API."""
+    text, images = parts_text(block.get("content"))
+    failed = block["is_error"] if isinstance(block.get("is_error"), bool) else None
+    return Returned(session, as_text(block.get("tool_use_id")), text, failed, images, time)
 
 
 _FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\s<]{1,1000})")

@@ -27,10 +27,9 @@ from readroom.lens.records.values import (
     as_list,
     as_object,
     as_text,
-    body_text,
     counts_of,
     objects,
-    parts_text,
+    response_text,
     texts_of,
     time_of,
 )
@@ -127,10 +126,5 @@ def _input(message: Object, session: str, time: str) -> Iterator[Event]:
         response = as_object(part.get("functionResponse"))
         if not response:
             continue
-        body = as_object(response.get("response"))
-        failed = "error" in body and "output" not in body
-        text, beside_text = parts_text(body["error"]) if failed else body_text(body, "output", "content")
-        images = parts_text(response.get("parts"))[1] + beside_text
-        yield Returned(
-            session, as_text(response.get("id")), text, True if failed else None, images + beside, time
-        )
+        text, images, failed = response_text(response)
+        yield Returned(session, as_text(response.get("id")), text, failed or None, images + beside, time)

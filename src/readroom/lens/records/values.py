@@ -172,6 +172,14 @@ def body_text(body: Object, *names: str) -> tuple[str, int]:
     return (msgspec.json.encode(body).decode(), 0) if body else ("", 0)
 
 
+def response_text(response: Object) -> tuple[str, int, bool]:
+    """The text of a `functionResponse` of Google's API, how many images are in it, and whether it failed."""
+    body = as_object(response.get("response"))
+    failed = "error" in body and "output" not in body
+    text, images = parts_text(body["error"]) if failed else body_text(body, "output", "content")
+    return text, images + parts_text(response.get("parts"))[1], failed
+
+
 def parts_text(value: Any, between: str = "") -> tuple[str, int]:
     """The text of a result that is a string or a list of parts, and how many parts are images."""
     if isinstance(value, str):
