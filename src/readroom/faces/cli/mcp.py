@@ -29,7 +29,8 @@ def _mcp(
     from readroom.faces.mcp.stdio import serve_stdio
 
     where = Where(one_folder(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
-    max_chars = max_chars or found(SERVING)(config).max_chars
+    if config is not None:  # without a file nothing of serving is needed
+        max_chars = max_chars or found(SERVING)(config).max_chars
     with where.open() as workspace:
         output.notify(workspace.contract(contract_name))
         serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
