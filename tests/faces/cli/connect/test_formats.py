@@ -116,3 +116,9 @@ def test_no_text_does_anything_but_work_or_be_refused(text: str) -> None:
     except BadJson:
         return
     assert JSON.loads(after)["mcpServers"]["readroom"] == ENTRY
+
+
+@pytest.mark.parametrize("value", ['["readroom", 1]', '"readroom"', "[]", "null", "{}"])
+def test_nothing_is_taken_out_of_what_has_no_such_member(value: str) -> None:
+    text = f'{{"mcpServers": {value}}}'
+    assert JSON.without_entry(text, PATH) == text

@@ -270,10 +270,10 @@ class _Document:
         self.root = Member("", start, start, _DECODER.raw_decode(self._strict, start)[1], value)
 
     def members(self, node: Member) -> list[Member]:
-        """The members of an object."""
+        """The members of an object; no other value has any."""
         found: list[Member] = []
         at = self._skip(self._strict, node.at + 1)
-        while self._strict[at] == '"':
+        while isinstance(node.value, dict) and self._strict[at] == '"':
             key, stop = _DECODER.raw_decode(self._strict, at)
             start = self._skip(self._strict, self._skip(self._strict, stop) + 1)
             value, end = _DECODER.raw_decode(self._strict, start)
