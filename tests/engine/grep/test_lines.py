@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from readroom.deadline import Deadline
 from readroom.engine.grep.lines import (
-    FileText,
-    HeldText,
+    Text,
     lines_of_source,
     preview,
     starts_after,
@@ -108,7 +107,7 @@ def test_a_preview_is_a_part_of_the_line_that_holds_the_match(parts: list[str], 
     before, after = "".join(parts[:at]), "".join(parts[at:])
     whole = f"{before}<>{after}"
     hit = Hit(1, 0, len(before.encode()), 2)
-    line = preview(HeldText(whole.encode()), hit, room)
+    line = preview(Text(whole.encode()), hit, room)
     assert whole[line.column - 1 : line.column - 1 + len(line.text)] == line.text
     assert len(line.text) == min(room, len(whole))
     assert line.chars == len(whole)
@@ -118,7 +117,7 @@ def test_a_preview_is_a_part_of_the_line_that_holds_the_match(parts: list[str], 
 @given(st.text("xé日\n", max_size=60), st.integers(1, 12))
 def test_a_file_and_the_same_text_in_memory_give_the_same_lines(text: str, count: int) -> None:
     data = text.encode()
-    held, file = HeldText(data), FileText(HeldBytes(data), Deadline())
+    held, file = Text(data), Text(HeldBytes(data))
     starts = [0, *(at + 1 for at, byte in enumerate(data[:-1]) if byte == 0x0A)] if data else []
     for number, start in enumerate(starts):
         assert starts_before(held, start, count) == starts[max(0, number - count) : number]

@@ -26,8 +26,6 @@ from readroom.engine.cursors import Cursor
 from readroom.engine.grep.brought import SearchesDocuments
 from readroom.engine.grep.left import ITSELF, Left
 from readroom.engine.grep.lines import (
-    FileText,
-    HeldText,
     Searched,
     Text,
     count_of_source,
@@ -185,16 +183,16 @@ class Searcher:
             return None
         encoding = file.encoding if file.foreign and file.too_large else UTF8
         if self._pattern.decides(text) or not self._local:
-            return Searched(HeldText(text, encoding), self._pattern.hits(text, file.deadline.check))
+            return Searched(Text(text, encoding), self._pattern.hits(text, file.deadline.check))
         if not self._request.multiline:
             text = file.text(keep_cr=True)
-        kept = HeldText(text, encoding)
+        kept = Text(text, encoding)
         hits = lines_of_bytes(text, self._request, file.deadline)
         return Searched(kept, (self._placed(kept, hit, file.deadline) for hit in hits))
 
     def _by_program(self, file: Opened, after: int) -> Searched:
         source = file.source
-        text = FileText(source, file.deadline, file.encoding)
+        text = Text(source, file.encoding, file.deadline)
         mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
         hits = lines_of_source(source, self._request, file.deadline, self._across_line_ends(), after)
         moved = (replace(hit, start=hit.start + mark) for hit in hits)

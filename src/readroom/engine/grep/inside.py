@@ -27,7 +27,7 @@ from readroom.engine.documents.cache import DocumentCache, Reading
 from readroom.engine.documents.parts import pieces
 from readroom.engine.documents.withheld import denied_in
 from readroom.engine.grep.candidates import Finder, Rounds, Walked
-from readroom.engine.grep.lines import HeldText, Searched, form_of
+from readroom.engine.grep.lines import Searched, Text, form_of
 from readroom.engine.grep.page import Page, Reached, part_of, place_in, row_of
 from readroom.engine.grep.ripgrep import Noted, Tree
 from readroom.engine.scope import Scope, join_below
@@ -184,7 +184,7 @@ class DocumentSearch:
         text = "\n".join(lines).encode("utf-8", "replace")
         hits = self._pattern.hits(text, self._deadline.check)
         return Searched(
-            HeldText(text), (Hit(hit.number + before, hit.start, hit.column, hit.length) for hit in hits)
+            Text(text), (Hit(hit.number + before, hit.start, hit.column, hit.length) for hit in hits)
         )
 
     def beside(self, rounds: Rounds, scope: Scope) -> Rounds:

@@ -9,7 +9,7 @@ import tempfile
 from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple, Protocol, final
+from typing import NamedTuple, final
 
 import stringzilla
 from msgspec import Struct
@@ -37,86 +37,48 @@ from readroom.values import Bytes, GrepLine, GrepRequest
 # -----------------------------------------------------------------------------
 
 
-class Text(Protocol):
-    """A searched text."""
-
-    @property
-    def size(self) -> int:
-        """Its length in bytes."""
-
-    @property
-    def encoding(self) -> Encoding:
-        """How its lines are decoded."""
-
-    def slice(self, start: int, end: int) -> bytes:
-        """The bytes from `start` to `end`."""
-
-    def feed_after(self, start: int, end: int) -> int:
-        """The first line feed at or after `start` and before `end`; -1 without one."""
-
-    def feed_before(self, end: int) -> int:
-        """The last line feed before `end`; -1 without one."""
-
-
 @final
-class HeldText:
-    """A text in memory."""
+class Text:
+    """A searched text, in memory or in its file."""
 
-    def __init__(self, data: bytes, encoding: Encoding = UTF8) -> None:
+    def __init__(
+        self, data: bytes | Bytes, encoding: Encoding = UTF8, deadline: Deadline | None = None
+    ) -> None:
+        """`deadline` ends the scans of a text in its file."""
         self._data = data
+        self._deadline = deadline or Deadline()
         self.encoding = encoding
 
     @property
     def size(self) -> int:
         """Its length in bytes."""
-        return len(self._data)
+        return len(self._data) if isinstance(self._data, bytes) else self._data.size
 
     def slice(self, start: int, end: int) -> bytes:
         """The bytes from `start` to `end`."""
-        return self._data[start:end]
-
-    def feed_after(self, start: int, end: int) -> int:
-        """The first line feed at or after `start` and before `end`; -1 without one."""
-        return self._data.find(b"\n", start, end)
-
-    def feed_before(self, end: int) -> int:
-        """The last line feed before `end`; -1 without one."""
-        return self._data.rfind(b"\n", 0, end)
-
-
-@final
-class FileText:
-    """A text that stays in its file."""
-
-    def __init__(self, data: Bytes, deadline: Deadline, encoding: Encoding = UTF8) -> None:
-        self._data = data
-        self._deadline = deadline
-        self.encoding = encoding
-
-    @property
-    def size(self) -> int:
-        """Its length in bytes."""
-        return self._data.size
-
-    def slice(self, start: int, end: int) -> bytes:
-        """The bytes from `start` to `end`."""
+        if isinstance(self._data, bytes):
+            return self._data[start:end]
         return self._data.read_at(start, max(0, end - start))
 
     def feed_after(self, start: int, end: int) -> int:
         """The first line feed at or after `start` and before `end`; -1 without one."""
+        if isinstance(self._data, bytes):
+            return self._data.find(b"\n", start, end)
         for at in range(start, min(end, self.size), BLOCK_BYTES):
             self._deadline.check()
-            offset = self._data.read_at(at, min(BLOCK_BYTES, end - at)).find(b"\n")
+            offset = self.slice(at, min(at + BLOCK_BYTES, end)).find(b"\n")
             if offset >= 0:
                 return at + offset
         return -1
 
     def feed_before(self, end: int) -> int:
         """The last line feed before `end`; -1 without one."""
+        if isinstance(self._data, bytes):
+            return self._data.rfind(b"\n", 0, end)
         while end > 0:
             self._deadline.check()
             start = max(0, end - BLOCK_BYTES)
-            offset = self._data.read_at(start, end - start).rfind(b"\n")
+            offset = self.slice(start, end).rfind(b"\n")
             if offset >= 0:
                 return start + offset
             end = start
