@@ -23,7 +23,7 @@ from readroom.formats.kinds import is_archive_name, is_searched, searched_as
 from readroom.limits import LIST_MAX_DEPTH
 from readroom.paths import ROOT, WorkPath
 from readroom.policy.guard import Guard
-from readroom.quoting import shortened
+from readroom.quoting import first_of, shortened
 from readroom.search.ripgrep import Skips
 from readroom.values import EntryKind, Warn
 
@@ -223,13 +223,20 @@ class Unsearched:
         """How many were left out, once they are counted."""
         return sum(map(len, self._names.values())) if self.counted else 0
 
-    def warnings(self, compressed: Collection[WorkPath] = ()) -> Iterator[Warn]:
-        """Warnings about the files left out, with compressed files in the same sentence if there is one."""
+    def warnings(self, compressed: Collection[WorkPath] = (), done: str = "searched") -> Iterator[Warn]:
+        """A warning about the files left out, with compressed files in the same sentence.
+
+        `done` is what would have been done with them.
+        """
         if self.total:
             said = [self._counted(kind) for kind in self.kinds]
             if compressed:
                 said.append(f"{len(compressed):,} compressed {_first_of(compressed)}")
             yield Warn("left_out", ", ".join(said))
+        elif compressed:
+            what = "1 file was" if len(compressed) == 1 else f"{len(compressed):,} files were"
+            # This is said below every search of such a tree, so one name is enough.
+            yield Warn("compressed", f"{what} not {done}: {first_of(sorted(compressed, key=path_key), 1)}")
 
     def _counted(self, kind: Kind) -> str:
         names = self._names[kind]

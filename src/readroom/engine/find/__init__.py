@@ -426,10 +426,8 @@ class _Ranking:
         omitted = [*result.omitted, *self._not_ranked(seen)]
         warnings = [*_unreadable(seen.unreadable), *_others_begun(seen.begun), *result.warnings]
         if not self.cursor.goes_on:
-            left = [] if seen.left is None else list(seen.left.warnings(seen.compressed))
-            if seen.compressed and not left:
-                left.append(_not_expanded(seen.compressed))
-            warnings[:0] = left
+            left = seen.left
+            warnings[:0] = [] if left is None else left.warnings(seen.compressed, "looked at")
         result = replace(result, warnings=warnings[:MAX_WARNINGS])
         if seen.large:
             lookup = replace(self._request, path=seen.large[0], glob=(), type=None, cursor=None)
@@ -473,12 +471,6 @@ def _others_begun(documents: Sequence[Begun]) -> list[Warn]:
     if not others:
         return []
     return [Warn("unfinished", f"not looked at to their end either: {first_of(others, FIND_LEFT_CALLS)}")]
-
-
-def _not_expanded(paths: Sequence[str]) -> Warn:
-    """A warning with one example only, because every search of such a tree has it."""
-    count = "1 file was" if len(paths) == 1 else f"{len(paths):,} files were"
-    return Warn("compressed", f"{count} not looked at: {first_of(paths, 1)}")
 
 
 def _unreadable(clauses: Sequence[str]) -> list[Warn]:

@@ -287,14 +287,8 @@ class Left:
             others = len(self._broken) - NAMED
             detail = "; ".join(self._broken[:NAMED])
             yield Warn("unreadable", detail + (f"; and {others} more" if others > 0 else ""))
-        counted = [] if self.names is None else list(self.names.warnings(self.compressed))
-        if self.compressed and not counted:
-            count = len(self.compressed)
-            what = "1 file was" if count == 1 else f"{count:,} files were"
-            # This is said below every search of such a tree, so one name is enough.
-            example = first_of(sorted(self.compressed, key=path_key), 1)
-            yield Warn("compressed", f"{what} not searched: {example}")
-        yield from counted
+        if self.names is not None:
+            yield from self.names.warnings(self.compressed)
         yield from self.beside[:MAX_WARNINGS]
         unnamed = self.beside[MAX_WARNINGS:]
         if unnamed:
