@@ -18,8 +18,6 @@ from urllib.parse import urlsplit
 
 from readroom.errors import NotThisHost, WrongOrigin
 
-_REMEMBERED = 64
-
 _LOCAL = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
@@ -47,8 +45,6 @@ class Hosts:
         self._origins = frozenset(origins)
         self._loopback = loopback
         self._named = named
-        self._good: set[str] = set()
-        """Accepted values with their ports: clients send the same few again and again."""
 
     def check(self, headers: Mapping[bytes, bytes]) -> None:
         """Raises NotThisHost or WrongOrigin for a request that is meant for, or comes from, another host."""
@@ -60,14 +56,6 @@ class Hosts:
             raise WrongOrigin(origin)
 
     def _known(self, host: str) -> bool:
-        if host in self._good:
-            return True
-        known = self._looked_at(host)
-        if known and len(self._good) < _REMEMBERED:
-            self._good.add(host)
-        return known
-
-    def _looked_at(self, host: str) -> bool:
         try:
             parts = urlsplit(f"//{host}")
             name, _ = parts.hostname, parts.port  # an invalid port raises
