@@ -107,6 +107,24 @@ def test_no_module_is_longer_than_a_sitting() -> None:
     assert [_place(path, size) for path, size in sizes.items() if size > MAX_MODULE_LINES] == []
 
 
+def test_a_public_method_is_documented_by_itself_or_by_another_class() -> None:
+    """What a protocol says of a method is not said again by each of its classes."""
+    methods = [
+        (path, node, method)
+        for path in _modules()
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ClassDef)
+        for method in node.body
+        if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)) and not method.name.startswith("_")
+    ]
+    documented = {method.name for _, _, method in methods if ast.get_docstring(method)}
+    assert [
+        f"{_place(path, method.lineno)} {node.name}.{method.name}"
+        for path, node, method in methods
+        if method.name not in documented and not node.name.startswith("_")
+    ] == []
+
+
 def test_no_name_of_a_file_begins_with_that_of_a_sibling() -> None:
     """A prefix that siblings share wants to be a folder."""
     names = {path: path.parent.name if path.name == "__init__.py" else path.stem for path in _modules()}
