@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -17,34 +17,23 @@ from _pytest.mark import ParameterSet
 SHOWN = 5
 """Tracebacks of a test; the other cases that fail are named."""
 
+Named: TypeAlias = "Iterable[object] | Callable[[Any], object] | None"
+
 
 class CasesFail(ExceptionGroup[Exception]):
     """What a test raises whose cases fail; its message names all of them."""
 
 
 def each(
-    names: str | Sequence[str],
-    cases: Iterable[Any],
-    ids: Iterable[Any] | Callable[[Any], object] | None = None,
+    names: str | Sequence[str], cases: Iterable[Any] | str, ids: Named = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Call a test with each case, as `pytest.mark.parametrize` does, but within one test.
 
-    A `tmp_path` is another folder for each case; other fixtures are shared by all of them.
+    Cases that are a word come from the argument of that name.  A `tmp_path` is another folder for each case;
+    other fixtures are shared by all of them.
     """
     called = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    tried = list(cases)
-    rows = [values_of(case, len(called)) for case in tried]
-    naming = ids if callable(ids) else None
-    given_names = None if ids is None or callable(ids) else [str(one) for one in ids]
-
-    def named(number: int, row: tuple[Any, ...]) -> str:
-        if given_names is not None:
-            return given_names[number]
-        own = getattr(tried[number], "id", None) if isinstance(tried[number], ParameterSet) else None
-        return own or ", ".join(
-            f"{name}={shortened(value if naming is None else naming(value))}"
-            for name, value in zip(called, row, strict=True)
-        )
+    written = list(cases) if not isinstance(cases, str) else []
 
     def decorated(test: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(test)
@@ -53,23 +42,43 @@ def each(
 
         @functools.wraps(test)
         def all_cases(*args: Any, **fixtures: Any) -> None:
-            failures: list[Exception] = []
+            tried = list(fixtures.pop(cases)) if isinstance(cases, str) else written
+            rows = [values_of(case, len(called)) for case in tried]
+            said = names_of(called, tried, rows, ids)
             failing: list[str] = []
+            failures: list[Exception] = []
             for number, row in enumerate(rows):
                 given = own_folder(fixtures, number) | dict(zip(called, row, strict=True))
                 try:
                     test(*args, **given)
                 except (Exception, pytest.fail.Exception) as error:
-                    failing.append(named(number, row))
-                    failures.append(noted(error, failing[-1]))
+                    failing.append(said[number])
+                    failures.append(noted(error, said[number]))
             if failures:
-                raise CasesFail(f"{len(failing)} of {len(rows)}: {'; '.join(failing)}", failures[:SHOWN])
+                count = f"{len(failures)} of {len(rows)}"
+                raise CasesFail(f"{count}: {'; '.join(failing)}", failures[:SHOWN])
 
         rest = [value for name, value in signature.parameters.items() if name not in called]
+        if isinstance(cases, str):
+            rest.append(inspect.Parameter(cases, inspect.Parameter.KEYWORD_ONLY))
         all_cases.__signature__ = signature.replace(parameters=rest)  # type: ignore[attr-defined]
         return all_cases
 
     return decorated
+
+
+def names_of(called: list[str], tried: list[Any], rows: list[tuple[Any, ...]], ids: Named) -> list[str]:
+    """What each case is called where it fails."""
+    shown = ids if callable(ids) else None
+    if ids is not None and shown is None:
+        return [str(name) for name in cast("Iterable[object]", ids)]
+    said = []
+    for case, row in zip(tried, rows, strict=True):
+        own = case.id if isinstance(case, ParameterSet) else None
+        values = [value if shown is None else shown(value) for value in row]
+        parts = (f"{name}={shortened(value)}" for name, value in zip(called, values, strict=True))
+        said.append(str(own or ", ".join(parts)))
+    return said
 
 
 def values_of(case: Any, names: int) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ def daily(
     first: int,
     names: str | Sequence[str],
     cases: Iterable[Any],
-    ids: Iterable[Any] | Callable[[Any], object] | None = None,
+    ids: Iterable[str | int] | Callable[[Any], object] | None = None,
 ) -> pytest.MarkDecorator:
     """Parametrize a test whose cases each take long: the first ones daily, all in the whole suite."""
     several = not isinstance(names, str) or "," in names

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
     from inspect_ai.model import ChatMessageTool
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # those of a framework are not ours
+pytestmark = [pytest.mark.whole, pytest.mark.filterwarnings("ignore")]  # those of a framework are not ours
 
 
 @pytest.fixture(scope="session")

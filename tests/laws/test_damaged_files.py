@@ -18,6 +18,7 @@ import pytest
 
 from tests.each import each
 from tests.faces.http.serving import END_S
+from tests.suites import parts
 
 COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {
     "ledger.sqlite3": (
@@ -223,7 +224,8 @@ CASES = [
 ]
 
 
-@each(("name", "damage"), CASES)
+@pytest.mark.parametrize("cases", parts(CASES))
+@each(("name", "damage"), "cases")
 def test_a_damaged_file_is_named_and_no_defect(
     whole: tuple[Path, Path], tmp_path: Path, name: str, damage: Callable[[Path], None]
 ) -> None:

@@ -15,10 +15,12 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.each import each
 from tests.faces.http.cluster import Cluster, cluster, database, emptied
 from tests.faces.http.serving import Agent, Answer, command
 from tests.faces.mcp.serving import call, client_meta, initialize, request
 from tests.ledger.postgres import Server
+from tests.suites import parts
 
 pytestmark = pytest.mark.long
 
@@ -120,7 +122,8 @@ def test_a_value_in_a_message_touches_nobody_else(found: Cluster, value: object)
         nobody_is_touched(found, what, posted(agent, message, session))
 
 
-@pytest.mark.parametrize("value", TEXTS, ids=lambda value: ascii(value)[:20])
+@pytest.mark.parametrize("values", parts(TEXTS))
+@each("value", "values")
 def test_a_name_of_a_client_touches_nobody_else(found: Cluster, value: str) -> None:
     agent = found.agents[0]
     for message in (
@@ -140,7 +143,8 @@ def test_a_name_of_a_client_touches_nobody_else(found: Cluster, value: str) -> N
     nobody_is_touched(found, "stateless", answer)
 
 
-@pytest.mark.parametrize("value", TEXTS, ids=lambda value: ascii(value)[:20])
+@pytest.mark.parametrize("values", parts(TEXTS))
+@each("value", "values")
 def test_a_value_over_plain_http_touches_nobody_else(found: Cluster, value: str) -> None:
     for tool, arguments in (
         ("read_file", {"path": value}),

@@ -18,6 +18,7 @@ from readroom.policy.rules import RULES, Rule
 from readroom.policy.rules.gitignore import patterns
 from readroom.workspace import Workspace
 from tests.each import each
+from tests.suites import parts
 
 
 def _place(rule: Rule) -> str:
@@ -45,7 +46,8 @@ def _made(top: Path, path: str) -> None:
     (top / path).write_text("secret\n")
 
 
-@each("rule", [rule for rule in RULES if not rule.pattern.startswith("!")], ids=lambda r: r.pattern)
+@pytest.mark.parametrize("rules", parts(rule for rule in RULES if not rule.pattern.startswith("!")))
+@each("rule", "rules", ids=lambda rule: rule.pattern)
 def test_a_denied_file_is_denied_wherever_the_root_is(rule: Rule, tmp_path: Path) -> None:
     path = _place(rule)
     _made(tmp_path, path)
@@ -58,7 +60,8 @@ def test_a_denied_file_is_denied_wherever_the_root_is(rule: Rule, tmp_path: Path
     assert (tmp_path / path).read_text() == "secret\n"
 
 
-@each("rule", EXECUTED, ids=lambda rule: rule.pattern)
+@pytest.mark.parametrize("rules", parts(EXECUTED))
+@each("rule", "rules", ids=lambda rule: rule.pattern)
 def test_an_executed_file_is_protected_wherever_the_root_is(rule: Rule, tmp_path: Path) -> None:
     path = _place(rule)
     _made(tmp_path, path)

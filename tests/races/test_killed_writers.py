@@ -11,6 +11,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.races import killed
 from tests.stores.worlds import WAYS, Way
 from tests.suites import daily
@@ -39,7 +41,8 @@ def test_a_writer_killed_at_random_moments_leaves_the_old_file_or_the_new(way: W
     assert seen["died"] > killed.KILLS // 4, "the moments were badly chosen"
 
 
-@daily(1, "way", WAYS)
+@pytest.mark.whole
+@pytest.mark.parametrize("way", WAYS)
 def test_a_writer_killed_at_any_of_its_lines_leaves_the_old_file_or_the_new(way: Way, tmp_path: Path) -> None:
     seen = kills(tmp_path, way, "lines")
     assert seen["torn"] == 0

@@ -192,10 +192,8 @@ def test_a_command_schedules_and_watches_what_is_its_own(prison: Prison, confine
 
 def _kinds(attacks: Iterable[Attack]) -> pytest.MarkDecorator:
     """Attacks that commands carry out, and those that are Python programs."""
-    shell: list[Attack] = []
-    python: list[Attack] = []
-    for attack in attacks:
-        (python if attack.python else shell).append(attack)
+    every = list(attacks)
+    shell, python = ([one for one in every if one.python is wanted] for wanted in (False, True))
     programs = pytest.param(python, marks=_NEEDS_PYTHON, id="python")
     return pytest.mark.parametrize("attacks", [pytest.param(shell, id="shell"), programs])
 

@@ -216,6 +216,7 @@ def test_what_is_in_the_memory_of_one_process_is_not_offered(found: Cluster) -> 
     assert (answer.status, answer.code) == (403, "one_process")
 
 
+@pytest.mark.whole
 def test_without_its_database_a_server_refuses_what_that_bounds(tmp_path: Path, root: Path) -> None:
     with database() as server, cluster(tmp_path / "state", root, emptied(server), "", "--open") as found:
         one = found.agents[0]

@@ -16,9 +16,8 @@ from scripts import demo_ledger
 from tests.browsing import chromium, needs_chromium
 from tests.faces.http.serving import Agent, agent
 from tests.ledger.events import event
-from tests.suites import daily
 
-pytestmark = [pytest.mark.long, needs_chromium]
+pytestmark = [pytest.mark.whole, pytest.mark.long, needs_chromium]
 
 SHAPES = [("dark", 390), ("light", 1280), ("light", 390), ("dark", 1280)]
 
@@ -97,7 +96,7 @@ class Visitor:
         self._context.close()
 
 
-@daily(1, ("scheme", "width"), SHAPES)
+@pytest.mark.parametrize(("scheme", "width"), SHAPES)
 def test_every_view_is_whole_accessible_and_quiet(
     browser: Browser, running: tuple[Agent, str], scheme: str, width: int
 ) -> None:

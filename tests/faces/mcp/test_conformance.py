@@ -12,6 +12,7 @@ import pytest
 from scripts import mcp_conformance as conformance
 
 
+@pytest.mark.whole
 @pytest.mark.skipif(
     sys.platform != "linux"
     or not (conformance.installed() or (os.environ.get("CI") and not conformance.unreached())),

@@ -158,6 +158,7 @@ def test_two_cells_at_the_corners_of_a_sheet_cost_what_they_are() -> None:
     assert list(last) == ["\t\t\t\tlast"]
 
 
+@pytest.mark.whole
 def test_a_sheet_of_a_million_rows_gives_any_window_and_its_length() -> None:
     opened = open_document(io.BytesIO(office.FILES["million-rows.xlsx"]()))
     part = opened.part(1, Area(700_000, 700_001))
