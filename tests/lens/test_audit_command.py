@@ -319,6 +319,7 @@ def _cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.
             process.wait()
 
 
+@pytest.mark.whole
 def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: Path) -> None:
     """A real scheduler with two workers, of which one is killed half way; the parts are on a shared path."""
     (tmp_path / "records").mkdir()
@@ -338,6 +339,7 @@ def test_a_cluster_gives_the_same_as_one_process_though_a_worker_dies(tmp_path: 
         assert told[-1].done == 40
 
 
+@pytest.mark.whole
 def test_an_audit_ends_with_its_scheduler_and_goes_on_from_what_is_done(tmp_path: Path) -> None:
     (tmp_path / "records").mkdir()
     records = _many(tmp_path / "records", 400)
