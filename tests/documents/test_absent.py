@@ -32,7 +32,7 @@ with readroom.Workspace(sys.argv[1]) as space:
 print(json.dumps([reply.text for reply in replies]))
 """
 
-CALLS = (
+CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("read_file", {"path": "a.docx"}),
     ("read_file", {"path": "a.ipynb"}),
     ("read_file", {"path": "big.py", "view": "outline"}),
