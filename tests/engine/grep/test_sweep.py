@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -17,10 +18,12 @@ from readroom.deadline import Deadline
 from readroom.engine.cursors import path_key
 from readroom.engine.grep import process
 from readroom.engine.grep.candidates import Late, Plain
+from readroom.engine.grep.process import Child, Watch
 from readroom.engine.grep.ripgrep import Noted, Tree
 from readroom.engine.scope import Scope
 from readroom.engine.unsearched import Unsearched
 from readroom.limits import GREP_REPORTED_FILES
+from readroom.limits.files import GREP_HEAD_START_S
 from readroom.paths import ROOT
 from readroom.policy.guard import Guard
 from readroom.search.ripgrep import LATE_LITERALS, Reports, comes_with_us, late_flags, pattern_flags, program
@@ -75,6 +78,34 @@ def finders(
         names = Unsearched(guard, ROOT, top.real, scope)
         late = Late(guard, top.real, heads, first, tree, reports, scope, deadline or Deadline(60), names)
         yield first, late, tree, heads
+
+
+class Running:
+    """What a running rg is asked: how long it has worked, and which file it is in."""
+
+    def __init__(self) -> None:
+        self.worked_s = 0.0
+        self.file: str | None = None
+
+    def now(self) -> str | None:
+        return self.file
+
+
+def test_the_names_of_a_large_folder_may_be_read_before_a_page_is_given_up(tmp_path: Path) -> None:
+    """rg reads and sorts them all before it opens the first file."""
+    running = Running()
+    child, watch = cast("Child", running), cast("Watch", running)
+    with finders(tmp_path, filled=0.0) as (first, _, _, _):
+        for running.worked_s in (0.2, 0.4):
+            assert first.goes_well(child, watch), "it reads names"
+        running.file = "a"
+        running.worked_s += GREP_HEAD_START_S * 0.9
+        assert first.goes_well(child, watch), "it is in the first files"
+        running.worked_s += GREP_HEAD_START_S * 0.2
+        assert not first.goes_well(child, watch), "it has found nothing in them"
+    with finders(tmp_path, filled=0.0) as (first, _, _, _):
+        running.file, running.worked_s = None, 60.0
+        assert not first.goes_well(child, watch), "there is an end to that"
 
 
 def planted(root: Path, seed: int = 1, copies: int = 3) -> None:

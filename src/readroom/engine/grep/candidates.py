@@ -124,7 +124,7 @@ class Plain:
             return
         if at_once:
             self._began_s = time.monotonic()
-            least = yield from self._tree.files_while(self._goes_well)
+            least = yield from self._tree.files_while(self.goes_well)
         if least is None:
             return
         left = self._deadline.remaining
@@ -136,7 +136,7 @@ class Plain:
         else:
             yield from self._tree.files_from(least, at_once=at_once)
 
-    def _goes_well(self, child: Child, watch: Watch) -> bool:
+    def goes_well(self, child: Child, watch: Watch) -> bool:
         """Whether to continue in path order: at the beginning, and while the page fills."""
         worked_s, now_s = child.worked_s, time.monotonic()
         if not self._in_files and 0 < worked_s < _LARGEST_FOLDER * GREP_HEAD_START_S:
