@@ -63,7 +63,8 @@ class _Worded(Exception):
     def __init_subclass__(cls) -> None:
         if "code" not in vars(cls):
             cls.code = re.sub("(?<=[a-z])(?=[A-Z])|(?<=A)(?=[A-Z])", "_", cls.__name__).lower()
-        own = {name: re.split(r"[\[ ]", kind)[0] for name, kind in cls.__annotations__.items()}
+        kinds = cls.__annotations__.items()
+        own = {name: re.split(r"[\[ ]", kind)[0].rpartition(".")[2] for name, kind in kinds}
         cls._kinds = cls._kinds | {name: kind for name, kind in own.items() if name not in ("_", "next")}
 
     def __init__(self, *values: Any, next_request: Request | None = None, **named: Any) -> None:
