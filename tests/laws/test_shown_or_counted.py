@@ -18,7 +18,6 @@ from tests.laws.planting_mail import MAIL, MAILBOX, OUTLOOK, PACKED
 from tests.laws.planting_old import OLD_SLIDES, OLD_WORD
 from tests.laws.planting_pages import BOOK, NOTEBOOK, PAGE, PDF
 from tests.laws.planting_sheets import OLD_WORKBOOK, OPEN_SHEETS, WORKBOOK
-from tests.suites import daily
 
 FORMATS = (
     WORD, SLIDES, WORKBOOK, OPEN_SHEETS, OLD_WORKBOOK, BOOK, PAGE, NOTEBOOK, PDF,
@@ -49,7 +48,7 @@ def test_what_stands_in_a_place_is_shown_or_counted(form: Format) -> None:
     assert wrong == []
 
 
-@daily(4, "form", FORMATS, ids=lambda form: form.name)
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_reading_on_shows_or_counts_all_of_it(form: Format) -> None:
     """Through the workspace, page by page: every note reaches its reader."""
     driver = Driver(MemoryStore({form.name: form.make(form.places)}))

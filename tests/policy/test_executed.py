@@ -24,7 +24,6 @@ from tests.engine.command.running import room as running
 from tests.engine.edit.changing import STORES, Room, made
 from tests.engine.naming import perform
 from tests.sandbox.cells import in_each_confinement
-from tests.suites import daily
 
 PATTERNS = [pattern for found in ROWS.values() for pattern in found]
 
@@ -79,7 +78,7 @@ def protected(room: Room, path: str) -> Protected:
     return caught.value
 
 
-@daily(24, "pattern", PATTERNS)
+@each("pattern", PATTERNS)
 def test_every_row_of_the_table_protects_at_any_depth_and_in_any_case(pattern: str) -> None:
     room = Room(made("memory", Path()))
     if not room.workspace.guard.decide(parse(name_of(pattern)), folder=False).allowed:

@@ -9,7 +9,6 @@ import pytest
 from readroom.search.prefilter import anywhere, superset
 from readroom.search.ripgrep import program
 from tests.each import each
-from tests.suites import daily
 
 LEGACY = ("cp1252", "cp1251", "koi8_r", "cp932", "euc_jp", "gb18030", "cp949", "cp950", "mac_roman")
 
@@ -39,7 +38,7 @@ def test_fixed_text_of_ascii_stays_as_it_is(pattern: str) -> None:
     assert wanted(pattern, fixed=True) is None
 
 
-@daily(15, "codec", LEGACY)
+@each("codec", LEGACY)
 @pytest.mark.parametrize("char", ["é", "ж", "語", "ソ", "中", "한", "。"])
 def test_a_character_is_found_in_every_encoding_that_has_it(codec: str, char: str) -> None:
     try:
