@@ -28,7 +28,6 @@ from tests.each import each
 from tests.engine.documents.making import code, markdown, notebook, pdf, printed
 from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
-from tests.suites import daily
 
 FILES: dict[str, bytes] = {
     "src/many.py": b"class A:\n" + b"    # n\n    def f(self): pass\n" * 400,
@@ -407,7 +406,7 @@ MISTAKES: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@daily(24, ("tool", "arguments", "code"), MISTAKES, ids=[str(m[:2]) for m in MISTAKES])
+@each(("tool", "arguments", "code"), MISTAKES, ids=[str(m[:2]) for m in MISTAKES])
 def test_a_mistake_is_named_and_its_hint_works(
     store: Store, tool: str, arguments: dict[str, Any], code: str
 ) -> None:
