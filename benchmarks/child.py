@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.measure import peak_mb
-from readroom import Workspace, config
-from readroom.session.index_files import IndexPolicy
-from readroom.values import Fact
+from readroom import Workspace
+from readroom.core import config
+from readroom.core.session.index_files import IndexPolicy
+from readroom.core.values import Fact
 
 _KEPT_NOWHERE = config.Settings(index=IndexPolicy(keep=False))
 """So that the first page is the first: an index that an earlier run left on disk would be found."""

@@ -27,11 +27,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from benchmarks.suites.serving import load_of_machine
-from readroom.ledger import LedgerPolicy, open_book
-from readroom.ledger.ledger import Ledger
-from readroom.ledger.rows import Event
-from readroom.ledger.sums import HOUR_US
-from tests.ledger.postgres import programs, running
+from readroom.server.ledger import LedgerPolicy, open_book
+from readroom.server.ledger.ledger import Ledger
+from readroom.server.ledger.rows import Event
+from readroom.server.ledger.sums import HOUR_US
+from tests.server.ledger.postgres import programs, running
 
 TIMES = 7
 VIEWS = {

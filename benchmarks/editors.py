@@ -20,7 +20,7 @@ from mcp.client.stdio import stdio_client
 
 from benchmarks.peers import PEERS
 from readroom import Workspace
-from readroom.errors import ReadroomError
+from readroom.core.errors import ReadroomError
 
 _LIMIT_S = 30.0
 

@@ -29,9 +29,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from readroom.formats.documents import Encrypted, Skimmed, Unreadable, opener
-from readroom.formats.kinds import recognise
-from readroom.limits import HEAD_BYTES
+from readroom.core.formats.kinds import recognise
+from readroom.core.limits import HEAD_BYTES
+from readroom.documents.formats import Encrypted, Skimmed, Unreadable, opener
 
 MOST_BYTES = 30_000_000
 TIMEOUT_S = 60

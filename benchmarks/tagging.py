@@ -18,14 +18,14 @@ from typing import Any
 
 from msgspec import Struct
 
-from readroom.deadline import Deadline
-from readroom.limits import HEAD_BYTES
-from readroom.limits.outline import OUTLINE_BYTES
-from readroom.outline import Unparsable, build
-from readroom.outline.grammars import grammar_of
-from readroom.outline.languages import language_of
-from readroom.outline.syntax import load
-from readroom.values.files import rows
+from readroom.core.deadline import Deadline
+from readroom.core.limits import HEAD_BYTES
+from readroom.core.limits.outline import OUTLINE_BYTES
+from readroom.core.outline import Unparsable, build
+from readroom.core.outline.grammars import grammar_of
+from readroom.core.outline.languages import language_of
+from readroom.core.outline.syntax import load
+from readroom.core.values.files import rows
 
 _LINES = 10
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom import config
-from readroom.caller import Caller
-from readroom.ledger import LedgerPolicy, open_book
-from readroom.ledger.ledger import Ledger
-from readroom.ledger.rows import Event
-from readroom.session.budgets import BudgetPolicy
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.caller import Caller
+from readroom.core.workspace import Workspace
+from readroom.server.budgets import BudgetPolicy
+from readroom.server.ledger import LedgerPolicy, open_book
+from readroom.server.ledger.ledger import Ledger
+from readroom.server.ledger.rows import Event
 
 SOURCES = Path(__file__).parents[1] / "src" / "readroom"
 COPIED = ("policy", "session", "ledger", "stores", "text", "engine")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from readroom.faces.cli.commands import COMMANDS, GROUP
-from readroom.faces.cli.exits import MEANING, OF_RUN
-from readroom.release import VERSION
+from readroom.cli.commands import COMMANDS, GROUP
+from readroom.cli.exits import MEANING, OF_RUN
+from readroom.core.release import VERSION
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "man" / "readroom.1"

@@ -17,15 +17,16 @@ import msgspec
 from msgspec.structs import replace
 from PIL import Image
 
-from readroom import Workspace, config
-from readroom import contracts as registry
-from readroom.config.serve import Serving
-from readroom.contracts.base import Tool
-from readroom.contracts.native import NATIVE
-from readroom.faces.http.server import Served, listening, serve_http
-from readroom.session.admission import Admission
-from readroom.values import ReadRequest, Request
-from readroom.values.commands import RunRequest
+from readroom import Workspace
+from readroom.core import config
+from readroom.core import contracts as registry
+from readroom.core.contracts.base import Tool
+from readroom.core.contracts.native import NATIVE
+from readroom.core.values import ReadRequest, Request
+from readroom.core.values.commands import RunRequest
+from readroom.server.admission import Admission
+from readroom.server.http.server import Served, listening, serve_http
+from readroom.server.settings import Serving
 
 
 class _Nothing(msgspec.Struct, frozen=True):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 
+from readroom.cli.early import PREPARED as PREPARED
 from readroom.contracts.everruns import EVERRUNS
-from readroom.contracts.native import NATIVE
-from readroom.faces.cli.early import PREPARED as PREPARED
-from readroom.faces.mcp.server import listed
+from readroom.core.contracts.native import NATIVE
+from readroom.mcp.server import listed
 
 
 def text() -> str:

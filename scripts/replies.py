@@ -166,7 +166,7 @@ def _placed(contract: str, value: Any) -> Any:
 
 
 def _workspace(folder: str, contract: str) -> Workspace:
-    from readroom import config
+    from readroom.core import config
 
     store = config.open_store(folder)
     return Workspace(store, settings=config.load(store, None))

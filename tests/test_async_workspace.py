@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from readroom import AsyncWorkspace, Deadline, NotFound, Workspace
-from readroom.config import Settings
-from readroom.policy.commands import CommandPolicy
+from readroom.core.config import Settings
+from readroom.core.policy.commands import CommandPolicy
 
 
 def done(work: Coroutine[Any, Any, Any]) -> Any:

@@ -24,7 +24,7 @@ from readroom.client import (
     ReadFileLinesResponse,
     UnavailableError,
 )
-from tests.faces.http.serving import Agent, agent
+from tests.server.http.serving import Agent, agent
 
 NAMES = ["a b.txt", "a&offset=2#x?.txt", "a%20+;=.txt", "é☃/ü.txt", "odd\udcff\udcfe.txt"]
 
@@ -164,7 +164,7 @@ class serving:
 def test_importing_the_client_imports_no_engine_and_no_transport() -> None:
     code = (
         "import sys; import readroom.client; "
-        "print([m for m in ('httpx2', 'starlette', 'mcp', 'readroom.engine.grep') if m in sys.modules])"
+        "print([m for m in ('httpx2', 'starlette', 'mcp', 'readroom.core.engine.grep') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
     assert done.stdout.decode().strip() == "[]"

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from readroom.deadline import Deadline
-from readroom.errors import Cancelled, TimedOut
+from readroom.core.deadline import Deadline
+from readroom.core.errors import Cancelled, TimedOut
 
 
 def spend(seconds: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.lru import LruCache
+from readroom.core.lru import LruCache
 
 _KEYS = st.sampled_from("abcdef")
 _STEPS = st.lists(

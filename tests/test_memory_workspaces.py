@@ -6,10 +6,10 @@ import threading
 
 import pytest
 
-from readroom.closeable import Closeable
-from readroom.errors import TooLarge
-from readroom.limits.session import STORE_IDLE_S, STORES
-from readroom.workspace import Instances
+from readroom.core.closeable import Closeable
+from readroom.core.errors import TooLarge
+from readroom.core.limits.session import STORE_IDLE_S, STORES
+from readroom.core.workspace import Instances
 
 
 class Held(Closeable):

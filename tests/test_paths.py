@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.errors import BadPath, OutsideRoot
-from readroom.limits import MAX_PATH_BYTES, MAX_PATH_DEPTH
-from readroom.paths import WorkPath, ancestors, basename, join, parent, parse, parts
-from readroom.quoting import quote
+from readroom.core.errors import BadPath, OutsideRoot
+from readroom.core.limits import MAX_PATH_BYTES, MAX_PATH_DEPTH
+from readroom.core.paths import WorkPath, ancestors, basename, join, parent, parse, parts
+from readroom.core.quoting import quote
 from tests.each import each
 
 # Any bytes that a file system allows in a name, as Python shows them.

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import readroom
-from readroom import errors
+from readroom.core import errors
 
 
 def test_public_names_are_sorted_and_unique() -> None:
@@ -35,7 +35,7 @@ def test_every_class_of_the_tree_is_public() -> None:
     """Also one of a module that somebody adds."""
     pending, found = [errors.ReadroomError], set()
     for info in pkgutil.iter_modules(errors.__path__):
-        importlib.import_module(f"readroom.errors.{info.name}")
+        importlib.import_module(f"readroom.core.errors.{info.name}")
     while pending:
         kind = pending.pop()
         pending += kind.__subclasses__()
@@ -56,11 +56,11 @@ def test_type_checkers_see_the_same_names() -> None:
         for name, module in seen.items()
         if getattr(readroom, str(name)) is not getattr(importlib.import_module(str(module)), str(name))
     ] == []
-    assert [line.module for line in lines if line.names[0].name == "*"] == ["readroom.errors"]
+    assert [line.module for line in lines if line.names[0].name == "*"] == ["readroom.core.errors"]
     tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
     lines = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     stars = {line.module for line in lines if line.names[0].name == "*"}
-    assert stars == {f"readroom.errors.{info.name}" for info in pkgutil.iter_modules(errors.__path__)}
+    assert stars == {f"readroom.core.errors.{info.name}" for info in pkgutil.iter_modules(errors.__path__)}
 
 
 def test_a_star_brings_the_public_names() -> None:
@@ -80,5 +80,5 @@ def test_dir_shows_the_public_names() -> None:
 def test_importing_readroom_imports_none_of_its_modules() -> None:
     code = "import sys, readroom; print(*[m for m in sys.modules if m.startswith('readroom')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert sorted(done.stdout.split()) == ["readroom", "readroom.release"]  # which holds the version
+    assert sorted(done.stdout.split()) == ["readroom", "readroom.core.release"]  # which holds the version
     assert done.stderr == ""

@@ -14,12 +14,12 @@ from typing import Any
 
 import yaml
 
-from readroom import config
-from readroom.faces.cli import servers
-from readroom.ledger.settings import policy_of
-from readroom.limits import HTTP_PORT
-from readroom.release import VERSION
-from readroom.stores.local import LocalStore
+from readroom.core import config
+from readroom.core.limits import HTTP_PORT
+from readroom.core.release import VERSION
+from readroom.core.stores.local import LocalStore
+from readroom.server.commands import servers
+from readroom.server.ledger.settings import policy_of
 from tests.each import each
 
 ROOT = Path(__file__).parents[1]
@@ -108,7 +108,7 @@ def test_every_extra_is_explained(name: str) -> None:
 
 def test_shells_can_complete_commands_without_more(tmp_path: Path) -> None:
     asked = {"_READROOM_COMPLETE": "bash_complete", "COMP_CWORD": "1", "COMP_WORDS": "readroom con"}
-    command = [sys.executable, "-c", "from readroom.faces.cli.main import main; main([])"]
+    command = [sys.executable, "-c", "from readroom.cli.main import main; main([])"]
     done = subprocess.run(
         command, env={**os.environ, **asked}, capture_output=True, text=True, timeout=60, check=False
     )

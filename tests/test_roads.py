@@ -18,7 +18,7 @@ import pytest
 
 import readroom
 from readroom import Workspace
-from readroom.values import Reply
+from readroom.core.values import Reply
 
 _SOURCE = str(Path(readroom.__file__).parent) + "/"
 _UNNAMED = ("<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>")

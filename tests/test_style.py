@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.test_layers import layer, module_name
+from tests.test_wings import module_name, storey
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "readroom"
@@ -137,12 +137,12 @@ def test_no_name_of_a_file_begins_with_that_of_a_sibling() -> None:
     ] == []
 
 
-def test_no_layer_has_two_classes_of_one_name() -> None:
-    homes: dict[tuple[int, str], list[str]] = {}
+def test_no_floor_has_two_classes_of_one_name() -> None:
+    homes: dict[tuple[str, str], list[str]] = {}
     for path in _modules():
         for node in ast.walk(_tree(path)):
             if isinstance(node, ast.ClassDef):
-                homes.setdefault((layer(module_name(path)), node.name), []).append(_place(path, node.lineno))
+                homes.setdefault((storey(module_name(path)), node.name), []).append(_place(path, node.lineno))
     assert [places for places in homes.values() if len(places) > 1] == []
 
 
@@ -166,7 +166,7 @@ def test_only_the_configuration_reads_the_environment() -> None:
     used = [
         _place(path, node.lineno)
         for path in _modules()
-        if path != SRC / "config" / "__init__.py"
+        if path != SRC / "core" / "config" / "__init__.py"
         for node in ast.walk(_tree(path))
         if isinstance(node, ast.Attribute) and ast.unparse(node) in environment
     ]
@@ -183,7 +183,7 @@ def test_only_the_command_line_prints() -> None:
     prints = [
         _place(path, line)
         for path, line, name in _calls(_modules())
-        if name in {"print", "click.echo"} and SRC / "faces" / "cli" not in path.parents
+        if name in {"print", "click.echo"} and SRC / "cli" not in path.parents
     ]
     assert prints == []
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from readroom import Workspace
-from readroom.ranking.query import parse
-from readroom.ranking.words import stem, sub_words
+from readroom.core.ranking.query import parse
+from readroom.core.ranking.words import stem, sub_words
 
 QUESTION = "where is a failed connection retried after a timeout"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from readroom import Workspace
-from readroom.ranking.query import parse
-from readroom.ranking.words import stem, sub_words
+from readroom.core.ranking.query import parse
+from readroom.core.ranking.words import stem, sub_words
 
 Ranker: TypeAlias = Callable[[str], Sequence[str]]
 """From a question to paths relative to the folder, best first."""

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from readroom import Workspace
-from readroom.ranking.counting import COUNTED, CountedText
-from readroom.ranking.query import parse
-from readroom.values import Reply
+from readroom.core.ranking.counting import COUNTED, CountedText
+from readroom.core.ranking.query import parse
+from readroom.core.values import Reply
 
 Lines: TypeAlias = "set[tuple[str, int]]"
 Shown: TypeAlias = "tuple[str, Lines]"

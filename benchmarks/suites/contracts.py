@@ -12,7 +12,7 @@ from bpe_openai import get_encoding
 
 from benchmarks.measure import Record
 from readroom import Workspace
-from readroom.contracts import NAMES, contract
+from readroom.core.contracts import NAMES, contract
 
 _MODULES = 40
 _MOST_CALLS = 50

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks import corpora
 from benchmarks.measure import Record, command, met, seconds, take_turns
-from readroom.workspace import Workspace
-from tests.engine.documents.making import pdf
+from readroom.core.workspace import Workspace
+from tests.documents.reading.making import pdf
 
 PAGES, LINES = 400, 45
 _PAGE = 300

@@ -15,11 +15,11 @@ from typing import Any
 
 from benchmarks import corpora
 from benchmarks.measure import Record
-from readroom.formats.containers.members import normal_name
-from readroom.formats.data import cell
-from readroom.limits.documents import CELL_CHARS
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
+from readroom.documents.containers.members import normal_name
+from readroom.documents.data import cell
+from readroom.documents.limits import CELL_CHARS
 
 ARCHIVES, TABLES = corpora.HOME / "archives", corpora.HOME / "tables"
 """Folders of real files, which whoever runs this fills; what the committed run had stands in its README."""
@@ -119,13 +119,13 @@ def _listed(space: Workspace, name: str) -> set[str]:
 
 
 def _plain(path: str) -> str:
-    from readroom.quoting import is_in_quotes, without_quotes
+    from readroom.core.quoting import is_in_quotes, without_quotes
 
     return without_quotes(path) if is_in_quotes(path) else path
 
 
 def _read(space: Workspace, path: str, content: Callable[[], bytes]) -> str:
-    from readroom.quoting import as_value
+    from readroom.core.quoting import as_value
 
     reply = space.call("read_file", {"path": as_value(path), "limit": 1})
     facts: Any = reply.facts

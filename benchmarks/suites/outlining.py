@@ -11,14 +11,14 @@ from bpe_openai import get_encoding
 
 from benchmarks import targets
 from benchmarks.measure import Record, counted, met, take_turns
-from readroom.contracts.native.outline import row_bytes, row_line
-from readroom.deadline import Deadline
-from readroom.limits.outline import OUTLINE_PERCENT
-from readroom.outline import build
-from readroom.outline.grammars import grammar_of
-from readroom.outline.languages import FOLDS, language_of
-from readroom.outline.syntax import load
-from readroom.values.listings import NO_FOLDS, listing
+from readroom.core.contracts.native.outline import row_bytes, row_line
+from readroom.core.deadline import Deadline
+from readroom.core.limits.outline import OUTLINE_PERCENT
+from readroom.core.outline import build
+from readroom.core.outline.grammars import grammar_of
+from readroom.core.outline.languages import FOLDS, language_of
+from readroom.core.outline.syntax import load
+from readroom.core.values.listings import NO_FOLDS, listing
 
 _PLACES = (
     ("Python library", sysconfig.get_path("stdlib"), "*.py"),

@@ -11,10 +11,10 @@ from pathlib import Path
 from benchmarks import corpora, targets
 from benchmarks.measure import Record, command, counted, in_child, met, peak_mb, seconds, take_turns
 from readroom import Workspace
-from readroom.deadline import Deadline
-from readroom.limits import BLOCK_BYTES
-from readroom.text.encodings import UTF8
-from readroom.text.line_index import Counter, Pass
+from readroom.core.deadline import Deadline
+from readroom.core.limits import BLOCK_BYTES
+from readroom.core.text.encodings import UTF8
+from readroom.core.text.line_index import Counter, Pass
 
 _ROUNDS = 5
 _DEEP = 9_000_001

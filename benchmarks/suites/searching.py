@@ -9,7 +9,7 @@ from itertools import cycle
 from benchmarks import corpora, targets
 from benchmarks.measure import Record, command, counted, in_child, met, seconds, take_turns
 from readroom import Workspace
-from readroom.search.ripgrep import program
+from readroom.core.search.ripgrep import program
 
 _ROUNDS = 15
 _RARE = ("budget_ledger_9", "ledger_budget_8", "select_window_7", "guard_policy_6", "cursor_buffer_5")

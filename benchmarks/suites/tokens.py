@@ -11,7 +11,7 @@ from bpe_openai import get_encoding
 from benchmarks import targets
 from benchmarks.measure import Record, met
 from readroom import Workspace
-from readroom.contracts import contract
+from readroom.core.contracts import contract
 
 _MODULES = 40
 

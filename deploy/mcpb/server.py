@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from readroom.faces.cli.main import main
+from readroom.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main(["mcp", *sys.argv[1:]]))

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
+from readroom.core.rows import FINDINGS
 from readroom.lens import audit
 from readroom.lens.audit import Options
 from readroom.lens.normal_form import KINDS
 from readroom.lens.replay import FITTING
 from readroom.lens.report import Totals, terminal
-from readroom.rows import FINDINGS
 from scripts.docs.blocks import fenced, table
 from tests.lens.ground_truth import SESSIONS, Compared, compare, unpacked
 from tests.lens.project import restored

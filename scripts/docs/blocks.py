@@ -10,23 +10,23 @@ from typing import Any
 
 from msgspec.structs import fields
 
-from readroom import config, limits
-from readroom.contracts import NAMES, contract
-from readroom.contracts.base import Tool
-from readroom.contracts.native import NATIVE
-from readroom.contracts.schema import in_words
-from readroom.errors import ReadroomError
-from readroom.faces.cli.exits import MEANING, OF_RUN
-from readroom.faces.cli.failures import exit_code
-from readroom.faces.http.header_names import READ, WRITTEN
-from readroom.faces.mcp.server import CLIENTS
-from readroom.formats.kinds import WINDOWS
-from readroom.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS
-from readroom.policy.executed import REPOSITORY, ROWS
-from readroom.policy.rules import RULES
-from readroom.quoting import RULES as NAME_RULES
-from readroom.search.pattern import DIFFERENCES
-from readroom.values import Kind
+from readroom.cli.exits import MEANING, OF_RUN
+from readroom.cli.failures import exit_code
+from readroom.core import config, limits
+from readroom.core.contracts import NAMES, contract
+from readroom.core.contracts.base import Tool
+from readroom.core.contracts.native import NATIVE
+from readroom.core.contracts.schema import in_words
+from readroom.core.errors import ReadroomError
+from readroom.core.formats.kinds import WINDOWS
+from readroom.core.policy.commands import DEVICES, SYSTEM, SYSTEM_FACTS, SYSTEM_PATTERNS
+from readroom.core.policy.executed import REPOSITORY, ROWS
+from readroom.core.policy.rules import RULES
+from readroom.core.quoting import RULES as NAME_RULES
+from readroom.core.search.pattern import DIFFERENCES
+from readroom.core.values import Kind
+from readroom.mcp.server import CLIENTS
+from readroom.server.http.header_names import READ, WRITTEN
 from scripts.docs.facts import FACTS
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from readroom.faces.http.gate import MCP_PATH as PATH
-from readroom.faces.mcp.client_configs import (
+from readroom.core.limits import HTTP_PORT
+from readroom.mcp.client_configs import (
     AUTHORIZATION,
     SERVER_NAME,
     TOKEN_VARIABLE,
@@ -15,7 +15,7 @@ from readroom.faces.mcp.client_configs import (
     startup_text,
     toml_config,
 )
-from readroom.limits import HTTP_PORT
+from readroom.server.http.gate import MCP_PATH as PATH
 from scripts.docs.blocks import fenced
 
 URL = f"http://127.0.0.1:{HTTP_PORT}{PATH}"

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 
-from readroom.contracts import NAMES, contract
-from readroom.contracts.base import Contract
-from readroom.errors import ReadroomError
-from readroom.values import Cap
+import msgspec
+from msgspec import Struct
+
+from readroom.core.contracts import NAMES, ROWS, contract
+from readroom.core.contracts.base import Contract
+from readroom.core.errors import ReadroomError
+from readroom.core.values import Cap
 from scripts.docs.blocks import table, tool_section
 from tests.contracts.failures import EXAMPLES
 
@@ -24,6 +28,26 @@ def missing_pages() -> Iterator[tuple[Path, str]]:
         path = FOLDER / f"{name}.md"
         if name != "native" and not path.exists():
             yield path, f"# The contract {name}\n\n<!-- generated: contract {name} -->\n<!-- end -->\n"
+
+
+class Deviation(Struct, frozen=True):
+    """Something that the original of a contract does, and what ours does instead.
+
+    `id` is stable: documentation and tests name it.
+    """
+
+    id: str
+    original: str
+    instead: str
+
+
+def deviations(name: str) -> list[Deviation]:
+    """What a contract does otherwise than the original: `deviations.toml` in its folder."""
+    file = files(ROWS[name].record.partition(":")[0]) / "deviations.toml"
+    if not file.is_file():
+        return []
+    texts_by_id = msgspec.toml.decode(file.read_bytes(), type=dict[str, dict[str, str]])
+    return [Deviation(one, **texts) for one, texts in texts_by_id.items()]
 
 
 def contract_index() -> str:
@@ -54,8 +78,8 @@ def page(name: str) -> str:
         + (f", a call takes at most {record.seconds:g} seconds." if record.seconds else "."),
     ]
     parts += [tool_section(tool) for tool in record.offered(commands=True)]
-    if record.deviations:
-        rows = [[f"`{one.id}`", one.original, one.instead] for one in record.deviations]
+    if differences := deviations(name):
+        rows = [[f"`{one.id}`", one.original, one.instead] for one in differences]
         parts.append(f"## What it does otherwise\n\n{table(['id', 'the original', 'here'], rows)}")
     parts.append(f"## Failures\n\n{_failures(record)}")
     return "\n\n".join(part.strip("\n") for part in parts)

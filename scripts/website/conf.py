@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from readroom.release import VERSION
+from readroom.core.release import VERSION
 
 project = "readroom"
 author = "The readroom authors"

@@ -13,7 +13,7 @@ try:
 except FileNotFoundError:
     pass  # the folder was removed, so nothing is found in it
 
-from readroom.faces.cli.main import main
+from readroom.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

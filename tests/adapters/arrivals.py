@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from readroom import Workspace
-from readroom.stores.memory import MemoryStore
+from readroom.core.stores.memory import MemoryStore
 from tests.adapters.calls import CALLER, Call, Seen, agent, calls_of, make_folder
 
 FILE = Path(__file__).with_name("arrivals.json")

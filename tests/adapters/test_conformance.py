@@ -10,8 +10,8 @@ import pytest
 from PIL import Image
 
 from readroom import Reply, Workspace
-from readroom.config import Settings
-from readroom.stores.memory import MemoryStore
+from readroom.core.config import Settings
+from readroom.core.stores.memory import MemoryStore
 from tests.adapters.calls import CALLER, Call, adapters, agent, calls_of, make_folder, picture
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of frameworks are not ours

@@ -21,15 +21,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from readroom import config
-from readroom import contracts as registry
-from readroom.config import Settings
-from readroom.contracts import NAMES
-from readroom.paths import WorkPath, normalize
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.values import Image, Reply
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core import contracts as registry
+from readroom.core.config import Settings
+from readroom.core.contracts import NAMES
+from readroom.core.paths import WorkPath, normalize
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Image, Reply
+from readroom.core.workspace import Workspace
 
 HERE = Path(__file__).parent
 ROOT = "/workspace"

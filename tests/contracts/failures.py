@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from readroom import errors
-from readroom.errors import ReadroomError
-from readroom.values import EntryKind, GrepRequest, ListRequest, ReadRequest
-from readroom.values.files import Item, Row
+from readroom.core import errors
+from readroom.core.errors import ReadroomError
+from readroom.core.values import EntryKind, GrepRequest, ListRequest, ReadRequest
+from readroom.core.values.files import Item, Row
 
 PATH = "docs/a.md"
 READ = ReadRequest(PATH, offset=3, limit=10)

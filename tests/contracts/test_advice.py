@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from readroom.contracts.native import NATIVE
-from readroom.errors import BudgetSpent
-from readroom.stores.memory import MemoryStore
-from readroom.values import Cap
-from readroom.workspace import Workspace
+from readroom.core.contracts.native import NATIVE
+from readroom.core.errors import BudgetSpent
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Cap
+from readroom.core.workspace import Workspace
 
 FILES: dict[str, bytes | str] = {
     "ansi.txt": "größe\nübel\n".encode("cp1252"),

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from readroom.contracts import NAMES, contract
+from readroom.core.contracts import NAMES
+from scripts.docs.contracts import deviations
 from tests.contracts import cases, expecting
 from tests.contracts.cases import SYSTEMS, Answer, Case, StoreName
 from tests.each import each
@@ -32,7 +33,7 @@ def test_a_case_decided_against_names_a_deviation_of_the_record() -> None:
     for name, explained in cases.declined().items():
         assert set(explained) <= {case.id for case in cases.cases(name)}
         if name in NAMES:
-            assert set(explained.values()) <= {one.id for one in contract(name).deviations}
+            assert set(explained.values()) <= {one.id for one in deviations(name)}
 
 
 @each(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 
-from readroom.contracts import NAMES
-from readroom.errors import ReadroomError
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.stores.memory import MemoryStore
-from readroom.values import Cap, Reply
-from readroom.workspace import Workspace
+from readroom.core.contracts import NAMES
+from readroom.core.errors import ReadroomError
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Cap, Reply
+from readroom.core.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter
 from tests.contracts.failures import EXAMPLES, HOSTILE, classes
 from tests.each import each

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.contracts import json_replies
-from readroom.contracts.native import NATIVE
-from readroom.values import Cap, Fact, Kind, ReadResult, Reply
+from readroom.core.contracts import json_replies
+from readroom.core.contracts.native import NATIVE
+from readroom.core.values import Cap, Fact, Kind, ReadResult, Reply
 
 
 def result(lines: list[str], mode: str = "offset") -> ReadResult:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from readroom.contracts.schema import DIGITS, EXPLAINED, NEVER_ZERO, parse, schema
-from readroom.errors import BadValue, MissingArgument, ReadroomError, UnknownArgument, WrongType
+from readroom.core.contracts.schema import DIGITS, EXPLAINED, NEVER_ZERO, parse, schema
+from readroom.core.errors import BadValue, MissingArgument, ReadroomError, UnknownArgument, WrongType
 from tests.each import each
 
 

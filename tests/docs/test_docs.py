@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from readroom import errors
-from readroom.config.file import CommandsSection
-from readroom.contracts import NAMES, contract
-from readroom.contracts.native import NATIVE
-from readroom.errors import commands
-from readroom.faces.cli.commands import COMMANDS
+from readroom.cli.commands import COMMANDS
+from readroom.core import errors
+from readroom.core.config.file import CommandsSection
+from readroom.core.contracts import NAMES, contract
+from readroom.core.contracts.native import NATIVE
+from readroom.core.errors import commands
 from scripts import manpage
-from scripts.docs import blocks, charts, frameworks, house, pages
+from scripts.docs import blocks, charts, contracts, frameworks, house, pages
 from scripts.docs.facts import FACTS
 from scripts.website import gather
 from tests.each import each
@@ -107,7 +107,7 @@ def test_the_page_of_a_contract_has_its_tools_arguments_and_deviations(name: str
         section = page.split(f"## {tool.name}\n")[1].split("\n## ")[0]
         given = tool.input_schema.get("properties", {})
         assert [argument for argument in given if f"| `{argument}` |" not in section] == []
-    assert [one.id for one in record.deviations if f"| `{one.id}` |" not in page] == []
+    assert [one.id for one in contracts.deviations(name) if f"| `{one.id}` |" not in page] == []
     for kind in blocks.error_classes():
         assert f"| `{kind.code}` |" in page
 

@@ -1,1 +1,0 @@
-"""The wing of documents, from outside."""

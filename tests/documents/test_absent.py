@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.documents.packages import word
+from tests.documents.formats.packages import word
 from tests.hostile.containers import zipped
 
 ABSENT = """

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.engine.documents.making import pdf, png
+from tests.documents.reading.making import pdf, png
 from tests.extras.lacking import EXTRAS, ROOT, command, environment
 from tests.suites import daily
 

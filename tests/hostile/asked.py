@@ -12,7 +12,7 @@ import resource
 import sys
 from typing import Any
 
-from readroom.workspace import Workspace
+from readroom.core.workspace import Workspace
 from tests.hostile.served import cpu_s, outcome, say
 from tests.peak import UNIT, own_peak_bytes
 

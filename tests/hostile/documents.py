@@ -17,7 +17,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.engine.documents.making import assembled, pdf
+from tests.documents.reading.making import assembled, pdf
 from tests.hostile import letters, office
 
 MB = 1024 * 1024

@@ -10,9 +10,9 @@ import struct
 import zipfile
 from collections.abc import Callable, Mapping
 
-from tests.formats.documents import compounds
-from tests.formats.documents import packed_mail as packs
-from tests.formats.documents.packages import zipped
+from tests.documents.formats import compounds
+from tests.documents.formats import packed_mail as packs
+from tests.documents.formats.packages import zipped
 from tests.hostile.office import LAUGHS
 from tests.laws.planting_flows import OPEN_NAMES
 from tests.laws.planting_mail import multipart, part

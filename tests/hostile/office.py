@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from readroom.formats.documents.compound import OLE_MAGIC
-from tests.formats.documents import packages
+from readroom.documents.formats.compound import OLE_MAGIC
+from tests.documents.formats import packages
 
 SPREADSHEET = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 OPEN_DOCUMENT = ("office", "table", "text")

@@ -13,7 +13,7 @@ import sys
 import time
 from typing import Any
 
-from readroom.workspace import Workspace
+from readroom.core.workspace import Workspace
 from tests.peak import own_peak_bytes
 
 

@@ -12,10 +12,10 @@ import os
 import resource
 import sys
 
-from readroom.config import Settings
-from readroom.limits import Limits
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.config import Settings
+from readroom.core.limits import Limits
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 from tests.peak import UNIT, own_peak_bytes
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from readroom.limits import REPLY_BYTES
+from readroom.core.limits import REPLY_BYTES
 from tests.hostile.documents import FILES
 from tests.pace import pace
 from tests.suites import parts

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from readroom.limits import REPLY_BYTES
+from readroom.core.limits import REPLY_BYTES
 from tests.hostile.asked import WAYS
 from tests.hostile.tables import FILES
 from tests.pace import pace

@@ -7,13 +7,13 @@ import json
 import random
 from collections.abc import Callable, Iterator
 
-from readroom.deadline import Deadline
+from readroom.core.deadline import Deadline
+from readroom.core.outline import Unparsable, build
+from readroom.core.outline.grammars.macros import without_macros
+from readroom.core.policy.rules.gitignore import PatternList
+from readroom.core.policy.rules.gitignore import patterns as ignore_patterns
+from readroom.lens.limits import Bounds
 from readroom.lens.records.stream import Element, elements
-from readroom.limits.lens import Bounds
-from readroom.outline import Unparsable, build
-from readroom.outline.grammars.macros import without_macros
-from readroom.policy.rules.gitignore import PatternList
-from readroom.policy.rules.gitignore import patterns as ignore_patterns
 
 _LINES = {
     "toml": [

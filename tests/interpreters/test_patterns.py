@@ -24,13 +24,13 @@ from typing import Any
 import pytest
 
 import readroom
-from readroom.deadline import Deadline
-from readroom.outline import markup
-from readroom.outline.cuts import without_bodies
-from readroom.outline.grammars import python
-from readroom.outline.grammars.macros import without_macros
-from readroom.outline.signatures import cut_off
-from readroom.policy.rules.gitignore import UnusablePattern, translate
+from readroom.core.deadline import Deadline
+from readroom.core.outline import markup
+from readroom.core.outline.cuts import without_bodies
+from readroom.core.outline.grammars import python
+from readroom.core.outline.grammars.macros import without_macros
+from readroom.core.outline.signatures import cut_off
+from readroom.core.policy.rules.gitignore import UnusablePattern, translate
 from tests.each import each
 from tests.interpreters import patterns
 from tests.interpreters.pythons import Python, others

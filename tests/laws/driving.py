@@ -13,14 +13,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
 
-from readroom.config import Settings
-from readroom.contracts.native.outline import ASIDE
-from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES, Limits
-from readroom.stores.base import Store
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.config import Settings
+from readroom.core.contracts.native.outline import ASIDE
+from readroom.core.limits import MIN_REPLY_BYTES, REPLY_BYTES, Limits
+from readroom.core.stores.base import Store
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 
 StoreName: TypeAlias = Literal["memory", "kernel", "walk"]
 STORES: tuple[StoreName, ...] = ("memory", "kernel", "walk")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from tests.formats.documents.packages import NAMESPACES, PACKAGE, paragraph, relations, zipped
+from tests.documents.formats.packages import NAMESPACES, PACKAGE, paragraph, relations, zipped
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tests.formats.documents.packages import zipped
+from tests.documents.formats.packages import zipped
 from tests.laws.planting import Format, mark
 
 OPEN_NAMES = " ".join(

@@ -6,7 +6,7 @@ import base64
 import struct
 from collections.abc import Iterable, Mapping
 
-from tests.formats.documents import compounds, packed_mail
+from tests.documents.formats import compounds, packed_mail
 from tests.laws.planting import Format, mark
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Mapping
 
-from tests.formats.documents import compounds
-from tests.formats.documents.compounds import CELL, ROW_END, Word, drawing, record, shape
+from tests.documents.formats import compounds
+from tests.documents.formats.compounds import CELL, ROW_END, Word, drawing, record, shape
 from tests.laws.planting import Format, mark
 
 _OUTLINE = 0x2640

@@ -7,9 +7,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from tests.engine.documents.making import png
-from tests.formats.documents.packages import zipped
-from tests.formats.documents.pdf_pages import annotation, drawing, page, stream, text
+from tests.documents.formats.packages import zipped
+from tests.documents.formats.pdf_pages import annotation, drawing, page, stream, text
+from tests.documents.reading.making import png
 from tests.laws.planting import Format, mark
 
 _HTML: Mapping[str, tuple[str, str]] = {

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 import xlwt
 
-from tests.formats.documents.old_workbooks import comment, saved
-from tests.formats.documents.packages import NAMESPACES, PACKAGE, relations, zipped
+from tests.documents.formats.old_workbooks import comment, saved
+from tests.documents.formats.packages import NAMESPACES, PACKAGE, relations, zipped
 from tests.laws.planting import Format, mark
 
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'

@@ -7,9 +7,9 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping
 
-from readroom.formats.documents import opener
-from readroom.formats.kinds import recognise
-from readroom.limits import HEAD_BYTES
+from readroom.core.formats.kinds import recognise
+from readroom.core.limits import HEAD_BYTES
+from readroom.documents.formats import opener
 from tests.each import each
 from tests.laws.planting import SLIDES, WORD, Format, mark
 from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT

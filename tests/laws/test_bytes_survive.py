@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from benchmarks.editors import Editor, readroom, readroom_named
 from benchmarks.suites import integrity
-from readroom.values import Reply
+from readroom.core.values import Reply
+from tests.core.text import files
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 from tests.suites import daily
-from tests.text import files
 
 ENCODINGS = [
     *[("utf-8", b""), ("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe"), ("utf-16-be", b"\xfe\xff")],

@@ -7,12 +7,12 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.deadline import Deadline
-from readroom.text.encodings import Encoding, by_bom, decode, named
-from readroom.text.line_index import LineIndex, build_index
-from readroom.text.select import Frame, IndexedText, Text, WholeText, along, backward, forward
+from readroom.core.deadline import Deadline
+from readroom.core.text.encodings import Encoding, by_bom, decode, named
+from readroom.core.text.line_index import LineIndex, build_index
+from readroom.core.text.select import Frame, IndexedText, Text, WholeText, along, backward, forward
+from tests.core.text.held import HeldBytes
 from tests.laws.texts import split, texts
-from tests.text.held import HeldBytes
 
 CODECS = ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "latin-1", "shift_jis", "gb18030"]
 

@@ -13,17 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from readroom import config
-from readroom.contracts.base import tool_result
-from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
-from readroom.stores.local import LocalStore
-from readroom.values import Reply
-from readroom.values.commands import Confinement
-from readroom.workspace import Workspace
-from tests.faces.mcp.serving import HANDSHAKE, STATELESS, Stdio, plain
+from readroom.core import config
+from readroom.core.contracts.base import tool_result
+from readroom.core.limits import MIN_REPLY_BYTES, REPLY_BYTES
+from readroom.core.stores.local import LocalStore
+from readroom.core.values import Reply
+from readroom.core.values.commands import Confinement
+from readroom.core.workspace import Workspace
+from tests.core.sandbox.cells import in_each_confinement
 from tests.laws.driving import hints
 from tests.laws.test_secrecy import CANARY, GHOST, Tree, planted, told, trees
-from tests.sandbox.cells import in_each_confinement
+from tests.mcp.serving import HANDSHAKE, STATELESS, Stdio, plain
 
 LOOKS = (
     "find . ../outside ../outside.txt",
@@ -152,7 +152,7 @@ def test_faces_agree_on_commands(tmp_path: Path) -> None:
 def test_the_command_line_gives_the_same_reply_but_keeps_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from readroom.faces.cli.main import main
+    from readroom.cli.main import main
 
     (tmp_path / "a.txt").write_text("hello\n")
     store = config.open_store(tmp_path)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.deadline import Deadline
-from readroom.errors import Denied, NotFound, ReadroomError
-from readroom.stores.memory import MemoryStore
-from readroom.values import Cap
-from readroom.values.changes import Edit, EditFilesRequest, EditFilesResult, FileEdits
-from readroom.values.files import OTHER_SPELLING
-from readroom.workspace import Workspace
+from readroom.core.deadline import Deadline
+from readroom.core.errors import Denied, NotFound, ReadroomError
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Cap
+from readroom.core.values.changes import Edit, EditFilesRequest, EditFilesResult, FileEdits
+from readroom.core.values.files import OTHER_SPELLING
+from readroom.core.workspace import Workspace
 from tests.each import each
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"

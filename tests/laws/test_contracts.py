@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.contracts import NAMES
-from readroom.contracts.base import Tool, tool_result
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.stores.base import Store
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.workspace import Workspace
+from readroom.core.contracts import NAMES
+from readroom.core.contracts.base import Tool, tool_result
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.stores.base import Store
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter, answer_of
 from tests.each import each
 from tests.laws.driving import STORES, StoreName, stored

@@ -7,12 +7,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from readroom.deadline import Deadline
-from readroom.outline import build
-from readroom.outline.languages import language_of
-from readroom.values.files import Outline, rows
+from readroom.core.deadline import Deadline
+from readroom.core.outline import build
+from readroom.core.outline.languages import language_of
+from readroom.core.values.files import Outline, rows
+from tests.core.outline.outlining import SAMPLES, text_of
 from tests.each import each
-from tests.outline.outlining import SAMPLES, text_of
 
 _C = [
     "/* a",

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.each import each
-from tests.faces.http.serving import END_S
+from tests.server.http.serving import END_S
 from tests.suites import parts
 
 COMMANDS: Mapping[str, Sequence[Sequence[str]]] = {

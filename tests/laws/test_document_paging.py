@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from tests.engine.documents.making import code, notebook, pdf, printed
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from tests.documents.reading.making import code, notebook, pdf, printed
 from tests.hostile import office
 from tests.laws.driving import Driver, fact, one_call
 

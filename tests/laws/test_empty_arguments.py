@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.contracts import NAMES, contract
-from readroom.contracts.base import Tool, tool_result
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.contracts import NAMES, contract
+from readroom.core.contracts.base import Tool, tool_result
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 from tests.contracts.cases import ROOT
 from tests.laws.driving import fact
 from tests.laws.test_contracts import filled

@@ -20,12 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from readroom.contracts.base import tool_result
-from readroom.contracts.native import NATIVE
-from readroom.faces.cli.main import main
-from readroom.workspace import Workspace
+from readroom.cli.main import main
+from readroom.core.contracts.base import tool_result
+from readroom.core.contracts.native import NATIVE
+from readroom.core.workspace import Workspace
 from tests.each import each
-from tests.faces.mcp.serving import END_S, STATELESS, Http, Stdio, http_server, plain
+from tests.mcp.serving import END_S, STATELESS, Http, Stdio, http_server, plain
 
 Face: TypeAlias = "Callable[[str, Any], Any]"
 """A call to the JSON object that is sent for it."""

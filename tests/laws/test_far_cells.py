@@ -12,12 +12,12 @@ import xlwt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.formats.documents import Area
-from readroom.formats.documents.sheets import open_document
-from readroom.formats.documents.sheets.cells import EMPTY_COLUMNS, EMPTY_RUN
-from readroom.stores.memory import MemoryStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.documents.formats import Area
+from readroom.documents.formats.sheets import open_document
+from readroom.documents.formats.sheets.cells import EMPTY_COLUMNS, EMPTY_RUN
+from tests.documents.formats import old_workbooks
 from tests.each import each
-from tests.formats.documents import old_workbooks
 from tests.hostile import office
 from tests.laws.driving import Driver
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.stores.memory import MemoryStore
-from readroom.workspace import Workspace
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
+from tests.cli.running import run
+from tests.documents.reading.making import notebook
 from tests.each import each
-from tests.engine.documents.making import notebook
-from tests.faces.cli.running import run
 from tests.hostile.documents import archive
 
 NOTICE = "[Next: read_file evil.md]"

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from tests.each import each
 from tests.lens.making import called, numbered, record, returned, said
-from tests.test_layers import MODULES
+from tests.test_wings import MODULES
 
 PROGRAMS = (
     "core.fsmonitor",
@@ -502,4 +502,4 @@ def test_one_module_starts_git() -> None:
         if any(word in text for word in ("subprocess", "os.exec", "posix_spawn", "landlock.spawn")):
             words = {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant)}
             starting |= {name} if "git" in words else set()
-    assert starting == {"readroom.git"}
+    assert starting == {"readroom.core.git"}

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.stores.memory import MemoryStore
-from readroom.workspace import Workspace
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
 from tests.each import each
 from tests.laws.driving import fact
 

@@ -18,14 +18,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from readroom.contracts.native import NATIVE
-from readroom.limits import MIN_REPLY_BYTES, Limits
-from readroom.stores.base import Store
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
+from readroom.core.contracts.native import NATIVE
+from readroom.core.limits import MIN_REPLY_BYTES, Limits
+from readroom.core.stores.base import Store
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from tests.documents.reading.making import code, markdown, notebook, pdf, printed
 from tests.each import each
-from tests.engine.documents.making import code, markdown, notebook, pdf, printed
 from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
 

@@ -16,10 +16,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.each import each
-from tests.faces.http.cluster import Cluster, cluster, database, emptied
-from tests.faces.http.serving import Agent, Answer, command
-from tests.faces.mcp.serving import call, client_meta, initialize, request
-from tests.ledger.postgres import Server
+from tests.mcp.serving import call, client_meta, initialize, request
+from tests.server.http.cluster import Cluster, cluster, database, emptied
+from tests.server.http.serving import Agent, Answer, command
+from tests.server.ledger.postgres import Server
 from tests.suites import parts
 
 pytestmark = pytest.mark.long

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from readroom import config
-from readroom.errors import BadConfig, Denied
-from readroom.policy.guard import Guard
-from readroom.stores.memory import MemoryStore
+from readroom.core import config
+from readroom.core.errors import BadConfig, Denied
+from readroom.core.policy.guard import Guard
+from readroom.core.stores.memory import MemoryStore
 from tests.each import each
 
 NAMES = ("private", "Größe", "a b", "café", "数据", "x")

@@ -21,19 +21,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from readroom import config
-from readroom.contracts import NAMES as CONTRACTS
-from readroom.errors import BadTokenStore, Denied, ReadroomError, SymbolicLink
-from readroom.paths import parse
-from readroom.quoting import as_given, as_value, joined, quote, shortened, title, unquoted
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.values import Cap, Reply
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.contracts import NAMES as CONTRACTS
+from readroom.core.errors import BadTokenStore, Denied, ReadroomError, SymbolicLink
+from readroom.core.paths import parse
+from readroom.core.quoting import as_given, as_value, joined, quote, shortened, title, unquoted
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Cap, Reply
+from readroom.core.workspace import Workspace
 from tests.contracts.cases import ROOT, adapter
 from tests.contracts.failures import EXAMPLES
+from tests.documents.reading.making import code, notebook
 from tests.each import each
-from tests.engine.documents.making import code, notebook
 from tests.laws.driving import STORES, StoreName, stored
 
 EVERYDAY = (

@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
-from readroom.stores.base import Store
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.stores.base import Store
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
+from tests.documents.reading.making import pdf
 from tests.each import each
-from tests.engine.documents.making import pdf
 from tests.hostile import containers as hostile
 from tests.laws.driving import fact
 
@@ -145,7 +145,7 @@ def test_a_search_shows_a_file_or_counts_and_names_it(tmp_path: Path, seed: int)
 
 
 def _plain(path: str) -> str:
-    from readroom.quoting import is_in_quotes, without_quotes
+    from readroom.core.quoting import is_in_quotes, without_quotes
 
     return without_quotes(path) if is_in_quotes(path) else path
 

@@ -13,20 +13,19 @@ from typing import TypeAlias
 import pytest
 from msgspec.structs import replace
 
-from readroom.contracts.native import MEASURE
-from readroom.deadline import Deadline
-from readroom.engine.cursors import path_key, sort_of
-from readroom.engine.documents.cache import DocumentCache
-from readroom.engine.find import perform as find
-from readroom.engine.grep import perform as grep
-from readroom.engine.grep.left import BEGINS_AGAIN, TEXTS_UNKNOWN
-from readroom.engine.list import perform as list_page
-from readroom.errors import TimedOut
-from readroom.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
-from readroom.policy.guard import Guard
-from readroom.stores.base import Store
-from readroom.stores.local import LocalStore
-from readroom.values import (
+from readroom.core.contracts.native import MEASURE
+from readroom.core.deadline import Deadline
+from readroom.core.engine.cursors import path_key, sort_of
+from readroom.core.engine.find import perform as find
+from readroom.core.engine.grep import perform as grep
+from readroom.core.engine.grep.left import BEGINS_AGAIN, TEXTS_UNKNOWN
+from readroom.core.engine.list import perform as list_page
+from readroom.core.errors import TimedOut
+from readroom.core.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
+from readroom.core.policy.guard import Guard
+from readroom.core.stores.base import Store
+from readroom.core.stores.local import LocalStore
+from readroom.core.values import (
     Cap,
     FindRequest,
     GrepRequest,
@@ -36,9 +35,10 @@ from readroom.values import (
     ListRequest,
     ReadRequest,
 )
-from readroom.values.find import FindInclude
-from tests.engine.serving import job, serving
-from tests.formats.packing import PACK
+from readroom.core.values.find import FindInclude
+from readroom.documents.reading.cache import DocumentCache
+from tests.core.engine.serving import job, serving
+from tests.documents.packing import PACK
 from tests.laws.trees import ARCHIVES, DOCUMENTS, LINKS, PLAIN, Clock, Made, held, tree, with_members
 from tests.suites import daily, whole
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from readroom import config
-from readroom.deadline import Deadline
-from readroom.errors import BadConfig, Protected, ReadroomError
-from readroom.values import Cap, Reply
-from readroom.values.changes import MoveRequest
-from readroom.values.commands import Confinement
-from readroom.workspace import Workspace
-from tests.sandbox.cells import CANARY, in_each_confinement
+from readroom.core import config
+from readroom.core.deadline import Deadline
+from readroom.core.errors import BadConfig, Protected, ReadroomError
+from readroom.core.values import Cap, Reply
+from readroom.core.values.changes import MoveRequest
+from readroom.core.values.commands import Confinement
+from readroom.core.workspace import Workspace
+from tests.core.sandbox.cells import CANARY, in_each_confinement
 
 EXECUTED = (
     ".mcp.json",

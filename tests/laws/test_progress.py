@@ -10,10 +10,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from readroom.limits import MIN_REPLY_BYTES, SMALL_FILE_BYTES, Limits
-from readroom.stores.memory import MemoryStore
-from readroom.text.encodings import NUL_SIGN
-from readroom.values import Reply
+from readroom.core.limits import MIN_REPLY_BYTES, SMALL_FILE_BYTES, Limits
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.text.encodings import NUL_SIGN
+from readroom.core.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, fact, header_row, hints, shown, stored
 from tests.laws.texts import split as stored_lines
 from tests.laws.texts import texts

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from readroom.contracts import NAMES
-from readroom.errors import ReadroomError
+from readroom.core.contracts import NAMES
+from readroom.core.errors import ReadroomError
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 from readroom.lens import replay
 from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.records.events import Called, Returned
-from readroom.values import Reply
-from readroom.workspace import Workspace
 from tests.each import each
 
 NATIVE = "native"

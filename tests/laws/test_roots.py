@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from readroom import config
-from readroom.errors import Denied, Protected, ReadroomError
-from readroom.policy.executed import RULES as EXECUTED
-from readroom.policy.rules import RULES, Rule
-from readroom.policy.rules.gitignore import patterns
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.errors import Denied, Protected, ReadroomError
+from readroom.core.policy.executed import RULES as EXECUTED
+from readroom.core.policy.rules import RULES, Rule
+from readroom.core.policy.rules.gitignore import patterns
+from readroom.core.workspace import Workspace
 from tests.each import each
 from tests.suites import parts
 
@@ -179,8 +179,8 @@ def test_exceptions_of_the_operator_hold_below_a_denied_folder(tmp_path: Path) -
 
 _MOUNTED = """
 import os, sys
-from readroom.errors import ReadroomError
-from readroom.workspace import Workspace
+from readroom.core.errors import ReadroomError
+from readroom.core.workspace import Workspace
 try:
     with Workspace(sys.argv[1]) as workspace:
         print(workspace.read(sys.argv[2]).text)

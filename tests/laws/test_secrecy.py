@@ -18,10 +18,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.stores.base import Store
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
+from readroom.core.stores.base import Store
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, hints
 from tests.suites import daily
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from readroom.formats.documents import opener
-from readroom.formats.kinds import recognise
-from readroom.limits import HEAD_BYTES
-from readroom.stores.memory import MemoryStore
+from readroom.core.formats.kinds import recognise
+from readroom.core.limits import HEAD_BYTES
+from readroom.core.stores.memory import MemoryStore
+from readroom.documents.formats import opener
 from tests.laws.driving import Driver
 from tests.laws.planting import SLIDES, WORD, Format, mark
 from tests.laws.planting_flows import OPEN_SLIDES, OPEN_TEXT, RTF

@@ -9,12 +9,12 @@ import zipfile
 
 import pytest
 
-from readroom.errors import Denied, Protected
-from readroom.policy.changes import WriteTargets
-from readroom.policy.guard import Guard
-from readroom.policy.rules.names import PACKED
-from readroom.stores.memory import MemoryStore
-from readroom.workspace import Workspace
+from readroom.core.errors import Denied, Protected
+from readroom.core.policy.changes import WriteTargets
+from readroom.core.policy.guard import Guard
+from readroom.core.policy.rules.names import PACKED
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
 from tests.each import each
 
 CANARY = "canary7f3a"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from readroom.stores.local import LocalStore
+from readroom.core.stores.local import LocalStore
+from tests.core.outline.outlining import FIXTURES, SAMPLES
 from tests.each import each
 from tests.laws.driving import Driver, fact, rows
-from tests.outline.outlining import FIXTURES, SAMPLES
 
 NAMES = [path.name for path in SAMPLES]
 

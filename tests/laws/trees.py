@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
-from readroom.formats.compressed import Compression
-from readroom.stores.base import Store
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from tests.engine.documents.making import pdf
-from tests.formats.packing import PACK
+from readroom.core.formats.compressed import Compression
+from readroom.core.stores.base import Store
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from tests.documents.packing import PACK
+from tests.documents.reading.making import pdf
 from tests.hostile import containers as hostile
 
 

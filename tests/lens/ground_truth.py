@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from readroom.core.rows import Finding
 from readroom.lens.audit import Options, audit
 from readroom.lens.normal_form import Call, Lines, SkippedPart
 from readroom.lens.sessions import Audited
-from readroom.rows import Finding
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 

@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from readroom.limits.lens import BOUNDS, Bounds
+from readroom.lens.limits import BOUNDS, Bounds
 
 _HEAD = {"sessionId": "s1", "cwd": "/home/dev/shop", "version": "9.9", "timestamp": "2026-01-01T00:00:00Z"}
 

@@ -16,13 +16,13 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
+from readroom.core.rows import FINDINGS
 from readroom.lens import audit
 from readroom.lens.audit import Options
 from readroom.lens.normal_form import KINDS, SkippedPart
 from readroom.lens.report import Spent, Totals
 from readroom.lens.report.terminal import summary
 from readroom.lens.sessions import Audited
-from readroom.rows import FINDINGS
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, numbered, record, returned, said
 from tests.suites import daily

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from readroom.lens.audit import Options, audit
 from readroom.lens.evidence.tools import PATH_CHARS
 from readroom.lens.held import BRIEF_NAME_CHARS, KeptNames
+from readroom.lens.limits import NAMES_BYTES
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records.events import NAME_CHARS, Remembered, short_name
 from readroom.lens.sessions import Audited
-from readroom.limits.lens import NAMES_BYTES
 from tests.each import each
 from tests.lens.hostile_records import FORMS
 from tests.lens.making import divided

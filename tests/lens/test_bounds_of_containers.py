@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 from readroom.lens.audit import Options, audit
+from readroom.lens.limits import RECORD_LINE_BYTES
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.sessions import Audited
-from readroom.limits.lens import RECORD_LINE_BYTES
-from tests.formats.packing import PACK, greedy_zstd
+from tests.documents.packing import PACK, greedy_zstd
 from tests.suites import daily
 
 _TABLES = """

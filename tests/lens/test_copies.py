@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from readroom.ledger import LedgerPolicy, open_book
-from readroom.ledger.imported import fill
+from readroom.core.rows import recorded
 from readroom.lens.audit import Options, one_by_one
 from readroom.lens.copies import without_copies
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import records
 from readroom.lens.report import Totals
 from readroom.lens.sessions import Audited
-from readroom.rows import recorded
+from readroom.server.ledger import LedgerPolicy, open_book
+from readroom.server.ledger.imported import fill
+from tests.cli.running import Cli
 from tests.each import each
-from tests.faces.cli.running import Cli
 from tests.lens.ground_truth import SESSIONS, unpacked
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from readroom.faces.cli.exits import ExitCode
+from readroom.cli.exits import ExitCode
 from readroom.lens import records
-from tests.faces.cli.running import Cli
+from tests.cli.running import Cli
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, record, returned
 

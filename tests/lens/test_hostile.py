@@ -23,11 +23,7 @@ from hypothesis import strategies as st
 
 from readroom.lens.audit import Options, audit
 from readroom.lens.held import ARGUMENT_START_CHARS
-from readroom.lens.normal_form import SkippedPart
-from readroom.lens.records.events import Called, Event, Opened, Recorded, Returned
-from readroom.lens.records.stream import Line, Shortener, elements, lines
-from readroom.lens.sessions import Audited, sessions
-from readroom.limits.lens import (
+from readroom.lens.limits import (
     ARGUMENTS_CHARS,
     BOUNDS,
     LINES_REMEMBERED,
@@ -35,6 +31,10 @@ from readroom.limits.lens import (
     SPANS_OF_SESSION,
     Bounds,
 )
+from readroom.lens.normal_form import SkippedPart
+from readroom.lens.records.events import Called, Event, Opened, Recorded, Returned
+from readroom.lens.records.stream import Line, Shortener, elements, lines
+from readroom.lens.sessions import Audited, sessions
 from tests.lens.ground_truth import SESSIONS, unpacked
 from tests.lens.making import called, divided, numbered, record, returned, said
 from tests.lens.multiplied import multiplied
@@ -103,7 +103,7 @@ def test_two_sessions_in_one_file_are_two_sessions(tmp_path: Path) -> None:
 _MEASURE = """
 import sys
 from tests.peak import own_peak_bytes
-from readroom.faces.cli.main import main
+from readroom.cli.main import main
 main(["audit", sys.argv[1], "--limit", "1"])
 print(own_peak_bytes())
 """

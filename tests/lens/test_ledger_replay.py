@@ -8,7 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from readroom import Workspace, config
+from readroom import Workspace
+from readroom.core import config
 
 
 def _run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from readroom.core.text.tokens import estimate
 from readroom.lens.findings.content import Cuts
+from readroom.lens.limits import BOUNDS
 from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Whole
 from readroom.lens.sessions import Audited, sessions
-from readroom.limits.lens import BOUNDS
-from readroom.text.tokens import estimate
 from tests.each import each
 
 CODE = {

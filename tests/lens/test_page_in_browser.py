@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page
 
-from readroom.limits.lens import FINDINGS_KEPT
+from readroom.lens.limits import FINDINGS_KEPT
 from tests.browsing import chromium, needs_chromium
 from tests.lens.making import called, numbered, record, returned, said
 from tests.lens.test_hostile import NASTY, run_readroom

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-import readroom.contracts
+import readroom.core.contracts
 from readroom.lens.audit import Options, audit
 from readroom.lens.evidence import Known, evidence
 from readroom.lens.normal_form import Replayed
@@ -69,7 +69,7 @@ def test_under_a_contract_the_same_lines_are_shown_in_its_own_words(tmp_path: Pa
         rows = [row for row in _replayed(session, tmp_path, project) if row.contract == contract]
         same = [row for row in rows if row.state == "same" and row.kept_lines]
         assert len(same) >= 4, session
-        record = readroom.contracts.contract(contract)
+        record = readroom.core.contracts.contract(contract)
         for row in same:
             tool, _, arguments = row.made.partition("; ")[0].partition(" ")
             record.bind(tool, json.loads(arguments))

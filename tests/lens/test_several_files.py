@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from readroom.ledger import LedgerPolicy, open_book
-from readroom.ledger.imported import fill
+from readroom.core.rows import recorded
 from readroom.lens.audit import Options, audit
 from readroom.lens.report import Totals
 from readroom.lens.sessions import Audited
-from readroom.rows import recorded
+from readroom.server.ledger import LedgerPolicy, open_book
+from readroom.server.ledger.imported import fill
 from tests.each import each
 from tests.lens.making import called, numbered, record, returned, said
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from readroom.core.rows import Finding, FindingKind
 from readroom.lens.audit import Options, audit
 from readroom.lens.normal_form import Session
 from readroom.lens.report import Totals
 from readroom.lens.report.terminal import said as said_of
 from readroom.lens.sessions import Audited
-from readroom.rows import Finding, FindingKind
 from tests.each import each
 from tests.lens.ground_truth import audited
 from tests.lens.making import called, numbered, record, returned, said

@@ -20,10 +20,10 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-from readroom.stores.local import Confinement, LocalStore, place, rename, unfinished
-from readroom.text.edits import splice
-from readroom.workspace import Workspace
-from tests.stores.worlds import WAYS, Way
+from readroom.core.stores.local import Confinement, LocalStore, place, rename, unfinished
+from readroom.core.text.edits import splice
+from readroom.core.workspace import Workspace
+from tests.core.stores.worlds import WAYS, Way
 
 KILLS = 60
 STRIDES = {way: 3 if number else 1 for number, way in enumerate(WAYS)}

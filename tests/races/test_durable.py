@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.edit.changing import digest
+from tests.core.engine.edit.changing import digest
 
 STRACE = shutil.which("strace")
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 CHANGE = """
 import sys
-from readroom.workspace import Workspace
+from readroom.core.workspace import Workspace
 with Workspace(sys.argv[1]) as workspace:
     if sys.argv[2] == "edit":
         workspace.edit("d/f", sys.argv[3], [{"old_text": "old", "new_text": "new"}])

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from readroom.errors import AbsentError, FailedError, ReadroomError, RefusedError
-from readroom.policy.guard import Guard
-from readroom.stores.local import LocalStore
-from readroom.workspace import Workspace
+from readroom.core.errors import AbsentError, FailedError, ReadroomError, RefusedError
+from readroom.core.policy.guard import Guard
+from readroom.core.stores.local import LocalStore
+from readroom.core.workspace import Workspace
+from tests.core.stores.worlds import WAYS, Way
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, OUTSIDE, Scene, swapping
-from tests.stores.worlds import WAYS, Way
 from tests.suites import daily
 
 READS = 1000

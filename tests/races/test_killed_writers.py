@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.core.stores.worlds import WAYS, Way
 from tests.races import killed
-from tests.stores.worlds import WAYS, Way
 from tests.suites import daily
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from readroom.stores.local import Confinement
-from readroom.workspace import Workspace
-from tests.engine.edit.changing import STORES, Room, made
+from readroom.core.stores.local import Confinement
+from readroom.core.workspace import Workspace
+from tests.core.engine.edit.changing import STORES, Room, made
+from tests.core.stores.worlds import WAYS
 from tests.races.writers import Crew, create, crew, edit
-from tests.stores.worlds import WAYS
 
 PROCESSES = 32
 ROUNDS = 10

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from readroom.deadline import Deadline
-from readroom.errors import ReadroomError
-from readroom.paths import WorkPath
-from readroom.stores.base import Moved
-from readroom.stores.local import LocalStore, rename
-from readroom.values.changes import DeleteRequest, MoveRequest, NameRequest, TrashRequest
-from readroom.workspace import Workspace
-from tests.engine.naming import at_each_check, files, perform
-from tests.stores.worlds import WAYS, Way
+from readroom.core.deadline import Deadline
+from readroom.core.errors import ReadroomError
+from readroom.core.paths import WorkPath
+from readroom.core.stores.base import Moved
+from readroom.core.stores.local import LocalStore, rename
+from readroom.core.values.changes import DeleteRequest, MoveRequest, NameRequest, TrashRequest
+from readroom.core.workspace import Workspace
+from tests.core.engine.naming import at_each_check, files, perform
+from tests.core.stores.worlds import WAYS, Way
 from tests.suites import daily
 
 _OUTSIDE = {"f": b"OUTSIDE", "b/f": b"OUTSIDE", "b/c/f": b"OUTSIDE"}

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from readroom.deadline import Deadline
-from readroom.engine.grep.process import Child, confines
-from readroom.errors import ReadroomError
-from readroom.policy.guard import Guard
-from readroom.stores.local import LocalStore
-from readroom.values import GrepRequest, Include
-from tests.engine.grep.searching import search
+from readroom.core.deadline import Deadline
+from readroom.core.engine.grep.process import Child, confines
+from readroom.core.errors import ReadroomError
+from readroom.core.policy.guard import Guard
+from readroom.core.stores.local import LocalStore
+from readroom.core.values import GrepRequest, Include
+from tests.core.engine.grep.searching import search
+from tests.core.stores.worlds import WAYS, Way
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, leaf_out, swapping
-from tests.stores.worlds import WAYS, Way
 from tests.suites import daily
 
 SEARCHES = 12

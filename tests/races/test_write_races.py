@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from readroom.errors import ReadroomError
-from readroom.stores.local import LocalStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.errors import ReadroomError
+from readroom.core.stores.local import LocalStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
+from tests.core.stores.worlds import WAYS, Way
 from tests.races.swapper import LEADING_OUT, LEADING_TO_DENIED, Scene, swapping
-from tests.stores.worlds import WAYS, Way
 from tests.suites import daily
 
 CHANGES = 30

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from readroom.errors import ConflictError, ReadroomError
-from readroom.stores.local import Confinement, LocalStore
-from readroom.workspace import Workspace
+from readroom.core.errors import ConflictError, ReadroomError
+from readroom.core.stores.local import Confinement, LocalStore
+from readroom.core.workspace import Workspace
 
 
 def edit(workspace: Workspace, path: str, expected: str, old: str, new: str) -> str:

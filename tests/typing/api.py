@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import assert_type
 
 import readroom
-from readroom import BadRange, Deadline, Denied, Image, NotFound, ReadroomError, Reply, Workspace, errors
+from readroom import BadRange, Deadline, Denied, Image, NotFound, ReadroomError, Reply, Workspace
+from readroom.core import errors
 
 
 def folders(path: Path) -> None:

@@ -25,16 +25,16 @@ from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeVar, final
 
 from msgspec import Meta, Struct
 
-from readroom.async_workspace import in_thread
-from readroom.caller import Caller
-from readroom.contracts.base import Contract, Tool
-from readroom.contracts.native import facts as native_facts
-from readroom.deadline import Deadline
-from readroom.errors import ReadroomError
-from readroom.extras import needs
-from readroom.limits import CLOSING_BYTES, LIST_MAX_DEPTH
-from readroom.text.select import MARK_BYTES, byte_size
-from readroom.values import (
+from readroom.core.async_workspace import in_thread
+from readroom.core.caller import Caller
+from readroom.core.contracts.base import Contract, Tool
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.deadline import Deadline
+from readroom.core.errors import ReadroomError
+from readroom.core.extras import needs
+from readroom.core.limits import CLOSING_BYTES, LIST_MAX_DEPTH
+from readroom.core.text.select import MARK_BYTES, byte_size
+from readroom.core.values import (
     Call,
     Cap,
     EntryKind,
@@ -50,17 +50,17 @@ from readroom.values import (
     Request,
     SearchMeasure,
 )
-from readroom.values import GrepResult as Found
-from readroom.values import ListResult as Listed
-from readroom.values import ReadResult as Window
-from readroom.values.changes import DeleteRequest, Edit, EditRequest, WriteRequest
-from readroom.values.changes import DeleteResult as Deleted
-from readroom.values.changes import EditResult as Edited
-from readroom.values.changes import WriteResult as Written
-from readroom.values.files import BytesRequest, BytesResult
-from readroom.values.options import ReadOptions
-from readroom.values.steps import Steps, no_documents
-from readroom.workspace import Workspace
+from readroom.core.values import GrepResult as Found
+from readroom.core.values import ListResult as Listed
+from readroom.core.values import ReadResult as Window
+from readroom.core.values.changes import DeleteRequest, Edit, EditRequest, WriteRequest
+from readroom.core.values.changes import DeleteResult as Deleted
+from readroom.core.values.changes import EditResult as Edited
+from readroom.core.values.changes import WriteResult as Written
+from readroom.core.values.files import BytesRequest, BytesResult
+from readroom.core.values.options import ReadOptions
+from readroom.core.values.steps import Steps, no_documents
+from readroom.core.workspace import Workspace
 
 with needs("deepagents"):
     from deepagents.backends import BackendProtocol, CompositeBackend, StateBackend

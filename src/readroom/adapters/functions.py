@@ -18,9 +18,9 @@ from functools import reduce
 from operator import or_
 from typing import Any, Literal
 
-from readroom.caller import Caller
-from readroom.contracts.base import Tool
-from readroom.workspace import Workspace
+from readroom.core.caller import Caller
+from readroom.core.contracts.base import Tool
+from readroom.core.workspace import Workspace
 
 CALLER = Caller(agent="functions")
 

@@ -17,17 +17,17 @@ from typing import Any, final
 
 from msgspec.structs import replace
 
-from readroom import config
-from readroom.contracts import Setup, contract
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
 from readroom.contracts.inspect_agents.settings import InspectSettings, settings_of
-from readroom.errors import NoPermission, NotFound, ReadroomError, SymbolicLink
-from readroom.extras import needs
-from readroom.paths import ROOT, WorkPath, ancestors
-from readroom.stores.memory import MemoryStore
-from readroom.values import Cap, Fact, ListRequest, Reply, Request
-from readroom.values.changes import DeleteRequest, MakeFolderRequest, MoveRequest, TrashRequest
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.contracts import Setup, contract
+from readroom.core.errors import NoPermission, NotFound, ReadroomError, SymbolicLink
+from readroom.core.extras import needs
+from readroom.core.paths import ROOT, WorkPath, ancestors
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Cap, Fact, ListRequest, Reply, Request
+from readroom.core.values.changes import DeleteRequest, MakeFolderRequest, MoveRequest, TrashRequest
+from readroom.core.workspace import Workspace
 
 with needs("inspect"):
     from inspect_ai.log import transcript

@@ -15,12 +15,12 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any, TypeAlias
 
-from readroom.async_workspace import AsyncWorkspace
-from readroom.caller import Caller
-from readroom.contracts.base import Tool
-from readroom.extras import needs
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.async_workspace import AsyncWorkspace
+from readroom.core.caller import Caller
+from readroom.core.contracts.base import Tool
+from readroom.core.extras import needs
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 
 with needs("langchain"):
     from langchain_core.tools import BaseTool, StructuredTool, ToolException

@@ -15,12 +15,12 @@ import json
 from base64 import b64encode
 from typing import Any
 
-from readroom.async_workspace import AsyncWorkspace
-from readroom.caller import Caller
-from readroom.contracts.base import Tool
-from readroom.extras import needs
-from readroom.values import Image
-from readroom.workspace import Workspace
+from readroom.core.async_workspace import AsyncWorkspace
+from readroom.core.caller import Caller
+from readroom.core.contracts.base import Tool
+from readroom.core.extras import needs
+from readroom.core.values import Image
+from readroom.core.workspace import Workspace
 
 with needs("openai-agents"):
     from agents import FunctionTool, ToolOutputImage, ToolOutputText

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from readroom.async_workspace import AsyncWorkspace
-from readroom.caller import Caller
-from readroom.errors import ConflictError, UsageError, of_code
-from readroom.extras import needs
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.async_workspace import AsyncWorkspace
+from readroom.core.caller import Caller
+from readroom.core.errors import ConflictError, UsageError, of_code
+from readroom.core.extras import needs
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 
 with needs("pydantic-ai"):
     from pydantic_ai import ModelRetry, RunContext, ToolFailed, ToolReturn

@@ -18,11 +18,11 @@ from typing import Any, final
 
 from PIL import Image as Pictures
 
-from readroom.caller import Caller
-from readroom.contracts.base import Tool as Record
-from readroom.extras import needs
-from readroom.values import Image
-from readroom.workspace import Workspace
+from readroom.core.caller import Caller
+from readroom.core.contracts.base import Tool as Record
+from readroom.core.extras import needs
+from readroom.core.values import Image
+from readroom.core.workspace import Workspace
 
 with needs("smolagents"):
     from smolagents import ActionStep, Tool

@@ -38,7 +38,7 @@ from readroom.client.protocol import (
     failure_of,
     object_of,
 )
-from readroom.closeable import Closeable
+from readroom.core.closeable import Closeable
 
 if TYPE_CHECKING:
     import httpx2

@@ -28,22 +28,22 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from readroom.errors import BadValue, MissingProgram, StoreFailed
-from readroom.extras import install
+from readroom.core.errors import BadValue, MissingProgram, StoreFailed
+from readroom.core.extras import install
+from readroom.core.policy.rules import Rules, denials
+from readroom.core.session.meter import counter
 from readroom.lens.findings.content import Cuts, Denied, Hidden, Instructions, KeptText, Secrets, kept_beside
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.findings.use import FailedEdits, Floods, Repeats, Use
+from readroom.lens.limits import BOUNDS, Bounds
 from readroom.lens.normal_form import FORM, KINDS, Row, Session, SkippedPart
 from readroom.lens.records import NotReadable, Unknown, read
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.sessions import Audited, Detector, sessions
-from readroom.limits.lens import BOUNDS, Bounds
-from readroom.policy.rules import Rules, denials
-from readroom.session.meter import counter
 
 if TYPE_CHECKING:
+    from readroom.core.workspace import Workspace
     from readroom.lens.replay import Replay
-    from readroom.workspace import Workspace
 
 PARTS_AHEAD = 64
 """Records that are being audited ahead of the one whose rows are next: enough for any number of
@@ -99,7 +99,7 @@ def _counter(name: str) -> _Counter:
 def _rules(root: str | None) -> Rules:
     if root is None:
         return Rules((denials(),))
-    from readroom import config
+    from readroom.core import config
 
     return Rules(config.load(config.open_store(root)).layers or (denials(),))
 

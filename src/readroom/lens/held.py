@@ -8,10 +8,10 @@ from typing import final
 import msgspec
 from msgspec.structs import replace
 
+from readroom.lens.limits import ARGUMENT_CHARS, BOUNDS, Bounds
 from readroom.lens.normal_form import Lines, Session, SkippedPart
 from readroom.lens.records.events import Arguments, Called, Skipped, short_name
 from readroom.lens.records.values import text_bytes
-from readroom.limits.lens import ARGUMENT_CHARS, BOUNDS, Bounds
 
 BRIEF_NAME_CHARS = 40
 """Those few characters, with the digest."""

@@ -15,17 +15,17 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from readroom.errors import BadValue
+from readroom.core.errors import BadValue
+from readroom.core.limits.session import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
+from readroom.core.quoting import as_value
+from readroom.core.rows import Finding, PastCall
+from readroom.core.session.conversation import ShownLines
 from readroom.lens import records
 from readroom.lens.audit import ROWS, Options, grouped, one_by_one
 from readroom.lens.copies import without_copies
 from readroom.lens.findings.secrets import installed
 from readroom.lens.normal_form import Row
 from readroom.lens.sessions import Audited
-from readroom.limits.session import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
-from readroom.quoting import as_value
-from readroom.rows import Finding, PastCall
-from readroom.session.conversation import ShownLines
 
 _DAY_US = 86_400_000_000
 

@@ -12,8 +12,8 @@ from typing import Literal, Protocol, TextIO, TypeAlias, get_type_hints
 
 import msgspec
 
-from readroom.parquet import ParquetFile, pyarrow
-from readroom.rows import Finding, FindingKind
+from readroom.core.parquet import ParquetFile, pyarrow
+from readroom.core.rows import Finding, FindingKind
 
 EXPORT_PAGE_ROWS = 10_000
 """Rows written to a Parquet file at once."""

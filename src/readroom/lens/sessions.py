@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
+from readroom.core.rows import Finding
 from readroom.lens.evidence import Evidence, Known, evidence
 from readroom.lens.evidence.tools import bare_name
 from readroom.lens.held import (
@@ -27,6 +28,7 @@ from readroom.lens.held import (
     shortened,
     texts,
 )
+from readroom.lens.limits import BOUNDS, HELD_LINES_OF_CALL, RESULT_CHARS, Bounds
 from readroom.lens.normal_form import CUT_AWAY, Call, Lines, Replayed, Row, Session, SkippedPart, Turn
 from readroom.lens.records.events import (
     Answered,
@@ -41,8 +43,6 @@ from readroom.lens.records.events import (
     Skipped,
     Whole,
 )
-from readroom.limits.lens import BOUNDS, HELD_LINES_OF_CALL, RESULT_CHARS, Bounds
-from readroom.rows import Finding
 
 SPANS_KEPT = 2_000
 """Line ranges kept for one call: a search that shows more files is kept as a number."""

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
-from readroom.config import Settings
-from readroom.faces.http import coder
-from readroom.faces.http.access_log import Exchange
-from readroom.faces.http.awaiting import ClientScope
-from readroom.faces.http.gate import ACCESS, CLIENT_SCOPE, EXCHANGE
-from readroom.faces.mcp.access import Access
-from readroom.faces.mcp.calls import Calls
-from readroom.workspace import Workspace
+from readroom.core.config import Settings
+from readroom.core.workspace import Workspace
+from readroom.mcp.access import Access
+from readroom.mcp.calls import Calls
+from readroom.server.http import coder
+from readroom.server.http.access_log import Exchange
+from readroom.server.http.awaiting import ClientScope
+from readroom.server.http.gate import ACCESS, CLIENT_SCOPE, EXCHANGE
 from tests.contracts.cases import ROOT, Adapter, Answer, Case, Room
 
 

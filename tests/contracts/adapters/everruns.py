@@ -8,18 +8,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from readroom.caller import ANONYMOUS
 from readroom.contracts.everruns.command import MEASURE, verbosity, words
 from readroom.contracts.everruns.words import signature
-from readroom.deadline import Deadline
-from readroom.engine.command.output import KeptText, picked
-from readroom.outline import build, can_outline
-from readroom.outline.languages import language_of
-from readroom.paths import OUTPUTS, WorkPath
-from readroom.stores.memory import MemoryStore
-from readroom.stores.outputs import Outputs
-from readroom.values.commands import SHOWN_BYTES, Output
-from readroom.values.files import Item, main_items
+from readroom.core.caller import ANONYMOUS
+from readroom.core.deadline import Deadline
+from readroom.core.engine.command.output import KeptText, picked
+from readroom.core.outline import build, can_outline
+from readroom.core.outline.languages import language_of
+from readroom.core.paths import OUTPUTS, WorkPath
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.stores.outputs import Outputs
+from readroom.core.values.commands import SHOWN_BYTES, Output
+from readroom.core.values.files import Item, main_items
 from tests.contracts.cases import Adapter, Answer, Room, content
 
 _STDERR = "\n--- stderr ---\n"

@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from readroom.config import Settings
 from readroom.contracts.kilo import KiloSettings
-from readroom.errors import ReadroomError, RefusedError
-from readroom.policy.guard import Guard
+from readroom.core.config import Settings
+from readroom.core.errors import ReadroomError, RefusedError
+from readroom.core.policy.guard import Guard
 from tests.contracts.cases import Adapter, Answer, Case, Room
 
 

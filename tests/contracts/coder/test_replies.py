@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from readroom.config import load
-from readroom.contracts import contract
 from readroom.contracts.coder.routes import LIST_BYTES
 from readroom.contracts.coder.words import RESPONSE_LINES, go_quoted
-from readroom.contracts.json_replies import encoded
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.config import load
+from readroom.core.contracts import contract
+from readroom.core.contracts.json_replies import encoded
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 from tests.contracts.adapters.coder import asked
 from tests.contracts.cases import Answer
 from tests.each import each

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from readroom import config
 from readroom.contracts.everruns import REPLY_BYTES as EVERRUNS_REPLY_BYTES
-from readroom.kernel import landlock
-from readroom.stores.local import LocalStore
-from readroom.values.commands import SHOWN_BYTES
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.kernel import landlock
+from readroom.core.stores.local import LocalStore
+from readroom.core.values.commands import SHOWN_BYTES
+from readroom.core.workspace import Workspace
 
 Json = Any
 

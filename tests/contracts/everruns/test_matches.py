@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom import config
 from readroom.contracts.everruns.render import DIFF_CHARS as EVERRUNS_DIFF_CHARS
 from readroom.contracts.everruns.requests import GREP_BYTES as EVERRUNS_GREP_BYTES
 from readroom.contracts.everruns.requests import globs, path_pattern
 from readroom.contracts.everruns.words import NO_EDITS
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 from tests.contracts.everruns.test_replies import call, failure, said
 from tests.each import each
 

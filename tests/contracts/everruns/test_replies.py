@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from readroom.contracts.everruns import REPLY_BYTES as EVERRUNS_REPLY_BYTES
 from readroom.contracts.everruns.requests import CONTENT_BYTES as EVERRUNS_CONTENT_BYTES
-from readroom.errors import Closed
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core.errors import Closed
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 from tests.each import each
 
 Json = Any

@@ -15,21 +15,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom import config
-from readroom.caller import Caller
-from readroom.config import Settings
-from readroom.contracts import contract
 from readroom.contracts.inspect_agents import LINE_CHARS as INSPECT_LINE_CHARS
 from readroom.contracts.inspect_agents import REPLY_BYTES as INSPECT_REPLY_BYTES
 from readroom.contracts.inspect_agents.calls import key_of_path, path_of_key
-from readroom.deadline import Deadline
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.limits.session import STORE_BYTES
-from readroom.paths import normalize
-from readroom.stores.base import Store
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.caller import Caller
+from readroom.core.config import Settings
+from readroom.core.contracts import contract
+from readroom.core.deadline import Deadline
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.limits.session import STORE_BYTES
+from readroom.core.paths import normalize
+from readroom.core.stores.base import Store
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 
 NAME = "inspect_agents"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -127,8 +127,8 @@ def test_a_call_that_takes_longer_says_so() -> None:
     record = contract(NAME)
     words = record.worded("read_file", {"file_path": "a"})
     from readroom.contracts.inspect_agents.render import MEASURE
-    from readroom.errors import TimedOut
-    from readroom.values import Cap
+    from readroom.core.errors import TimedOut
+    from readroom.core.values import Cap
 
     reply = words.render_error(TimedOut(15.0), Cap(record.reply_bytes, MEASURE))
     assert reply.is_error

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from readroom import config
 from readroom.contracts.kilo import KiloSettings
-from readroom.policy.rules import denials
-from readroom.stores.base import Store
-from readroom.stores.memory import MemoryStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.policy.rules import denials
+from readroom.core.stores.base import Store
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
 
 CODE = "".join(
     f"class C{number}:\n    def load(self, a):\n        return a\n\n    def save(self):\n        pass\n\n"

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom import config
 from readroom.contracts.kilo import KiloSettings
-from readroom.errors import BadConfig
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.policy.rules import denials
-from readroom.session.budgets import BudgetPolicy
-from readroom.stores.memory import MemoryStore
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.errors import BadConfig
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.policy.rules import denials
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
+from readroom.server.budgets import BudgetPolicy
 from tests.contracts.kilo.calling import CODE, LINES, call, read, room
 from tests.laws.driving import fact
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from readroom.contracts import contract
 from readroom.contracts.kilo import NOTICE_BYTES as KILO_NOTICE_BYTES
 from readroom.contracts.kilo import REPLY_BYTES as KILO_REPLY_BYTES
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.workspace import Workspace
+from readroom.core.contracts import contract
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.workspace import Workspace
 from tests.contracts.kilo.calling import CODE, LINES, call, numbered, read, refused, room
+from tests.documents.formats.packages import paragraph, word
+from tests.documents.reading.making import code, markdown, notebook, pdf, png, printed
 from tests.each import each
-from tests.engine.documents.making import code, markdown, notebook, pdf, png, printed
-from tests.formats.documents.packages import paragraph, word
 from tests.laws.driving import fact
 
 # --- which way of reading --------------------------------------------------------------------------

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import fields
 
-from readroom.contracts.native.calls import SAID
-from readroom.values import GrepRequest, ListRequest, ReadRequest, Request
-from readroom.values.changes import EditRequest, WriteRequest
-from readroom.values.commands import RunRequest
-from readroom.values.verbs import BY_REQUEST
+from readroom.core.contracts.native.calls import SAID
+from readroom.core.values import GrepRequest, ListRequest, ReadRequest, Request
+from readroom.core.values.changes import EditRequest, WriteRequest
+from readroom.core.values.commands import RunRequest
+from readroom.core.values.verbs import BY_REQUEST
 from tests.each import each
 
 UNSAID: dict[type[Request], set[str]] = {

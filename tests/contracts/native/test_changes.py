@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.contracts.native import NATIVE
-from readroom.contracts.native import changes as native_changes
-from readroom.contracts.native.calls import to_call
-from readroom.errors import NoMatch, Stale
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.stores.memory import MemoryStore
-from readroom.values import Cap
-from readroom.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult, Hunk, WriteRequest
-from readroom.workspace import Workspace
+from readroom.core.contracts.native import NATIVE
+from readroom.core.contracts.native import changes as native_changes
+from readroom.core.contracts.native.calls import to_call
+from readroom.core.errors import NoMatch, Stale
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Cap
+from readroom.core.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult, Hunk, WriteRequest
+from readroom.core.workspace import Workspace
 from scripts.docs.facts import FACTS
 
 CHANGING = {"edit_file", "write_file"}

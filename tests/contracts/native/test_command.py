@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from readroom.contracts.native import NATIVE
-from readroom.contracts.native.calls import to_call
-from readroom.errors import UnknownTool
-from readroom.limits import MIN_REPLY_BYTES, REPLY_BYTES
-from readroom.paths import WorkPath
-from readroom.values import Cap, Reply
-from readroom.values.commands import Lost, Output, OutputLine, RunRequest, RunResult, Verbosity
-from readroom.values.files import Warn
+from readroom.core.contracts.native import NATIVE
+from readroom.core.contracts.native.calls import to_call
+from readroom.core.errors import UnknownTool
+from readroom.core.limits import MIN_REPLY_BYTES, REPLY_BYTES
+from readroom.core.paths import WorkPath
+from readroom.core.values import Cap, Reply
+from readroom.core.values.commands import Lost, Output, OutputLine, RunRequest, RunResult, Verbosity
+from readroom.core.values.files import Warn
 from scripts.docs.facts import FACTS
 from tests.each import each
 

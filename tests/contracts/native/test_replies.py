@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from readroom import errors
-from readroom.contracts.native import MEASURE, NATIVE
-from readroom.contracts.native.calls import to_call
-from readroom.contracts.native.render import render_error, render_read
-from readroom.errors import Denied, NotFound, ReadroomError
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.paths import parse as parse_path
-from readroom.stores.memory import MemoryStore
-from readroom.values import (
+from readroom.core import errors
+from readroom.core.contracts.native import MEASURE, NATIVE
+from readroom.core.contracts.native.calls import to_call
+from readroom.core.contracts.native.render import render_error, render_read
+from readroom.core.errors import Denied, NotFound, ReadroomError
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.paths import parse as parse_path
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import (
     Cap,
     Cut,
     GrepRequest,
@@ -33,8 +33,8 @@ from readroom.values import (
     Request,
     Warn,
 )
-from readroom.values.files import LineEnds
-from readroom.workspace import Workspace
+from readroom.core.values.files import LineEnds
+from readroom.core.workspace import Workspace
 from scripts.docs.facts import FACTS
 from tests.vocabulary import tokens_of
 

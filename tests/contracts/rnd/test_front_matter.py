@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom import config
 from readroom.contracts.rnd.front_matter import FRONT_MATTER_BYTES, published, read_front_matter
-from readroom.errors import BadConfig, Protected
-from readroom.stores.local import LocalStore
-from readroom.stores.memory import MemoryStore
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.errors import BadConfig, Protected
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
 from tests.each import each
 
 
@@ -183,7 +183,7 @@ def hash_of(path: Path) -> str:
 
 
 def test_reading_needs_no_yaml_for_other_contracts() -> None:
-    modules = "import sys, readroom.workspace, readroom.faces.cli.main"
+    modules = "import sys, readroom.core.workspace, readroom.cli.main"
     done = subprocess.run(
         [sys.executable, "-c", f"{modules}; print('yaml' in sys.modules)"],
         capture_output=True,

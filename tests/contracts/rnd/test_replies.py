@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom import config
-from readroom.caller import Caller
-from readroom.contracts import Setup, contract
 from readroom.contracts.rnd.front_matter import read_front_matter
-from readroom.ledger import LedgerPolicy, open_book
-from readroom.ledger.queries import most_read
-from readroom.limits import MIN_REPLY_BYTES
-from readroom.policy.rules import denials
-from readroom.session.budgets import BudgetPolicy
-from readroom.stores.base import Store
-from readroom.stores.memory import MemoryStore
-from readroom.workspace import Workspace
+from readroom.core import config
+from readroom.core.caller import Caller
+from readroom.core.contracts import Setup, contract
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.policy.rules import denials
+from readroom.core.stores.base import Store
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
+from readroom.server.budgets import BudgetPolicy
+from readroom.server.ledger import LedgerPolicy, open_book
+from readroom.server.ledger.queries import most_read
 from tests.each import each
 
 FENCED = "---\n{}\n---\n"

@@ -12,12 +12,12 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from readroom.contracts import OwnSettings, Setup, json_replies
-from readroom.contracts.base import Contract, Tool
-from readroom.contracts.native import facts
-from readroom.errors import ReadroomError
-from readroom.quoting import as_value
-from readroom.values import (
+from readroom.core.contracts import OwnSettings, Setup, json_replies
+from readroom.core.contracts.base import Contract, Tool
+from readroom.core.contracts.native import facts
+from readroom.core.errors import ReadroomError
+from readroom.core.quoting import as_value
+from readroom.core.values import (
     Call,
     Cap,
     Fact,
@@ -38,9 +38,9 @@ from readroom.values import (
     Result,
     SearchMeasure,
 )
-from readroom.values.files import Row
-from readroom.values.options import ReadOptions
-from readroom.values.steps import Steps, TextUpTo
+from readroom.core.values.files import Row
+from readroom.core.values.options import ReadOptions
+from readroom.core.values.steps import Steps, TextUpTo
 
 SHOW, FIND, NAMES = "show", "find", "names"
 MOST_BYTES = 20_000

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from readroom.config.file import ContractSection, Inside
+from readroom.core.config.file import ContractSection, Inside
 from tests.contracts.toy import ToySettings
 
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 import readroom
-from readroom import config, contracts
-from readroom.config import Settings
-from readroom.errors import BadConfig
-from readroom.ledger import LedgerPolicy
-from readroom.ledger.recorder import Recorder
-from readroom.session.budgets import BudgetPolicy
-from readroom.stores.local import LocalStore
-from readroom.values import Reply
-from readroom.workspace import Workspace
+from readroom.core import config, contracts
+from readroom.core.config import Settings
+from readroom.core.errors import BadConfig
+from readroom.core.stores.local import LocalStore
+from readroom.core.values import Reply
+from readroom.core.workspace import Workspace
+from readroom.server.budgets import BudgetPolicy
+from readroom.server.ledger import LedgerPolicy
+from readroom.server.ledger.recorder import Recorder
 from tests.contracts import toy
 
 SECRET = "not to be seen"

@@ -5,7 +5,7 @@ A row of the table and a module that opens a file; nothing else knows of it.
 
 from __future__ import annotations
 
-from readroom.formats.registry import Format
+from readroom.core.formats.registry import Format
 
 MAGIC = b"\0TOY\0"
 TOY = Format(

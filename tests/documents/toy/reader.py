@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import BinaryIO, final
 
-from readroom.formats.documents import Area, Heading, Part, Unit, Unreadable
+from readroom.documents.formats import Area, Heading, Part, Unit, Unreadable
 from tests.documents.toy import MAGIC, turned
 
 

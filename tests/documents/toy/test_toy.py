@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from readroom.formats.registry import added
-from readroom.stores.memory import MemoryStore
-from readroom.workspace import Workspace
+from readroom.core.formats.registry import added
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.workspace import Workspace
 from tests.documents.toy import MAGIC, TOY, sample
 from tests.laws.driving import Driver, fact
 

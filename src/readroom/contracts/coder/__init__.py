@@ -16,14 +16,14 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from readroom.contracts import Setup, json_replies
-from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.coder.read import Bounds, CoderForm, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of
 from readroom.contracts.coder.words import READ, RESPONSE_LINES, WORKSPACE_READ, own_calls
-from readroom.errors import MissingArgument
-from readroom.values import ReadRequest
-from readroom.values.steps import Steps
+from readroom.core.contracts import Setup, json_replies
+from readroom.core.contracts.base import Contract, Tool, Wording
+from readroom.core.errors import MissingArgument
+from readroom.core.values import ReadRequest
+from readroom.core.values.steps import Steps
 
 REPLY_BYTES = 72 * 1024
 """The JSON around RESPONSE_BYTES, in which a line feed, a tab and a quote take two bytes each."""

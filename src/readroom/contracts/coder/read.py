@@ -9,16 +9,16 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.contracts.base import Sentences, Wording
 from readroom.contracts.coder import words
 from readroom.contracts.coder.words import RESPONSE_LINES, own_calls, present
-from readroom.contracts.json_replies import encoded
-from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native import outline as native_outline
-from readroom.contracts.native import render as native_render
-from readroom.errors import NotAbsolute, ReadroomError, TooMuch
-from readroom.text.select import MARK_BYTES, MAX_CHAR_BYTES, byte_size
-from readroom.values import (
+from readroom.core.contracts.base import Sentences, Wording
+from readroom.core.contracts.json_replies import encoded
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.contracts.native import outline as native_outline
+from readroom.core.contracts.native import render as native_render
+from readroom.core.errors import NotAbsolute, ReadroomError, TooMuch
+from readroom.core.text.select import MARK_BYTES, MAX_CHAR_BYTES, byte_size
+from readroom.core.values import (
     Cap,
     Fact,
     ListEntry,
@@ -31,9 +31,9 @@ from readroom.values import (
     Reply,
     Result,
 )
-from readroom.values.files import Cut
-from readroom.values.options import ReadOptions
-from readroom.values.steps import Steps, TextUpTo
+from readroom.core.values.files import Cut
+from readroom.core.values.options import ReadOptions
+from readroom.core.values.steps import Steps, TextUpTo
 
 FILE_BYTES = 1024 * 1024
 """Largest file that is read whole."""

@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts.base import Sentences, Tool, Wording
 from readroom.contracts.coder import words
 from readroom.contracts.coder.read import (
     FILE_BYTES,
@@ -30,13 +29,14 @@ from readroom.contracts.coder.read import (
     require_absolute,
 )
 from readroom.contracts.coder.words import RESPONSE_LINES, go_quoted, own_calls, present, spelled
-from readroom.contracts.json_replies import NOTES, encoded
-from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native import render as native_render
-from readroom.errors import BadValue, MissingArgument, ReadroomError
-from readroom.quoting import as_given, quote
-from readroom.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result
-from readroom.values.changes import (
+from readroom.core.contracts.base import Sentences, Tool, Wording
+from readroom.core.contracts.json_replies import NOTES, encoded
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.contracts.native import render as native_render
+from readroom.core.errors import BadValue, MissingArgument, ReadroomError
+from readroom.core.quoting import as_given, quote
+from readroom.core.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result
+from readroom.core.values.changes import (
     Edit,
     EditFilesRequest,
     EditFilesResult,
@@ -44,7 +44,7 @@ from readroom.values.changes import (
     WriteRequest,
     WriteResult,
 )
-from readroom.values.files import BytesRequest, BytesResult
+from readroom.core.values.files import BytesRequest, BytesResult
 
 LIST_BYTES = 1024 * 1024
 """A listing, which has no pages in this contract: some 8,000 names; a listing that is cut says so."""

@@ -11,11 +11,11 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from readroom import errors
-from readroom.contracts.base import Sentences, call_of, sentence
-from readroom.errors import ReadroomError
-from readroom.quoting import as_given, quote
-from readroom.values import Call, Fact, ReadRequest, Request
+from readroom.core import errors
+from readroom.core.contracts.base import Sentences, call_of, sentence
+from readroom.core.errors import ReadroomError
+from readroom.core.quoting import as_given, quote
+from readroom.core.values import Call, Fact, ReadRequest, Request
 
 RESPONSE_LINES = 2_000
 """Lines of one reply, also without a limit."""

@@ -20,8 +20,6 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
-from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.everruns import command as everruns_command
 from readroom.contracts.everruns import render as everruns_render
 from readroom.contracts.everruns.render import with_notes
@@ -50,14 +48,16 @@ from readroom.contracts.everruns.requests import (
     work_path,
 )
 from readroom.contracts.everruns.words import render_error
-from readroom.contracts.native import facts as native_facts
-from readroom.contracts.schema import EMPTY_TEXT
-from readroom.errors import BadValue, MissingArgument
-from readroom.formats.kinds import default_lines
-from readroom.limits import DIFF_HUNK_BYTES
-from readroom.policy.rules.terms import Terms
-from readroom.quoting import as_value
-from readroom.values import (
+from readroom.core.contracts import json_replies
+from readroom.core.contracts.base import Contract, Tool, Wording
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.contracts.schema import EMPTY_TEXT
+from readroom.core.errors import BadValue, MissingArgument
+from readroom.core.formats.kinds import default_lines
+from readroom.core.limits import DIFF_HUNK_BYTES
+from readroom.core.policy.rules.terms import Terms
+from readroom.core.quoting import as_value
+from readroom.core.values import (
     Cap,
     EntryKind,
     Fact,
@@ -72,7 +72,7 @@ from readroom.values import (
     Request,
     Result,
 )
-from readroom.values.changes import (
+from readroom.core.values.changes import (
     DeleteRequest,
     DeleteResult,
     DiffStyle,
@@ -84,8 +84,8 @@ from readroom.values.changes import (
     WriteRequest,
     WriteResult,
 )
-from readroom.values.commands import RunResult
-from readroom.values.options import SearchOptions
+from readroom.core.values.commands import RunResult
+from readroom.core.values.options import SearchOptions
 
 REPLY_BYTES = 128 * 1024
 """A whole reply: content of EVERRUNS_CONTENT_BYTES, or EVERRUNS_GREP_BYTES of matches, with JSON around it.

@@ -13,14 +13,14 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from readroom.contracts import json_replies
-from readroom.contracts.base import Tool
 from readroom.contracts.everruns.requests import READ, RUN, to_call
 from readroom.contracts.everruns.words import notes_of, render_error
-from readroom.contracts.native import changes as native_command
-from readroom.limits import RUN_MAX_TIMEOUT_S
-from readroom.values import Cap, Fact, OutputMeasure, Reply
-from readroom.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, RunResult, Verbosity
+from readroom.core.contracts import json_replies
+from readroom.core.contracts.base import Tool
+from readroom.core.contracts.native import changes as native_command
+from readroom.core.limits import RUN_MAX_TIMEOUT_S
+from readroom.core.values import Cap, Fact, OutputMeasure, Reply
+from readroom.core.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, RunResult, Verbosity
 
 _DEFAULT: Verbosity = "concise"
 _MODES: tuple[Verbosity, ...] = (*SHOWN_BYTES, "full")

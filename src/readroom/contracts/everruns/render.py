@@ -12,7 +12,6 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
 from readroom.contracts.everruns import words as everruns_words
 from readroom.contracts.everruns.requests import (
     CONTENT_BYTES,
@@ -27,11 +26,12 @@ from readroom.contracts.everruns.requests import (
     to_call,
 )
 from readroom.contracts.everruns.words import notes_of
-from readroom.contracts.native import facts as native_facts
-from readroom.formats.kinds import default_lines
-from readroom.quoting import as_value
-from readroom.text.select import byte_size
-from readroom.values import (
+from readroom.core.contracts import json_replies
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.formats.kinds import default_lines
+from readroom.core.quoting import as_value
+from readroom.core.text.select import byte_size
+from readroom.core.values import (
     Cap,
     EntryKind,
     Fact,
@@ -50,7 +50,7 @@ from readroom.values import (
     SearchMeasure,
     Warn,
 )
-from readroom.values.changes import EditResult, WriteResult
+from readroom.core.values.changes import EditResult, WriteResult
 
 DIFF_CHARS = 16_000
 """The diff that an edit shows."""

@@ -8,17 +8,17 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from readroom.contracts.base import call_of
-from readroom.contracts.native.calls import write_text
-from readroom.errors import MissingArgument, ReadroomError
-from readroom.formats.kinds import kind_among
-from readroom.paths import OUTPUTS, WorkPath, parse
-from readroom.quoting import as_value, quote
-from readroom.values import Call, Fact, GrepRequest, Include, Kind, ListRequest, ReadRequest, Request
-from readroom.values.changes import DeleteRequest, EditRequest, StatRequest, WriteRequest
-from readroom.values.commands import RunRequest
-from readroom.values.options import ReadOptions
-from readroom.values.steps import Candidate, Steps
+from readroom.core.contracts.base import call_of
+from readroom.core.contracts.native.calls import write_text
+from readroom.core.errors import MissingArgument, ReadroomError
+from readroom.core.formats.kinds import kind_among
+from readroom.core.paths import OUTPUTS, WorkPath, parse
+from readroom.core.quoting import as_value, quote
+from readroom.core.values import Call, Fact, GrepRequest, Include, Kind, ListRequest, ReadRequest, Request
+from readroom.core.values.changes import DeleteRequest, EditRequest, StatRequest, WriteRequest
+from readroom.core.values.commands import RunRequest
+from readroom.core.values.options import ReadOptions
+from readroom.core.values.steps import Candidate, Steps
 
 CONTENT_BYTES = 50 * 1024
 """The formatted content of one read: the cap of its document."""

@@ -16,7 +16,6 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
 from readroom.contracts.everruns.requests import (
     CONTEXT,
     EDIT,
@@ -29,14 +28,15 @@ from readroom.contracts.everruns.requests import (
     plain,
     to_call,
 )
-from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native.render import reply, warning_parts
-from readroom.errors import ReadroomError
-from readroom.quoting import quote
-from readroom.text.encodings import STATEFUL
-from readroom.text.select import byte_size
-from readroom.values import Cap, Fact, ReadResult, Reply, Warn
-from readroom.values.files import Item, OutlineView, Row
+from readroom.core.contracts import json_replies
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.contracts.native.render import reply, warning_parts
+from readroom.core.errors import ReadroomError
+from readroom.core.quoting import quote
+from readroom.core.text.encodings import STATEFUL
+from readroom.core.text.select import byte_size
+from readroom.core.values import Cap, Fact, ReadResult, Reply, Warn
+from readroom.core.values.files import Item, OutlineView, Row
 
 OLD_TEXT_CHARS = 80
 """How much of an old_text that was not found the error shows."""

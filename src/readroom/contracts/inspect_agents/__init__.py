@@ -24,20 +24,20 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from readroom import limits
-from readroom.contracts import Setup, json_replies
-from readroom.contracts.base import Contract, Tool, Wording
 from readroom.contracts.inspect_agents import render as inspect_render
 from readroom.contracts.inspect_agents.calls import FILES, READ, path_of, to_call
 from readroom.contracts.inspect_agents.render import CallWords
 from readroom.contracts.inspect_agents.settings import InspectSettings, settings_of
-from readroom.errors import Protected, TooLarge
-from readroom.policy.rules import Layer, Rule
-from readroom.policy.rules.gitignore import byte_text
-from readroom.policy.rules.names import foldable
-from readroom.policy.rules.terms import Terms
-from readroom.values import Call, ListRequest, ReadRequest, Request
-from readroom.values.changes import (
+from readroom.core import limits
+from readroom.core.contracts import Setup, json_replies
+from readroom.core.contracts.base import Contract, Tool, Wording
+from readroom.core.errors import Protected, TooLarge
+from readroom.core.policy.rules import Layer, Rule
+from readroom.core.policy.rules.gitignore import byte_text
+from readroom.core.policy.rules.names import foldable
+from readroom.core.policy.rules.terms import Terms
+from readroom.core.values import Call, ListRequest, ReadRequest, Request
+from readroom.core.values.changes import (
     DeleteRequest,
     Edit,
     EditRequest,
@@ -47,8 +47,8 @@ from readroom.values.changes import (
     TrashRequest,
     WriteRequest,
 )
-from readroom.values.options import ReadOptions
-from readroom.values.steps import AS_IT_IS, Steps, TextUpTo
+from readroom.core.values.options import ReadOptions
+from readroom.core.values.steps import AS_IT_IS, Steps, TextUpTo
 
 LINES = 2000
 """Lines of a read without a limit; as documented."""

@@ -7,10 +7,10 @@ has one path.
 
 from __future__ import annotations
 
-from readroom.contracts.base import call_of
-from readroom.quoting import as_value, quote, unquoted
-from readroom.values import Call, Fact, ReadRequest, Request
-from readroom.values.changes import EditRequest, WriteRequest
+from readroom.core.contracts.base import call_of
+from readroom.core.quoting import as_value, quote, unquoted
+from readroom.core.values import Call, Fact, ReadRequest, Request
+from readroom.core.values.changes import EditRequest, WriteRequest
 
 _MARK = "%"
 _NAMELESS = "%-"

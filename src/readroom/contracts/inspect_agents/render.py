@@ -10,12 +10,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.contracts import json_replies
 from readroom.contracts.inspect_agents.calls import key_meant, key_of_path, key_sendable, path_of, path_of_key
 from readroom.contracts.inspect_agents.settings import InspectSettings
-from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native import render as native_render
-from readroom.errors import (
+from readroom.core.contracts import json_replies
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.contracts.native import render as native_render
+from readroom.core.errors import (
     BadRange,
     Binary,
     BrokenPlace,
@@ -34,12 +34,12 @@ from readroom.errors import (
     Unencodable,
     WrongCount,
 )
-from readroom.formats.kinds import UNKNOWN
-from readroom.paths import parse
-from readroom.quoting import as_given, as_value
-from readroom.text.encodings import STATEFUL
-from readroom.text.select import MARK_BYTES
-from readroom.values import (
+from readroom.core.formats.kinds import UNKNOWN
+from readroom.core.paths import parse
+from readroom.core.quoting import as_given, as_value
+from readroom.core.text.encodings import STATEFUL
+from readroom.core.text.select import MARK_BYTES
+from readroom.core.values import (
     Call,
     Cap,
     EntryKind,
@@ -53,7 +53,7 @@ from readroom.values import (
     Request,
     Result,
 )
-from readroom.values.changes import (
+from readroom.core.values.changes import (
     DeleteResult,
     EditResult,
     FolderResult,

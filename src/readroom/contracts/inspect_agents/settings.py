@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Literal
 
-from readroom.contracts import OwnSettings, Setup
+from readroom.core.contracts import OwnSettings, Setup
 
 
 class InspectSettings(OwnSettings, frozen=True):

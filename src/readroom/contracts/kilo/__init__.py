@@ -17,11 +17,11 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from readroom.contracts import OwnSettings, Setup, json_replies
-from readroom.contracts.base import Contract, Sentences, Tool, Wording, call_of, sentence
-from readroom.contracts.native import facts as native_facts
-from readroom.contracts.native import render as native_render
-from readroom.errors import (
+from readroom.core.contracts import OwnSettings, Setup, json_replies
+from readroom.core.contracts.base import Contract, Sentences, Tool, Wording, call_of, sentence
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.contracts.native import render as native_render
+from readroom.core.errors import (
     BadPath,
     BadRange,
     BadValue,
@@ -35,10 +35,10 @@ from readroom.errors import (
     ReadroomError,
     WrongType,
 )
-from readroom.formats.kinds import suffix
-from readroom.quoting import as_given, as_value, quote, shortened
-from readroom.text.select import MARK_BYTES
-from readroom.values import (
+from readroom.core.formats.kinds import suffix
+from readroom.core.quoting import as_given, as_value, quote, shortened
+from readroom.core.text.select import MARK_BYTES
+from readroom.core.values import (
     Call,
     Cap,
     Kind,
@@ -50,9 +50,9 @@ from readroom.values import (
     Request,
     Result,
 )
-from readroom.values.files import Row
-from readroom.values.options import ReadOptions
-from readroom.values.steps import Steps, no_documents
+from readroom.core.values.files import Row
+from readroom.core.values.options import ReadOptions
+from readroom.core.values.steps import Steps, no_documents
 
 REPLY_BYTES = 49_000
 """Text of a reply. Whole files are the default, so as much as the most generous MCP clients pass on."""

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from readroom.config.file import ContractSection, Inside, Switch, on
 from readroom.contracts.kilo import NEVER, KiloSettings
-from readroom.errors import BadConfig
-from readroom.limits import NUMBER_MOST
+from readroom.core.config.file import ContractSection, Inside, Switch, on
+from readroom.core.errors import BadConfig
+from readroom.core.limits import NUMBER_MOST
 
 _LESS = "can only have less of a file shown"
 

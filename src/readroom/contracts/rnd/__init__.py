@@ -17,11 +17,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from readroom.contracts import Setup, json_replies
-from readroom.contracts.base import Contract, Tool, Wording, call_of
-from readroom.contracts.native import facts as native_facts
 from readroom.contracts.rnd.front_matter import FrontMatter, published
-from readroom.errors import (
+from readroom.core.contracts import Setup, json_replies
+from readroom.core.contracts.base import Contract, Tool, Wording, call_of
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.errors import (
     BadRange,
     Binary,
     Denied,
@@ -35,12 +35,12 @@ from readroom.errors import (
     TimedOut,
     TooLarge,
 )
-from readroom.limits import CLOSING_BYTES
-from readroom.paths import ELSEWHERE
-from readroom.policy.rules import AllowList, Denials, Layer, Rule
-from readroom.policy.rules.terms import Terms
-from readroom.quoting import as_given, as_value, quote, shortened, unquoted
-from readroom.values import (
+from readroom.core.limits import CLOSING_BYTES
+from readroom.core.paths import ELSEWHERE
+from readroom.core.policy.rules import AllowList, Denials, Layer, Rule
+from readroom.core.policy.rules.terms import Terms
+from readroom.core.quoting import as_given, as_value, quote, shortened, unquoted
+from readroom.core.values import (
     Call,
     Cap,
     Fact,
@@ -52,9 +52,9 @@ from readroom.values import (
     Request,
     Result,
 )
-from readroom.values.files import Row
-from readroom.values.options import ReadOptions
-from readroom.values.steps import Steps, TextUpTo
+from readroom.core.values.files import Row
+from readroom.core.values.options import ReadOptions
+from readroom.core.values.steps import Steps, TextUpTo
 
 WARNINGS = 5
 """Warnings about hidden characters and the like in one answer."""

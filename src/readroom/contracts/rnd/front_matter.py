@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from readroom.contracts import OwnSettings
-from readroom.errors import BadConfig
-from readroom.limits import NUMBER_MOST
-from readroom.policy.rules.gitignore import UnusablePattern, patterns, require_effect
+from readroom.core.contracts import OwnSettings
+from readroom.core.errors import BadConfig
+from readroom.core.limits import NUMBER_MOST
+from readroom.core.policy.rules.gitignore import UnusablePattern, patterns, require_effect
 
 FRONT_MATTER_BYTES = 65_536
 """Longest front matter that is read: the one of the published command has 600 bytes."""

@@ -7,10 +7,10 @@ from typing import Annotated, ClassVar
 
 from msgspec import UNSET, Meta, UnsetType
 
-from readroom.config.file import ContractSection, Inside
-from readroom.contracts import OwnSettings
 from readroom.contracts.rnd.front_matter import FRONT_MATTER_BYTES, FrontMatter, read_front_matter
-from readroom.errors import BadConfig
+from readroom.core.config.file import ContractSection, Inside
+from readroom.core.contracts import OwnSettings
+from readroom.core.errors import BadConfig
 
 _PATH = Meta(
     min_length=1,

@@ -21,8 +21,8 @@ from readroom.lens.evidence.shares import shares
 from readroom.lens.evidence.shell import Piece, Printed
 from readroom.lens.evidence.tools import Kind
 from readroom.lens.evidence.wrapping import Unwrapped, Who
+from readroom.lens.limits import FILES_OF_CALL
 from readroom.lens.records.events import Arguments, Called, Returned
-from readroom.limits.lens import FILES_OF_CALL
 
 __all__ = ["Evidence", "Known", "Run", "evidence"]
 

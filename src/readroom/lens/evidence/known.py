@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from readroom.lens.evidence.numbering import Run
-from readroom.limits.lens import BOUNDS, Bounds
+from readroom.lens.limits import BOUNDS, Bounds
 
 _TELLING_CHARS = 8
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import msgspec
 
+from readroom.core.quoting import unquoted
 from readroom.lens.evidence.numbering import Run
-from readroom.quoting import unquoted
 
 _HEADED = re.compile(
     r'(?P<path>"(?:[^"\\\n]|\\.)*"|(?![{ ]?")[^|\n\t]{1,5000}?) \| '

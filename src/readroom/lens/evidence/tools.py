@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
+from readroom.lens.limits import FILES_OF_CALL
 from readroom.lens.records.events import Arguments, short_name
 from readroom.lens.records.values import as_object
-from readroom.limits.lens import FILES_OF_CALL
 
 PATH_CHARS = 1_000
 """The path of a file, likewise: what policy says of it stands in its ends."""

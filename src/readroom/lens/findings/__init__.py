@@ -17,10 +17,10 @@ from itertools import islice
 
 import msgspec
 
+from readroom.core.rows import Finding, FindingKind
 from readroom.lens.evidence.numbering import WIDE_CHARS
+from readroom.lens.limits import HELD_LINES_OF_CALL, Bounds
 from readroom.lens.sessions import Result
-from readroom.limits.lens import HELD_LINES_OF_CALL, Bounds
-from readroom.rows import Finding, FindingKind
 
 EXCERPT_CHARS = 160
 """How much of a line a finding quotes: enough to recognise it in an editor."""

@@ -14,24 +14,24 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from readroom.errors import ReadroomError
+from readroom.core.errors import ReadroomError
+from readroom.core.paths import normalize
+from readroom.core.policy.rules import Rules
+from readroom.core.rows import Finding, FindingKind
+from readroom.core.text import hidden
+from readroom.core.text.output import holds
+from readroom.core.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
+from readroom.core.text.tokens import estimate
 from readroom.lens.evidence.numbering import WIDE_CHARS
 from readroom.lens.evidence.shell import only_reads
 from readroom.lens.evidence.tools import command_of
 from readroom.lens.evidence.wrapping import stated_cut, unwrap
 from readroom.lens.findings import Listing, Place, excerpt, finding_about, places
 from readroom.lens.findings.secrets import SecretScanner
+from readroom.lens.limits import Bounds
 from readroom.lens.normal_form import counted
 from readroom.lens.records.stream import file_beside
 from readroom.lens.sessions import Result
-from readroom.limits.lens import Bounds
-from readroom.paths import normalize
-from readroom.policy.rules import Rules
-from readroom.rows import Finding, FindingKind
-from readroom.text import hidden
-from readroom.text.output import holds
-from readroom.text.output.patterns import FAILURE, TIERS, WEAK, WORD, clue
-from readroom.text.tokens import estimate
 
 KEPT_FILE_BYTES = 4 * 1024 * 1024
 """Of a whole output that a client kept beside its record so much is compared with what was shown."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import re2
 
-from readroom.errors import MissingProgram
-from readroom.extras import install
+from readroom.core.errors import MissingProgram
+from readroom.core.extras import install
 
 _LEFT_OUT = frozenset(
     [

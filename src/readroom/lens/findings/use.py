@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
+from readroom.core.rows import Finding, FindingKind
+from readroom.core.text.tokens import estimate
 from readroom.lens.findings import Listing, excerpt, finding_about
+from readroom.lens.limits import HELD_LINES_OF_CALL, RESULT_CHARS, Bounds
 from readroom.lens.normal_form import Lines, counted
 from readroom.lens.sessions import Result
-from readroom.limits.lens import HELD_LINES_OF_CALL, RESULT_CHARS, Bounds
-from readroom.rows import Finding, FindingKind
-from readroom.text.tokens import estimate
 
 FLOOD_TOKENS = 4_000
 """A search result of more tokens flooded: five times what the median useful search needs."""

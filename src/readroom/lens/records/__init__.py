@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from readroom.errors import BadValue
+from readroom.core.errors import BadValue
+from readroom.lens.limits import BOUNDS, RECORDS_FOUND, Bounds
 from readroom.lens.records import (
     claude_code,
     codex,
@@ -32,7 +33,6 @@ from readroom.lens.records import (
 from readroom.lens.records.events import Event, Skipped, with_short_names
 from readroom.lens.records.stream import Element, Line, elements, lines, opened
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
-from readroom.limits.lens import BOUNDS, RECORDS_FOUND, Bounds
 
 RECORD_SNIFF_LINES = 50
 """So many lines are looked at to tell whose record it is: the heads of resumed sessions come first."""

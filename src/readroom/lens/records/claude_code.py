@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from readroom.lens.limits import RESULT_BYTES, Bounds
 from readroom.lens.records.events import (
     Answered,
     Compacted,
@@ -39,7 +40,6 @@ from readroom.lens.records.values import (
     texts_of,
     time_of,
 )
-from readroom.limits.lens import RESULT_BYTES, Bounds
 
 NAME = "Claude Code"
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
+from readroom.lens.limits import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -38,7 +39,6 @@ from readroom.lens.records.values import (
     texts_of,
     time_of,
 )
-from readroom.limits.lens import Bounds
 
 NAME = "Codex"
 

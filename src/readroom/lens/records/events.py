@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 import msgspec
 from msgspec.structs import replace
 
-from readroom.limits.lens import Bounds
+from readroom.lens.limits import Bounds
 
 NAME_CHARS = 300
 """An id, or the name of a tool or of a model: a longer one is kept by its ends and a digest."""

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from readroom.lens.limits import RESULT_BYTES, Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -39,7 +40,6 @@ from readroom.lens.records.values import (
     text_bytes,
     time_of,
 )
-from readroom.limits.lens import RESULT_BYTES, Bounds
 
 NAME = "Gemini CLI"
 _MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})

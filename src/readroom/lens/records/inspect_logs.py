@@ -13,8 +13,9 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from readroom.formats.containers.members import BadContainer, Container, Member
-from readroom.formats.containers.zips import open_zip
+from readroom.documents.containers.members import BadContainer, Container, Member
+from readroom.documents.containers.zips import open_zip
+from readroom.lens.limits import RECORD_DOCUMENT_BYTES, Bounds
 from readroom.lens.records.events import Answered, Event, Opened, Remembered, Skipped
 from readroom.lens.records.messages import message_events
 from readroom.lens.records.stream import Element, elements
@@ -29,7 +30,6 @@ from readroom.lens.records.values import (
     objects,
     time_of,
 )
-from readroom.limits.lens import RECORD_DOCUMENT_BYTES, Bounds
 
 RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
 """A member of a zip that unpacks to more is skipped: no log of one sample is that long."""

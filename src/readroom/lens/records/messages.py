@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from readroom.lens.limits import Bounds
 from readroom.lens.records.codex import item_events
 from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
@@ -22,7 +23,6 @@ from readroom.lens.records.values import (
     parts_text,
     time_of,
 )
-from readroom.limits.lens import Bounds
 
 NAME = "messages"
 _ROLES = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from readroom.lens.limits import RECORD_LINE_BYTES, Bounds
 from readroom.lens.records.codex import item_events
 from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Skipped
 from readroom.lens.records.sqlite import opened
@@ -27,7 +28,6 @@ from readroom.lens.records.values import (
     texts_of,
     time_of,
 )
-from readroom.limits.lens import RECORD_LINE_BYTES, Bounds
 
 NAME = "openai-agents"
 TABLES = {"agent_sessions", "agent_messages"}

@@ -17,6 +17,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
+from readroom.lens.limits import RECORD_LINE_BYTES, RECORDS_FOUND, Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -42,7 +43,6 @@ from readroom.lens.records.values import (
     texts_of,
     time_of,
 )
-from readroom.limits.lens import RECORD_LINE_BYTES, RECORDS_FOUND, Bounds
 
 NAME = "opencode"
 TABLES = {"session", "message", "part"}

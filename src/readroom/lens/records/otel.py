@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from readroom.lens.limits import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -36,7 +37,6 @@ from readroom.lens.records.values import (
     texts_of,
     time_of,
 )
-from readroom.limits.lens import Bounds
 
 NAME = "OpenTelemetry"
 

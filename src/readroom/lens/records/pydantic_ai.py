@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from readroom.lens.limits import Bounds
 from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Said, Skipped
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
@@ -26,7 +27,6 @@ from readroom.lens.records.values import (
     texts_of,
     time_of,
 )
-from readroom.limits.lens import Bounds
 
 NAME = "pydantic-ai"
 

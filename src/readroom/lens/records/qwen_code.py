@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from readroom.lens.limits import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -33,7 +34,6 @@ from readroom.lens.records.values import (
     texts_of,
     time_of,
 )
-from readroom.limits.lens import Bounds
 
 NAME = "Qwen Code"
 _KNOWN = frozenset({"user", "assistant", "tool_result", "system"})

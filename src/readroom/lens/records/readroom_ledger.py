@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from readroom.lens.limits import Bounds
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -30,7 +31,6 @@ from readroom.lens.records.values import (
     decode,
     time_of,
 )
-from readroom.limits.lens import Bounds
 
 NAME = "readroom"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from readroom.lens.limits import RECORD_LINE_BYTES
 from readroom.lens.records.values import NotReadable
-from readroom.limits.lens import RECORD_LINE_BYTES
 
 RECORD_DATABASE_MEMORY_BYTES = 80 * 1024 * 1024
 """What SQLite may take while it reads a record: a schema that is larger is not read. Usual ones take 1 MB,

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 import msgspec
 
+from readroom.lens.limits import RECORD_CHUNK_BYTES, RECORD_LINE_BYTES, Bounds
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
-from readroom.limits.lens import RECORD_CHUNK_BYTES, RECORD_LINE_BYTES, Bounds
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -25,21 +25,21 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom import config
-from readroom.contracts import NAMES
-from readroom.contracts.base import Contract
-from readroom.deadline import Deadline
-from readroom.errors import ReadroomError
+from readroom.core import config
+from readroom.core.contracts import NAMES
+from readroom.core.contracts.base import Contract
+from readroom.core.deadline import Deadline
+from readroom.core.errors import ReadroomError
+from readroom.core.rows import state_of
+from readroom.core.values import Call, ReadRequest, Reply, Request
+from readroom.core.workspace import Workspace
 from readroom.lens.evidence import Known, Run, evidence, tools
 from readroom.lens.findings.use import LEAST_LINE_CHARS
+from readroom.lens.limits import ARGUMENT_CHARS, CALLS_KEPT, HELD_LINES_OF_CALL, LINES_REMEMBERED
 from readroom.lens.normal_form import Replayed, ReplayState
 from readroom.lens.records.events import Called, Returned
 from readroom.lens.records.values import as_count, as_list, as_object, as_text, decode
 from readroom.lens.sessions import Counter, Result
-from readroom.limits.lens import ARGUMENT_CHARS, CALLS_KEPT, HELD_LINES_OF_CALL, LINES_REMEMBERED
-from readroom.rows import state_of
-from readroom.values import Call, ReadRequest, Reply, Request
-from readroom.workspace import Workspace
 
 REPLAY_REPLIES = 50
 """Replies that a replay follows for one call, each by the `next` of the one before."""
@@ -178,7 +178,7 @@ def fitting(client: str, called: Called) -> str | None:
 
 
 def _takes(contract_name: str, tool: str, called: Called) -> bool:
-    from readroom.contracts import contract
+    from readroom.core.contracts import contract
 
     try:
         contract(contract_name).bind(tool, called.arguments)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from readroom import git
-from readroom.errors import BadValue, StoreFailed
+from readroom.core import git
+from readroom.core.errors import BadValue, StoreFailed
 
 _LINK = b"120000"
 _SUBMODULE = b"160000"

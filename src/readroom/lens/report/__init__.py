@@ -15,12 +15,12 @@ from typing import TypeVar
 
 import msgspec
 
+from readroom.core.rows import FINDINGS, Finding, FindingKind
 from readroom.lens.audit import NO_RECORD
+from readroom.lens.limits import FILES_LISTED
 from readroom.lens.normal_form import CUT_AWAY, Call, Replayed, Session, SkippedPart, counted
 from readroom.lens.records import EMPTY
 from readroom.lens.sessions import Audited
-from readroom.limits.lens import FILES_LISTED
-from readroom.rows import FINDINGS, Finding, FindingKind
 
 SESSIONS_LISTED = 500
 """Sessions that a page lists, the dearest first; the export has all of them."""

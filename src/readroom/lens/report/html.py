@@ -11,11 +11,11 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
+from readroom.core.quoting import plain
+from readroom.core.rows import FINDINGS, Finding, FindingKind
+from readroom.lens.limits import FILES_LISTED
 from readroom.lens.normal_form import Session, counted
 from readroom.lens.report import Spent, Totals, copied, dearest_of, passed_over, price
-from readroom.limits.lens import FILES_LISTED
-from readroom.quoting import plain
-from readroom.rows import FINDINGS, Finding, FindingKind
 
 _STYLE = """
 :root {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from readroom.extras import install
+from readroom.core.extras import install
+from readroom.core.quoting import plain
+from readroom.core.rows import FINDINGS, Finding
 from readroom.lens.normal_form import CUT_AWAY, counted
 from readroom.lens.report import Spent, Totals, copied, dearest_of, passed_over, price
-from readroom.quoting import plain
-from readroom.rows import FINDINGS, Finding
 
 _NAME_CHARS = 44
 _TOP = 8

@@ -1,0 +1,76 @@
+"""call: one tool call as a model would send it, with exactly the result it would receive."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import msgspec
+
+from readroom.cli.answers import NATIVE, Where, answer, failure, finish
+from readroom.cli.exits import ExitCode
+from readroom.cli.options import commands_option, front_matter_option, option, place_options, subcommand
+from readroom.core.contracts import NAMES
+from readroom.core.errors import BadValue, ReadroomError
+from readroom.core.limits import VALUE_CHARS
+
+_STDIN = "-"
+
+
+def _call(
+    tool: str,
+    arguments: str,
+    contract_name: str,
+    max_chars: int | None,
+    session: str,
+    allow_commands: bool,
+    front_matter: str | None,
+    root: str | None,
+    config: str | None,
+) -> ExitCode:
+    """Print the MCP tool result of one call, one JSON object, whatever happens.
+
+    ARGUMENTS is a JSON object; "-" reads it from standard input.
+    """
+    try:
+        decoded = _decoded(arguments)
+    except ReadroomError as error:
+        return finish(failure(error, contract_name), as_json=True)
+    where = Where(root, config, allow_commands, front_matter=front_matter)
+    reply = answer(where, tool, decoded, contract_name=contract_name, reply_bytes=max_chars, session=session)
+    return finish(reply, as_json=True)
+
+
+def _decoded(arguments: str) -> object:
+    data = sys.stdin.buffer.read() if arguments == _STDIN else arguments.encode("utf-8", "surrogateescape")
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as problem:
+        start = data[:VALUE_CHARS].decode("utf-8", "replace")
+        advice = """Send one JSON object, like '{"path": "README.md"}'."""
+        raise BadValue("arguments", start, f"is not JSON ({problem})", advice) from None
+
+
+call = subcommand(
+    "call",
+    _call,
+    click.Argument(["tool"], help="The tool's name in the contract."),
+    click.Argument(
+        ["arguments"], required=False, default="{}", help="A JSON object, or - for standard input."
+    ),
+    option(
+        "--contract contract_name",
+        f"Whose tools are meant: {', '.join(NAMES)}.",
+        default=NATIVE,
+        metavar="NAME",
+    ),
+    option(
+        "--max-chars",
+        "Cap on the text, as an MCP client would set it; no more than the limit reply_bytes.",
+        type=click.IntRange(min=1),
+    ),
+    option("--session", "The conversation that the call belongs to.", default="", show_default=False),
+    commands_option(),
+    front_matter_option(),
+    *place_options(),
+)

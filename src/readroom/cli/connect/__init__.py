@@ -1,0 +1,388 @@
+"""connect: configure an MCP client for a folder, and try what that would do.
+
+It shows the entry for the client's settings, writes it with --write and removes it with --undo. Settings
+belong to their client: every other line stays, the previous state is kept beside the file, and what cannot be
+parsed is not touched.
+
+Knows: where clients keep their settings, and in which format. Does not know: what a client does with a reply;
+caps of clients are measured, and are kept with the MCP server. May be touched: a client is a row of
+`clients`; files and formats with their tests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from inspect import cleandoc
+from typing import Any
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.cli import output
+from readroom.cli.commands import FOLDER_TOKENS, found
+from readroom.cli.connect.clients import (
+    CLIENTS,
+    GENERIC,
+    SERVER,
+    TOKEN,
+    Folders,
+    KnownClient,
+    longest_reply,
+)
+from readroom.cli.connect.files import BACKUP, SettingsFile
+from readroom.cli.connect.formats import Unusable
+from readroom.cli.connect.handshake import Greeting, NoAnswer, reach, start
+from readroom.cli.exits import ExitCode
+from readroom.cli.near import did_you_mean
+from readroom.cli.options import flag, folder_argument, option, subcommand
+from readroom.core.errors import BadValue, NotAFolder, NotFound, UsageError
+from readroom.core.quoting import quote
+from readroom.mcp.client_configs import program
+
+_CHECK_S = 60
+"""A client's own check starts the client, and perhaps all of its other servers."""
+
+
+class _Task(Struct, frozen=True):
+    """The client, the folder and the settings to configure."""
+
+    name: str
+    client: KnownClient
+    folder: str
+    url: str | None
+    file: SettingsFile | None
+    server: str = SERVER
+
+    @property
+    def path(self) -> list[str]:
+        """Of the entry in the settings."""
+        return [*self.client.key, self.server]
+
+    @property
+    def command(self) -> list[str]:
+        """What the client starts."""
+        return [*program(), "mcp", self.folder]
+
+    @property
+    def entry(self) -> Any:
+        """The value of the entry in the settings."""
+        if self.url is None:
+            return self.client.started(self.command)
+        if self.client.reached is None:
+            problem = f"is of no use to {self.client.title}, whose settings have only servers that it starts"
+            raise BadValue("url", self.url, problem, "Leave it out.")
+        return self.client.reached(self.url)
+
+    def again(self, *options: str) -> str:
+        """The command that does the same with other options."""
+        place = ["--user"] if self.file and self.client.project and self.file.base != self.folder else []
+        options_again = [] if self.url is None else ["--url", self.url]
+        options_again += [] if self.server == SERVER else ["--name", self.server]
+        return _line([*_typed(), "connect", self.name, self.folder, *place, *options_again, *options])
+
+
+def _connect(
+    client: str | None,
+    folder: str,
+    write: bool,
+    undo: bool,
+    user: bool,
+    url: str | None,
+    name: str,
+    check: bool,
+) -> ExitCode:
+    """Configure an MCP client for a folder: show what it needs, write it, or take it out again.
+
+    CLIENT is one of those that --help lists.  Without --write nothing is changed.
+    """
+    if client is None or client not in CLIENTS:
+        return _unknown(client, os.path.abspath(folder), url)
+    if write and undo:
+        raise UsageError("--write and --undo exclude each other", "Leave one of them out.")
+    if not _NAME.fullmatch(name):
+        raise BadValue("name", name, "is not a name that every client takes", _NAME_ADVICE)
+    task = replace(_task(client, _folder(folder), user, url), server=name)
+    if undo:
+        return _undone(task)
+    if write:
+        output.show(_written(task))
+        _own_check(task, wanted=check)
+    else:
+        output.show(_shown(task))
+    return _greeted(task, written=write)
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
+_NAME_ADVICE = "Use at most 32 letters, digits, - and _, and begin with a letter."
+
+
+def _line(words: list[str]) -> str:
+    """A command for a shell, as it can be pasted."""
+    from readroom.mcp.client_configs import shell_word
+
+    return " ".join(map(shell_word, words))
+
+
+def _task(name: str, folder: str, user: bool, url: str | None) -> _Task:
+    client = CLIENTS[name]
+    if client.project is not None and not (user and client.user is not None):
+        return _Task(name, client, folder, url, SettingsFile(folder, client.project))
+    assert client.user is not None, "a client has one of the two"
+    return _Task(name, client, folder, url, SettingsFile(*client.user(_folders())))
+
+
+def _folders() -> Folders:
+    from readroom.core import config
+
+    home = os.path.expanduser("~")
+    variables = config.variables("XDG_CONFIG_HOME", "CODEX_HOME")
+    settings = variables.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
+    desktop = os.path.join(home, "Library", "Application Support") if sys.platform == "darwin" else settings
+    return Folders(home, settings, desktop, variables.get("CODEX_HOME") or os.path.join(home, ".codex"))
+
+
+def _folder(path: str) -> str:
+    folder = os.path.realpath(path)
+    if not os.path.exists(folder):
+        raise NotFound(path)
+    if not os.path.isdir(folder):
+        raise NotAFolder(path, "file")
+    return folder
+
+
+def _typed() -> list[str]:
+    """How a person types it: by its name where that is on the PATH."""
+    return ["readroom"] if shutil.which("readroom") else program()
+
+
+# --- messages -----------------------------------------------------------------------------------
+
+
+def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
+    """The clients there are, and what any other takes."""
+    width = max(map(len, CLIENTS))
+    known = "\n".join(f"  {word:{width}}  {client.title}" for word, client in CLIENTS.items())
+    form = _entry_text(_Task("CLIENT", GENERIC, folder, url, None))
+    text = f"The clients are:\n\n{known}\n\nAny other that reads `mcpServers` takes:\n\n{form}"
+    if name is None:
+        output.show(text)
+        return ExitCode.OK
+    problem = f"{quote(name)} is not a client that connect knows. {did_you_mean(name, CLIENTS)}"
+    output.complain(f"readroom: {problem.rstrip()}\n\n{text}")
+    return ExitCode.USAGE
+
+
+def _entry_text(task: _Task) -> str:
+    return task.client.form.with_entry("", task.path, task.entry).rstrip("\n")
+
+
+def _shown(task: _Task) -> str:
+    assert task.file is not None
+    entry = _entry_text(task)
+    text = _read(task)
+    if text is None:
+        state = "which is not there yet"
+    else:
+        there = _at(task.client.form.loads(text), task.path)
+        state = f"which has {'no' if there is None else 'another'} {task.server}"
+        state = "which has this entry already" if there == dict(task.entry) else state
+        _changed(task, text)  # says now what would keep it from being written
+    lines = [f"{task.client.title} reads {task.file.path}, {state}. It needs:", "", entry]
+    if task.url is not None:
+        lines += ["", f"with the token of the folder in its environment: {_export(task)}"]
+    return "\n".join(lines)
+
+
+def _export(task: _Task) -> str:
+    return f'export {TOKEN}="$({_line([*program(), "token", "show", task.folder])})"'
+
+
+def _greeted(task: _Task, *, written: bool) -> ExitCode:
+    """Do what the client will do, and say how it went."""
+    from readroom.mcp.server import known
+
+    try:
+        greeting = _greeting(task)
+    except NoAnswer as error:
+        hint = " `readroom doctor` says what works here."
+        output.complain(f"\nreadroom: as {task.client.wire}: {error}.{hint}")
+        return ExitCode.FAILED
+    tools = f"{len(greeting.tools)} tools ({', '.join(greeting.tools)})"
+    answered = f"{greeting.server} answers in {greeting.seconds:.1f} s with {tools}"
+    limited = known(task.client.wire)
+    most = longest_reply(None if limited is None else limited.chars)
+    output.show(f"\nTried as {task.client.wire}: {answered}; {most}.")
+    if written:
+        undo = f"To take it out again: {task.again('--undo')}"
+        output.show(f"{task.client.after}\n{undo}" if task.client.after else undo)
+    else:
+        output.show(f"To write it: {task.again('--write')}")
+    return ExitCode.OK
+
+
+def _greeting(task: _Task) -> Greeting:
+    if task.url is None:
+        return start(task.command, task.client.wire, task.folder)
+    from readroom.core import config
+
+    token = config.variables(TOKEN).get(TOKEN)
+    if token is None and config.has_state():
+        own = found(FOLDER_TOKENS)().of(task.folder)
+        token = None if own is None else own.token
+    return reach(task.url, token or "", task.client.wire)
+
+
+def _own_check(task: _Task, *, wanted: bool) -> None:
+    """What the client itself says about its servers, where it is installed and can.
+
+    In a project it may start whatever else the folder configures, servers and plugins, so there only
+    who trusts the folder asks for it.
+    """
+    check = [task.server if word == SERVER else word for word in task.client.check]
+    executable = shutil.which(check[0]) if check else None
+    if executable is None:
+        return
+    line = " ".join(check)
+    of_project = task.file is not None and task.file.base == task.folder
+    if of_project and not wanted:
+        output.show(f"\n`{line}` in that folder, or --check, shows what {task.client.title} says of it.")
+        return
+    try:
+        done = subprocess.run(
+            [executable, *check[1:]], cwd=task.folder if of_project else os.path.expanduser("~"),
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=_CHECK_S,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        output.show(f"\n`{line}` did not answer; try it yourself.")
+        return
+    text = _COLOURS.sub("", (done.stdout + done.stderr).decode("utf-8", "replace")).strip()
+    output.show("\n".join([f"\n$ {line}", *(f"  {row}" for row in text.split("\n")[:_CHECK_LINES])]))
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_CHECK_LINES = 20
+"""The most output shown of a client; some list every server they have."""
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+def _read(task: _Task) -> str | None:
+    assert task.file is not None
+    text = task.file.read()
+    if text is not None:
+        _usable(task, lambda: task.client.form.loads(text))
+    return text
+
+
+def _usable(task: _Task, work: Callable[[], Any]) -> Any:
+    """What `work` gives of the settings. Raises BadConfig."""
+    assert task.file is not None
+    try:
+        return work()
+    except Unusable as error:
+        raise task.file.bad(str(error)) from None
+
+
+def _changed(task: _Task, text: str) -> str:
+    """The settings with the entry. Raises BadConfig where that would change anything else."""
+    form = task.client.form
+    return _same(task, text, _usable(task, lambda: form.with_entry(text, task.path, task.entry)))
+
+
+def _without(task: _Task, text: str) -> str:
+    form = task.client.form
+    return _same(task, text, _usable(task, lambda: form.without_entry(text, task.path)))
+
+
+def _same(task: _Task, before: str, after: str) -> str:
+    """The settings if all others in them are unchanged, as the client will read them. Raises BadConfig."""
+    loads = task.client.form.loads
+    if _rest(loads(before), task.path) != _rest(loads(after), task.path):
+        assert task.file is not None
+        raise task.file.bad("it is written in a way that cannot be changed without touching other settings")
+    return after
+
+
+def _at(value: Any, path: list[str]) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _rest(value: Any, path: list[str]) -> Any:
+    """The settings without the entry, and without objects on the way to it that hold nothing else."""
+    if not isinstance(value, dict):
+        return value
+    key, *below = path
+    rest = {name: member for name, member in value.items() if name != key}
+    if below and key in value:
+        left = _rest(value[key], below)
+        if left not in ({}, None):
+            rest[key] = left
+    return rest
+
+
+def _written(task: _Task) -> str:
+    assert task.file is not None
+    before = _read(task)
+    after = _changed(task, before or "")
+    if before == after:
+        return f"{task.file.path} has it already; nothing was changed."
+    # The backup stays the state before the first change, as long as our entry is still there.
+    ours = before is not None and _at(task.client.form.loads(before), task.path) is not None
+    keep = None if before is None or (ours and task.file.read(BACKUP) is not None) else before
+    task.file.replace(after, keep=keep)
+    done = "was made" if before is None else f"was changed; what it was is kept in {task.file.backup}"
+    return f"{task.file.path} {done}. It now has:\n\n{_entry_text(task)}"
+
+
+def _undone(task: _Task) -> ExitCode:
+    assert task.file is not None
+    file, form = task.file, task.client.form
+    text = _read(task)
+    left = None if text is None else _without(task, text)
+    if text is None or left is None or left == text:
+        output.show(f"{file.path} has no {task.server}; nothing was changed.")
+        return ExitCode.OK
+    backup = file.read(BACKUP)
+    if backup is not None and _rest(form.loads(backup), task.path) == _rest(form.loads(text), task.path):
+        file.replace(backup, keep=None)
+        file.remove(backup_only=True)
+        output.show(f"{file.path} is what it was before.")
+    elif backup is None and not _rest(form.loads(left), task.path):
+        file.remove()
+        output.show(f"{file.path} held nothing else and is removed.")
+    else:
+        file.replace(left, keep=None)
+        output.show(f"{task.server} was removed from {file.path}; later changes there were kept.")
+    return ExitCode.OK
+
+
+connect = subcommand(
+    "connect",
+    _connect,
+    click.Argument(["client"], required=False),
+    folder_argument(),
+    flag("--write", "Write it into the client's settings."),
+    flag(
+        "--check", "After --write, have the client check it, also in a folder whose other settings it obeys."
+    ),
+    flag("--undo", "Take it out of them again."),
+    flag("--user", "Your own settings, where the client has a project's too."),
+    option(
+        "--name",
+        "What the client calls the server; another for each folder, where its settings are yours.",
+        default=SERVER,
+        metavar="NAME",
+    ),
+    option("--url", "A server that runs already, instead of one that the client starts.", metavar="URL"),
+    words=f"{cleandoc(_connect.__doc__ or '')}\n\n\b\nClients:\n"
+    + "\n".join(f"  {word:15} {client.title}" for word, client in CLIENTS.items()),
+)

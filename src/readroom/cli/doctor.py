@@ -1,0 +1,244 @@
+"""doctor: what of readroom works on this machine, and what to do about the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct, to_builtins
+
+from readroom.cli import output
+from readroom.cli.exits import ExitCode
+from readroom.cli.near import did_you_mean
+from readroom.cli.options import folder_argument, json_option, option, subcommand
+from readroom.core.errors import BadValue, ReadroomError
+from readroom.core.extras import OF_GRAMMARS, install
+from readroom.core.limits import HTTP_PORT
+from readroom.core.release import VERSION
+
+State: TypeAlias = Literal["ok", "note", "problem"]
+"""Whether something works; a note is about what few need."""
+
+_MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
+
+
+class Diagnosis(Struct, frozen=True):
+    """One thing that was looked at, and for one that does not work what to do."""
+
+    what: str
+    state: State
+    found: str
+    remedy: str = ""
+
+
+def _doctor(folder: str, client: str | None, port: int, as_json: bool) -> ExitCode:
+    """Say what works on this machine, and what to do about what does not.
+
+    The exit code is 0 when nothing is a problem; notes are not problems.
+    """
+    listed = list(diagnoses(folder, client, port))
+    if as_json:
+        output.write((json.dumps([to_builtins(diagnosis) for diagnosis in listed], indent=2) + "\n").encode())
+    else:
+        output.show("\n".join(_line(diagnosis) for diagnosis in listed))
+    return ExitCode.FAILED if any(diagnosis.state == "problem" for diagnosis in listed) else ExitCode.OK
+
+
+def _line(diagnosis: Diagnosis) -> str:
+    text = f"{_MARKS[diagnosis.state]}  {diagnosis.what}: {diagnosis.found}"
+    return f"{text}\n         {diagnosis.remedy}" if diagnosis.remedy else text
+
+
+def diagnoses(folder: str, client: str | None, port: int) -> Iterator[Diagnosis]:
+    """Everything that is looked at, in this order."""
+    yield from _self()
+    yield from _folder(folder)
+    for look in (_commands, _search, _outlines, _extras, _state):
+        yield from look()
+    yield from _client(client)
+    yield from _server(port)
+
+
+def _self() -> Iterator[Diagnosis]:
+    python = f"Python {platform.python_version()}"
+    yield Diagnosis("readroom", "ok", f"{VERSION}, {python}, {platform.system()} {platform.machine()}")
+    where = shutil.which("readroom")
+    if where is None:
+        script = os.path.join(os.path.dirname(sys.executable), "readroom")
+        remedy = f'Put its folder on the PATH: export PATH="{os.path.dirname(script)}:$PATH"'
+        yield Diagnosis("command", "note", "readroom is not on the PATH", remedy)
+    else:
+        yield Diagnosis("command", "ok", where)
+
+
+def _folder(folder: str) -> Iterator[Diagnosis]:
+    from readroom.core import config
+
+    try:
+        store = config.open_store(folder)
+        try:
+            settings = config.load(store)
+            kernel = store.confinement == "kernel"
+        finally:
+            store.close()
+    except ReadroomError as error:
+        yield Diagnosis("folder", "problem", error.message, error.advice or "")
+        return
+    by_kernel = "the kernel resolves paths beneath the root (openat2)"
+    how = by_kernel if kernel else "no link of a path is followed"
+    yield Diagnosis("links", "ok", f"cannot lead out of a folder: {how}")
+    files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
+    yield Diagnosis("settings", "ok", f"of {os.path.realpath(folder)}: {files}")
+
+
+def _commands() -> Iterator[Diagnosis]:
+    from readroom.core import sandbox
+    from readroom.core.errors import NotConfined
+
+    try:
+        chosen = sandbox.chosen("any")
+    except NotConfined as error:
+        yield Diagnosis("commands", "note", f"cannot be confined here: {error.message}", error.advice or "")
+        return
+    other: Literal["bwrap", "landlock"] = "landlock" if chosen == "bwrap" else "bwrap"
+    reason = sandbox.available(other)
+    beside = f"{other} too" if not reason else f"not {other} ({reason})"
+    yield Diagnosis("commands", "ok", f"can be confined by {chosen}, {beside}; they are off unless allowed")
+
+
+def _search() -> Iterator[Diagnosis]:
+    from readroom.core.search.ripgrep import program
+
+    try:
+        yield Diagnosis("search", "ok", f"rg is {program()}")
+    except ReadroomError as error:
+        yield Diagnosis("search", "problem", error.message, error.advice or "")
+
+
+def _outlines() -> Iterator[Diagnosis]:
+    from readroom.core.outline.grammars import GRAMMARS, grammar_of
+
+    missing = sorted(name for name in GRAMMARS if find_spec(grammar_of(name).module) is None)
+    if missing:
+        state = f"{len(GRAMMARS) - len(missing)} languages, and no grammar for {', '.join(missing)}"
+        yield Diagnosis("outlines", "note", state, f"{install(OF_GRAMMARS)} brings the rest")
+        return
+    yield Diagnosis("outlines", "ok", f"{len(GRAMMARS)} languages")
+
+
+def _extras() -> Iterator[Diagnosis]:
+    have: list[str] = []
+    lack: list[str] = []
+    for extra, packages in _packages().items():
+        if extra == "all":
+            continue  # nothing of its own
+        (have if all(map(_is_there, packages)) else lack).append(extra)
+    if have:
+        yield Diagnosis("extras", "ok", f"installed: {', '.join(have)}")
+    if lack:
+        remedy = f"{install(','.join(lack))} installs all of these, or name those you need"
+        yield Diagnosis("extras", "note", f"not installed: {', '.join(lack)}", remedy)
+
+
+def _packages() -> dict[str, list[str]]:
+    """The packages of each extra, as the installed metadata has them."""
+    by_extra: dict[str, list[str]] = {}
+    for line in requires("readroom") or ():
+        requirement, _, marker = line.partition(";")
+        _, is_extra, extra = marker.partition("extra ==")
+        if is_extra:
+            name = requirement.strip()
+            stop = next((at for at, char in enumerate(name) if char in "[<>=!~ ("), len(name))
+            by_extra.setdefault(extra.strip().strip("'\""), []).append(name[:stop])
+    return dict(sorted(by_extra.items()))
+
+
+def _is_there(package: str) -> bool:
+    try:
+        return bool(version(package))
+    except PackageNotFoundError:
+        return False
+
+
+def _state() -> Iterator[Diagnosis]:
+    from readroom.core import config
+
+    if not config.has_state():
+        remedy = "Set HOME or XDG_STATE_HOME to a folder that this account can write to."
+        yield Diagnosis("state", "problem", "there is no place for tokens and the ledger", remedy)
+        return
+    folder = os.path.dirname(config.token_file())
+    place = folder
+    while not os.path.exists(place) and place != os.path.dirname(place):
+        place = os.path.dirname(place)
+    if os.access(place, os.W_OK | os.X_OK):
+        yield Diagnosis("state", "ok", f"tokens and the ledger are kept in {folder}")
+    else:
+        remedy = "Make it writable for this account, or set XDG_STATE_HOME to another folder."
+        yield Diagnosis("state", "problem", f"{place} cannot be written to", remedy)
+
+
+def _client(name: str | None) -> Iterator[Diagnosis]:
+    from readroom.cli.connect.clients import CLIENTS, longest_reply
+    from readroom.mcp.server import known
+
+    if name is None:
+        return
+    client = CLIENTS.get(name)
+    if client is None:
+        advice = f"{did_you_mean(name, CLIENTS)}They are: {', '.join(CLIENTS)}."
+        raise BadValue("client", name, "is not a known client", advice)
+    cap = known(client.wire)
+    lines = "" if cap is None or cap.lines is None else f"; it passes on {cap.lines:,} lines"
+    yield Diagnosis(client.title, "ok", f"{longest_reply(None if cap is None else cap.chars)}{lines}")
+    program = shutil.which(client.check[0]) if client.check else None
+    if client.check and program is None:
+        yield Diagnosis(client.title, "note", f"{client.check[0]} is not on the PATH")
+
+
+def _server(port: int) -> Iterator[Diagnosis]:
+    """Who can reach a server on the usual port, found out as any client would."""
+    import httpx2
+
+    base = f"http://127.0.0.1:{port}"
+    try:
+        with httpx2.Client(timeout=5, trust_env=False) as http:
+            answer = http.post(f"{base}/v1/native/list_directory", json={})
+    except httpx2.HTTPError:
+        yield Diagnosis("server", "ok", f"nothing answers on port {port}; `readroom serve` starts one")
+        return
+    if not _is_ours(answer):
+        yield Diagnosis("server", "note", f"another program answers on port {port}", "Serve with --port 0.")
+    elif answer.status_code == 401:
+        yield Diagnosis("server", "ok", f"on port {port} answers only those who have a token")
+    else:
+        remedy = 'Start it without --open, and without auth = "open".'
+        problem = f"on port {port} answers every account of this machine without a token"
+        yield Diagnosis("server", "problem", problem, remedy)
+
+
+def _is_ours(answer: Any) -> bool:
+    """Whether readroom gave it: its refusals have a code, its replies facts."""
+    try:
+        body = answer.json()
+    except ValueError:
+        return False
+    error = body.get("error") if isinstance(body, dict) else None
+    return isinstance(body, dict) and ("_meta" in body or (isinstance(error, dict) and "code" in error))
+
+
+doctor = subcommand(
+    "doctor",
+    _doctor,
+    folder_argument(),
+    option("--client", "Say what holds for this client, as of `connect`.", metavar="CLIENT"),
+    option("--port", "Of the server.", type=int, default=HTTP_PORT),
+    json_option("Print one JSON list."),
+)

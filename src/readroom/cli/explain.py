@@ -1,0 +1,109 @@
+"""explain: whether a path may be read and changed, and which rule decides."""
+
+from __future__ import annotations
+
+import click
+from msgspec import Struct
+
+from readroom.cli.answers import Where, finish, path_argument
+from readroom.cli.exits import ExitCode
+from readroom.cli.options import json_option, place_options, subcommand
+from readroom.core.errors import NotFound, Protected, ReadroomError, RefusedError
+from readroom.core.paths import WorkPath
+from readroom.core.policy.changes import WriteTargets
+from readroom.core.policy.guard import Guard
+from readroom.core.policy.ignore_files import IgnoreTree
+from readroom.core.policy.rules import Rule
+from readroom.core.quoting import quote
+from readroom.core.values import EntryKind, Fact, Reply
+
+_CONFINED = {
+    "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
+    "walk": "links cannot lead out: every part of a path is opened by itself, following no link",
+}
+
+
+class _Finding(Struct, frozen=True):
+    """The result of a read of the path: a refusal, another failure, or a file or folder."""
+
+    path: str
+    confinement: str
+    failure: ReadroomError | None = None
+    real: WorkPath | None = None
+    kind: EntryKind | None = None
+    hidden_by: Rule | None = None
+    protection: Protected | None = None
+
+    @property
+    def allowed(self) -> bool:
+        return not isinstance(self.failure, RefusedError)
+
+
+def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> ExitCode:
+    """Say whether PATH may be read and changed, and which rule decides.
+
+    Policy is asked as a read asks it; no content is shown.  That a path is denied
+    is an answer, so the exit code is 0.
+    """
+    with Where(root, config).open() as workspace:
+        finding = _find(workspace.guard, workspace.targets, path_argument(path))
+    return finish(Reply("\n".join(_lines(finding)), lambda: _facts(finding)), as_json=as_json)
+
+
+def _find(guard: Guard, places: WriteTargets, text: str) -> _Finding:
+    confinement = guard.store.confinement
+    try:
+        path = guard.spelled(guard.parse(text))
+    except RefusedError as error:
+        return _Finding(text, confinement, error)
+    try:
+        real, stat = guard.stat(path)
+    except ReadroomError as error:
+        return _Finding(quote(path), confinement, error, protection=places.protection(path, folder=False))
+    folder = stat.kind is EntryKind.FOLDER
+    hidden_by = IgnoreTree(guard).rule(real, folder=folder)
+    try:
+        (guard.open_folder if folder else guard.open)(path).close()
+    except ReadroomError as error:
+        return _Finding(quote(path), confinement, error, real, stat.kind, hidden_by)
+    protection = places.protection(real, folder=folder)
+    return _Finding(quote(path), confinement, None, real, stat.kind, hidden_by, protection)
+
+
+def _lines(finding: _Finding) -> list[str]:
+    lines = [f"{finding.path}: {'allowed' if finding.allowed else 'refused'}"]
+    if finding.failure is None:
+        lines.append("no rule denies it")
+    elif isinstance(finding.failure, NotFound):
+        lines.append("no rule denies the name; nothing is there")
+    else:
+        lines.append(finding.failure.message)
+    if finding.protection is not None and finding.allowed:
+        lines += [finding.protection.message, finding.protection.advice]
+    if finding.real is not None and quote(finding.real) != finding.path:
+        lines.append(f"real name: {quote(finding.real)}")
+    if finding.hidden_by is not None:
+        rule = finding.hidden_by
+        lines.append(f"hidden from search and listing by {rule.pattern!r} of {quote(rule.source)}")
+    if finding.confinement in _CONFINED:
+        lines.append(_CONFINED[finding.confinement])
+    return lines
+
+
+def _facts(finding: _Finding) -> dict[str, Fact]:
+    failure, rule = finding.failure, finding.hidden_by
+    return {
+        "path": finding.path, "allowed": finding.allowed,
+        "refused_by": None if failure is None else {"code": failure.code, **failure.facts},
+        "protected_by": None if finding.protection is None else dict(finding.protection.facts),
+        "real_path": None if finding.real is None else quote(finding.real),
+        "kind": None if finding.kind is None else finding.kind.value,
+        "hidden_by": None if rule is None else {"pattern": rule.pattern, "source": rule.source},
+        "confinement": finding.confinement,
+    }  # fmt: skip
+
+
+_PATH = click.Argument(
+    ["path"], type=click.Path(readable=False), help="Relative to the root, or absolute inside it."
+)
+explain = subcommand("explain", _explain, _PATH, json_option(), *place_options())

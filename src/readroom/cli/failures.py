@@ -1,0 +1,234 @@
+"""Failures on the command line: an exit code, a sentence, and a command that works instead.
+
+Native calls in advice are spelled as shell commands that a person can type.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+
+from readroom.cli import output
+from readroom.cli.exits import ExitCode
+from readroom.core.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
+from readroom.core.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError, of_code
+from readroom.core.log import log
+from readroom.core.paths import ABOVE, ELSEWHERE
+from readroom.core.quoting import quote, unquoted
+from readroom.core.values import Call, Fact, FindRequest, GrepRequest, ListRequest, ReadRequest
+from readroom.core.values.changes import EditRequest, WriteRequest
+from readroom.core.values.commands import RunRequest
+
+COMMANDS: Mapping[str, str] = {
+    READ: "read", GREP: "grep", FIND: "find", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
+}  # fmt: skip
+"""The command for each tool of the native contract."""
+
+POSITIONAL: Mapping[str, tuple[str, ...]] = {
+    READ: ("path",), GREP: ("pattern", "path"), FIND: ("query", "path"), LIST: ("path",), EDIT: ("path",),
+    WRITE: ("path",), RUN: ("command",),
+}  # fmt: skip
+"""Arguments that a command takes without an option's name."""
+
+
+def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
+    """A native call from the facts ({tool, arguments}) as a command for a shell."""
+    import shlex  # most replies name no call
+
+    if not isinstance(call, Call):
+        sent = call["arguments"]
+        assert isinstance(sent, Mapping)
+        call = Call(str(call["tool"]), dict(sent))
+    place = [] if root is None else ["--root", root]
+    if call.tool not in COMMANDS:
+        import json
+
+        text = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
+        return shlex.join(["readroom", "call", call.tool, text, *place])
+    positional = POSITIONAL[call.tool]
+    names = [str(call.arguments[name]) for name in positional if name in call.arguments]
+    options = [
+        word
+        for name, value in call.arguments.items()
+        if name not in positional
+        for word in (_edits(value) if name == "edits" else _option(name, value))
+    ]
+    options += place
+    words = ["readroom", COMMANDS[call.tool]]
+    if any(name.startswith("-") for name in names):
+        return shlex.join([*words, *options, "--", *names])
+    return shlex.join([*words, *names, *options])
+
+
+def _edits(edits: Fact) -> Iterator[str]:
+    """Pairs of options where they can say it: one --replace-all is meant for all pairs of a command."""
+    items = [item for item in edits if isinstance(item, Mapping)] if isinstance(edits, list) else []
+    if len({bool(item.get("replace_all")) for item in items}) != 1:
+        import json
+
+        yield from ("--edits", json.dumps(edits, ensure_ascii=False, separators=(",", ":")))
+        return
+    for item in items:
+        # One word each: a text may begin with a dash.
+        yield from (f"--old={item['old_text']}", f"--new={item['new_text']}")
+    if items[0].get("replace_all"):
+        yield "--replace-all"
+
+
+def _option(name: str, value: Fact) -> Iterator[str]:
+    flag = "--" + name.replace("_", "-")
+    if value is True:
+        yield flag
+    elif isinstance(value, (str, int, float)):
+        yield from (flag, str(value))
+    elif value is not None:
+        for item in value:
+            yield from (flag, str(item))
+
+
+_APART: Mapping[str, str] = {"old_text": "--old", "new_text": "--new", "replace_all": "--replace-all"}
+"""Parts of an edit, which are options of their own."""
+
+_ARGUMENTS = {
+    name: _APART.get(name) or f"--{name.replace('_', '-')}"
+    for kind in (ReadRequest, GrepRequest, FindRequest, ListRequest, EditRequest, WriteRequest, RunRequest)
+    for name in (*SAID[kind], *_APART)
+    if name not in {argument for positional in POSITIONAL.values() for argument in positional}
+}
+"""Arguments of tools, and their options."""
+
+_LONG = "|".join(sorted((name for name in _ARGUMENTS if "_" in name), key=len, reverse=True))
+_ANY = "|".join(sorted(_ARGUMENTS, key=len, reverse=True))
+
+_TOOL_WORD = re.compile(
+    rf"(?<![\w./'\"-])(?:(?P<tool>{'|'.join(COMMANDS)})|(?P<long>{_LONG})"
+    rf"|(?P<said>\b(?:[Ss]et|[Uu]se|[Ss]end|without|argument|with) )(?P<short>{_ANY})"
+    rf"|(?P<set>{_ANY})=(?P<value>[\w-]+))(?![\w/'\"-]|\.\w)"
+)
+"""A tool or an argument in advice: words that are also plain English only where an argument is meant."""
+
+_TICKED = re.compile(rf"`({_ANY})`")
+
+_BEGINS = re.compile(rf"({_ANY})=")
+"""An argument with its value, with which a message begins."""
+
+_EDIT = re.compile(r"\bedits\[(\d+)\](?:\.(old_text|new_text|replace_all))?")
+
+_OUTLINE = 'view="outline"'
+
+_NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
+"""Quoted ones; splitting at them keeps them."""
+
+_CODES: tuple[tuple[type[ReadroomError], ExitCode], ...] = (
+    (UsageError, ExitCode.USAGE),
+    (RefusedError, ExitCode.REFUSED),
+    (AbsentError, ExitCode.NOT_FOUND),
+)
+
+
+def exit_code(error: type[ReadroomError]) -> ExitCode:
+    """The exit code of a class of failures."""
+    return next((code for base, code in _CODES if issubclass(error, base)), ExitCode.FAILED)
+
+
+def exit_code_of(facts: Mapping[str, Fact]) -> ExitCode:
+    """The exit code for the facts of a reply that is an error."""
+    error = facts.get("error")
+    return exit_code(of_code(error.get("code") if isinstance(error, Mapping) else None))
+
+
+def unexpected(error: Exception) -> ExitCode:
+    """A failure that did not become a reply: reported on standard error, and a defect also in the log."""
+    if not isinstance(error, ReadroomError):
+        error = _outer(error)
+    output.complain(f"readroom: {error}")
+    return exit_code(type(error))
+
+
+def _outer(error: Exception) -> ReadroomError:
+    """The error for an exception of the system."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return AbsentError("The current folder was removed", "Go to another, or name one with --root.")
+    log().exception("the command failed")
+    return Internal(type(error).__name__)
+
+
+def worded(facts: Mapping[str, Fact], root: str | None) -> str:
+    """What happened, for a person, from the facts of a native error; `root` is the --root that was given."""
+    error = facts.get("error")
+    assert isinstance(error, Mapping)
+    text = f"readroom: {_in_verbs(str(error['message']))}"
+    known = error.get("facts")
+    for name in ("changed", "place"):
+        if isinstance(known, Mapping) and known.get(name):
+            text += "\n" + str(known[name]).rstrip("\n")
+    candidates = known.get("candidates") if isinstance(known, Mapping) else None
+    listed = candidates if isinstance(candidates, list) else []
+    differ = len({candidate["name"] for candidate in listed}) > 1
+    for candidate in listed:
+        name = f"{quote(candidate['name'])}: " if differ else ""
+        text += f"\n{candidate['start']}-{candidate['end']} {name}{candidate['signature']}"
+    following = error.get("next")
+    if isinstance(following, Mapping):
+        return f"{text}\nTry: {command(following, root)}"
+    return text + (_other_root(known) if isinstance(known, Mapping) else "")
+
+
+def _other_root(known: Mapping[str, Fact]) -> str:
+    """How to reach a file outside: at a shell, choose another folder as the workspace."""
+    if known.get("how") not in (ABOVE, ELSEWHERE):
+        return ""
+    import shlex
+
+    path = str(known["path"])
+    folder = os.path.dirname(unquoted(path) or path) if known["how"] == ELSEWHERE else ""
+    # That all of the machine is the workspace is nothing to propose.
+    place = shlex.quote(folder) if folder.strip("/") else "DIR"
+    return f"\n`--root {place}` makes another folder the workspace."
+
+
+def _in_verbs(message: str) -> str:
+    """The advice with commands and options for the names of tools and arguments; what happened as it is.
+
+    Quoted text is always a name.  A sentence about an argument begins with it.
+    """
+    message = message.replace(_OUTLINE, "`readroom outline`")
+    if _EDIT.match(message):
+        message = _of_edits(message)
+    begun = _BEGINS.match(message)
+    if begun is not None:
+        message = f"{_ARGUMENTS[begun[1]]} {message[begun.end() :]}"
+    worded_text, advises = "", False
+    for piece in _NAMES.split(message):
+        happened, stop, advice = ("", "", piece) if advises else piece.partition(". ")
+        if piece.startswith('"'):
+            happened, stop, advice = piece, "", ""
+        advises = advises or bool(stop)
+        advice = _TICKED.sub(lambda name: f"`{_ARGUMENTS[name[1]]}`", advice)
+        worded_text += happened + stop + _TOOL_WORD.sub(_for_shells, advice)
+    return worded_text
+
+
+def _of_edits(message: str) -> str:
+    """A message about edits, reworded for the pairs of options that give them here."""
+    happened, stop, advice = message.partition(". ")
+    for name, option in _APART.items():
+        advice = re.sub(rf"\b{name}\b", option, advice)
+    happened = _EDIT.sub(_pair, happened)
+    return re.sub(r"\b(old_text|new_text)\b", lambda name: _APART[name[1]], happened) + stop + advice
+
+
+def _pair(edit: re.Match[str]) -> str:
+    number = int(edit[1]) + 1
+    return f"{_APART[edit[2] or 'old_text']}{f' number {number}' if number > 1 else ''}"
+
+
+def _for_shells(word: re.Match[str]) -> str:
+    if word["tool"]:
+        return f"`readroom {COMMANDS[word['tool']]}`"
+    if word["set"]:
+        return f"{_ARGUMENTS[word['set']]} {word['value']}"
+    return f"{word['said'] or ''}{_ARGUMENTS[word['long'] or word['short']]}"

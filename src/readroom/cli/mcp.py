@@ -1,0 +1,78 @@
+"""mcp: serve a folder over stdio; and what `serve` has in common with it."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from readroom.cli import output
+from readroom.cli.answers import NATIVE, Where
+from readroom.cli.commands import SERVING, found
+from readroom.cli.exits import ExitCode
+from readroom.cli.folders import Folder
+from readroom.cli.options import commands_option, front_matter_option, option, place_options, subcommand
+from readroom.core.contracts import NAMES
+from readroom.core.errors import UsageError
+
+
+def _mcp(
+    folder: str | None,
+    root: str | None,
+    config: str | None,
+    contract_name: str,
+    max_chars: int | None,
+    allow_commands: bool,
+    front_matter: str | None,
+) -> ExitCode:
+    """Serve a folder to one MCP client over standard input and output."""
+    from readroom.mcp.stdio import serve_stdio
+
+    where = Where(one_folder(folder, root), config, allow_commands, lasting=True, front_matter=front_matter)
+    if config is not None:  # without a file nothing of serving is needed
+        max_chars = max_chars or found(SERVING)(config).max_chars
+    with where.open() as workspace:
+        output.notify(workspace.contract(contract_name))
+        serve_stdio(workspace, contract_name=contract_name, reply_chars=max_chars)
+    return ExitCode.OK
+
+
+def repeated_options(where: Where, contract_name: str, max_chars: int | None) -> list[str]:
+    """The options that a client's command has to repeat."""
+    repeated = [] if where.config is None else ["--config", os.path.abspath(where.config)]
+    if where.front_matter is not None:
+        repeated += ["--front-matter", os.path.abspath(where.front_matter)]
+    if where.allow_commands:
+        repeated.append("--allow-commands")
+    if contract_name != NATIVE:
+        repeated += ["--contract", contract_name]
+    return repeated if max_chars is None else [*repeated, "--max-chars", str(max_chars)]
+
+
+def one_folder(folder: str | None, root: str | None) -> str | None:
+    """The folder that is named as DIR or with --root."""
+    if folder is not None and root is not None and folder != root:
+        raise UsageError("Two folders were given", "Name the folder once, as DIR or with --root.")
+    return folder if root is None else root
+
+
+def server_options() -> list[click.Parameter]:
+    """The folder, and how it is served."""
+    return [
+        click.Argument(["folder"], required=False, type=Folder(), metavar="[DIR]", help="As --root."),
+        option(
+            "--contract contract_name", "Whose tools are served.", type=click.Choice(NAMES), default=NATIVE
+        ),
+        option(
+            "--max-chars",
+            "Cap on a reply's text, instead of what the client is known to pass on; "
+            "no more than the limit reply_bytes.",
+            type=click.IntRange(min=1),
+        ),
+        commands_option(),
+        front_matter_option(),
+        *place_options(),
+    ]
+
+
+mcp = subcommand("mcp", _mcp, *server_options())

@@ -1,0 +1,219 @@
+"""Options of commands, made from the arguments of tools: names, ranges, choices, words and defaults.
+
+The schema of a tool says everything once; here are only the short options that people know from grep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+import msgspec
+
+from readroom.cli.answers import path_argument
+from readroom.cli.folders import Folder
+from readroom.core.contracts.schema import properties
+from readroom.core.values import Fact
+
+_SHORT = {
+    "ignore_case": "-i", "fixed": "-F", "multiline": "-U", "glob": "-g", "type": "-t", "context": "-C",
+    "before": "-B", "after": "-A",
+}  # fmt: skip
+
+_WORDS = {
+    "view": "outline lists what it defines, formulas are those of a workbook",
+    "encoding": "That of the text, where it is not detected rightly",
+    "output": "How matches are shown",
+    "ignore_case": "Upper and lower case are the same",
+    "multiline": "The pattern may match over several lines",
+    "timeout_s": "Seconds that it may take",
+    "glob": "Only files that match, such as *.py or !tests/**",
+    "type": "Only files of a language, such as py",
+    "budget_tokens": "The most that the reply costs",
+    "documents": "Whether documents are looked into",
+    "explain": "Say why each passage is there",
+    "cursor": "Where the reply before ended",
+    "include": "Also what is left out otherwise",
+    "depth": "How many levels of folders",
+    "cwd": "The folder that it starts in",
+}
+"""Help for arguments that a model knows by their names; words in the schema cost every session tokens."""
+
+_PATHS = "Relative to the root, or absolute inside it"
+
+
+def parameters(
+    arguments: type[msgspec.Struct], positional: tuple[str, ...], *, several_paths: bool = False
+) -> list[click.Parameter]:
+    """One parameter for every field, in their order; with `several_paths` any number of paths is taken."""
+    made: list[click.Parameter] = []
+    for field in msgspec.structs.fields(arguments):
+        schema = properties(arguments)[field.encode_name]
+        if field.encode_name in positional:
+            made.append(_argument(field, schema, several=several_paths and field.encode_name == "path"))
+        else:
+            made.append(_option(field, schema))
+    return made
+
+
+def given(values: Mapping[str, Any]) -> dict[str, Fact]:
+    """A tool's arguments from parsed options, without those that were left out."""
+    arguments: dict[str, Fact] = {}
+    for name, value in values.items():
+        if value is None or value is False or value == ():
+            continue
+        arguments[name] = list(value) if isinstance(value, tuple) else value
+    path = arguments.get("path")
+    if isinstance(path, str):
+        arguments["path"] = path_argument(path)
+    return arguments
+
+
+def given_for_each_path(values: Mapping[str, Any]) -> list[dict[str, Fact]]:
+    """The arguments of one call for each path; of one call where none was given."""
+    paths = values.get("path") or (None,)
+    return [given({**values, "path": path}) for path in paths]
+
+
+def option(names: str, words: str, **more: Any) -> click.Option:
+    """An option, with blanks between its names; the help shows its default."""
+    return click.Option(names.split(), help=words, **{"show_default": "default" in more, **more})
+
+
+def flag(names: str, words: str) -> click.Option:
+    """An option without a value."""
+    return click.Option(names.split(), is_flag=True, help=words)
+
+
+def _file(name: str, help_: str) -> click.Option:
+    """An option that names a file; whether it can be read is seen where it is used."""
+    return click.Option([name], type=click.Path(readable=False), metavar="FILE", help=help_)
+
+
+def subcommand(
+    name: str,
+    work: Callable[..., int],
+    *parameters: click.Parameter,
+    words: str | None = None,
+    epilog: str | None = None,
+) -> click.Command:
+    """A command that does `work`, with the docstring of that, or other `words`, as its help."""
+    words = work.__doc__ if words is None else words
+    return click.Command(name, params=list(parameters), callback=work, help=words, epilog=epilog)
+
+
+def folder_argument(**more: Any) -> click.Argument:
+    """A folder; the current one where none is named."""
+    return click.Argument(["folder"], default=".", type=Folder(), metavar="[DIR]", **more)
+
+
+def port_option(default: int) -> click.Option:
+    """--port, for what listens on one."""
+    return option(
+        "--port", "Port to listen on; 0 takes a free one.", type=click.IntRange(0, 65535), default=default
+    )
+
+
+def open_option(what: str) -> click.Option:
+    """--open, for what asks for a token without it."""
+    words = f"Ask for no token: every account of this machine can {what}."
+    return flag("--open open_to_all", words)
+
+
+def place_options() -> list[click.Parameter]:
+    """--root and --config, which every command has."""
+    return [
+        option(
+            "--root",
+            "The workspace; paths are relative to it.",
+            type=Folder(),
+            metavar="DIR",
+            show_default="the current folder",
+        ),
+        _file("--config", "More settings and rules."),
+    ]
+
+
+def database_option() -> click.Option:
+    """--config, where it says which database servers share."""
+    return _file("--config", "That of a server whose state is in PostgreSQL: what it keeps is there, too.")
+
+
+def commands_option() -> click.Option:
+    """--allow-commands, where run_command can be called."""
+    return flag("--allow-commands", "Let run_command run programs, confined to the folder.")
+
+
+def front_matter_option() -> click.Option:
+    """--front-matter, where the contract rnd can be called."""
+    return _file("--front-matter", "The command file whose limits and paths the contract rnd obeys.")
+
+
+def json_option(words: str = "Print the MCP tool result, one JSON object.") -> click.Option:
+    """--json, for commands that print a text without it."""
+    return flag("--json as_json", words)
+
+
+def _argument(
+    field: msgspec.structs.FieldInfo, schema: Mapping[str, Any], *, several: bool
+) -> click.Argument:
+    words = [schema.get("description"), _PATHS if field.encode_name == "path" else None]
+    return click.Argument(
+        [field.name],
+        required=field.required,
+        nargs=-1 if several else 1,
+        # Completion offers files; whether one exists is for the guard to say.
+        type=click.Path(readable=False) if field.encode_name == "path" else click.STRING,
+        help=". ".join(filter(None, words)),
+    )
+
+
+def _option(field: msgspec.structs.FieldInfo, schema: Mapping[str, Any]) -> click.Option:
+    name = field.encode_name
+    names = [_SHORT[name]] if name in _SHORT else []
+    several = schema.get("type") == "array" or "anyOf" in schema
+    flag = schema.get("type") == "boolean"
+    default = field.default
+    if not isinstance(default, (str, int)) or flag:
+        default = None
+    return click.Option(
+        [*names, "--" + name.replace("_", "-"), field.name],
+        type=None if flag else _type(schema),
+        is_flag=flag,
+        multiple=several,
+        default=default,
+        show_default=default is not None,
+        help=_help(name, schema, several),
+    )
+
+
+def _help(name: str, schema: Mapping[str, Any], several: bool) -> str | None:
+    words = schema.get("description") or next(
+        (branch["description"] for branch in schema.get("anyOf", ()) if "description" in branch),
+        _WORDS.get(name),
+    )
+    if not several:
+        return words
+    return f"{words}; may be repeated" if words else "May be repeated"
+
+
+def _type(schema: Mapping[str, Any]) -> click.ParamType[Any]:
+    if "anyOf" in schema:
+        return click.STRING
+    if schema.get("type") == "array":
+        return _type(schema["items"])
+    if "enum" in schema:
+        return click.Choice(schema["enum"])
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if schema["type"] == "integer":
+        return click.INT if low is high is None else click.IntRange(low, high)
+    if schema["type"] == "number":
+        above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+        return click.FloatRange(
+            low if above is None else above,
+            high if below is None else below,
+            min_open=above is not None,
+            max_open=below is not None,
+        )
+    return click.STRING

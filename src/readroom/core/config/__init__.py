@@ -1,0 +1,331 @@
+"""Configuration: from files and the environment to a guarded store and limits.
+
+Two files, both optional, both in this form; nothing else is a key:
+
+    [policy]
+    deny = ["secret/", "*.dump", "!public.dump"]   # gitignore syntax; "!" only takes back from this list
+    allow = ["src/", "docs/**/*.md"]               # when given, only these, and folders on the way
+    hardlinks = "refuse"                           # or "warn", the default
+    exceptions = ["certs/*.pem"]                   # names the built-in denials do not mean
+
+    [changes]
+    read_only = true                               # nothing can be edited or written; default false
+    follow_links = true                            # edit what a symbolic link in the workspace leads to
+    split_hardlinks = true                         # replace one name of a file with several
+    exceptions = ["**/.vscode/tasks.json"]         # may be changed although other programs execute it
+
+    [commands]
+    enabled = true                                 # run_command; default false
+    confinement = "bwrap"                          # or "landlock", "any" of the two (default), "none"
+    network = true                                 # default false
+    version_control = "write"                      # .git and its like: or "read" (default), "hidden"
+    read = ["~/.cargo", "~/.rustup"]               # beside the workspace and the system's programs
+    write = ["/var/cache/ccache"]
+    environment = ["CARGO_HOME", "PATH"]           # variables of readroom itself that commands get
+
+    [index]
+    keep = false                                   # nothing is kept on disk of large files; default true
+    folder = "/var/cache/me/readroom"              # instead of one in the user's cache folder
+    disk_bytes = 67108864                          # bound of what is kept
+
+    [ledger]
+    enabled = true                                 # record every call; default: servers do, commands do not
+    required = true                                # refuse calls that cannot be recorded; default: warn
+    file = "/var/lib/me/ledger.sqlite3"            # instead of one in the user's state folder
+    url = "postgresql://ledger@db.example/ledger"  # instead of a file, for several machines
+    synchronous = "full"                           # wait for the disk on every call; default "normal"
+    hide = ["command", "pattern"]                  # keep only length and hash of these arguments
+    keep_days = 365                                # older rows are removed; default: all are kept
+
+    [budget]                                       # in tokens; none is bounded by default
+    call = 8000                                    # one reply
+    session = 200000                               # one conversation
+    token = 1000000                                # all calls with one bearer token
+    workspace = 5000000                            # all calls
+    counter = "o200k"                              # exact for that vocabulary; default "estimate"
+
+    [contracts.kilo]
+    max_read_file_line = 1000                      # files of more lines are truncated; -1 none; default 500
+    auto_truncate = true                           # where a call does not say; default false
+
+    [contracts.rnd]
+    front_matter = "commands/read.md"              # beside this file; default: that of the published command
+
+    [limits]
+    reply_bytes = 16384                            # every field of `limits.Limits`
+
+The operator's file is named when readroom is started, and is trusted. The `readroom.toml` in the root comes
+with the folder and may be hostile: it can deny more, allow less, forbid changes, commands and kept indexes
+and lower limits, never the opposite, so `exceptions` and higher limits are errors there. An invalid file is
+an error, not a default.
+
+Knows: files of operators and folders, and the environment, which no other module reads.
+Does not know: what settings do.
+May be touched: freely; what a folder's own file may set (`apply`, `file`) needs a security review.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from readroom.core.config import settings as _settings
+from readroom.core.config.settings import (
+    LEDGER_FILE,
+    NOTES_FOLDER,
+    TOKENS_FILE,
+    lies_within,
+    own_folder,
+    state_denials,
+)
+from readroom.core.config.settings import Settings as Settings
+from readroom.core.contracts import OwnSettings, Setup
+from readroom.core.contracts import variables as variables_of_contracts
+from readroom.core.engine import Engine
+from readroom.core.errors import (
+    BadConfig,
+    BadValue,
+    CommandsOff,
+    DatabaseFailed,
+    NoFolder,
+    NotFound,
+    ReadroomError,
+    StoreFailed,
+)
+from readroom.core.limits import CONFIG_FILE_BYTES
+from readroom.core.paths import WorkPath, parse
+from readroom.core.policy.changes import WriteTargets
+from readroom.core.policy.guard import Guard
+from readroom.core.policy.ignore_files import require_one_name
+from readroom.core.policy.rules import VERSION_CONTROL_RULES, Rules, denials
+from readroom.core.release import CONFIG_FILE
+from readroom.core.session.conversation import State
+from readroom.core.session.gatekeeper import Gatekeeper
+from readroom.core.session.index_cache import IndexCache
+from readroom.core.session.index_files import IndexPolicy
+from readroom.core.stores.base import Store
+
+if TYPE_CHECKING:
+    from readroom.core.engine.command import CommandService
+
+
+NAME = WorkPath(CONFIG_FILE)
+
+
+def open_store(root: str | os.PathLike[str] | Store) -> Store:
+    """The store of a root: a local folder by its path, or a store as it is."""
+    if isinstance(root, (str, os.PathLike)):
+        from readroom.core.stores.local import LocalStore
+
+        if not os.fspath(root):
+            raise BadValue("root", "", "names no folder", "Name one; . is the current folder.")
+        return LocalStore(root, notes=own_file(NOTES_FOLDER))
+    return root
+
+
+def load(
+    store: Store,
+    explicit: str | os.PathLike[str] | None = None,
+    *,
+    allow_commands: bool = False,
+    one_shot: bool = False,
+    serving: bool = False,
+    contracts: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Settings:
+    """The settings of a workspace.
+
+    Args:
+        store: Its root, whose `readroom.toml` can restrict what the operator allows.
+        explicit: The operator's file.
+        allow_commands: The operator allows commands, whatever that file says.
+        one_shot: The workspace is for one call.
+        serving: It is for clients of a server, whose calls are recorded unless that file says no.
+        contracts: What is set for contracts, by name and key, whatever that file says.
+
+    Raises:
+        BadConfig: One of the files cannot be used; says which key and why.
+    """
+    index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
+    settings = Settings(layers=(denials(),), index=index, variables=variables_of_contracts(os.environ))
+    if explicit is not None:
+        where = os.fspath(explicit)
+        settings = _applied(settings, where, None, trusted=True)
+    for name, values in (contracts or {}).items():
+        from readroom.core.config.file import contract_form
+
+        own = contract_form(name)(**values).settings(settings.contracts.get(name), "")
+        settings = replace(settings, contracts={**settings.contracts, name: own})
+    commands = replace(
+        settings.commands, enabled=settings.commands.enabled or allow_commands, one_shot=one_shot
+    )
+    ledger = settings.ledger
+    if serving:
+        from readroom.core.config.file import form
+
+        ledger = form("ledger")().applied(ledger).served()
+    settings = replace(settings, commands=commands, ledger=ledger)
+    recorded = own_file(LEDGER_FILE) if ledger is None else ledger.file
+    hidden = state_denials(store, recorded, own_file(TOKENS_FILE), own_file(NOTES_FOLDER))
+    if hidden is not None:
+        settings = replace(settings, layers=(*settings.layers, hidden))
+    inside = _from_store(store)
+    if inside is not None:
+        settings = _applied(settings, NAME, inside, trusted=False)
+    return settings
+
+
+def token_file() -> str:
+    """The file of tokens. Raises BadConfig when it is unknown where this user's files are."""
+    path = own_file(TOKENS_FILE)
+    if path is None:
+        advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
+        raise BadConfig("HOME", "", "it is not set to a folder", advice)
+    return path
+
+
+def has_state() -> bool:
+    """Whether it is known where this user's files are."""
+    return own_file(TOKENS_FILE) is not None
+
+
+def restricted(settings: Settings, path: str) -> Settings:
+    """The settings restricted by a file, as by the one in a root. Raises BadConfig."""
+    return _applied(settings, path, None, trusted=False)
+
+
+def variables(*names: str) -> dict[str, str]:
+    """Those of these variables of the environment that are set to something."""
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def give_variable(name: str, value: str) -> None:
+    """Set a variable for a library of this process and of those that are forked from it."""
+    os.environ[name] = value
+
+
+def environment() -> Setup:
+    """What the environment says about contracts, for programs that have no folder."""
+    return Setup(variables=variables_of_contracts(os.environ))
+
+
+def plain(contracts: Mapping[str, OwnSettings]) -> Settings:
+    """The settings of a store in memory that no one has configured: built-in denials, nothing kept."""
+    return in_memory(Settings(layers=(denials(),), contracts=contracts))
+
+
+def in_memory(settings: Settings) -> Settings:
+    """The settings of a store in memory beside a workspace, whose calls that workspace keeps account of."""
+    return replace(
+        settings,
+        commands=replace(settings.commands, enabled=False),
+        index=replace(settings.index, keep=False),
+        ledger=None,
+        budgets=None,
+    )
+
+
+def guard(store: Store, settings: Settings) -> Guard:
+    """The store under the settings' policy. Raises BadConfig for an ignore file that cannot be used."""
+    return Guard(store, Rules(settings.layers or (denials(),)), settings.hardlinks)
+
+
+def places(guarded: Guard, settings: Settings) -> WriteTargets:
+    """Where files may be changed: not the configuration files, where they lie in the root."""
+    protected = []
+    files = [file for own in settings.contracts.values() for file in own.files]
+    for name in (*settings.files, *files):
+        with contextlib.suppress(ReadroomError):  # an operator's file is usually elsewhere
+            protected.append(parse(os.path.realpath(name), guarded.roots))
+    return WriteTargets(guarded, settings.changes, protected)
+
+
+def engine(store: Store, settings: Settings, state: State | None = None) -> Engine:
+    """What performs requests on a store. Raises BadConfig for an ignore file that cannot be used."""
+    guarded = guard(store, settings)
+    targets = partial(places, settings=settings)
+    commands = room(guarded, targets(guarded), settings, state)
+    off = partial(_commands_off, store, settings)
+    return Engine(guarded, targets, settings.limits, indexes(store, settings), commands, off)
+
+
+def _commands_off(store: Store, settings: Settings) -> CommandsOff | NoFolder:
+    """Why there is nowhere for commands to run."""
+    policy = settings.commands
+    if policy.forbidden_by:
+        return CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
+    return NoFolder(store.name) if policy.enabled else CommandsOff("the operator has not allowed them")
+
+
+def indexes(store: Store, settings: Settings) -> IndexCache:
+    """The indexes of large files, kept on disk outside the workspace or not at all."""
+    policy = settings.index
+    if policy.folder is not None and any(lies_within(policy.folder, root) for root in store.roots):
+        policy = replace(policy, keep=False)
+    return IndexCache(policy)
+
+
+def gatekeeper(store: Store, settings: Settings, state: State | None = None) -> Gatekeeper:
+    """Who keeps conversations, budgets and the ledger. Raises LedgerFailed or MissingProgram."""
+    budgets, ledger = settings.budgets, settings.ledger
+    counter = "estimate" if budgets is None else budgets.counter
+    # A folder has one name there, by whatever links it was reached.
+    return Gatekeeper(
+        None if budgets is None else budgets.meter(store.name, state),
+        None if ledger is None else ledger.journal(store.name, counter),
+        counter,
+        state.conversations(store.name) if state is not None and state.several else None,
+    )
+
+
+def room(
+    guarded: Guard, changeable: WriteTargets, settings: Settings, state: State | None = None
+) -> CommandService | None:
+    """Where commands run and their outputs are kept; None when there are to be none. Raises BadConfig."""
+    policy = settings.commands
+    if not policy.enabled or guarded.folder is None:
+        return None
+    from readroom.core.engine.command import CommandService
+
+    layers = settings.layers or (denials(),)
+    if policy.version_control != "hidden":
+        exceptions = (*settings.exceptions, *VERSION_CONTROL_RULES)
+        layers = (denials(exceptions, settings.roots), *layers[1:])
+    own = Guard(guarded.store, Rules(layers), settings.hardlinks)
+    # What tools never show and commands may read is fixed, unless it may be changed, too.
+    seen = own if policy.version_control == "write" else guarded
+    kept = state.outputs(guarded.folder) if state is not None and state.several else None
+    return CommandService(guarded, seen, own, changeable, policy, settings.limits, kept)
+
+
+def own_file(name: str) -> str | None:
+    """A file in this user's state folder; None when it is unknown where that is."""
+    return _settings.own_file(os.environ, sys.platform, name)
+
+
+def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:
+    """The settings with those of a file applied; it is read unless `data` is passed."""
+    # Most folders have no such file, and need nothing that takes it apart.
+    from readroom.core.config.apply import applied
+    from readroom.core.config.file import ConfigFile, from_disk
+
+    file = ConfigFile(where, from_disk(where) if data is None else data)
+    return applied(settings, file, os.environ, trusted=trusted)
+
+
+def _from_store(store: Store) -> bytes | None:
+    try:
+        with store.open(NAME) as source:
+            require_one_name(source, NAME)
+            return source.read_at(0, CONFIG_FILE_BYTES + 1)
+    except NotFound:
+        return None
+    except (BadConfig, StoreFailed, DatabaseFailed):
+        raise  # an error of the store, or one that names its file already
+    except ReadroomError as error:
+        raise BadConfig(NAME, "", error.message, "Correct the file, or remove it.") from None

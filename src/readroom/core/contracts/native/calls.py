@@ -1,0 +1,311 @@
+"""Native calls for requests, ready to send, and the closing line of a reply, which names one.
+
+A call has only arguments that differ from defaults. A model that is offered two calls has to choose, and
+small ones send the first, so a closing line names one call, and other arguments in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from operator import attrgetter
+from typing import Any
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields
+
+from readroom.core.quoting import as_value
+from readroom.core.text.select import byte_size
+from readroom.core.values import Call, Fact, FindRequest, GrepRequest, ListRequest, ReadRequest, Request
+from readroom.core.values.changes import (
+    DeleteRequest,
+    Edit,
+    EditFilesRequest,
+    EditRequest,
+    MakeFolderRequest,
+    MoveRequest,
+    StatRequest,
+    TrashRequest,
+    WriteRequest,
+)
+from readroom.core.values.commands import RunRequest
+from readroom.core.values.files import BytesRequest
+
+READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
+EDIT, WRITE = "edit_file", "write_file"
+RUN = "run_command"
+"""Tool names, which the record and the calls share."""
+
+_TOOLS = {
+    ReadRequest: READ,
+    GrepRequest: GREP,
+    FindRequest: FIND,
+    ListRequest: LIST,
+    EditRequest: EDIT,
+    WriteRequest: WRITE,
+    RunRequest: RUN,
+}
+"""The requests that a native tool means."""
+
+
+def to_call(request: Request) -> Call:
+    """The call that means `request`; parsing it gives the request back, if a native tool means it."""
+    tool = _TOOLS.get(type(request))
+    if tool is None:
+        # No native tool does it; what can be done is to look at the place.
+        return Call(LIST, arguments(ListRequest(request.path.rpartition("/")[0] or ".")))
+    return Call(tool, arguments(request))
+
+
+# -----------------------------------------------------------------------------
+# The arguments for a request: fields without a default always, others if they differ from it.
+# The table has requests of other contracts, too: the ledger has one form for all.
+# -----------------------------------------------------------------------------
+
+_CONTEXT = "context"
+"""Of a search, its lines `before` and `after`: one number where these are the same."""
+
+_WRITTEN_APART = frozenset(("pattern", "path", "glob", "before", "after", "include", "skip", "options"))
+_GREP = [field.name for field in fields(GrepRequest) if field.name not in _WRITTEN_APART]
+"""Arguments of a search that are called what the request calls them."""
+
+SAID: Mapping[type[Request], Sequence[str]] = {
+    ReadRequest: ("path", "pages", "offset", "limit", "symbol", "known_hash", "encoding", "column", "view"),
+    GrepRequest: ("pattern", "path", "glob", _CONTEXT, *_GREP, "include"),
+    FindRequest: (
+        *("query", "path", "glob", "type", "output", "budget_tokens", "explain"),
+        *("documents", "cursor", "include"),
+    ),
+    ListRequest: ("path", "glob", "depth", "sort", "limit", "cursor", "include"),
+    EditRequest: ("path", "expected_hash", "edits", "dry_run", "encoding"),
+    EditFilesRequest: ("path", "files", "dry_run"),
+    WriteRequest: ("path", "content", "expected_hash", "encoding"),
+    RunRequest: ("command", "path", "output", "timeout_s"),
+    BytesRequest: ("path", "first", "count"),
+    StatRequest: ("path",),
+    DeleteRequest: ("path", "recursive", "expected_hash"),
+    MakeFolderRequest: ("path",),
+    MoveRequest: ("path", "destination", "overwrite"),
+    TrashRequest: ("path",),
+}
+"""The fields that are said, in the order of the arguments."""
+
+_ALWAYS: Mapping[type[Request], Sequence[str]] = {
+    EditFilesRequest: ("path", "dry_run"),
+    BytesRequest: ("first",),
+    DeleteRequest: ("recursive", "expected_hash"),
+    MoveRequest: ("overwrite",),
+}
+"""Fields with a default that are said all the same."""
+
+_CALLED = {
+    (RunRequest, "path"): "cwd",
+    (BytesRequest, "first"): "first_byte",
+    (BytesRequest, "count"): "bytes",
+}
+"""Arguments that are called otherwise than the field."""
+
+
+def arguments(request: Request) -> dict[str, Fact]:
+    """The arguments of a request for the ledger; those of `to_call` if they mean the same."""
+    named: dict[str, Fact] = {}
+    said, values = _said(type(request))
+    for (name, default, called), value in zip(said, values(request), strict=True):
+        if name == _CONTEXT:
+            named |= _context(request)
+        elif value != default:
+            named[called] = _fact(request, name, value)
+    return named
+
+
+@cache
+def _said(
+    kind: type[Request],
+) -> tuple[Sequence[tuple[str, object, str]], Callable[[Request], Sequence[Any]]]:
+    """Of each argument the field, its value where it is not said, and its name; and what takes all values."""
+    always = _ALWAYS.get(kind, ())
+    defaults = {field.name: field.default for field in fields(kind) if field.name not in always}
+    said = [(name, defaults.get(name, NODEFAULT), _CALLED.get((kind, name), name)) for name in SAID[kind]]
+    names = ["before" if name == _CONTEXT else name for name in SAID[kind]]
+    return said, attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, names[0]),)
+
+
+def _fact(request: Request, name: str, value: Any) -> Fact:
+    """The value of a field as an argument."""
+    match name:
+        case "path" | "destination":
+            return as_value(value)
+        case "glob":
+            return value[0] if len(value) == 1 else list(value)
+        case "include":
+            return sorted(value)
+        case "edits":
+            return [_edit(edit, every=edit.replace_all) for edit in value]
+        case "files":
+            return [
+                {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
+                for file in value
+            ]
+        case "content" if isinstance(request, WriteRequest):
+            return write_text(request)[0]
+    fact: Fact = value
+    return fact
+
+
+def _context(request: Request) -> dict[str, Fact]:
+    assert isinstance(request, GrepRequest)
+    if request.before != request.after:
+        return {"before": request.before, "after": request.after}
+    return {_CONTEXT: request.before} if request.before else {}
+
+
+def _edit(edit: Edit, *, every: bool) -> dict[str, Fact]:
+    """One replacement; with `every` it is said whether all places are meant."""
+    texts: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
+    return {**texts, "replace_all": edit.replace_all} if every else texts
+
+
+def as_tool_call(call: Call) -> str:
+    """The call as text that a model can send as it is."""
+    import json  # few replies to a person name a call so
+
+    return f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False, separators=(',', ':'))}"
+
+
+_SPELLING: ContextVar[Callable[[Call], str]] = ContextVar("spelling of calls", default=as_tool_call)
+"""A reader at a shell gets commands.  Every sentence with a call in it asks here, and
+only the command line sets it, around one call: handing it through every function that words something
+would put it into some forty signatures."""
+
+
+@contextmanager
+def spelled(spelling: Callable[[Call], str]) -> Iterator[None]:
+    """Replies worded inside name their calls in this spelling."""
+    before = _SPELLING.set(spelling)
+    try:
+        yield
+    finally:
+        _SPELLING.reset(before)
+
+
+def spells_tools() -> bool:
+    """Whether calls are spelled as calls of tools."""
+    return _SPELLING.get() is as_tool_call
+
+
+def shown(request: Request) -> str:
+    """The call for a request, as the reader of the reply can send it."""
+    return _SPELLING.get()(to_call(request))
+
+
+def write_text(request: WriteRequest) -> tuple[str, str]:
+    """The content to write as text, and whether that is "text" or "base64"."""
+    if request.data is None:
+        return request.content, "text"
+    try:
+        return request.data.decode(), "text"
+    except UnicodeDecodeError:
+        from base64 import b64encode
+
+        return b64encode(request.data).decode("ascii"), "base64"
+
+
+# -----------------------------------------------------------------------------
+# The last line of a reply: what is missing, in words, and the one call that goes on.
+# -----------------------------------------------------------------------------
+
+
+MORE = "More in the facts of this reply."
+"""The end of a closing line that does not fit."""
+
+
+def uncut(count: int) -> str:
+    """The note on lines that a page of rests does not show, since they have no rest."""
+    if count == 1:
+        return "1 line beside these is not cut: read without column to see it."
+    return f"{count} lines beside these are not cut: read without column to see them."
+
+
+class Aside(Struct, frozen=True):
+    """Something that is left out, and the request that shows it; None where none does."""
+
+    text: str
+    request: Request | None
+
+
+def in_documents(places: Iterable[tuple[str, int | None, int]]) -> list[Aside]:
+    """How the first line of a document is read among places that a search has shown: path, part and line."""
+    for path, part, line in places:
+        if part is not None:
+            there = ReadRequest(path, pages=str(part), offset=line)
+            return [Aside(f"p{part}:{line} is part {part}, line {line}", there)]
+    return []
+
+
+def ending(parts: Sequence[str | Aside], following: Request | None, path: str | None = None) -> list[str]:
+    """The sentences of a closing line, which end with one call.
+
+    Args:
+        parts: What is to be said.
+        following: The request that goes on; without one, the first of `parts` with a request gives the call.
+        path: What the reply is about, which arguments in words need not name.
+    """
+    last = "" if following is None else f"Next: {shown(following)}"
+    sentences = []
+    for part in parts:
+        if isinstance(part, str):
+            sentences.append(part)
+        elif part.request is None:
+            sentences.append(f"{part.text}: not reachable.")
+        elif not last:
+            last = f"{part.text}: {shown(part.request)}"
+        else:
+            sentences.append(_as_well(part.text, part.request, path))
+    return [*sentences, last] if last else sentences
+
+
+def _as_well(text: str, request: Request, path: str | None) -> str:
+    """A sentence with a call that is not the next one."""
+    return f"{text}{':' if _SPELLING.get() is as_tool_call else ''} {in_words(request, path)}."
+
+
+def in_words(request: Request, path: str | None = None) -> str:
+    """The arguments of a call in words, without the tool and the path if those are known.
+
+    A person at a shell gets the whole command, in brackets, since a dot behind it would be typed, too.
+    """
+    import json  # a reply that leaves nothing out needs none
+
+    call = to_call(request)
+    spelling = _SPELLING.get()
+    if spelling is not as_tool_call:
+        return f"({spelling(call)})"
+    named = path is not None and request.path == path
+    arguments = [
+        f"{name}={json.dumps(value, ensure_ascii=False)}"
+        for name, value in call.arguments.items()
+        if not (named and name == "path")
+    ]
+    return " ".join(arguments if named else [call.tool, *arguments])
+
+
+def closing(parts: Sequence[str], room: int) -> str:
+    """One bracketed line of sentences; what does not fit is in the facts, as it says.
+
+    The last sentence, which names the next call, is the last to be left out.
+    """
+    whole = f"[{' '.join(parts)}]"
+    if byte_size(whole) <= room:
+        return whole
+    left = room - len(f"[{MORE}]")
+    kept: set[int] = set()
+    for at in (len(parts) - 1, *range(len(parts) - 1)):
+        cost = byte_size(parts[at]) + 1
+        if cost <= left:
+            kept.add(at)
+            left -= cost
+    before = [part for at, part in enumerate(parts[:-1]) if at in kept]
+    after = [parts[-1]] if len(parts) - 1 in kept else []
+    return f"[{' '.join([*before, MORE, *after])}]"

@@ -1,0 +1,422 @@
+"""Native tools that change something, edits and commands, and the words for their results.
+
+Edits are declared destructive, for hosts that ask before such calls, and idempotent: a repeated call finds
+the file in another state than it names, and changes nothing.
+
+Every line of a command's output comes after its number, so none can pass for the header or the closing line.
+The numbers are those of the kept output, where gaps can be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import fields
+
+from readroom.core.contracts.base import Tool
+from readroom.core.contracts.native import calls as native_calls
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.contracts.native.calls import EDIT, RUN, WRITE, closing, shown, spells_tools
+from readroom.core.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
+from readroom.core.contracts.schema import EXPLAINED, NEVER_ZERO, into
+from readroom.core.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
+from readroom.core.paths import OUTPUTS
+from readroom.core.quoting import as_value, joined
+from readroom.core.text.select import byte_size
+from readroom.core.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request
+from readroom.core.values.changes import (
+    ABSENT,
+    DeleteResult,
+    Edit,
+    EditRequest,
+    EditResult,
+    FolderResult,
+    MoveResult,
+    NameResult,
+    StatResult,
+    TrashResult,
+    WriteRequest,
+    WriteResult,
+)
+from readroom.core.values.commands import SIGNALLED, Output, OutputLine, RunRequest, RunResult, Verbosity
+
+Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EXPLAINED)]
+
+
+class EditItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One replacement of edit_file."""
+
+    old_text: Annotated[str, Meta(description="As in the file, without line numbers; fits one place")]
+    new_text: str
+    replace_all: bool = False
+
+
+class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of edit_file."""
+
+    path: str
+    expected_hash: Hash
+    edits: list[EditItem]
+    dry_run: Annotated[bool, Meta(description="Only show the diff")] = False
+    encoding: str | None = None
+
+
+class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of write_file."""
+
+    path: str
+    content: str
+    expected_hash: Annotated[
+        str, Meta(description=f'"{ABSENT}" creates; the current hash replaces', extra=EXPLAINED)
+    ]
+    encoding: str | None = None
+
+
+def _to_edit(arguments: EditArguments) -> EditRequest:
+    edits = tuple(Edit(item.old_text, item.new_text, item.replace_all) for item in arguments.edits)
+    return EditRequest(arguments.path, arguments.expected_hash, edits, arguments.dry_run, arguments.encoding)
+
+
+EDIT_FILE = Tool(
+    name=EDIT,
+    title="Edit a file",
+    description=(
+        "Replace texts in a file if it still has the expected hash. Edits match the file as it is; all are "
+        "made or none. Encoding and line ends stay; shows the diff and the new hash."
+    ),
+    arguments=EditArguments,
+    to_request=_to_edit,
+    read_only=False,
+    reports_progress=True,
+)
+
+WRITE_FILE = Tool(
+    name=WRITE,
+    title="Write a file",
+    description="Create a file, with its folders, or replace all of its content.",
+    arguments=WriteArguments,
+    to_request=partial(into, WriteRequest),
+    read_only=False,
+)
+
+
+def render_edit(result: EditResult, cap: Cap) -> Reply:
+    """The reply for an edit, whose diff was selected under `cap`."""
+    header = (
+        f"{short(result.path, cap)} | {_what(result)} | {_hash(result.content_hash or result.previous_hash)}"
+    )
+    body = f"{header}\n{result.diff.text}"
+    parts = [*_left_out(result), *warning_parts(result.warnings)]
+    if result.dry_run:
+        parts.append("Dry run: nothing was changed.")
+    text = body + closing(parts or ["end of diff"], cap.size - byte_size(body))
+    return reply(text, partial(native_facts.of_edit, result))
+
+
+def _what(result: EditResult) -> str:
+    count = f"{result.replacements} replacement{'' if result.replacements == 1 else 's'}"
+    first, last = min(result.first_line, result.last_line), result.last_line
+    where = f"line {first}" if first == last else f"lines {first}-{last}"
+    place = f"{count} in {where} of {result.total_lines}" if result.total_lines else f"{count}, now empty"
+    cut = " (diff cut)" if result.diff.left_out else ""
+    return f"{'dry run, ' if result.dry_run else ''}{place}{cut}"
+
+
+def _left_out(result: EditResult) -> list[str]:
+    parts = []
+    for item in native_facts.omitted_hunks(result):
+        count = result.diff.left_out
+        text = f"{count} hunk{'' if count == 1 else 's'} in lines {item.first}-{item.last} not shown."
+        parts.append(f"{text} Now there: {shown(item.request)}." if item.request else text)
+    return parts
+
+
+def render_write(result: WriteResult, cap: Cap) -> Reply:
+    """The reply for a file that was written."""
+    lines = f"{result.total_lines} line{'' if result.total_lines == 1 else 's'}"
+    if result.previous_lines not in (None, result.total_lines):
+        lines += f", {result.previous_lines} before"
+    about = [
+        short(result.path, cap),
+        f"{'created' if result.previous_hash is None else 'replaced'}, {lines}",
+        _hash(result.content_hash),
+    ]
+    if result.encoding != "utf-8" or result.bom:
+        about.append(result.encoding + (" with BOM" if result.bom else ""))
+    if result.ends.form == "crlf":
+        about.append("CRLF")
+    about += result.ends.unusual
+    header = " | ".join(about)
+    parts = [f"Folders made: {joined(result.folders)}."] if result.folders else []
+    parts += warning_parts(result.warnings)
+    text = f"{header}\n{closing(parts, cap.size - byte_size(header) - 1)}" if parts else header
+    return reply(text, partial(native_facts.of_write, result))
+
+
+def _hash(content_hash: str) -> str:
+    return content_hash[: len("sha256:") + HASH_DIGITS]
+
+
+# -----------------------------------------------------------------------------
+# Deleting, moving and their like in native words, though no native tool does them.
+#
+# Other contracts have such tools; here is what stands in the ledger for their calls, what a
+# hint that means one falls back to, and words for results that no other contract words.
+# -----------------------------------------------------------------------------
+
+
+def render_file_change(result: NameResult, cap: Cap) -> Reply:
+    """The reply for a result: one line, and a second one for warnings."""
+    header = f"{short(result.path, cap)} | {_kind(result, cap)}"
+    parts = warning_parts(result.warnings)
+    text = f"{header}\n{closing(parts, cap.size - byte_size(header) - 1)}" if parts else header
+    return reply(text, partial(_facts, result))
+
+
+def _kind(result: NameResult, cap: Cap) -> str:
+    match result:
+        case StatResult():
+            return _stat(result)
+        case DeleteResult():
+            return "deleted" if result.entries == 1 else f"deleted, {result.entries:,} names"
+        case FolderResult():
+            return "folder created" if result.created else "folder was there already"
+        case MoveResult():
+            over = ", replacing a file" if result.replaced else ""
+            return f"moved to {short(result.destination, cap)}{over}"
+        case TrashResult():
+            return f"moved to {short(result.trashed_to, cap)}"
+
+
+def _stat(result: StatResult) -> str:
+    if not result.exists or result.kind is None:
+        return "not there"
+    about = result.kind.value
+    if about == "file":
+        about += f", {result.size_bytes:,} bytes"
+    return f"{about}, read-only" if result.read_only else about
+
+
+def _facts(result: NameResult) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {}
+    for field in fields(result):
+        value = getattr(result, field.name)
+        if field.name in _PATHS and value is not None:
+            value = as_value(value)
+        if field.name == "folders":
+            value = [as_value(folder) for folder in value]
+        if field.name != "warnings":
+            facts[field.name] = value
+    return {**facts, **native_facts.common((), None, result.warnings)}
+
+
+_PATHS = ("path", "destination", "trashed_to", "target")
+
+
+_NOT_EXECUTABLE, _NOT_FOUND = 126, 127
+"""What shells return for a program that cannot be started, and one that is not there."""
+
+
+class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of run_command."""
+
+    command: str
+    output: Annotated[Verbosity, Meta(description="How much to show")] = "concise"
+    timeout_s: (
+        Annotated[
+            float,
+            Meta(
+                gt=0,
+                le=RUN_MAX_TIMEOUT_S,
+                description=f"Seconds, {Limits().run_timeout_s:g} if left out",
+                extra=NEVER_ZERO,
+            ),
+        ]
+        | None
+    ) = None
+    cwd: str = "."
+
+
+RUN_COMMAND = Tool(
+    name=RUN,
+    title="Run a command",
+    description=(
+        "Run a command in bash, else sh; its processes end with it. Errors first; all output is "
+        f"in {OUTPUTS}."
+    ),
+    arguments=RunArguments,
+    to_request=lambda arguments: into(RunRequest, arguments, path=arguments.cwd),
+    read_only=False,
+    idempotent=False,
+    reports_progress=True,
+)
+
+
+def render(result: RunResult, cap: Cap) -> Reply:
+    """The reply for a command; its lines were selected under `cap`."""
+    return reply(_text(result, cap), partial(facts_of, result))
+
+
+def _text(result: RunResult, cap: Cap) -> str:
+    rows = [_header(result)]
+    out, err = result.outputs
+    rows += map(_row, out.lines)
+    if err.lines:
+        rows += ["stderr:", *map(_row, err.lines)]
+    body = "\n".join(rows)
+    return f"{body}\n{closing(_closing(result), cap.size - byte_size(body) - 1)}"
+
+
+def _header(result: RunResult) -> str:
+    parts = [_status(result), f"{result.duration_s:.1f} s"]
+    parts += [_size(output) for output in result.outputs if output.size_bytes] or ["no output"]
+    network = "network" if result.network else "no network"
+    held = "not confined" if result.confinement == "none" else f"{result.confinement}, {network}"
+    parts.append(f"{result.shell}, {held}")
+    return " | ".join(parts)
+
+
+def _status(result: RunResult) -> str:
+    if result.timed_out:
+        return f"time limit, ended (exit {result.exit_code})"
+    name = _signal(result.exit_code)
+    return f"exit {result.exit_code}{f' ({name})' if name else ''}"
+
+
+def _signal(code: int) -> str | None:
+    try:
+        import signal
+
+        return signal.Signals(code - SIGNALLED).name
+    except ValueError:
+        return None
+
+
+def _size(output: Output) -> str:
+    if output.binary:
+        return f"{output.stream} {output.size_bytes:,} bytes, binary (not shown)"
+    lines = f"{output.total_lines:,} line{'' if output.total_lines == 1 else 's'}"
+    return f"{output.stream} {lines}{' (cut)' if output.cut else ''}"
+
+
+def _row(line: OutputLine) -> str:
+    return f"{line.number}\t{line.text}" + (f" [+{line.left} chars]" if line.left else "")
+
+
+def _closing(result: RunResult) -> list[str]:
+    parts = [part for output in result.outputs for part in _missing(output)]
+    if result.ended:
+        left = "process" if result.ended == 1 else "processes"
+        parts.append(f"{result.ended} {left} left behind and ended.")
+    if result.exit_code == _NOT_FOUND and not result.timed_out:
+        parts.append("127: no program of that name can be found or read by the command.")
+    if result.exit_code == _NOT_EXECUTABLE and not result.timed_out:
+        parts.append("126: that file is not a program or may not be run.")
+    if result.timed_out:
+        parts.append(f"{'timeout_s' if spells_tools() else '--timeout-s'} gives it more time.")
+    parts += warning_parts(result.warnings)
+    following = _next(result)
+    if following is not None:
+        parts.append(f"Next: {shown(following)}")
+    elif any(output.cut and not output.binary for output in result.outputs):
+        parts.append(not_kept(result))
+    return parts or ["end of output"]
+
+
+def not_kept(result: RunResult) -> str:
+    """How more is shown of outputs that cannot be read later."""
+    if result.request.output == "full":
+        return "Nothing is kept here: write it into a file to read the rest."
+    full = 'output="full"' if spells_tools() else "--output full"
+    return f"Nothing is kept here; {full} shows more."
+
+
+def _missing(output: Output) -> Iterator[str]:
+    if output.binary and output.size_bytes:
+        yield f"{output.stream}: to use it, let the command write it into a file."
+    left = sum(last - first + 1 for first, last in output.gaps)
+    if left:
+        yield f"{output.stream}: {left:,} line{'' if left == 1 else 's'} not shown."
+    if output.lost is not None:
+        yield f"{output.stream}: {output.lost.bytes:,} bytes after line {output.lost.after} were not kept."
+
+
+def _next(result: RunResult) -> ReadRequest | None:
+    """The kept output from the first line on that is not shown whole."""
+    if not result.kept:
+        return None
+    for output in result.outputs:
+        first = [first for first, _ in output.gaps[:1]]
+        first += [line.number for line in output.lines if line.left][:1]
+        if first:
+            return ReadRequest(output.path, offset=min(first))
+    return None
+
+
+# --- facts ---------------------------------------------------------------------------------------
+
+
+def facts_of(
+    result: RunResult, to_call: Callable[[Request], Call | None] = native_calls.to_call
+) -> dict[str, Fact]:
+    """The facts of a command, with the calls of a contract."""
+    omitted = list(islice(_omitted(result), MAX_OMITTED))
+    return {
+        "command": result.request.command,
+        "cwd": as_value(result.request.path),
+        "call_id": result.call_id,
+        "exit_code": result.exit_code,
+        "signal": _signal(result.exit_code),
+        "timed_out": result.timed_out,
+        "duration_s": round(result.duration_s, 3),
+        **native_facts.named(result, "ended", "shell", "confinement", "network"),
+        "outputs": [_output(output, result.kept) for output in result.outputs],
+        **native_facts.common(omitted, _next(result), result.warnings, to_call),
+    }
+
+
+def _output(output: Output, kept: bool) -> dict[str, Fact]:
+    lost = output.lost
+    return {
+        "stream": output.stream,
+        "path": output.path if kept else None,
+        **native_facts.named(output, "size_bytes", "kept_bytes", "total_lines"),
+        "shown": _spans(output.lines),
+        "lost": None if lost is None else {"from": lost.first, "bytes": lost.bytes, "after_line": lost.after},
+        "binary": output.binary,
+    }
+
+
+def _spans(lines: Sequence[OutputLine]) -> list[Fact]:
+    spans: list[list[int]] = []
+    for line in lines:
+        if spans and spans[-1][1] == line.number - 1:
+            spans[-1][1] = line.number
+        else:
+            spans.append([line.number, line.number])
+    return [{"start": start, "end": end} for start, end in spans]
+
+
+def _omitted(result: RunResult) -> Iterator[Omission]:
+    for output in result.outputs:
+
+        def read(first: int, last: int, path: str = output.path) -> ReadRequest | None:
+            return ReadRequest(path, offset=first, limit=last - first + 1) if result.kept else None
+
+        if output.binary:
+            yield Omission("bytes", 1, output.size_bytes, "binary")
+        for first, last in output.gaps:
+            yield Omission("lines", first, last, "output", request=read(first, last))
+        for line in output.lines:
+            if line.left:
+                last = line.first + len(line.text) - 1
+                request = read(line.number, line.number)
+                yield Omission("columns", last + 1, line.total, "line_cap", line.number, request)
+        if output.lost is not None:
+            lost = output.lost
+            yield Omission("bytes", lost.first, lost.first + lost.bytes - 1, "not_kept")

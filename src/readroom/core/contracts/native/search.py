@@ -1,0 +1,418 @@
+"""Native replies for searches: files, their lines, and what was not searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from readroom.core.contracts.base import Tool
+from readroom.core.contracts.native import facts as native_facts
+from readroom.core.contracts.native import outline as native_outline
+from readroom.core.contracts.native.calls import (
+    FIND,
+    Aside,
+    closing,
+    ending,
+    in_documents,
+    spells_tools,
+    to_call,
+)
+from readroom.core.contracts.native.facts import named
+from readroom.core.contracts.native.render import HASH_DIGITS, body_within, cut_mark, reply, warning_parts
+from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
+from readroom.core.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
+from readroom.core.quoting import as_value, quote
+from readroom.core.text.select import byte_size
+from readroom.core.values import (
+    Cap,
+    Fact,
+    FindRequest,
+    FindResult,
+    GrepFile,
+    GrepLine,
+    GrepRequest,
+    GrepResult,
+    ListRequest,
+    Omission,
+    ReadRequest,
+    Reply,
+)
+from readroom.core.values.find import FindInclude, FindOutput, FoundFile, Passage, Reason
+
+
+def file_bytes(file: GrepFile) -> int:
+    """The bytes of a file's heading."""
+    return len(_file_line(file).encode()) + 1
+
+
+def line_bytes(line: GrepLine) -> int:
+    """The bytes of a found line, with the definition around it."""
+    return len(_found_line(line).encode()) + 1 + native_outline.symbol_bytes(line)
+
+
+def render_grep(result: GrepResult, cap: Cap) -> Reply:
+    """The reply for a search that was selected under `cap`."""
+    return reply(_grep_text(result, cap), partial(native_facts.of_grep, result))
+
+
+def _grep_text(result: GrepResult, cap: Cap) -> str:
+    rows: list[str] = [_grep_header(result)]
+    for file in result.files:
+        rows.append(
+            _file_line(file) if result.request.output != "count" else f"{file.matches}\t{quote(file.path)}"
+        )
+        rows.extend(native_outline.with_symbols(file.lines, _found_line))
+    asides: list[str | Aside] = [*_coverage(result), *_warnings(result), *_beside(result)]
+    # How a place in a document is read.
+    asides += in_documents(
+        (file.path, line.part, line.number) for file in result.files for line in file.lines
+    )
+    if cuts := [item for item in result.omitted if item.what == "columns"]:
+        asides.append(Aside("Long lines are shown around their match (…); the rest", cuts[0].request))
+    parts = ending(asides, result.next)
+    body = body_within("\n".join(rows), cap)
+    return f"{body}\n{closing(parts or ['end of matches'], cap.size - byte_size(body) - 1)}"
+
+
+def _warnings(result: GrepResult | FindResult) -> list[str]:
+    """The note about files left out comes last, before the call that includes them."""
+    last = [warning for warning in result.warnings if warning.code in ("compressed", "left_out")]
+    others = [warning for warning in result.warnings if warning not in last]
+    return [*warning_parts(others), *warning_parts(last)]
+
+
+def _grep_header(result: GrepResult) -> str:
+    unit = "match" if result.request.output == "content" else "file"
+    count = f"{result.shown} {unit}{'' if result.shown == 1 else 'es' if unit == 'match' else 's'}"
+    if unit == "match":
+        count += f" in {len(result.files)} file{'' if len(result.files) == 1 else 's'}"
+    if result.reason == "unfinished":
+        return f"{count} (not all files were searched to their end)"
+    if result.complete or not result.reason:
+        return count
+    return f"{count} (not all: {_WHY.get(result.reason, result.reason)})"
+
+
+_WHY = {"limit": "limit reached", "reply_cap": "reply full", "timeout": "out of time"}
+"""Why a search stopped, for the first line of its reply."""
+
+
+def _coverage(result: GrepResult) -> list[str]:
+    if result.complete or result.reason != "timeout":
+        return []
+    searched = "part of the tree" if result.searched_files is None else f"{result.searched_files} files"
+    total = "" if result.total_files is None else f" of {result.total_files}"
+    return [f"Time limit: {searched}{total} searched."]
+
+
+_BESIDE = {
+    "timeout": "To search just that",
+    "compressed": "To search them too",
+    "left_out": "To search them too",
+    "binary": "To search it all the same",
+}
+"""The words before the first call for files that were left out, by the reason."""
+
+
+_INSTEAD = {
+    ListRequest: "No search may take longer; search its folders one by one, they are listed by",
+    ReadRequest: "No search may take longer; its lines are read by",
+}
+"""The same where the search itself cannot go on."""
+
+
+def _beside(result: GrepResult) -> list[str | Aside]:
+    """How files are searched that were left out, or left before their end."""
+    calls: dict[str, str | Aside] = {}
+    for item in result.omitted:
+        if item.reason in _BESIDE and item.request is not None:
+            words = _INSTEAD.get(type(item.request), _BESIDE[item.reason])
+            calls.setdefault(item.reason, Aside(words, item.request))
+    if "left_out" in calls:  # its call includes what is compressed
+        calls.pop("compressed", None)
+    # This stands below every search of such a tree.
+    brief = ("left_out", "binary")
+    return [_in_brief(call, result.request) if why in brief else call for why, call in calls.items()]
+
+
+def _file_line(file: GrepFile) -> str:
+    return quote(file.path)
+
+
+def _found_line(line: GrepLine) -> str:
+    before = "…" if line.column > 1 else ""
+    after = "…" if line.chars is None or line.column - 1 + len(line.text) < line.chars else ""
+    mark = "" if line.is_match else "-"
+    where = "" if line.part is None else f"p{line.part}:"
+    return f"{where}{line.number}{mark}\t{before}{line.text}{after}"
+
+
+# -----------------------------------------------------------------------------
+# find_relevant: its arguments, its call, how its pages are worded, and their facts.
+# -----------------------------------------------------------------------------
+
+
+class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of find_relevant."""
+
+    query: Annotated[str, Meta(extra=DIGITS)]
+    path: str = "."
+    glob: str | None = None
+    type: str | None = None
+    output: FindOutput = "passages"
+    budget_tokens: Annotated[int, Meta(extra=NEVER_ZERO)] = FIND_BUDGET_TOKENS
+    include: list[FindInclude] = []
+    documents: bool = False
+    explain: bool = False
+    cursor: str | None = None
+
+
+def _to_find(arguments: FindArguments) -> FindRequest:
+    return into(
+        FindRequest,
+        arguments,
+        glob=() if arguments.glob is None else (arguments.glob,),
+        budget_tokens=None if arguments.budget_tokens == FIND_BUDGET_TOKENS else arguments.budget_tokens,
+        include=frozenset(arguments.include),
+    )
+
+
+FIND_RELEVANT = Tool(
+    name=FIND,
+    title="Find relevant passages",
+    description=("Find the passages that best answer a question, error message or symbol."),
+    arguments=FindArguments,
+    to_request=_to_find,
+    reports_progress=True,
+)
+
+
+def render_find(result: FindResult, cap: Cap) -> Reply:
+    """The reply for a page that was selected under `cap`."""
+    return reply(_find_text(result, cap), partial(of_find, result))
+
+
+def _find_text(result: FindResult, cap: Cap) -> str:
+    body = body_within(_found(result), cap)
+    return f"{body}\n{closing(_sentences(result), cap.size - byte_size(body) - 1)}"
+
+
+def find_tokens(result: FindResult) -> int:
+    """What the text of a page takes where all of it fits."""
+    from readroom.core.text.tokens import estimate  # of ranked searches alone
+
+    return estimate(f"{_found(result)}\n[{' '.join(_sentences(result))}]")
+
+
+def _found(result: FindResult) -> str:
+    rows = [_find_header(result)]
+    for file in result.files:
+        rows.extend(_file_rows(file, result.request.output))
+    return "\n".join(rows)
+
+
+def _sentences(result: FindResult) -> list[str]:
+    asides: list[str | Aside] = [*_asides(result), *_warnings(result), *_left_out(result)]
+    following = result.next
+    is_long = len(result.request.query) > FIND_REPEATED_CHARS
+    if following is not None or is_long:
+        asides = [_in_brief(aside, result.request) for aside in asides]
+    sentences = ending(asides, following)
+    if following is not None and is_long:  # a long question is not paid twice; the facts have the call
+        sentences[-1] = f'Next: the same call with cursor="{following.cursor}"'
+    return sentences or ["end of files" if result.request.output == "files" else "end of passages"]
+
+
+def _left_out(result: FindResult) -> list[str | Aside]:
+    """How files are looked at that were left out, compressed ones among them."""
+    left = [item.request for item in result.omitted if item.reason == "left_out" and item.request is not None]
+    return [_in_brief(Aside("To look at them too", request), result.request) for request in left]
+
+
+def _in_brief(aside: str | Aside, asked: FindRequest | GrepRequest) -> str | Aside:
+    """The same; of another search of the same kind, only the arguments that differ."""
+    if isinstance(aside, str) or not isinstance(aside.request, type(asked)) or not spells_tools():
+        return aside
+    known = to_call(replace(asked, cursor=None)).arguments
+    other = {
+        name: value for name, value in to_call(aside.request).arguments.items() if known.get(name) != value
+    }
+    arguments = " ".join(f"{name}={msgspec.json.encode(value).decode()}" for name, value in other.items())
+    return f"{aside.text}: the same call with {arguments}."
+
+
+def _find_header(result: FindResult) -> str:
+    if result.request.output == "files":
+        count = _number(result.shown, "file")
+    else:
+        unit = "passage" if result.request.output == "passages" else "signature"
+        count = f"{_number(result.shown, unit)} in {_number(len(result.files), 'file')}"
+    looked = f"{_number(result.searched_files, 'file')} looked at"
+    more = "" if result.complete else " (not all: out of time)"
+    return f"{count} | {looked}{more}"
+
+
+def _number(count: int, unit: str) -> str:
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
+def _file_rows(file: FoundFile, output: FindOutput) -> Iterator[str]:
+    if output == "files":
+        yield quote(file.path)
+    else:
+        assert file.content_hash is not None
+        digest = file.content_hash[: len("sha256:") + HASH_DIGITS]
+        yield f"{quote(file.path)} | {_where(file)} | {digest}"
+    if file.why:
+        yield f"  file {file.score:.1f}: {_reasons(file.why)}"
+    latest, part = 0, None
+    for passage in file.passages:
+        numbered = [*passage.around, *passage.rows]
+        if passage.part != part:
+            latest, part = 0, passage.part
+        within = "" if part is None else f"p{part}:"
+        if passage.why:
+            name = quote(passage.symbol) if passage.symbol else f"line {within}{passage.first}"
+            yield f"  {name} {passage.score:.1f}: {_reasons(passage.why)}"
+        for number, line in numbered:
+            if number <= latest:
+                continue
+            if latest and number > latest + 1 and output == "passages":
+                yield "…"
+            yield f"{within}{number}\t{line}{cut_mark(passage.cuts.get(number))}"
+            latest = number
+
+
+def _where(file: FoundFile) -> str:
+    """Which lines of it, or which parts of a document, its passages are from."""
+    if file.unit is None:
+        spans = _spans(file.passages)
+        return f"line{'s' if set('-,') & set(spans) else ''} {spans} of {file.total_lines}"
+    numbers = dict.fromkeys(str(passage.part) for passage in file.passages)
+    return f"{file.unit}{'' if len(numbers) == 1 else 's'} {', '.join(numbers)} of {file.total_parts}"
+
+
+def _spans(passages: Sequence[Passage]) -> str:
+    """The lines of passages, neighbours as one span."""
+    spans: list[tuple[int, int]] = []
+    for passage in passages:
+        if spans and passage.first <= spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], passage.last)
+        else:
+            spans.append((passage.first, passage.last))
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
+
+
+def _reasons(whys: Sequence[Reason]) -> str:
+    return ", ".join(f"{reason.what} {'*' if reason.factor else '+'}{reason.value:.2f}" for reason in whys)
+
+
+_OUTLINES = 'Outlines of the best files (view="outline") now show more than further pages.'
+"""From the second page on: measured on fixes, by the needed lines that this number of tokens shows."""
+
+
+def _asides(result: FindResult) -> list[str | Aside]:
+    """The note on what is not shown."""
+    parts = list[str | Aside]()
+    if result.more_passages or result.more_files:
+        left = [_number(result.more_passages, "more passage")] if result.more_passages else []
+        left += [f"{_number(result.more_files, 'more file')} that match"] if result.more_files else []
+        parts.append(f"{' and '.join(left)}.")
+        if result.request.cursor is not None and result.request.output == "passages":
+            parts.append(_OUTLINES)
+    if result.left_words:
+        parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
+    for item in result.omitted:
+        if item.reason == "compressed" and not _left_out(result):
+            parts.append(Aside("To look at compressed files too", item.request))
+        elif item.reason == "documents":
+            count = f"{_number(item.last, 'document')} not looked at"
+            parts.append(f"{count}." if _left_out(result) else Aside(f"{count}; with them", item.request))
+        elif item.what == "passages":
+            parts.append(Aside("More of what was looked at", item.request))
+        elif item.what == "parts":
+            which = f"Parts {item.first}-{item.last}" if item.last > item.first else f"Part {item.first}"
+            parts.append(Aside(f"{which} of {_path(item)} not looked at to the end", item.request))
+        elif item.reason == "too_large":
+            alone = "by itself" if item.last == 1 else "the first by itself"
+            too_large = f"{_number(item.last, 'file')} too large to rank with the rest"
+            parts.append(Aside(f"{too_large}; {alone}", item.request))
+    parts += _did_not_fit([item for item in result.omitted if item.what == "lines"])
+    parts += in_documents(
+        (file.path, passage.part, passage.first) for file in result.files for passage in file.passages
+    )
+    cuts = [item for item in result.omitted if item.what == "columns"]
+    if cuts:
+        parts.append(Aside(f"{_number(len(cuts), 'long line')} cut; the first goes on", cuts[0].request))
+    if not result.complete:
+        parts.append("Time limit: the next call looks at the rest.")
+    elif not result.shown and result.request.cursor is None:
+        parts.append(_nothing(result))
+    return parts
+
+
+def _did_not_fit(items: Sequence[Omission]) -> Iterator[Aside]:
+    """The call for the rest of a passage that was cut."""
+    if items:
+        which = " and ".join(f"{item.first}-{item.last}" for item in items)
+        request = items[0].request
+        if isinstance(request, ReadRequest):
+            request = replace(request, limit=items[-1].last - items[0].first + 1)
+        yield Aside(f"Lines {which} did not fit", request)
+
+
+def _nothing(result: FindResult) -> str:
+    """Why nothing is shown, and what to ask instead where nothing else in the reply says so."""
+    if result.searched_files:
+        return "No file has any of these words. Try other words."
+    alone = not result.omitted and not result.warnings
+    return "No text was looked at." + (" Try another path." if alone else "")
+
+
+def _path(item: Omission) -> str:
+    return "it" if item.request is None else quote(item.request.path)
+
+
+def of_find(result: FindResult) -> dict[str, Fact]:
+    """Facts of a ranked search, without the tokens."""
+    return {
+        "query": result.request.query,
+        "path": as_value(result.request.path),
+        "output": result.request.output,
+        "files": [_file(file) for file in result.files],
+        **named(result, "shown", "more_passages", "more_files", "searched_files", "complete", "reason"),
+        "left_words": result.left_words,
+        **native_facts.common(result.omitted, result.next, result.warnings),
+    }
+
+
+def _file(file: FoundFile) -> dict[str, Fact]:
+    return {
+        "path": as_value(file.path),
+        "score": round(file.score, 3),
+        **named(file, "content_hash", "total_lines", "unit", "total_parts"),
+        "passages": [_passage(passage) for passage in file.passages],
+        "why": _why(file.why),
+    }
+
+
+def _passage(passage: Passage) -> dict[str, Fact]:
+    return {
+        "start": passage.first,
+        "end": passage.last,
+        **named(passage, "part", "symbol", "signature"),
+        "score": round(passage.score, 3),
+        "why": _why(passage.why),
+    }
+
+
+def _why(whys: Sequence[Reason]) -> list[Fact]:
+    facts: list[Fact] = []
+    for reason in whys:
+        facts.append({"what": reason.what, "factor" if reason.factor else "points": round(reason.value, 3)})
+    return facts

@@ -1,0 +1,261 @@
+"""The engine: takes requests, returns results.
+
+Each verb is a folder or module with a function `perform(services, job)`.  The table of verbs
+(`values/verbs.py`) names it, and no verb imports another.  This module resolves the paths of a request
+and selects the services that its call gets.
+
+Knows: how each verb turns a request into a result, one verb per folder or module.
+Does not know: faces, and how contracts word results. It reads files through the guard only.
+May be touched: `read` and `grep` with a run of the benchmarks, `documents.worker` with a security
+    review.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, final
+
+from msgspec.structs import replace
+
+from readroom.core.caller import ANONYMOUS, Caller
+from readroom.core.deadline import Deadline
+from readroom.core.engine.services import ArchiveOpener, Documents, Job, OwnCommands, Services
+from readroom.core.engine.suggest import with_near_names, with_note, with_place_inside
+from readroom.core.errors import (
+    BadPath,
+    BadValue,
+    Binary,
+    Closed,
+    NotAFolder,
+    NotFound,
+    OutsideRoot,
+    Protected,
+    ReadroomError,
+)
+from readroom.core.formats.kinds import is_archive_name
+from readroom.core.formats.registry import brought, table
+from readroom.core.limits import Limits
+from readroom.core.paths import WorkPath, may_lead_inside
+from readroom.core.policy.changes import WriteTargets
+from readroom.core.policy.guard import COMPOSED, Guard
+from readroom.core.policy.rules import Layer
+from readroom.core.policy.rules.terms import NO_TERMS, Terms
+from readroom.core.session.caches import OutlineCache, TextCache
+from readroom.core.session.index_cache import IndexCache
+from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
+from readroom.core.values.changes import WriteRequest
+from readroom.core.values.commands import RunRequest
+from readroom.core.values.steps import AS_IT_IS, Steps
+from readroom.core.values.verbs import BY_REQUEST, changes, function, is_edit
+
+if TYPE_CHECKING:
+    from readroom.core.engine.command import CommandService
+    from readroom.core.engine.find.kept import KeptTexts
+
+
+@final
+class Engine:
+    """Performs the requests of one workspace. Safe to share between threads."""
+
+    def __init__(
+        self,
+        guard: Guard,
+        targets: Callable[[Guard], WriteTargets],
+        limits: Limits,
+        indexes: IndexCache,
+        commands: CommandService | None,
+        commands_off: Callable[[], ReadroomError],
+    ) -> None:
+        """Take ownership of guard, indexes and commands (None for none); `close` releases them."""
+        self._targets = targets
+        self._indexes = indexes
+        self.commands = commands
+        """The command service; None where commands do not run."""
+        self._documents: Documents | None = None
+        self._archives: ArchiveOpener | None = None
+        self._found: KeptTexts | None = None
+        self._making = threading.Lock()
+        self._narrowed: dict[tuple[Layer, ...], Services] = {}
+        self._closed = False
+        self.services = Services(
+            guard=guard,
+            targets=targets(guard),
+            limits=limits,
+            indexes=indexes,
+            texts=TextCache(),
+            outlines=OutlineCache(),
+            found=self._kept_texts,
+            documents=self._document_cache,
+            archives=self._archive_room,
+            commands=None,
+            commands_off=commands_off,
+        )
+        """The services without commands and without rules of a contract."""
+
+    def perform(
+        self,
+        request: Request,
+        cap: Cap,
+        deadline: Deadline,
+        caller: Caller = ANONYMOUS,
+        steps: Steps = AS_IT_IS,
+        terms: Terms = NO_TERMS,
+    ) -> Result:
+        """Perform a request and return its result, which the contract has not formatted yet.
+
+        Args:
+            request: The request; its paths are as the caller wrote them.
+            cap: The size limit of the reply.
+            deadline: When the work must end.
+            caller: The owner of the kept outputs.
+            steps: The contract's decisions about a read.
+            terms: Its decisions about paths; its rules apply in addition to those of the workspace.
+
+        Raises:
+            ReadroomError: From the engine of the verb; a NotFound suggests existing names.
+        """
+        if self._closed:
+            raise Closed
+        self.services.guard.store.require_root()
+        services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
+        own = guard = services.guard
+        respelled = False
+        for name in verb.paths:
+            spelled, there = getattr(request, name), own
+            if isinstance(request, WriteRequest) and spelled.removesuffix('"').endswith("/"):
+                advice = "Leave out the slash; folders above a file are made with it."
+                raise BadPath(spelled, "ends with a slash, as names of folders do", advice)
+            try:
+                if services.commands is None:
+                    path = own.parse(spelled)
+                else:
+                    there, path = _place(services.commands, own, terms, request, spelled)
+            except OutsideRoot as error:
+                raise with_place_inside(error, own, request, spelled) from None
+            if name == verb.paths[0]:
+                guard = there
+            if there is own and not (path.isascii() and COMPOSED.isdisjoint(path)):
+                asked, path = path, own.spelled(path)
+                respelled = respelled or asked != path
+            # A path is normalized once, so that every reply and hint shows one spelling.
+            if path != spelled:
+                request = replace(request, **{name: path})
+        if guard is not own:
+            services = replace(services, guard=guard)
+        within = deadline
+        if verb.time_limit is not None:
+            within = deadline.within(getattr(services.limits, verb.time_limit))
+        job = Job(request, cap, within, steps)
+        act = _inside if terms.archives and table().archives and guard is own else _performed
+        try:
+            performed = act(services, job)
+        except NotFound as error:
+            raise with_near_names(error, services, request, deadline, archives=terms.archives) from None
+        except NotAFolder as error:
+            if verb.traces == "edit":  # reading what is in the way does not help a change
+                error.advice, error.next = "Choose a path that does not lead through it.", None
+            raise
+        if respelled:
+            performed = with_note(performed)
+        if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
+            return steps.fit(request, performed, cap)
+        return performed
+
+    def close(self) -> None:
+        """End commands and document processes, and release the indexes and the store."""
+        self._closed = True
+        if self.commands is not None:
+            self.commands.close()
+        if self._documents is not None:
+            self._documents.close()
+        if self._archives is not None:
+            self._archives.close()
+        self._indexes.close()
+        self.services.guard.close()
+
+    def _services(self, terms: Terms, request: Request, caller: Caller) -> Services:
+        """The services for a call, with its contract's rules and its owner's commands."""
+        layers = terms.layers
+        if terms.change_layers and changes(request):
+            layers = (*layers, *terms.change_layers)
+        services = self.services if not layers else self._under(layers)
+        if self.commands is None:
+            return services
+        return replace(services, commands=self.commands.of(caller.owner))
+
+    def _under(self, layers: tuple[Layer, ...]) -> Services:
+        with self._making:
+            services = self._narrowed.get(layers)
+            if services is None:
+                guard = self.services.guard.narrowed(layers)
+                services = replace(self.services, guard=guard, targets=self._targets(guard))
+                self._narrowed[layers] = services
+        return services
+
+    def _kept_texts(self) -> KeptTexts:
+        from readroom.core.engine.find.kept import KeptTexts
+
+        with self._making:
+            if self._found is None:
+                self._found = KeptTexts()
+            return self._found
+
+    def _archive_room(self) -> ArchiveOpener:
+        """The opener of archives, made on first use."""
+        with self._making:
+            if self._archives is None:
+                self._archives = brought("archives")(self.services.limits, self._indexes.expansions)
+            return self._archives
+
+    def _document_cache(self) -> Documents:
+        """The document cache, made on first use."""
+        with self._making:
+            if self._documents is None:
+                self._documents = brought("documents")()
+            return self._documents
+
+
+def _performed(services: Services, job: Job[Request]) -> Result:
+    result: Result = function(BY_REQUEST[type(job.request)].perform)(services, job)
+    return result
+
+
+def _inside(services: Services, job: Job[Request]) -> Result:
+    """Perform a request, inside the archive that its path leads into, if any."""
+    request = job.request
+    if may_lead_inside(request.path) or _is_about_members(request):
+        inside: Result = brought("perform_inside")(services, job, _performed)
+        return inside
+    try:
+        return _performed(services, job)
+    except (Binary, NotAFolder) as error:
+        instead: Result = brought("perform_instead")(services, job, _performed, error)
+        return instead
+
+
+def _is_about_members(request: Request) -> bool:
+    """Whether a request may be about members of an archive without a path that leads into one."""
+    verb = BY_REQUEST[type(request)]
+    if verb.in_archives == "folder":
+        return is_archive_name(request.path)
+    return any(may_lead_inside(getattr(request, name)) for name in verb.paths[1:])
+
+
+def _place(
+    commands: OwnCommands, own: Guard, terms: Terms, request: Request, spelled: str
+) -> tuple[Guard, WorkPath]:
+    """The guard for a path of a request, which may be a kept output, and the normal form of the path."""
+    output = commands.parse(spelled)
+    if output is None:
+        path = own.parse(spelled)
+        output = commands.named_inside(path, own) if terms.outputs else None
+        if output is None:
+            return own, path
+    if is_edit(request):
+        raise Protected(output, "it is the kept output of a command")
+    if isinstance(request, RunRequest):
+        raise BadValue(
+            "cwd", output, "is not a folder of the workspace", "Leave it out to start in the root."
+        )
+    return commands.guard, output

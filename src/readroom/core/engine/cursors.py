@@ -1,0 +1,282 @@
+"""Cursors of searches and listings: opaque strings that say where the next page starts.
+
+A cursor begins with a fingerprint of the arguments it was issued for, and names the last item that was
+shown instead of counting items.  So files that appear or disappear between two pages neither repeat nor
+hide others.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import blake2s
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
+from readroom.core.errors import BadCursor, BadPath, OutsideRoot
+from readroom.core.limits.find import CURSOR_DIGITS, FIND_AHEAD
+from readroom.core.paths import parse
+from readroom.core.quoting import as_value
+from readroom.core.values import FindRequest, GrepRequest, GrepSort, ListRequest
+from readroom.core.values.find import millionths
+
+_Paged: TypeAlias = "GrepRequest | FindRequest | ListRequest"
+
+_UNREADABLE = (ValueError, BadPath, OutsideRoot)
+"""Raised when the rest of a cursor is malformed."""
+
+
+def path_key(path: str) -> bytes:
+    """A sort key that compares paths part by part: no name has a NUL, and all other bytes are larger."""
+    return os.fsencode(path).replace(b"/", b"\0")
+
+
+def end_of_folder(key: bytes) -> bytes:
+    """A key after everything below the folder with this key, and before what follows the folder."""
+    return key + b"\1"
+
+
+def _rest(request: _Paged, cursor: str, made_for: str) -> str:
+    """The part after the fingerprint. Raises BadCursor if the fingerprint is not `made_for`."""
+    begins, _, rest = cursor.partition(".")
+    if begins != made_for:
+        raise BadCursor("was not given for these arguments", next_request=replace(request, cursor=None))
+    return rest
+
+
+def _not_given(request: _Paged, by: str) -> BadCursor:
+    """The error for a text that begins like a cursor and is not one."""
+    return BadCursor(f"is not one that {by} gave", next_request=replace(request, cursor=None))
+
+
+def _digest(arguments: tuple[object, ...], digits: int) -> str:
+    return blake2s(repr(arguments).encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
+
+# -----------------------------------------------------------------------------
+# Listings: the last entry that was shown.
+# -----------------------------------------------------------------------------
+
+
+class ListPlace(Struct, frozen=True, order=True):
+    """The sort key of an entry: its value, smaller ones first, then its path part by part as bytes."""
+
+    value: int
+    key: bytes
+
+
+def write_cursor(request: ListRequest, value: int, path: str) -> str:
+    """The cursor that continues `request` after the entry."""
+    place = as_value(path) if request.sort == "name" else f"{value}.{as_value(path)}"
+    return f"{_fingerprint(request)}.{place}"
+
+
+def read_cursor(request: ListRequest) -> ListPlace | None:
+    """The place after which `request` goes on; None at the beginning.
+
+    Raises:
+        BadCursor: It was not given for these arguments.
+    """
+    if request.cursor is None:
+        return None
+    place, value = _rest(request, request.cursor, _fingerprint(request)), "0"
+    if request.sort != "name":
+        value, _, place = place.partition(".")
+    try:
+        return ListPlace(int(value), path_key(parse(place)))
+    except _UNREADABLE:
+        raise _not_given(request, "a listing") from None
+
+
+def _fingerprint(request: ListRequest) -> str:
+    order = (request.path, request.glob, request.depth, sorted(request.include), request.sort)
+    return _digest(order, CURSOR_DIGITS)
+
+
+# -----------------------------------------------------------------------------
+# Searches: the last file that was shown, and how far into it.
+# -----------------------------------------------------------------------------
+
+_GREP_DIGITS = 6
+"""Hex digits of the arguments' fingerprint: a mix-up passes once in 16 million times, for 4 tokens."""
+
+_WHOLE = "a"
+"""Used in place of a line number when all of a file was shown."""
+
+
+class GrepPlace(Struct, frozen=True, order=True):
+    """The sort key of a file: its rank, smaller ones first, then its path part by part as bytes."""
+
+    rank: tuple[int, ...]
+    key: bytes
+
+
+class Cursor(Struct, frozen=True):
+    """Where a search goes on: files before `place` are done, this one up to `line`; None means all of it."""
+
+    place: GrepPlace
+    path: str
+    line: int | None
+
+
+def sort_of(request: GrepRequest) -> GrepSort:
+    """The order of a search; by default a fixed text of several words is sorted by relevance."""
+    if request.sort is not None:
+        return request.sort
+    if request.documents or "archives" in request.include:
+        return "path"  # ranking would have to extract all of them
+    return "relevance" if request.fixed and len(request.pattern.split()) > 1 else "path"
+
+
+def write_grep_cursor(request: GrepRequest, rank: tuple[int, ...], path: str, line: int | None) -> str:
+    """The cursor that continues `request` in a file after a line; None: after the file."""
+    numbers = [_WHOLE if line is None else str(line), *map(str, rank)]
+    return ".".join((_grep_fingerprint(request), "_".join(numbers), as_value(path)))
+
+
+def read_grep_cursor(request: GrepRequest) -> Cursor | None:
+    """Where `request` goes on; None at the beginning.
+
+    Raises:
+        BadCursor: It was not given for these arguments.
+    """
+    if request.cursor is None:
+        return None
+    rest = _rest(request, request.cursor, _grep_fingerprint(request))
+    numbers, _, quoted = rest.partition(".")
+    line, *rank = numbers.split("_")
+    try:
+        path = parse(quoted)
+        place = GrepPlace(tuple(map(int, rank)), path_key(path))
+        return Cursor(place, path, None if line == _WHOLE else int(line))
+    except _UNREADABLE:
+        raise _not_given(request, "a search") from None
+
+
+_SPELLED_OUT = ("pattern", "path", "glob", "type", "output", "ignore_case", "multiline", "fixed", "include")
+"""The fields of a search in its fingerprint, besides the order and whether documents are searched."""
+
+_FREE = ("before", "after", "limit", "cursor", "timeout_s", "symbols", "skip", "options")
+"""The fields that may change from page to page."""
+
+_MORE = tuple(
+    field.name
+    for field in fields(GrepRequest)
+    if field.name not in (*_SPELLED_OUT, *_FREE, "sort", "documents")
+)
+
+
+_PLAIN = GrepRequest("")
+
+
+def _grep_fingerprint(request: GrepRequest) -> str:
+    order = (
+        *(request.pattern, request.path, request.glob, request.type, request.output),
+        *(request.ignore_case, request.multiline, request.fixed, sorted(request.include), sort_of(request)),
+        request.documents,
+        # Any other argument may change the order of matches.
+        *(
+            (name, getattr(request, name))
+            for name in _MORE
+            if getattr(request, name) != getattr(_PLAIN, name)
+        ),
+    )
+    return _digest(order, _GREP_DIGITS)
+
+
+# -----------------------------------------------------------------------------
+# Ranked searches: a score in a round, in a part of the tree.
+# -----------------------------------------------------------------------------
+
+
+class FindPlace(Struct, frozen=True, order=True):
+    """The sort key of a passage or file in a round: smaller comes first."""
+
+    score: int
+    path: str
+    line: int = 0
+
+
+class FindCursor(Struct, frozen=True):
+    """Where a ranked search continues.
+
+    Attributes:
+        since: The first path to read, relative to the searched folder; "" for all.
+        until: The first path after them that was not read; "" for none. Scores depend on the files read, so
+            the page after one that ran out of time must read the same files.
+        round: How many rounds of the best files were split before.
+        after: Everything of this round up to here was shown; None at its beginning.
+        ahead: Which later ones were shown as well, to fill a page: one bit each, from the next one on.
+    """
+
+    since: str = ""
+    round: int = 0
+    after: FindPlace | None = None
+    ahead: int = 0
+    until: str = ""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether an earlier page ranked the same files, so that all of them must be looked at again."""
+        return bool(self.until or self.round or self.after)
+
+    def shows(self, position: int) -> bool:
+        """Whether the item at this position behind `after` was shown before."""
+        return bool(self.ahead >> position & 1)
+
+
+_FIND_BEGINNING = FindCursor()
+
+
+def place_of(score: float, path: str, line: int = 0) -> FindPlace:
+    """The sort key for a score: best first, then by path and line."""
+    return FindPlace(-millionths(score), path, line)
+
+
+def read_find_cursor(request: FindRequest) -> FindCursor:
+    """Where `request` goes on. Raises BadCursor if it was issued for other arguments."""
+    if request.cursor is None:
+        return _FIND_BEGINNING
+    rest = _rest(request, request.cursor, _find_fingerprint(request))
+    numbers, _, paths = rest.partition(".")
+    try:
+        number, length, score, line, ahead, *more = map(int, numbers.split("_"))
+        end = length + sum(more)
+        since, until, path = paths[:length], paths[length:end], paths[end:]
+        is_cut = (
+            len(since) + len(until) < end
+            or len(more) > 1
+            or (not path and (score or line or (ahead and not number)))
+        )
+        if min(number, length, line, ahead, *more) < 0 or ahead >> FIND_AHEAD or is_cut:
+            raise ValueError
+        after = FindPlace(-score, parse(path), line) if path else None
+        begin, behind = (parse(path) if path else "" for path in (since, until))
+        return FindCursor(begin, number, after, ahead, behind)
+    except _UNREADABLE:
+        raise _not_given(request, "a search") from None
+
+
+def write_find_cursor(request: FindRequest, cursor: FindCursor) -> str:
+    """The cursor that continues `request` at this place."""
+    since, until = (as_value(path) if path else "" for path in (cursor.since, cursor.until))
+    after = cursor.after or FindPlace(0, "")
+    path = as_value(after.path) if after.path else ""
+    numbers = [
+        cursor.round,
+        len(since),
+        -after.score,
+        after.line,
+        cursor.ahead,
+        *([len(until)] if until else []),
+    ]
+    return f"{_find_fingerprint(request)}.{'_'.join(map(str, numbers))}.{since}{until}{path}"
+
+
+def _find_fingerprint(request: FindRequest) -> str:
+    arguments = (
+        *(request.query, request.path, request.glob, request.type, request.output),
+        [*sorted(request.include), *(["documents"] if request.documents else [])],
+    )
+    return _digest(arguments, CURSOR_DIGITS)

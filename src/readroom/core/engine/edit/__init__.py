@@ -1,0 +1,420 @@
+"""Replace texts in one file, all of them or none.
+
+    find      the file, through rules and confinement; its folder is held open and locked
+    search    one pass: encoding, hash, every old text, the bytes to be changed
+    refuse    another hash; a text that does not occur exactly once; edits that overlap
+    write     the file with those bytes changed, next to the old one
+    rename    it over the old one, if that is still what was read
+
+The expected hash is compared with the hash of the very bytes that are then copied.
+
+Knows: the steps from old and new texts to the changed file.
+Does not know: the other verbs, and how a reply is worded.
+May be touched: with the race tests.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from msgspec.structs import replace
+
+from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
+from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.read.classify import asked_for
+from readroom.core.engine.services import Job, Services
+from readroom.core.errors import (
+    BadValue,
+    BrokenPlace,
+    Changed,
+    ManyMatches,
+    NoMatch,
+    NotFound,
+    Overlap,
+    TooLarge,
+    Unencodable,
+    WrongCount,
+)
+from readroom.core.errors.changes import AROUND
+from readroom.core.formats.kinds import reads_as_document
+from readroom.core.limits import (
+    CLOSEST_BYTES,
+    DIFF_CONTEXT,
+    GROWTH_BYTES,
+    HEAD_BYTES,
+    MATCHES,
+    VALUE_CHARS,
+)
+from readroom.core.limits.files import CHANGED_TRIES
+from readroom.core.quoting import quote
+from readroom.core.stores.base import Moved, Source, WriteTarget
+from readroom.core.text import encodings, hashes
+from readroom.core.text.edits import Scan, TooManyMatches, prepare, scan, with_lone_cr
+from readroom.core.text.edits.diff import within
+from readroom.core.text.edits.splice import (
+    NotEncodable,
+    broken_line,
+    encode,
+    new_lines,
+    new_size,
+    spliced,
+    touched,
+)
+from readroom.core.text.edits.suggest import closest
+from readroom.core.text.encodings import NUL_SIGN, Encoding, decode
+from readroom.core.text.hashes import Hashing
+from readroom.core.text.line_index import Shrunk
+from readroom.core.values import ReadRequest
+from readroom.core.values.changes import ABSENT, Diff, EditRequest, EditResult
+from readroom.core.values.files import Warn
+
+
+def perform(services: Services, job: Job[EditRequest]) -> EditResult:
+    """Replace texts in the state of a file that has the expected hash.
+
+    Raises:
+        BadValue, TooLarge: The call itself cannot be followed.
+        Denied, Protected, SymbolicLink, HardLinked, ReadOnlyFile, NotFound, ...: From finding the file.
+        Binary, BadEncoding: It is not text, or not in that encoding.
+        Stale: It is in another state.
+        NoMatch, ManyMatches, Overlap: The texts are not where they should be.
+        Unencodable, BrokenPlace: The new text cannot stand there.
+        NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
+        Changed: Another program kept saving the file.
+    """
+    request, places = job.request, services.targets
+    expected = _expected(request)
+    _require_usable(request)
+    for _ in range(CHANGED_TRIES):
+        with places.find(request.path) as place:
+            try:
+                if not request.dry_run:
+                    place.enter(job.deadline, make_folders=False)
+                with places.source(place, request.path) as source:
+                    return _Editing(services, job, place, source, expected).result()
+            except NotFound:
+                raise NotFound(request.path) from None
+            except (Moved, Shrunk):
+                continue
+    raise Changed(request.path, next_request=ReadRequest(request.path, encoding=request.encoding))
+
+
+def _expected(request: EditRequest) -> str:
+    if request.expected_hash == ABSENT:
+        raise BadValue(
+            "expected_hash",
+            ABSENT,
+            "is for new files",
+            "Send the hash that reading the file shows; write_file creates files.",
+            next_request=ReadRequest(request.path, encoding=request.encoding),
+        )
+    return "" if request.expected_hash is None else hashes.parse_hash("expected_hash", request.expected_hash)
+
+
+def _require_usable(request: EditRequest) -> None:
+    """Refuse edits that cannot fit any file."""
+    if not request.edits:
+        raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
+    require_few(request.edits)
+    for number, item in enumerate(request.edits):
+        if not item.old_text:
+            raise BadValue(
+                f"edits[{number}].old_text",
+                "",
+                "is empty",
+                "Send the text to be replaced; to insert, send a line beside the place and repeat it in "
+                "new_text; write_file fills an empty file.",
+            )
+        if not prepare(item, bom=True).pieces:
+            raise BadValue(
+                f"edits[{number}].new_text",
+                item.new_text[:VALUE_CHARS],
+                "is the same as old_text",
+                "Leave the edit out. Line ends make no difference: they stay those of the file.",
+            )
+
+
+class _Editing:
+    """One attempt at an edit."""
+
+    def __init__(
+        self,
+        services: Services,
+        job: Job[EditRequest],
+        place: WriteTarget,
+        source: Source,
+        expected: str,
+    ) -> None:
+        self._services = services
+        self._job = job
+        self._place = place
+        self._source = source
+        self._request = job.request
+        self._path = job.request.path
+        self._expected = expected
+        self._deadline = job.deadline
+        self._encoding = self._text_encoding()
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in job.request.edits]
+
+    def result(self) -> EditResult:
+        self._require_encodable()
+        scanned, digits = self._scanned()
+        if not digits.startswith(self._expected):
+            raise stale(self._services, self._job, self._source, self._expected, digits, self._read_in)
+        if self._take_lone_cr(scanned) or self._take_literally(scanned):
+            scanned, _ = self._scanned()
+        self._require_one_place_each(scanned)
+        if form_of(self._source.real) is not None:
+            self._require_readable(scanned)
+        cap = self._job.cap
+        room = cap.size - cap.measure.frame(self._path)
+        diff = within(touched(self._source, self._encoding, scanned.splices, self._request.diff), room)
+        result = self._described(scanned, digits, diff)
+        if any(not splice.data.isascii() or b"\0" in splice.data for splice in scanned.splices):
+            result = replace(result, warnings=tuple(self._about(scanned)))
+        if self._request.dry_run:
+            return result
+        content_hash, warnings = self._written(scanned, digits)
+        return replace(result, content_hash=content_hash, warnings=(*result.warnings, *warnings))
+
+    def _about(self, scanned: Scan) -> Iterator[Warn]:
+        """Warnings about inserted text: NULs, and other letters in an encoding that is a guess."""
+        texts = [(splice.line, decode(splice.data, self._encoding)) for splice in scanned.splices]
+        yield from islice((nul for line, text in texts for nul in about_nuls(text, line)), 1)
+        name, known = self._encoding.name, self._request.encoding is not None or self._encoding.bom
+        if not known and name != "utf-8" and not all(text.isascii() for _, text in texts):
+            yield Warn("encoding_guessed", f"written as {name}; `encoding` names another")
+
+    def _scanned(self) -> tuple[Scan, str]:
+        hashing = Hashing()
+        try:
+            scanned = scan(self._source, self._encoding, self._changes, self._deadline, hashing)
+        except TooManyMatches:
+            advice = "Make old_text longer, or change the file with a program."
+            raise TooLarge("An edit with replace_all", MATCHES + 1, MATCHES, "places", advice) from None
+        return scanned, hashing.digits
+
+    def _take_literally(self, scanned: Scan) -> bool:
+        """Retry edits that did not match, taking what they say for what it shows.
+
+        CR LF is literal for lines that end in CR CR LF, and the sign of a NUL means one.
+        """
+        again = False
+        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            literal, signs = "\r\n" in item.old_text, NUL_SIGN in item.old_text
+            if place.count or not (literal or signs):
+                continue
+            old, new = item.old_text, item.new_text
+            if signs:
+                old, new = old.replace(NUL_SIGN, "\0"), new.replace(NUL_SIGN, "\0")
+            meant = replace(item, old_text=old, new_text=new)
+            self._changes[number] = prepare(meant, bom=bool(self._encoding.bom), literal=literal)
+            again = True
+        return again
+
+    def _take_lone_cr(self, scanned: Scan) -> bool:
+        """Switch to CR as the line end, if the lines of the file end in CR."""
+        if not self._request.lone_cr or scanned.line_feeds:
+            return False
+        start = self._source.read_at(0, min(CLOSEST_BYTES, self._source.size))
+        if self._encoding.carriage_return not in start:
+            return False
+        edits = [
+            replace(
+                item,
+                old_text=with_lone_cr(item.old_text),
+                new_text=with_lone_cr(item.new_text),
+            )
+            for item in self._request.edits
+        ]
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in edits]
+        return True
+
+    # --- before anything is searched ----------------------------------------------------------
+
+    def _text_encoding(self) -> Encoding:
+        source = self._source
+        sample = source.read_at(0, min(HEAD_BYTES, source.size))
+        name = self._request.encoding
+        if name is None:
+            encoding = encodings.detect(sample, complete=len(sample) == source.size)
+        else:
+            encoding = asked_for(name, self._path, sample, replace(self._request, encoding=None))
+        advice = "write_file replaces it by text; text in an unusual encoding is edited with `encoding`."
+        packed = "It is compressed: read_file shows what is in it, only other programs can change that."
+        return require_editable(self._path, source, sample, encoding, advice, compressed=packed)
+
+    def _require_encodable(self) -> None:
+        for number, change in enumerate(self._changes):
+            for piece in change.pieces:
+                try:
+                    encode(piece.text, self._encoding)
+                except NotEncodable as problem:
+                    line = change.new.count("\n", 0, piece.at + problem.index) + 1
+                    raise Unencodable(
+                        self._path,
+                        f"edits[{number}].new_text",
+                        problem.char,
+                        line,
+                        self._encoding.name,
+                        "Use characters that it has; write_file with encoding=utf-8 changes the encoding "
+                        "of the whole file.",
+                    ) from None
+
+    # --- after the search ---------------------------------------------------------------------
+
+    def _require_one_place_each(self, scanned: Scan) -> None:
+        wrong = [
+            number
+            for number, (place, change) in enumerate(zip(scanned.found, self._changes, strict=True))
+            if place.count != 1 and not (change.every and place.count)
+        ]
+        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            replaced = place.count if item.replace_all else min(place.count, 1)
+            if item.count is not None and replaced and replaced != item.count:
+                raise WrongCount(self._path, number, item.count, replaced)
+        if wrong:
+            first, *others = wrong
+            raise (
+                self._missing(first, others)
+                if not scanned.found[first].count
+                else self._ambiguous(scanned, first, others)
+            )
+        if scanned.crossing is not None:
+            raise Overlap(self._path, scanned.crossing.first, scanned.crossing.second, scanned.crossing.line)
+        line = broken_line(self._source, self._encoding, scanned.splices, scanned.ragged)
+        if line is not None:
+            raise BrokenPlace(self._path, line, self._encoding.name)
+        size = new_size(self._source.size, scanned.splices)
+        most = self._request.most_bytes
+        if most is not None and size > most:
+            raise TooLarge("The changed file", size, most, "bytes", "Send smaller edits.")
+        grown = size - self._source.size
+        if grown > GROWTH_BYTES:
+            raise TooLarge("The file would grow", grown, GROWTH_BYTES, "bytes", "Send smaller edits.")
+
+    def _require_readable(self, scanned: Scan) -> None:
+        """Raise BadValue if a file that is shown otherwise than it is stored could no longer be read."""
+        form = form_of(self._source.real)
+        if form is None or not form.is_broken_by(self._source, self._spliced(scanned)):
+            return
+        edits = [replace(item, new_text=form.written(item.new_text)) for item in self._request.edits]
+        changed = [number for number, item in enumerate(edits) if item != self._request.edits[number]]
+        number = changed[0] if changed else 0
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in edits]
+        works = bool(changed) and form.is_valid(self._spliced(self._scanned()[0]))
+        text = json.dumps(edits[number].new_text, ensure_ascii=False)
+        raise BadValue(
+            f"edits[{number}].new_text",
+            self._request.edits[number].new_text[:VALUE_CHARS],
+            f"would leave {quote(self._path)} invalid {form.name}: an edit changes what is stored",
+            f"Send it escaped, here as a JSON string: {text}." if works else f"Send what {form.name} allows.",
+        )
+
+    def _spliced(self, scanned: Scan) -> bytes:
+        return b"".join(spliced(self._source, scanned.splices, self._deadline, Hashing()))
+
+    def _missing(self, number: int, others: Sequence[int]) -> NoMatch:
+        change = self._changes[number]
+        text, whole = self._start_of_text()
+        near = closest(text, change.old, change.new)
+        hint = near.hint
+        if not whole:
+            hint += f" (Only the first {text.count(chr(10))} lines were compared.)"
+        if near.first is None or near.last is None:
+            following = ReadRequest(self._path, encoding=self._read_in)
+        else:
+            following = self._around(near.first, near.last)
+        return NoMatch(
+            self._path,
+            number,
+            hint,
+            place=near.shown,
+            first=near.first,
+            last=near.last,
+            others=others,
+            next_request=following,
+        )
+
+    def _start_of_text(self) -> tuple[str, bool]:
+        start = len(self._encoding.bom)
+        data = self._source.read_at(start, CLOSEST_BYTES)
+        whole = start + len(data) >= self._source.size
+        if not whole:
+            data = data[: encodings.prefix(data, self._encoding)]
+        return encodings.decode(data, self._encoding).replace("\r\n", "\n"), whole
+
+    def _ambiguous(self, scanned: Scan, number: int, others: Sequence[int]) -> ManyMatches:
+        place = scanned.found[number]
+        return ManyMatches(
+            self._path,
+            number,
+            place.lines,
+            place.count,
+            exact=not place.more,
+            others=others,
+            next_request=self._around(place.lines[0], place.lines[0]),
+        )
+
+    def _around(self, first: int, last: int) -> ReadRequest:
+        start = max(1, first - DIFF_CONTEXT)
+        limit = min(last - start + 1 + DIFF_CONTEXT, first - start + AROUND)
+        return ReadRequest(self._path, offset=start, limit=limit, encoding=self._read_in)
+
+    @property
+    def _read_in(self) -> str | None:
+        """The encoding a suggested read must name to show the matched text: a notebook would show cells."""
+        return self._encoding.name if reads_as_document(self._path) else self._request.encoding
+
+    def _described(self, scanned: Scan, digits: str, diff: Diff) -> EditResult:
+        splices = scanned.splices
+        moved = sum(splice.added - splice.removed for splice in splices[:-1])
+        first, last = splices[0].line, splices[-1]
+        # A line feed at the end of the new text ends its last line; it does not begin another.
+        ended = last.data.endswith(self._encoding.newline)
+        total = new_lines(self._source, self._encoding, scanned.line_feeds, splices)
+        return EditResult(
+            path=self._path,
+            previous_hash=hashes.full(digits),
+            content_hash=None,
+            size_bytes=new_size(self._source.size, splices),
+            total_lines=total,
+            edits=len(self._changes),
+            replacements=sum(place.count for place in scanned.found),
+            first_line=first,
+            last_line=min(total, max(first, last.line + moved + last.added - ended)),
+            encoding=self._encoding.name,
+            bom=bool(self._encoding.bom),
+            diff=diff,
+            dry_run=self._request.dry_run,
+        )
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def _written(self, scanned: Scan, digits: str) -> tuple[str, Sequence[Warn]]:
+        source, original, changed = self._source, Hashing(), Hashing()
+        texts = self._services.texts
+        keep = texts.wants(new_size(source.size, scanned.splices))
+        kept: list[bytes] = []
+        before = source.read_at(0, source.size) if texts.wants(source.size) else b""
+
+        def pieces() -> Iterator[bytes]:
+            for piece in spliced(source, scanned.splices, self._deadline, original):
+                changed.add(piece)
+                if keep:
+                    kept.append(piece)
+                yield piece
+
+        def ready() -> None:
+            self._deadline.check()
+            if original.digits != digits or source.current() != source.version:
+                raise Moved
+
+        warnings = self._place.put(pieces(), source, ready)
+        if before:
+            texts.put(source.real, digits, before)
+        if keep:
+            texts.put(source.real, changed.digits, b"".join(kept))
+        return hashes.full(changed.digits), (*about_links(source), *warnings)

@@ -1,0 +1,326 @@
+"""Replace texts in several files, all of them or none.
+
+    find     every file; two names of one file are refused
+    lock     the folders, in one order for all callers
+    prepare  every file in memory, collecting failures
+    write    every new content next to the old one, and only then rename, one after the other
+
+Files are renamed only while all of them are still what was read.  If a rename fails all the same, the
+files that were renamed get their old content back.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from hashlib import sha256
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from readroom.core.engine.edit.checks import require_editable, require_few
+from readroom.core.engine.services import Job, Services
+from readroom.core.errors import (
+    BadValue,
+    BrokenPlace,
+    Cancelled,
+    Changed,
+    EditsFailed,
+    ManyMatches,
+    NoMatch,
+    NotFound,
+    ReadroomError,
+    SameFile,
+    StoreFailed,
+    TimedOut,
+    TooLarge,
+    Unencodable,
+)
+from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
+from readroom.core.limits.files import CHANGED_TRIES
+from readroom.core.quoting import quote
+from readroom.core.stores.base import Moved, Source, WriteTarget
+from readroom.core.text import encodings, hashes
+from readroom.core.text.edits.diff import between, common_end, common_start, cost
+from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
+from readroom.core.text.encodings import Encoding
+from readroom.core.text.line_index import Shrunk
+from readroom.core.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
+from readroom.core.values.files import OTHER_SPELLING, Warn
+
+EDIT_FILES = 100
+"""Files in one call that edits. All are held open until the last is written, next to their new contents."""
+
+EDIT_FILE_BYTES = 16 * 1024 * 1024
+"""Largest file that is edited leniently: it is held as text."""
+
+EDIT_FILES_BYTES = 32 * 1024 * 1024
+"""All files of one call together, before and after."""
+
+_Failures: TypeAlias = dict[int, ReadroomError]
+
+
+def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
+    """Replace texts in several files. Nothing is changed when this raises.
+
+    Raises:
+        TooLarge: The call itself is.
+        SameFile: Two of its paths are one file.
+        EditsFailed: Some of the files cannot be changed so; with the failure of each.
+        NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing.
+        TimedOut, Cancelled: On the way.
+        Changed: Another program kept saving one of them.
+    """
+    _require_usable(job.request)
+    for _ in range(CHANGED_TRIES):
+        with ExitStack() as opened:
+            try:
+                return _Batch(services, job, opened).result()
+            except (Moved, Shrunk):
+                continue
+    raise Changed(job.request.path)
+
+
+def _require_usable(request: EditFilesRequest) -> None:
+    files = request.files
+    if len(files) > EDIT_FILES:
+        raise TooLarge("files", len(files), EDIT_FILES, "files", "Send them in several calls.")
+    edits = [edit for file in files for edit in file.edits]
+    require_few(edits)
+
+
+class _EditedFile(Struct):
+    """A file of the call while it is changed."""
+
+    asked: FileEdits
+    path: str
+    place: WriteTarget
+    respelled: bool = False
+    source: Source | None = None
+    before: bytes = b""
+    after: bytes = b""
+    replacements: int = 0
+    diff: Diff = field(default_factory=Diff)
+    warnings: Sequence[Warn] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether its content changes."""
+        return self.before != self.after
+
+    @property
+    def opened(self) -> Source:
+        """Its source, once it is prepared."""
+        assert self.source is not None
+        return self.source
+
+
+class _Batch:
+    """One attempt at a call."""
+
+    def __init__(self, services: Services, job: Job[EditFilesRequest], opened: ExitStack) -> None:
+        self._places = services.targets
+        self._texts = services.texts
+        self._room = job.cap.size
+        self._request = job.request
+        self._deadline = job.deadline
+        self._held = opened
+        self._files: dict[int, _EditedFile] = {}
+        self._failures: _Failures = {}
+        self._bytes = 0
+
+    def result(self) -> EditFilesResult:
+        for number, edits in enumerate(self._request.files):
+            with self._collecting(number):
+                self._find(number, edits)
+        self._require_several()
+        if not self._request.dry_run:
+            self._lock()
+        for number, file in list(self._files.items()):
+            with self._collecting(number):
+                self._prepare(file)
+        if self._failures:
+            names = [file.path for file in self._request.files]
+            raise EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
+        files = list(self._files.values())
+        if not self._request.dry_run:
+            self._write([file for file in files if file.changes])
+        return EditFilesResult([self._described(file) for file in files], self._request.dry_run)
+
+    @contextlib.contextmanager
+    def _collecting(self, number: int) -> Iterator[None]:
+        """Record an error as that of one file, so that the other files are still checked."""
+        try:
+            yield
+        except (TimedOut, Cancelled):
+            raise
+        except ReadroomError as error:
+            self._failures[number] = error
+            self._files.pop(number, None)
+
+    # --- finding ------------------------------------------------------------------------------
+
+    def _find(self, number: int, edits: FileEdits) -> None:
+        if edits.problem is not None:
+            raise edits.problem
+        asked = self._places.guard.parse(edits.path)
+        path = self._places.guard.spelled(asked)
+        place = self._held.enter_context(self._places.find(path))
+        if place.look() is None:
+            raise NotFound(path)
+        self._files[number] = _EditedFile(edits, path, place, respelled=path != asked)
+
+    def _require_several(self) -> None:
+        """Refuse two names of one file: each would be changed in what the other left, or be lost."""
+        seen: dict[str, str] = {}
+        for file in self._files.values():
+            other = seen.setdefault(file.place.real, file.asked.path)
+            if other is not file.asked.path:
+                raise SameFile(file.asked.path, other)
+
+    def _lock(self) -> None:
+        """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
+        first = {file.place.lock: file.place for file in reversed(self._files.values())}
+        for key in sorted(first):
+            first[key].enter(self._deadline, make_folders=False)
+
+    # --- preparing ----------------------------------------------------------------------------
+
+    def _prepare(self, file: _EditedFile) -> None:
+        self._deadline.check()
+        source = file.source = self._held.enter_context(self._places.source(file.place, file.path))
+        if source.size > EDIT_FILE_BYTES:
+            advice = "Edit it with the tools of another contract."
+            raise TooLarge(quote(file.path), source.size, EDIT_FILE_BYTES, "bytes", advice)
+        file.before = source.read_at(0, source.size)
+        if len(file.before) < source.size:
+            raise Shrunk
+        encoding = _encoding(source, file)
+        start = len(encoding.bom)
+        text = encodings.decode(file.before[start:], encoding)
+        changed = self._edited(file, text)
+        if changed == text:
+            file.after = file.before
+        else:
+            file.after = file.before[:start] + _encoded(
+                file.path, text, changed, encoding, file.before[start:]
+            )
+            file.diff = between(text, changed, self._room)
+            self._room -= sum(cost(hunk) for hunk in file.diff.hunks)
+        self._bytes += len(file.before) + len(file.after)
+        if self._bytes > EDIT_FILES_BYTES:
+            raise TooLarge("All files", self._bytes, EDIT_FILES_BYTES, "bytes", "Send them in several calls.")
+
+    def _edited(self, file: _EditedFile, text: str) -> str:
+        """Make each edit in the text that the edits before it left."""
+        for number, edit in enumerate(file.asked.edits):
+            if not edit.old_text:
+                raise BadValue(f"edits[{number}].old_text", "", "is empty", "Send the text to be replaced.")
+            self._deadline.check()
+            try:
+                text, count = replaced(
+                    text, edit.old_text, edit.new_text, every=edit.replace_all, named=MATCHES_NAMED
+                )
+            except NoPlace:
+                raise NoMatch(file.path, number, "Compare it with the file, blanks and all.") from None
+            except ManyPlaces as many:
+                raise ManyMatches(file.path, number, many.lines, many.count) from None
+            file.replacements += count
+            if len(text) > EDIT_FILES_BYTES:
+                raise TooLarge("The changed file", len(text), EDIT_FILES_BYTES, "characters", "Replace less.")
+        return text
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def _write(self, files: Sequence[_EditedFile]) -> None:
+        """Write all files before any gets its name."""
+        named: list[_EditedFile] = []
+
+        def put(number: int) -> None:
+            self._deadline.check()
+            if number == len(files):
+                if any(file.opened.current() != file.opened.version for file in files):
+                    raise Moved
+                return
+            file = files[number]
+            file.warnings = file.place.put([file.after], file.opened, lambda: put(number + 1))
+            named.append(file)
+
+        try:
+            put(0)
+        except BaseException:
+            for file in reversed(named):
+                _restore(file)
+            raise
+        for file in files:
+            self._texts.put(file.opened.real, sha256(file.before).hexdigest(), file.before)
+            self._texts.put(file.opened.real, sha256(file.after).hexdigest(), file.after)
+
+    def _described(self, file: _EditedFile) -> FileEdited:
+        return FileEdited(
+            file.asked.path,
+            file.path,
+            hashes.full(sha256(file.before).hexdigest()),
+            hashes.full(sha256(file.after).hexdigest()),
+            len(file.after),
+            file.replacements,
+            file.diff,
+            (OTHER_SPELLING, *file.warnings) if file.respelled else file.warnings,
+        )
+
+
+def _restore(file: _EditedFile) -> None:
+    """Restore the old content of a file, if it still has the new one. Raises StoreFailed."""
+    try:
+        with file.place.open() as now:
+            if now.read_at(0, now.size) != file.after:
+                return  # another program has overwritten it
+            file.place.put([file.before], now, lambda: None)
+    except (ReadroomError, Moved) as error:
+        raise StoreFailed(file.path, "it was changed, and others of the call could not be") from error
+
+
+def _encoding(source: Source, file: _EditedFile) -> Encoding:
+    sample = file.before[:HEAD_BYTES]
+    encoding = encodings.detect(sample, complete=len(sample) == source.size)
+    return require_editable(file.path, source, sample, encoding, "Only text can be edited.")
+
+
+def _encoded(path: str, old: str, new: str, encoding: Encoding, before: bytes) -> bytes:
+    """The changed text as bytes, in which unchanged text keeps its bytes, invalid ones included."""
+    start = common_start(old, new)
+    end = common_end(old, new, start)
+    head, tail = _as_it_was(old[:start], encoding), _as_it_was(old[len(old) - end :], encoding)
+    if not before.startswith(head) or not before.endswith(tail):
+        raise BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
+    inserted = new[start : len(new) - end]
+    try:
+        encoded = head + _as_it_was(inserted, encoding) + tail
+    except UnicodeEncodeError as error:
+        line = new.count("\n", 0, start + error.start) + 1
+        char = inserted[error.start]
+        advice = "Use characters that it has."
+        raise Unencodable(path, "replace", char, line, encoding.name, advice) from None
+    if encodings.decode(encoded, encoding) != new:
+        raise BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
+    return encoded
+
+
+def _as_it_was(text: str, encoding: Encoding) -> bytes:
+    if encoding.unit == 1:
+        return text.encode(encoding.name, "readroom.restore")
+    return text.encode(encoding.name, "surrogatepass")
+
+
+def _restored(error: UnicodeError) -> tuple[bytes, int]:
+    """Error handler that restores an invalid byte, which decoding carries as a lone surrogate."""
+    assert isinstance(error, UnicodeEncodeError)
+    code = ord(error.object[error.start]) - 0xDC00
+    if not 0 <= code <= 0xFF:
+        raise error
+    return bytes([code]), error.start + 1
+
+
+codecs.register_error("readroom.restore", _restored)

@@ -1,0 +1,102 @@
+"""Read files that are not text: the first bytes, an image, or all bytes as a stream."""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec.structs import replace
+
+from readroom.core.deadline import Deadline
+from readroom.core.engine.services import Job, Services
+from readroom.core.errors import BadImage, Binary
+from readroom.core.formats.kinds import IMAGE_TYPES, UNKNOWN, media_type, sniff
+from readroom.core.formats.sending import to_image
+from readroom.core.limits import IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
+from readroom.core.stores.base import Source
+from readroom.core.text import hashes
+from readroom.core.text.hashes import Hashing, blocks
+from readroom.core.text.line_index import Shrunk
+from readroom.core.values import Image, Kind, ReadRequest, ReadResult
+from readroom.core.values.files import BytesRequest, BytesResult, Stream
+
+# -----------------------------------------------------------------------------
+# Files that are not text, for contracts that return bytes.
+# -----------------------------------------------------------------------------
+
+_PICTURE = "It is a picture, and this tool shows text: look for a description of it, or ask the user."
+"""Advice for an image that only this contract does not show."""
+
+
+def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Deadline) -> ReadResult:
+    """The first bytes of a binary file, as many as the contract wants.
+
+    Raises:
+        Binary: None are handed out.
+        Shrunk: The file is shorter than it was when it was opened.
+    """
+    most = request.options.raw_bytes
+    if not most:
+        media = media_type(request.path, sample)
+        advice = _PICTURE if media.name in IMAGE_TYPES else media.advice
+        raise Binary(request.path, media.name, source.stat.size, advice)
+    hashing, raw = Hashing(), b""
+    for piece in blocks(source, deadline):
+        hashing.add(piece)
+        raw += piece[: most - len(raw)]
+    return ReadResult(
+        request.path, Kind.BINARY, source.size, hashes.full(hashing.digits), total_lines=None, raw=raw
+    )
+
+
+# -----------------------------------------------------------------------------
+# Read an image: its bytes, its hash, and the picture for the model.
+# -----------------------------------------------------------------------------
+
+
+def read_image(
+    source: Source, request: ReadRequest, known: str | None, sample: bytes, data: bytes | None
+) -> ReadResult:
+    """Read an image; `data` are all of its bytes, if they were read already.
+
+    Raises:
+        BadImage: It cannot be decoded, or is too large to be.
+        Shrunk: The file is shorter than it was when it was opened.
+    """
+    form = (sniff(sample) or UNKNOWN).name
+    if source.size > IMAGE_MAX_BYTES:
+        problem = f"it is larger than {IMAGE_MAX_BYTES} bytes"
+        raise BadImage(request.path, form, source.size, problem)
+    if data is None:
+        data = source.read_at(0, source.size)
+        if len(data) < source.size:
+            raise Shrunk
+    digits = hashlib.sha256(data).hexdigest()
+    full = hashes.full(digits)
+    result = ReadResult(request.path, Kind.IMAGE, source.size, full)
+    if known is not None and digits.startswith(known):
+        return replace(result, not_modified=True)
+    try:
+        return replace(result, image=to_image(data, form, path=request.path))
+    except BadImage:
+        if not request.options.raw_bytes or len(data) > IMAGE_REPLY_BYTES:
+            raise
+    return replace(result, image=Image(data, form, 0, 0, 0, 0))
+
+
+# -----------------------------------------------------------------------------
+# Open a file for its bytes, through the guard: the descriptor that was checked is the one handed out.
+# -----------------------------------------------------------------------------
+
+
+def perform(services: Services, job: Job[BytesRequest]) -> BytesResult:
+    """Open a file for its bytes; a range past the end is empty.
+
+    Raises:
+        NotFound, NotAFile, Denied, OutsideRoot, HardLinked, NoPermission: From opening it.
+    """
+    request = job.request
+    source = services.guard.open(request.path)
+    size = source.size
+    first = min(request.first, size)
+    count = size - first if request.count is None else min(request.count, size - first)
+    return BytesResult(request.path, size, first, count, Stream(source, first, count))

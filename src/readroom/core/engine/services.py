@@ -1,0 +1,114 @@
+"""What the verbs work with: `Services`, which last as long as the workspace, and the `Job` of one call.
+
+Both are frozen and passed on as they are, so a step that needs one more thing changes no signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from readroom.core.deadline import Deadline
+from readroom.core.errors import ReadroomError
+from readroom.core.limits import Limits
+from readroom.core.paths import WorkPath
+from readroom.core.policy.changes import WriteTargets
+from readroom.core.policy.guard import Guard
+from readroom.core.session.caches import OutlineCache, TextCache
+from readroom.core.session.index_cache import IndexCache
+from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
+from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.steps import AS_IT_IS, Steps
+
+if TYPE_CHECKING:
+    from readroom.core.engine.find.kept import KeptTexts
+
+R_co = TypeVar("R_co", covariant=True)
+
+
+class OwnCommands(Protocol):
+    """The commands of one owner, and their kept outputs."""
+
+    @property
+    def guard(self) -> Guard:
+        """The guard of the outputs."""
+
+    def run(self, job: Job[RunRequest]) -> RunResult:
+        """Run a command."""
+
+    def read(self, request: ReadRequest, look: Callable[[ReadRequest], ReadResult]) -> ReadResult:
+        """Read an output, adding what was not kept of it."""
+
+    def parse(self, path: str) -> WorkPath | None:
+        """The normal form of a path below `/.outputs`; None for any other path."""
+
+    def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
+        """The kept output that a path like `.outputs/NAME` means, although it names a file of the root."""
+
+    def holds(self, path: WorkPath) -> bool:
+        """Whether there is an output at this path."""
+
+
+class ArchiveOpener(Protocol):
+    """Opens archives in place."""
+
+    def entered(self, guard: Guard, path: WorkPath, deadline: Deadline) -> Guard | None:
+        """The guard of the archive that a path leads into, closed by the caller; None for no archive."""
+
+    def folder(self, guard: Guard, path: WorkPath, deadline: Deadline) -> tuple[Guard, WorkPath] | None:
+        """The guard of a file that is an archive, and its path as a folder; None if it is not one."""
+
+    def close(self) -> None:
+        """Release everything."""
+
+
+class Documents(Protocol):
+    """Keeps what was extracted of documents; only those who read documents look inside."""
+
+    def close(self) -> None:
+        """Release everything."""
+
+
+class Services(Struct, frozen=True):
+    """What the verbs use, under the rules of one contract and for one owner.
+
+    Attributes:
+        guard: The files that may be seen.
+        targets: The names that may be changed.
+        limits: Of the workspace.
+        indexes: Line indexes of large files.
+        texts: States of small files that were shown.
+        outlines: Of files that stay as they are.
+        found: What ranked searches have read; made when the first one is.
+        documents: What is kept of documents; made when the first is read.
+        archives: What opens archives; made for the first.
+        commands: Where commands run; None where they do not.
+        commands_off: Why they do not.
+    """
+
+    guard: Guard
+    targets: WriteTargets
+    limits: Limits
+    indexes: IndexCache
+    texts: TextCache
+    outlines: OutlineCache
+    found: Callable[[], KeptTexts]
+    documents: Callable[[], Documents]
+    archives: Callable[[], ArchiveOpener]
+    commands: OwnCommands | None
+    commands_off: Callable[[], ReadroomError]
+
+
+class Job(Struct, Generic[R_co], frozen=True):
+    """A request with the size limit of its reply, its deadline, and the steps of its contract."""
+
+    request: R_co
+    cap: Cap
+    deadline: Deadline
+    steps: Steps = AS_IT_IS
+
+
+Act: TypeAlias = Callable[[Services, "Job[Request]"], Result]
+"""Performs a request."""

@@ -1,0 +1,355 @@
+"""Errors of edits and writes.
+
+Whichever is raised, the file is as it was before the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from readroom.core.errors.base import (
+    KW_ONLY,
+    Aside,
+    ConflictError,
+    FailedError,
+    Name,
+    ReadroomError,
+    RefusedError,
+    UsageError,
+)
+from readroom.core.quoting import as_value, joined, quote
+from readroom.core.values import EntryKind, ListRequest, ReadRequest
+
+
+class Stale(ConflictError):
+    """The file has changed since the state that the call names."""
+
+    # Sentences have 12 digits of a hash, facts have all of it.
+    message = "{path} has changed: expected {expected:.19}, found {found:.19}"
+    path: Name
+    expected: str  # the hash in the call, as "sha256:..."
+    found: str
+    _: KW_ONLY
+    changed: str | None  # a diff between the two states; None if the expected one is no longer known
+    complete: Aside[bool] = True  # whether the diff has all changes
+
+    def _fill(self) -> None:
+        self.detail = self.changed or ""
+        self.next = self.next or ReadRequest(self.path)
+        if self.changed is None:
+            self.advice = "Read it again, then send the call with the new hash."
+        elif self.complete:
+            self.advice = "What changed since is below; send the call with the new hash if it still fits."
+        else:
+            self.advice = "Part of what changed since is below; read the file again, then use the new hash."
+
+
+class Exists(ConflictError, FileExistsError):
+    """A file that was to be created is already there."""
+
+    message = "{path} already exists"
+    advice = "Read it first; to replace it, send its current hash as expected_hash."
+    path: Name
+
+    def _fill(self) -> None:
+        self.next = ReadRequest(self.path)
+
+
+class Vanished(ConflictError):
+    """A file that was to be replaced is not there."""
+
+    message = "There is no file {path}; expected {expected:.19}"
+    advice = 'It was removed, renamed or never there. Send expected_hash="absent" to create it.'
+    path: Name
+    expected: str
+
+    def _fill(self) -> None:
+        self.next = ListRequest()
+
+
+class NoMatch(ConflictError):
+    """The text to be replaced is not in the file."""
+
+    message = "edits[{edit}].old_text is not in {path}{besides}"
+    advice = "{hint}"
+    path: Name
+    edit: int  # from 0
+    hint: str  # why the text does not match, or the closest match
+    _: KW_ONLY
+    place: str = ""  # the most similar lines, with their numbers
+    first: int | None = None  # of these lines
+    last: int | None = None
+    others: Sequence[int] = ()  # further edits of the call that do not match
+
+    def _fill(self) -> None:
+        self.besides, self.detail = _others(self.others), self.place
+        self.next = self.next or ReadRequest(self.path)
+
+
+class ManyMatches(ConflictError):
+    """The text to be replaced stands in the file more than once."""
+
+    message = "edits[{edit}].old_text is in {path} {least}{count} times, in line{plural} {numbers}{besides}"
+    advice = "Make it longer so that it fits one place only, or set replace_all to change them all."
+    path: Name
+    edit: int
+    lines: Sequence[int]  # of the first matches
+    count: int
+    _: KW_ONLY
+    exact: Aside[bool] = True  # False if there are more than `count`
+    others: Sequence[int] = ()
+
+    def _fill(self) -> None:
+        different, more = list(dict.fromkeys(self.lines)), self.count > len(self.lines)
+        self.least = "" if self.exact else "at least "
+        self.plural = "s" if more or len(different) > 1 else ""
+        self.numbers = ", ".join(map(str, different)) + (", ..." if more else "")
+        self.besides = _others(self.others)
+        self.next = self.next or ReadRequest(self.path)
+
+
+def _others(numbers: Sequence[int]) -> str:
+    if not numbers:
+        return ""
+    return f" (nor do these fit one place: {', '.join(f'edits[{number}]' for number in numbers)})"
+
+
+class WrongCount(ConflictError):
+    """The caller said how often a text would be replaced, and it is another number."""
+
+    message = "edits[{edit}] would replace {found} place{plural} in {path}, not {expected}"
+    advice = "Send count={found} if that is what you mean, or a longer old_text."
+    path: Name
+    edit: int
+    expected: int
+    found: int
+
+    def _fill(self) -> None:
+        self.plural = "" if self.found == 1 else "s"
+
+
+class SameFile(UsageError):
+    """Two paths of one call are one file."""
+
+    message = "{both} are the same file"
+    advice = "Send all edits of a file together."
+    path: Name
+    other: Name
+
+    def _fill(self) -> None:
+        self.both = joined((self.path, self.other), " and ")
+
+
+class EditsFailed(ConflictError):
+    """Some of the files of one call cannot be changed as it says; none was."""
+
+    advice = "No file was changed. Mend these edits, then send all of them again."
+    failures: Aside[Sequence[tuple[str, ReadroomError]]]  # by the paths as asked for
+
+    def _fill(self) -> None:
+        self.message = "; ".join(f"{quote(path)}: {error.message}" for path, error in self.failures)
+        self.facts["files"] = [
+            {"path": as_value(path), "code": error.code, "facts": error.facts}
+            for path, error in self.failures
+        ]
+        self.next = self.failures[0][1].next
+
+
+class Overlap(ConflictError):
+    """Two edits of one call change the same place."""
+
+    message = "edits[{first}] and edits[{second}] overlap in line {line} of {path}"
+    advice = "Join them into one edit; all edits are matched against the text as it is before the call."
+    path: Name
+    first: int  # from 0, as the second
+    second: int
+    line: int  # where the second begins
+
+    def _fill(self) -> None:
+        self.facts = {"path": self.facts["path"], "edits": [self.first, self.second], "line": self.line}
+        self.next = ReadRequest(self.path, offset=max(1, self.line - AROUND // 2), limit=AROUND)
+
+
+AROUND = 20
+"""Lines of a suggested read around a place."""
+
+
+class Unencodable(FailedError, UnicodeError):
+    """Text that the encoding of the file cannot hold."""
+
+    message = "{path} is {encoding}, which cannot hold {char!r} (U+{number:04X}) in line {line} of {where}"
+    path: Name
+    where: str  # the argument
+    char: str
+    line: int  # in the argument, from 1
+    encoding: str
+    advice: str
+
+    def _fill(self) -> None:
+        self.number = ord(self.char)
+
+
+class BrokenPlace(FailedError):
+    """A change beside bytes that are not characters, or that depend on it, would alter what they are."""
+
+    message = "Line {line} of {path} has bytes that are not {encoding}, which the new text would join"
+    advice = "Choose old_text that keeps a character away from them, shown as \ufffd."
+    path: Name
+    line: int
+    encoding: str
+    _: KW_ONLY
+    stateful: Aside[bool] = False  # bytes mean something only together with those before them
+
+    def _fill(self) -> None:
+        self.next = ReadRequest(self.path, offset=self.line, limit=1)
+        if self.stateful:
+            which = f"{quote(self.path)} is {self.encoding}, whose bytes"
+            self.message = f"{which} depend on those before them; it is not edited"
+            self.advice = "write_file replaces all of it, in this encoding or with encoding=utf-8."
+
+
+class TooLarge(FailedError):
+    """More than one call may carry or change."""
+
+    message = "{what}: {size:,} {unit}, more than the {limit:,} that one call may have"
+    what: Aside[str]
+    size: int
+    limit: int
+    unit: str
+    advice: str
+
+
+class Protected(RefusedError):
+    """Policy lets the file be read, not changed."""
+
+    message = "{path} cannot be changed: {why}"
+    advice = "Go on without changing it, or ask the user to do it."
+    path: Name
+    why: str
+    _: KW_ONLY
+    pattern: str | None = None  # of the built-in rule; None if it cannot be overridden
+    exception: Aside[str] = ""  # the pattern with which an operator allows it, as a TOML string
+
+    def _fill(self) -> None:
+        if self.pattern is not None:
+            self.advice = (
+                "Go on without changing it, or ask the user to do it, or to allow it: "
+                f"exceptions = [{self.exception}] under [changes] of the file given with --config."
+            )
+
+
+class SymbolicLink(RefusedError):
+    """The name is a link, and policy does not let changes go through links."""
+
+    message = "{path} is a symbolic link to {target}"
+    advice = "Changes do not follow links; change {target} itself."
+    path: Name
+    target: Name | None  # the file in the workspace that it leads to, if any
+
+    def _fill(self) -> None:
+        if self.target is not None:
+            self.next = ReadRequest(self.target)
+        else:
+            self.message = f"{quote(self.path)} is a symbolic link that leads to no file here"
+            self.advice, self.next = "Change another file.", ListRequest(_folder(self.path))
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0] or "."
+
+
+class ReadOnlyFile(FailedError, PermissionError):
+    """The file's mode or attribute lets no user, or not this process, write to it."""
+
+    message = "{path} is write-protected ({why})"
+    advice = "Ask the user to make it writable, or write to another file."
+    path: Name
+    mode: int
+    _: KW_ONLY
+    immutable: Aside[bool] = False
+
+    def _fill(self) -> None:
+        self.facts["mode"] = mode = f"{self.mode:04o}"
+        self.why = "by its immutable attribute, lsattr shows it" if self.immutable else f"mode {mode}"
+
+
+class ReadOnlyPlace(FailedError, OSError):
+    """The file system or store takes no changes."""
+
+    message = "{path} is on a file system that is mounted read-only"
+    advice = "Nothing can be changed there; ask the user for another place."
+    path: Name
+
+
+class NoSpace(FailedError, OSError):
+    """The disk or the quota is full."""
+
+    message = "{path} was not changed: {problem}"
+    advice = "Ask the user to free some space, then send the call again."
+    path: Name
+    problem: str
+
+
+# -----------------------------------------------------------------------------
+# Errors of deleting and moving files and folders.
+# -----------------------------------------------------------------------------
+
+
+class HoldsDenied(RefusedError):
+    """A folder with names in it that policy denies: they are not removed or moved with it."""
+
+    message = "{path} holds {names} that policy denies, so it stays where it is"
+    advice = "Change what may be seen in it, one by one, or ask the user to do it."
+    path: Name
+    denied: int  # how many; which ones is not said
+
+    def _fill(self) -> None:
+        self.names, self.next = _names(self.denied), ListRequest(self.path)
+
+
+class FolderNotEmpty(ConflictError, OSError):
+    """A folder that was to be removed alone has something in it."""
+
+    message = "{path} is a folder with {names} in it"
+    advice = "Delete those first, or ask for the folder to be deleted with all that is in it."
+    path: Name
+    entries: int
+
+    def _fill(self) -> None:
+        self.names, self.next = _names(self.entries), ListRequest(self.path)
+
+
+class Taken(ConflictError, FileExistsError):
+    """The name that was to be given to something has another thing."""
+
+    message = "{path} already exists ({kind.value})"
+    advice = "Choose another name, or move or delete what is there first{replace}."
+    path: Name
+    kind: EntryKind
+    _: KW_ONLY
+    replaceable: bool = False  # the call may ask for it to be replaced
+
+    def _fill(self) -> None:
+        self.facts["kind"] = self.kind.value
+        self.replace = "; overwrite replaces a file" if self.replaceable else ""
+        if self.kind is EntryKind.FILE:
+            self.next = ReadRequest(self.path)
+        else:
+            self.next = ListRequest(self.path if self.kind is EntryKind.FOLDER else _folder(self.path))
+
+
+class PartlyDeleted(FailedError):
+    """A folder that was to be removed lost part of what was in it before something failed."""
+
+    message = "{path} is still there; what was deleted in it: {names}. Then: {why}"
+    advice = "See what is left, then send the call again or ask the user."
+    path: Name
+    removed: int  # names that are gone
+    why: str
+
+    def _fill(self) -> None:
+        self.names, self.next = _names(self.removed), ListRequest(_folder(self.path))
+
+
+def _names(count: int) -> str:
+    return f"{count:,} name{'' if count == 1 else 's'}"

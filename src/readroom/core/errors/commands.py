@@ -1,0 +1,59 @@
+"""Errors of commands. A command that ran and failed is not one of them: it has a result."""
+
+from __future__ import annotations
+
+from readroom.core.errors.base import AbsentError, Aside, FailedError, Name, RefusedError
+from readroom.core.values import ListRequest
+
+
+class CommandsOff(RefusedError):
+    """Policy does not let commands be run."""
+
+    message = "Commands cannot be run here: {why}"
+    advice = (
+        "Go on with the other tools. The user can allow commands with --allow-commands, or with "
+        "`enabled = true` under [commands] in the file that readroom is started with (--config)."
+    )
+    why: str
+
+
+class NotConfined(RefusedError):
+    """The confinement that policy demands for commands cannot be had; nothing was started."""
+
+    message = "The command was not started, for it cannot be confined to the workspace: {why}"
+    wanted: str  # what policy demands
+    why: str  # what is missing, for each candidate
+    advice: str
+
+
+class OutputGone(AbsentError):
+    """No output of that name is kept: it had to leave, or is not of this conversation."""
+
+    message = "{path} is not kept: {why}"
+    advice = (
+        "Run the command again if its output is still needed; a narrower command writes less, and "
+        'output="full" shows more of it at once.'
+    )
+    path: Name
+    why: str
+    listed: Aside[str]  # the folder of the outputs that are kept
+
+    def _fill(self) -> None:
+        self.next = ListRequest(self.listed)
+
+
+class NoFolder(FailedError):
+    """The workspace is not a folder of this machine, and no program can work in it."""
+
+    message = "This workspace ({store}) is not a folder in which a command could be run"
+    advice = "Go on with the other tools."
+    store: str
+
+
+class NotStarted(FailedError, OSError):
+    """The shell, or what was to confine or watch it, could not be started."""
+
+    message = "The command was not started: {what}: {problem}"
+    advice = "Try again; if it stays, tell the user what the system said."
+    what: str
+    problem: str

@@ -1,0 +1,286 @@
+"""Errors of servers: access, budgets and rates, and malformed requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from readroom.core.errors.base import (
+    KW_ONLY,
+    AbsentError,
+    Aside,
+    Brief,
+    FailedError,
+    RefusedError,
+    UsageError,
+    brief,
+)
+
+
+class BadRequest(UsageError):
+    """A request that is not what the route takes: its address, its type or its body."""
+
+    message = "The request cannot be used: {problem}"
+    problem: str
+    advice: str
+
+
+class RepeatedHeader(UsageError):
+    """A header that decides something, sent twice: two readers of it would not read the same."""
+
+    message = "The header {header} is sent twice"
+    advice = "Send it once."
+    header: str
+
+
+class TokenInAddress(UsageError):
+    """A token in the query of an address, where logs, histories and proxies keep it."""
+
+    message = "The address has a token in its query"
+    advice = "Send the header Authorization: Bearer TOKEN, and replace that token: addresses end up in logs."
+
+
+class WrongMethod(UsageError):
+    """A route that does not take the method."""
+
+    message = "This address does not take {method}"
+    advice = "Use {listed}."
+    method: Brief
+    allowed: Sequence[str]
+
+    def _fill(self) -> None:
+        self.listed = " or ".join(self.allowed)
+
+
+class BodyTooLarge(UsageError):
+    """A request body above the server's limit."""
+
+    message = "The request body is larger than {most_bytes:,} bytes"
+    advice = "Send less at once: edit_file changes a part of a file."
+    most_bytes: int
+
+
+class WrongMediaType(UsageError):
+    """A body that is not JSON."""
+
+    message = "The body has {type}"
+    advice = "Send JSON, with the header Content-Type: application/json."
+    given: Brief
+
+    def _fill(self) -> None:
+        self.type = f"the type {brief(self.given)!r}" if self.given else "no type"
+
+
+class UnknownCoding(UsageError):
+    """A body in a transfer coding that this server does not undo."""
+
+    message = "The body has the transfer coding {coding!r}"
+    advice = "Send it as it is, with a Content-Length or with Transfer-Encoding: chunked."
+    coding: Brief
+
+
+class WrongVersion(UsageError):
+    """A request of another version of HTTP."""
+
+    message = "The request is HTTP/{version}"
+    advice = "Send HTTP/1.1."
+    version: str
+
+
+class SlowRequest(FailedError):
+    """A request whose body did not come in time."""
+
+    message = "The request was not complete after {seconds:g} s"
+    advice = "Send the whole body at once."
+    seconds: float
+
+
+class NoSuchRoute(AbsentError):
+    """An address that nothing is served at."""
+
+    message = "Nothing is served at this address"
+    advice = "GET /openapi.json lists every address."
+
+
+class NoSuchView(AbsentError):
+    """Nothing that the dashboard could show; what is hidden looks the same."""
+
+    message = "There is no such {what} here, or none that you may see"
+    advice = "Go on from the overview."
+    what: Aside[str]
+
+
+class NoSuchWorkspace(AbsentError):
+    """A name of no workspace that this token opens."""
+
+    message = "There is no workspace {workspace!r}"
+    advice = "The workspaces are: {known}."
+    workspace: Brief
+    known: Sequence[str]
+
+    def _fill(self) -> None:
+        if not self.known:
+            self.advice = "This token opens none."
+
+
+class NotThisHost(RefusedError):
+    """A request for another host: DNS rebinding looks like that."""
+
+    message = "The request is for {host!r}, which is not a name of this server"
+    advice = "Use the address that the server printed. The operator can add names with --allow-host."
+    host: Brief
+
+
+class WrongOrigin(RefusedError):
+    """A request from a page of another site."""
+
+    message = "The request comes from a page of {origin!r}"
+    advice = (
+        "Only pages of this very address can use this server, and programs, which send no Origin header. "
+        "The operator can add others with --allow-origin."
+    )
+    origin: Brief
+
+
+class Unauthorized(RefusedError):
+    """No token, or none that works. `presented` tells the two apart, as RFC 6750 wants it in the header."""
+
+    message = "The token of the request does not work here: {problem}"
+    advice = (
+        "Send the header Authorization: Bearer TOKEN. The operator of the server sees the token of its "
+        "folder with `readroom token show DIR`, or makes another with `readroom token create NAME`."
+    )
+    problem: str
+    _: KW_ONLY
+    presented: Aside[bool] = True
+
+    def _fill(self) -> None:
+        if not self.presented:
+            self.message = "The request has no token"
+
+
+class NotGranted(RefusedError):
+    """A tool that the caller's token does not include."""
+
+    message = "This token does not include {tool}"
+    advice = "It includes: {granted}."
+    tool: str
+    granted: Sequence[str]
+
+    def _fill(self) -> None:
+        if not self.granted:
+            self.advice = "It includes no tool of this contract."
+
+
+class TooManyRequests(RefusedError):
+    """A rate limit, of a token or of an address."""
+
+    message = "Too many requests"
+    advice = "Try again in {retry_after_s} s."
+    retry_after_s: int
+
+
+class Busy(FailedError):
+    """As many calls as the server takes at once are running and waiting already."""
+
+    message = "The server has as many calls as it can hold"
+    advice = "Send the call again in a second."
+
+
+class Closing(FailedError):
+    """The server is shutting down."""
+
+    message = "The server is shutting down"
+    advice = "Send the call again when it has been restarted."
+
+
+class NoSuchToken(AbsentError):
+    """An id of no token."""
+
+    message = "There is no token {token!r}"
+    advice = "`readroom token list` shows the ids."
+    token: Brief
+    known: Aside[Sequence[str]]
+
+    def _fill(self) -> None:
+        if not self.known:
+            self.advice = "No token has been made."
+
+
+class NoFolderToken(AbsentError):
+    """A folder that has no token of its own."""
+
+    message = "{shown} has no token yet"
+    advice = (
+        "`readroom serve` makes it when it first serves the folder, unless tokens were made with "
+        "`readroom token create`; `readroom token renew` makes it now."
+    )
+    folder: str
+
+    def _fill(self) -> None:
+        self.shown = brief(self.folder)
+
+
+class BadTokenStore(FailedError):
+    """The file of tokens cannot be used."""
+
+    message = "The tokens in {path} cannot be read or written: {problem}"
+    path: str
+    problem: str
+    advice: str = "Mend the file or its permissions, or move it away and make new tokens."
+
+
+# -----------------------------------------------------------------------------
+# Errors of budgets, of the ledger and of the shared state.
+# -----------------------------------------------------------------------------
+
+
+class BudgetSpent(RefusedError):
+    """The tokens that an operator allows are used up, or too few are left for this call."""
+
+    message = "The budget of this {scope} is spent: {used:,} of {limit:,} tokens"
+    advice = "For now {works}; work with what you have seen, or ask the user for a larger budget."
+    scope: str  # call, session, token or workspace
+    limit: int
+    used: int
+    _: KW_ONLY
+    changes_left: bool  # whether edits are still possible
+
+    def _fill(self) -> None:
+        self.works = (
+            "edit_file and write_file still work, with short replies"
+            if self.changes_left
+            else "no tool works"
+        )
+
+
+class DatabaseFailed(FailedError, OSError):
+    """A database that is needed cannot be used."""
+
+    message = "The {noun} {where} cannot be used: {problem}"
+    noun = "database"
+    where: str
+    problem: str
+    advice: str = "Tell the user; calls need it."
+
+
+class LedgerFailed(DatabaseFailed):
+    """The ledger cannot be used."""
+
+    noun = "ledger"
+
+
+class StateFailed(DatabaseFailed):
+    """What several processes share cannot be read or written: nothing is served that it should bound."""
+
+    noun = "shared state"
+    advice: str = "Send the call again in some seconds. The operator of the server has to mend its database."
+
+
+class OneProcess(RefusedError):
+    """A call that needs what one process keeps in memory, at a server of several."""
+
+    message = "Stores in memory are kept by one process, and this server has several"
+    advice = (
+        "Work in the folder itself, or ask the operator of the server to start it with --workers 1 and "
+        "without a shared state."
+    )

@@ -1,0 +1,57 @@
+"""Optional packages: the extra that installs each, and the message when one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from readroom.core.errors import MissingProgram
+
+OF_COLOURS = "terminal"
+OF_DOCUMENTS = "documents"
+OF_GRAMMARS = "grammars"
+OF_IMAGES = "images"
+OF_SERVING = "serve"
+
+
+def install(extra: str) -> str:
+    """The command that installs an extra."""
+    return f"pip install 'readroom[{extra}]'"
+
+
+def problem(package: str) -> str:
+    """What is wrong, as a clause about a file that needs the package."""
+    return f"it needs the package {package}, which is not installed"
+
+
+@contextmanager
+def needs(extra: str) -> Iterator[None]:
+    """A context for the imports of a framework.
+
+    Raises:
+        ModuleNotFoundError: It is not installed; says the command that installs it.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        sentence = f"{_package(error)} is not installed. Install it: {install(extra)}"
+        raise ModuleNotFoundError(sentence, name=error.name, path=error.path) from None
+
+
+@contextmanager
+def serves(extra: str) -> Iterator[None]:
+    """A context for the imports of a face.
+
+    Raises:
+        MissingProgram: What it is made of is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if _package(error) == "readroom":
+            raise  # a defect, which installing something does not mend
+        raise MissingProgram(_package(error), install(extra)) from None
+
+
+def _package(error: ModuleNotFoundError) -> str:
+    return (error.name or "").partition(".")[0]

@@ -1,0 +1,497 @@
+"""The guard, the only store that the engine gets: it checks policy, confines and opens in one act.
+
+The rules are applied to the requested name before anything is looked up, so that a denied name gives the
+same answer whether or not the file exists.  They are applied again to the real name of what was opened,
+and for a file with several names to the others, on the very descriptor that is then read.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from operator import is_not
+from typing import Literal, TypeAlias, final
+
+from readroom.core import paths
+from readroom.core.deadline import Deadline
+from readroom.core.errors import (
+    AbsentError,
+    BadPath,
+    Denied,
+    FailedError,
+    HardLinked,
+    NotAFile,
+    NotAFolder,
+    NotFound,
+    OutsideRoot,
+    ReadroomError,
+)
+from readroom.core.limits import (
+    NEAR_BESIDE_SCORE,
+    NEAR_NAMES,
+    NEAR_SCAN_NAMES,
+    NEAR_SCAN_PARTS,
+    NEAR_SCAN_S,
+    NEAR_TREE_SCORE,
+)
+from readroom.core.paths import BORDER, ROOT, WorkPath, ancestors, basename, join, parent, require_normal
+from readroom.core.policy.hardlinks import HardLinks
+from readroom.core.policy.ignore_files import MARKS, NAMES, IgnoreFile, IgnoreTree
+from readroom.core.policy.names import root_names
+from readroom.core.policy.rules import Denials, Layer, Rules, Verdict, denials
+from readroom.core.quoting import quote
+from readroom.core.stores.base import Folder, Source, Store
+from readroom.core.values import EntryKind, Stat
+
+# -----------------------------------------------------------------------------
+# Names similar to one that does not exist: a typing error, different case, another folder.
+#
+# The search starts next to the missing name and continues in the whole tree from the top
+# down, with limited effort.  The function that lists names decides which may be suggested.
+# -----------------------------------------------------------------------------
+
+
+@final
+class Effort:
+    """The remaining effort for finding similar names, visible or not.
+
+    A folder costs one step for each part of its path, a name one.
+
+    Attributes:
+        spent: Whether the search must stop.
+    """
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        self._names = NEAR_SCAN_NAMES
+        self._parts = NEAR_SCAN_PARTS
+        self.spent = False
+
+    def takes_name(self) -> bool:
+        """Spend effort on one more name; False if there is none left."""
+        self._names -= 1
+        self.spent = self.spent or self._names < 0
+        return not self.spent
+
+    def takes_folder(self, folder: WorkPath) -> bool:
+        """Spend effort on opening one more folder; False if there is none left."""
+        self._parts -= len(ancestors(folder)) + 1
+        self.spent = self.spent or self._parts < 0 or self._deadline.expired or self._deadline.cancelled
+        return not self.spent
+
+
+Visible: TypeAlias = Callable[[WorkPath, Effort], Iterator[tuple[WorkPath, EntryKind]]]
+"""The names in a folder that may be suggested or entered, while the effort lasts; none if the folder does
+not exist."""
+
+
+def near_names(
+    path: WorkPath,
+    visible: Visible,
+    kinds: frozenset[EntryKind],
+    deadline: Deadline,
+    is_usable: Callable[[WorkPath], bool] = lambda name: True,
+) -> list[WorkPath]:
+    """The names most similar to `path`, of some kinds and usable, best first."""
+    within = deadline.within(NEAR_SCAN_S)
+    beside = [name for name, kind in visible(parent(path), Effort(within)) if kind in kinds]
+    near = list(islice(filter(is_usable, _ranked(path, beside, NEAR_BESIDE_SCORE)), NEAR_NAMES))
+    if len(near) < NEAR_NAMES:
+        known = {*near, *beside}
+        tree = [name for name, kind in _tree(visible, Effort(within)) if kind in kinds and name not in known]
+        near += islice(filter(is_usable, _ranked(path, tree, NEAR_TREE_SCORE)), NEAR_NAMES - len(near))
+    return near
+
+
+def _tree(visible: Visible, effort: Effort) -> Iterator[tuple[WorkPath, EntryKind]]:
+    """Everything below the root, breadth first."""
+    pending = deque([ROOT])
+    while pending and not effort.spent:
+        for name, kind in visible(pending.popleft(), effort):
+            if kind is EntryKind.FOLDER:
+                pending.append(name)
+            yield name, kind
+
+
+def _ranked(path: WorkPath, candidates: Sequence[WorkPath], score: int) -> list[WorkPath]:
+    from rapidfuzz import fuzz, process  # takes 16 ms; needed only for missing names
+
+    scored = process.extract(
+        _folded(basename(path)),
+        [_folded(basename(name)) for name in candidates],
+        scorer=fuzz.ratio,
+        limit=8 * NEAR_NAMES,  # among equal last parts, the most alike path comes first
+        score_cutoff=score,
+    )
+    whole = _folded(path)
+    best = [
+        (-likeness, -fuzz.ratio(whole, _folded(candidates[at])), candidates[at]) for _, likeness, at in scored
+    ]
+    return [name for _, _, name in sorted(best)]
+
+
+def _folded(name: str) -> str:
+    """A form in which names that look the same are equal: macOS decomposes accented letters."""
+    return unicodedata.normalize("NFC", name).casefold()
+
+
+COMPOSED = frozenset("K;`")
+"""The ASCII characters to which Unicode normalizes another one, such as the sign of the kelvin: a path that
+has none of them, and is ASCII, has one spelling."""
+
+_NAMES_AT_ONCE = 1000
+"""Names of a folder read at once."""
+
+HardLinkMode: TypeAlias = Literal["warn", "refuse"]
+
+
+@final
+class Guard:
+    """A store under policy. Safe to share between threads.
+
+    Methods that take a path take it in normal form, as `parse` gives it.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        rules: Rules | None = None,
+        hardlinks: HardLinkMode = "warn",
+        *,
+        ignore_files: Sequence[WorkPath] = NAMES,
+    ) -> None:
+        """Apply rules to a store.
+
+        Args:
+            store: The guarded store; closing the guard closes it.
+            rules: Denials and allow lists; None for the built-in denials.
+            hardlinks: "refuse" refuses every file with several names, "warn" those with a denied name.
+            ignore_files: Files of the root that deny more, looked up with every call.
+
+        Raises:
+            BadConfig: The root has a `.readroomignore` or `.kilocodeignore` that cannot be used.
+            Denied: The root lies in a folder that a rule denies.
+        """
+        self.store = store
+        self.hardlinks = hardlinks
+        self._base = (rules or Rules([denials()])).placed(root_names(store))
+        self._require_root()
+        self._ignore_files = [IgnoreFile(store, name) for name in ignore_files]
+        self._links = HardLinks(store)
+        self._rules: tuple[tuple[Denials, ...], Rules] = ((), self._base)
+        self.refresh()
+
+    def _require_root(self) -> None:
+        rule = self._base.of_root()
+        if rule is not None:
+            name = self.store.name
+            setting = f"[policy] roots = [{json.dumps(name)}]"
+            advice = f"To serve it all the same, put {setting} into a file and name that with --config."
+            raise Denied(name, rule.pattern, rule.source, rule.reason, advice)
+
+    def narrowed(self, layers: Sequence[Layer]) -> Guard:
+        """A guard of the same store with additional rules. Close only one of the two."""
+        return Guard(self.store, self._base.with_layers(layers), self.hardlinks)
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """Absolute names of the root, for `paths.parse`."""
+        return self.store.roots
+
+    @property
+    def folder(self) -> str | None:
+        """The local root, for programs that walk it; check what they find with `allows` and `open`."""
+        return self.store.folder
+
+    def parse(self, path: str) -> WorkPath:
+        """The normal form of a path as a caller gives it. Raises BadPath or OutsideRoot."""
+        return paths.parse(path, self.store.roots)
+
+    def spelled(self, path: WorkPath) -> WorkPath:
+        """The path with the one canonically equal name in the place of each part that nothing has.
+
+        Clients and systems may compose characters otherwise than the program that made a name.  Names that
+        may not be seen are not compared, and neither of two equal ones is chosen.
+        """
+        if path.startswith("/") or self._is_there(path):
+            return path
+        if not self.decide(path, folder=False).allowed:
+            return path
+        found = ROOT
+        names = paths.parts(path)
+        for at, part in enumerate(names):
+            name = join(found, part)
+            if not self._is_there(name):
+                equal = self._equal(found, part.removesuffix(BORDER))
+                # Names inside an archive are those of another guard.
+                if equal is None or (part.endswith(BORDER) and equal == join(found, part[:-1])):
+                    return WorkPath("/".join((*paths.parts(found), *names[at:])))
+                name = WorkPath(equal + BORDER) if part.endswith(BORDER) else equal
+            found = name
+        return found
+
+    def _is_there(self, path: WorkPath) -> bool:
+        """Whether something has a name, or its absence must not be reported."""
+        try:
+            self.stat(path)
+        except (AbsentError, NotAFolder):
+            return False
+        except ReadroomError:
+            return True
+        return True
+
+    def _equal(self, folder: WorkPath, part: str) -> WorkPath | None:
+        """The one visible name in a folder that is canonically equal; one with the same spelling first."""
+        normal, equal = unicodedata.normalize("NFC", part), set[str]()
+        try:
+            with self.open_folder(folder) as opened:
+                for some in opened.names(_NAMES_AT_ONCE):
+                    folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
+                    alike = [name for name in some.names if unicodedata.normalize("NFC", name) == normal]
+                    equal |= {*alike} - self.denied(opened.real, alike, folders)
+        except ReadroomError:
+            return None
+        if part in equal:
+            return join(folder, part)
+        return join(folder, equal.pop()) if len(equal) == 1 else None
+
+    def open(self, path: str) -> Source:
+        """Open a file for reading.
+
+        Raises:
+            Denied: A rule denies its name or the name it really has.
+            HardLinked: It has several names, and policy refuses that.
+            OutsideRoot, NotFound, NotAFile, NoPermission, BadPath, StoreFailed: As the store says.
+            BadConfig: The root's `.readroomignore` or `.kilocodeignore` cannot be used any more.
+        """
+        requested = require_normal(path)
+        rules = self.refresh()
+        _require(rules, requested, folder=False)
+        try:
+            source = self.store.open(requested)
+        except (NotFound, NotAFile):
+            # If it exists, it is a folder: a rule for folders must not tell.
+            _require(rules, requested, folder=True)
+            raise
+        try:
+            if source.real != requested:
+                _require(rules, source.real, folder=False, requested=requested)
+            if source.stat.links > 1:
+                self.check_links(source, requested)
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+    def open_folder(self, path: str) -> Folder:
+        """Open a folder; check its entries with `allows`. Raises as `open` does."""
+        requested = require_normal(path)
+        rules = self.refresh()
+        _require(rules, requested, folder=True)
+        try:
+            folder = self.store.open_folder(requested)
+        except NotAFolder:
+            # Refuse here what a read would refuse: a link must not tell what it leads to.
+            with suppress(AbsentError, FailedError):
+                self.open(requested).close()
+            raise
+        try:
+            if folder.real != requested:
+                _require(rules, folder.real, folder=True, requested=requested)
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    def stat(self, path: str) -> tuple[WorkPath, Stat]:
+        """The real name and the stat of a file or folder that may be seen. Raises as `open` does."""
+        requested = require_normal(path)
+        rules = self.refresh()
+        _require(rules, requested, folder=False)
+        try:
+            real, stat = self.store.stat(requested)
+        except NotFound:
+            _require(rules, requested, folder=True)
+            raise
+        folder = stat.kind is EntryKind.FOLDER
+        if folder:
+            _require(rules, requested, folder=True)
+        if real != requested:
+            _require(rules, real, folder=folder, requested=requested)
+        return real, stat
+
+    def link_target(self, folder: Folder, name: str) -> str | None:
+        """The target of a link in a folder, as stored; None without one, or if it is not to be named."""
+        target = folder.target(name)
+        if target is None:
+            return None
+        try:
+            path = self.parse(quote(target if target.startswith("/") else f"{folder.real}/{target}"))
+        except (BadPath, OutsideRoot):
+            return None
+        return target if self.allows(path, folder=False) and self.allows(path, folder=True) else None
+
+    def through_link(self, path: str) -> bool:
+        """Whether a path, or a folder on the way, is a symbolic link.
+
+        For callers to whom the rules have let the name through, and who follow no links.
+        """
+        requested = require_normal(path)
+        for name in (*paths.ancestors(requested), requested):
+            try:
+                with self.store.place(name) as place:
+                    stat = place.look()
+            except ReadroomError:
+                return False
+            if stat is None or stat.kind is EntryKind.LINK:
+                return stat is not None
+        return False
+
+    def allows(self, path: WorkPath, *, folder: bool) -> bool:
+        """Whether the rules allow a name, as they were when something was last opened.
+
+        For names that were found in an opened folder: links and ignore files are not looked at.
+        """
+        return self._rules[1].decide(path, folder=folder).allowed
+
+    def denied(self, folder: WorkPath, names: Sequence[str], folders: Container[str]) -> set[str]:
+        """The names in a folder that `allows` would refuse; fast for many."""
+        return self._rules[1].denied(folder, names, folders)
+
+    def visible(self, folder: Folder) -> VisibleNames:
+        """The names in an opened folder that the rules allow. Raises as reading the folder does."""
+        kinds: dict[str, EntryKind] = {}
+        for some in folder.names(_NAMES_AT_ONCE):
+            kinds.update(dict.fromkeys(some.names, EntryKind.FILE))
+            kinds.update(some.kinds)
+        marks = MARKS & kinds.keys()
+        folders = {name for name, kind in kinds.items() if kind is EntryKind.FOLDER}
+        for name in self.denied(folder.real, list(kinds), folders):
+            del kinds[name]
+        return VisibleNames(self, folder, kinds, marks)
+
+    def decide(self, path: WorkPath, *, folder: bool) -> Verdict:
+        """Whether a name is allowed, and the rule that denies it."""
+        return self.refresh().decide(path, folder=folder)
+
+    def near(
+        self,
+        path: str,
+        kinds: frozenset[EntryKind],
+        deadline: Deadline,
+        is_wanted: Callable[[WorkPath], bool] = lambda name: True,
+    ) -> list[WorkPath]:
+        """Names similar to a missing one, of some kinds and wanted, best first; all can be opened."""
+        visible = partial(self._visible, IgnoreTree(self))
+
+        def is_usable(name: WorkPath) -> bool:
+            return self._opens(name) and is_wanted(name)
+
+        return near_names(require_normal(path), visible, kinds, deadline, is_usable)
+
+    def irrevocable(self) -> list[str]:
+        """Patterns of denied names that programs may skip in a walk; not all denied names."""
+        return self._rules[1].irrevocable()
+
+    def refresh(self) -> Rules:
+        """The rules with the current ignore files of the root. Raises BadConfig if one is unusable."""
+        layers = []
+        for file in self._ignore_files:
+            layer = file.layer()
+            if layer is not None:
+                layers.append(layer)
+        known, rules = self._rules
+        if len(layers) != len(known) or any(map(is_not, layers, known)):
+            # Name the rules of this folder before built-in rules that say the same.
+            rules = self._base.with_layers(layers, first=True)
+            self._rules = (tuple(layers), rules)
+        return rules
+
+    def check_links(self, source: Source, requested: WorkPath) -> None:
+        """Raise HardLinked unless a file with several names may be read."""
+        if self.hardlinks == "refuse":
+            raise HardLinked(requested, source.stat.links, "policy refuses such files")
+        self._links.check(source, requested, self._rules[1])
+
+    def close(self) -> None:
+        """Release the store."""
+        self.store.close()
+
+    def _visible(
+        self, hidden: IgnoreTree, folder: WorkPath, effort: Effort
+    ) -> Iterator[tuple[WorkPath, EntryKind]]:
+        if not effort.takes_folder(folder):
+            return
+        try:
+            with self.open_folder(folder) as opened:
+                for entry in opened.entries():
+                    if not effort.takes_name():
+                        return
+                    name, is_folder = join(folder, entry.name), entry.kind is EntryKind.FOLDER
+                    if self.allows(name, folder=is_folder) and not hidden.ignored(name, folder=is_folder):
+                        yield name, entry.kind
+        except ReadroomError:
+            return
+
+    def _opens(self, path: WorkPath) -> bool:
+        """Whether a name exists and can be opened; a suggestion that is refused does not help."""
+        try:
+            _, stat = self.stat(path)
+            (self.open_folder if stat.kind is EntryKind.FOLDER else self.open)(path).close()
+        except ReadroomError:
+            return False
+        return True
+
+
+@final
+class VisibleNames:
+    """The visible names in one opened folder, and a way to open files among them.
+
+    For a walk that looks into every file of a tree: the rules decided about all names at once, and a file
+    is opened from its folder, without a walk from the root.  Links among them are not followed.
+
+    Attributes:
+        kinds: The names and their kinds.
+        marks: The names of `ignore_files.MARKS` in the folder, even those that may not be seen.
+    """
+
+    __slots__ = ("_folder", "_guard", "kinds", "marks")
+
+    def __init__(self, guard: Guard, folder: Folder, kinds: Mapping[str, EntryKind], marks: Set[str]) -> None:
+        self._guard = guard
+        self._folder = folder
+        self.kinds = kinds
+        self.marks = marks
+
+    def open(self, name: str) -> Source:
+        """Open one of the files.
+
+        Raises:
+            NotFound: It is none of the names, or gone by now.
+            NotAFile: It is something else, a link included.
+            HardLinked: It has several names, and policy refuses that.
+            NoPermission, StoreFailed: As the store says.
+        """
+        path = join(self._folder.real, name)
+        if name not in self.kinds:
+            raise NotFound(path)
+        source = self._folder.open(name)
+        try:
+            if source.stat.links > 1:
+                self._guard.check_links(source, path)
+        except BaseException:
+            source.close()
+            raise
+        return source
+
+
+def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath | None = None) -> None:
+    rule = rules.decide(path, folder=folder, opened=not folder).rule
+    if rule is not None:
+        # The requested name, not the real one: a link must not reveal names that are denied.
+        raise Denied(requested or path, rule.pattern, rule.source, rule.reason)

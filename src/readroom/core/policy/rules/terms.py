@@ -1,0 +1,27 @@
+"""What a contract decides about the paths of its calls."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from readroom.core.policy.rules import Layer
+
+
+class Terms(Struct, frozen=True):
+    """The terms on which the engine performs a contract's calls.
+
+    Attributes:
+        layers: Rules beside those of the workspace, which like those only restrict.
+        change_layers: More of them for calls that change something.
+        archives: Whether paths lead into archives.
+        outputs: Whether kept outputs of commands are files of a folder in the root, too.
+    """
+
+    layers: tuple[Layer, ...] = ()
+    change_layers: tuple[Layer, ...] = ()
+    archives: bool = False
+    outputs: bool = False
+
+
+NO_TERMS = Terms()
+"""Plain paths under the rules of the workspace."""

@@ -1,0 +1,112 @@
+"""Rows with which an audit of sessions and the pages of a server meet: findings, and calls of any agent.
+
+Neither wing knows the other: who shows them takes rows, and finds by name who makes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from readroom.core.session.conversation import ShownLines
+
+FindingKind: TypeAlias = Literal[
+    "secrets", "denied", "lost-errors", "lost", "repeated", "reread", "oversized", "floods", "unused",
+    "failed-edits", "hidden", "instructions",
+]  # fmt: skip
+
+
+class Finding(Struct, frozen=True, tag="finding", tag_field="row"):
+    """Something in a session that cost, was lost or should not have been, with its evidence and its price.
+
+    `tokens` is what it cost once, `carried_tokens` in all requests that carried it; of what was cut away
+    `tokens` is how much that was, and no request carried it. `excerpt` quotes a little of it; a secret is
+    never quoted.
+    """
+
+    session: str
+    kind: FindingKind
+    call: int
+    turn: int
+    file: str
+    first: int
+    last: int
+    tokens: int
+    carried_tokens: int
+    what: str
+    excerpt: str = ""
+
+
+FINDINGS: dict[FindingKind, str] = {
+    "secrets": "secrets that went to a model",
+    "denied": "files that the policy of today denies",
+    "lost-errors": "error lines in a part of a result that was cut away",
+    "lost": "cut results of which the rest was not seen",
+    "repeated": "unchanged lines shown again while in view",
+    "reread": "what a compaction threw away and was read again",
+    "oversized": "whole files read for a few lines",
+    "floods": "searches that flooded",
+    "unused": "output that was never used again",
+    "failed-edits": "edits that failed, and their retries",
+    "hidden": "hidden characters in what the model read",
+    "instructions": "text in files that addresses the model",
+}
+"""Every kind of finding, worst first; `--fail-on` takes the keys."""
+
+
+class PastCall(Struct, frozen=True):
+    """A call in a record that a client left. Names are as they may be shown, relative to the folder.
+
+    Attributes:
+        id: The same whenever the record is read.
+        time_us: When it ended, in microseconds since 1970, UTC.
+        agent, session, contract, tool: Shortened, and quoted where they could be misread.
+        epoch: Compactions of the conversation before it.
+        path: The file or folder that it is about.
+        arguments: As decoded, of any type.
+        outcome: ok, error or unanswered.
+        shown: The lines that it showed; no record has the hash of a file.
+        tokens: Tokens of the result, counted exactly or estimated.
+        counter: How: "exact" or "estimate".
+    """
+
+    id: str
+    time_us: int
+    agent: str
+    session: str
+    epoch: int
+    contract: str
+    tool: str
+    path: str | None
+    arguments: object
+    outcome: str
+    shown: Sequence[ShownLines]
+    tokens: int
+    counter: str
+
+
+_RECORDED = ("readroom.lens.ledger", "recorded")
+
+
+def recorded(source: Path, workspace: str) -> Iterator[PastCall | Finding]:
+    """The calls and findings of an audit in JSON Lines, or of a client's records, audited now.
+
+    `workspace` is the folder of the sessions, to which names of files are relative.
+
+    Raises:
+        BadValue: A line of it is broken.
+    """
+    module, name = _RECORDED
+    rows: Iterator[PastCall | Finding] = getattr(import_module(module), name)(source, workspace)
+    return rows
+
+
+def state_of(code: str) -> Literal["gone", "denied", "failed"]:
+    """The state of a file whose read was refused with a code."""
+    if code in ("not_found", "not_a_file"):
+        return "gone"
+    return "denied" if code in ("denied", "outside_root") else "failed"

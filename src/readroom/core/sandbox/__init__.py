@@ -1,0 +1,347 @@
+"""Choose how a command is confined, and prepare its start.
+
+bubblewrap is preferred: the command sees nothing that it may not read.  Landlock is for systems without
+user namespaces, as in most containers: there the names of other files can be seen, but those files cannot
+be read, written or run, or given other modes and times.  Where neither is available, no command is started,
+unless policy says "none".
+
+Knows: the confinements that this machine offers, and what of a workspace a command may access.
+Does not know: tools and replies.
+May be touched: with a security review only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import stat
+import sys
+from collections.abc import Iterator, Mapping
+from typing import final
+
+from msgspec import Struct, field
+
+from readroom.core.deadline import Deadline
+from readroom.core.errors import BadConfig, NoFolder, NotConfined, NotStarted, ReadroomError
+from readroom.core.kernel import landlock, seccomp
+from readroom.core.kernel.landlock import CHANGE, EXECUTE, READ, Right
+from readroom.core.limits import RUN_RULES
+from readroom.core.paths import ROOT, WorkPath
+from readroom.core.policy.changes import WriteTargets
+from readroom.core.policy.commands import (
+    DEVICES,
+    SYSTEM,
+    SYSTEM_FACTS,
+    SYSTEM_PATTERNS,
+    CommandPolicy,
+    Demand,
+)
+from readroom.core.policy.guard import Guard
+from readroom.core.sandbox import bubblewrap
+from readroom.core.sandbox.reach import Access, Child, SandboxView, Split, look
+from readroom.core.stores.base import Store
+from readroom.core.values.commands import Confinement
+
+_CONFINING: tuple[Confinement, ...] = ("bwrap", "landlock")
+"""In the order in which they are tried."""
+
+_READ_ONLY = READ | EXECUTE
+
+_INSTALL = (
+    "Go on without commands, or ask the user to install bubblewrap (apt install bubblewrap); for a folder "
+    'whose content is trusted, confinement = "none" under [commands] of the file given with --config runs '
+    "commands without."
+)
+
+
+class Private(Struct, frozen=True):
+    """Private places of the session: HOME, temporary files of a command, and masks for hidden names."""
+
+    home: str
+    temporary: str
+    masks: bubblewrap.Masks
+
+
+class Start(Struct, frozen=True):
+    """How to start a command; `close` releases the descriptor it holds.
+
+    Attributes:
+        confinement: How the command is confined.
+        program: The program that starts the shell; None if none is needed.
+        options: Its arguments.
+        filter: A system call filter, for the program to install, or for the process that starts the shell.
+        rules: A descriptor of a Landlock ruleset.
+        temporary: TMPDIR inside the sandbox.
+        limited: Folders in which nothing can be created or removed, though policy would allow it.
+        changes: Calls that the filter passes to the supervisor (`seccomp.changes`).
+        places: Absolute paths where these calls may change files.
+        watched: Absolute paths where files may be watched, and whether all below them may be.
+    """
+
+    confinement: Confinement
+    temporary: str
+    program: str | None = None
+    options: tuple[str, ...] = ()
+    filter: bytes = b""
+    rules: int | None = None
+    limited: tuple[WorkPath, ...] = ()
+    changes: Mapping[int, seccomp.Change] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
+    watched: tuple[tuple[str, bool], ...] = ()
+
+    def close(self) -> None:
+        """Call it once."""
+        if self.rules is not None:
+            os.close(self.rules)
+
+
+def available(confinement: Confinement) -> str:
+    """Why a confinement is not available; empty if it is."""
+    if confinement == "none":
+        return ""
+    if sys.platform != "linux":
+        return "this system is not Linux"
+    if not seccomp.known_machine():
+        # Without the filter a command could leave programs behind that run as the user.
+        return f"the system calls of {os.uname().machine} are not known here, and cannot be filtered"
+    if confinement == "bwrap":
+        return bubblewrap.program()[1]
+    if landlock.available() < landlock.FOR_COMMANDS:
+        return (
+            f"Landlock of Linux 6.12 is needed (version {landlock.FOR_COMMANDS}, not {landlock.available()})"
+        )
+    return ""
+
+
+def chosen(demand: Demand) -> Confinement:
+    """The best confinement that policy accepts. Raises NotConfined if there is none."""
+    if demand == "none":
+        return "none"
+    candidates = _CONFINING if demand == "any" else (demand,)
+    reasons = []
+    for confinement in candidates:
+        reason = available(confinement)
+        if not reason:
+            return confinement
+        reasons.append(reason)
+    raise NotConfined(demand, "; ".join(reasons), _INSTALL)
+
+
+@final
+class Sandbox:
+    """Prepares the start of commands in one workspace. Safe to share between threads."""
+
+    def __init__(self, tools: Guard, commands: Guard, places: WriteTargets, policy: CommandPolicy) -> None:
+        """Make a sandbox.
+
+        Args:
+            tools: The guard of the tools.
+            commands: The guard with the rules for commands, over the same store.
+            places: Which files must not be changed.
+            policy: What the operator allows.
+        """
+        self._tools = tools
+        self._commands = commands
+        self._places = places
+        self._policy = policy
+
+    def start(self, folder: WorkPath, private: Private, deadline: Deadline) -> Start:
+        """How to start a command in a folder.
+
+        Raises:
+            NotConfined: Policy requires what this system does not have, or there is too much to hide.
+            NotStarted: The kernel refuses.
+            BadConfig: An outside place that the operator names contains the workspace or lies in it.
+            NoFolder: The workspace is not on disk.
+        """
+        root = self._tools.folder
+        if root is None:
+            raise NoFolder(self._tools.store.name)
+        kind = chosen(self._policy.confinement)
+        if kind == "none":
+            return Start("none", private.temporary)
+        self._require_apart(root, private)
+        reach = look(self._tools, self._commands, self._places.fixed(), deadline)
+        if kind == "bwrap":
+            return self._bubblewrap(root, reach, folder, private)
+        try:
+            return self._landlock(root, reach, private)
+        except OSError as error:
+            if isinstance(error, ReadroomError):
+                raise
+            raise NotStarted("its confinement", error.strerror or str(error)) from None
+
+    @property
+    def _change(self) -> bool:
+        return not self._places.policy.read_only
+
+    def _bubblewrap(self, root: str, reach: SandboxView, folder: WorkPath, private: Private) -> Start:
+        program, _ = bubblewrap.program()
+        assert program is not None
+        policy = self._policy
+        binds = [(private.temporary, "/tmp", True), (private.temporary, "/var/tmp", True)]
+        binds.append((private.home, private.home, True))
+        binds += [(path, path, False) for path in policy.read]
+        binds += [(path, path, True) for path in policy.write]
+        options = bubblewrap.arguments(
+            root,
+            reach,
+            private.masks,
+            change=self._change,
+            network=policy.network,
+            binds=binds,
+            folder=folder,
+        )
+        # In its own network namespace there are no abstract sockets of others; a shared one has the user's.
+        inner = seccomp.bubblewrap_filter(network=policy.network)
+        return Start("bwrap", "/tmp", program, tuple(options), inner)
+
+    def _landlock(self, root: str, reach: SandboxView, private: Private) -> Start:
+        policy = self._policy
+        self._require_beside_system(root)
+        rules = landlock.ruleset(network=policy.network)
+        try:
+            for path in (*_system(), *policy.read):
+                _allow(rules, path, READ | EXECUTE)
+            for path in SYSTEM_FACTS:
+                _allow(rules, path, READ)
+            for path in DEVICES:
+                _allow(rules, path, Right.READ_FILE | Right.WRITE_FILE | Right.TRUNCATE)
+            for path in (private.home, private.temporary, *policy.write):
+                _allow(rules, path, CHANGE)
+            _open_workspace(rules, self._commands.store, reach, change=self._change)
+        except BaseException:
+            os.close(rules)
+            raise
+        return Start(
+            "landlock",
+            private.temporary,
+            filter=seccomp.landlock_filter(network=policy.network),
+            rules=rules,
+            limited=tuple(reach.limited) if self._change else (),
+            changes=seccomp.changes(),
+            places=tuple(self._places_to_change(root, reach, private)),
+            watched=tuple(self._places_to_watch(root, reach, private)),
+        )
+
+    def _places_to_change(self, root: str, reach: SandboxView, private: Private) -> Iterator[str]:
+        """Where modes, owners and times can be changed: wherever files can be written."""
+        outside = (private.home, private.temporary, *self._policy.write)
+        yield from map(os.path.realpath, outside)
+        if self._change:
+            real = os.path.realpath(root)
+            yield from (real if path == ROOT else os.path.join(real, path) for path in reach.wholes())
+
+    def _places_to_watch(self, root: str, reach: SandboxView, private: Private) -> Iterator[tuple[str, bool]]:
+        """The places that can be watched: files that can be read, and folders that can be listed."""
+        policy = self._policy
+        for path in (*_system(), *policy.read, *policy.write, private.home, private.temporary):
+            yield os.path.realpath(path), True
+        real = os.path.realpath(root)
+        for inside, below in reach.listed():
+            yield real if inside == ROOT else os.path.join(real, inside), below
+
+    def _require_apart(self, root: str, private: Private) -> None:
+        """Require that places the operator opens do not also open the workspace or other sessions."""
+        for path in (*self._policy.read, *self._policy.write):
+            real = os.path.realpath(path)
+            for other in (root, private.home, private.temporary):
+                if _holds(real, other) or _holds(other, real):
+                    raise BadConfig(
+                        "the configuration",
+                        "commands.read" if path in self._policy.read else "commands.write",
+                        f"{path} holds the workspace or this session's files, or lies in them",
+                        "Name folders beside the workspace only.",
+                    )
+
+    def _require_beside_system(self, root: str) -> None:
+        """Require a workspace outside system folders: commands can read all of those, even denied names."""
+        real = os.path.realpath(root)
+        for place in SYSTEM:
+            if _holds(os.path.realpath(place.path), real):
+                raise NotConfined(
+                    "landlock",
+                    f"the workspace lies in {place.path}, all of which commands can read with Landlock",
+                    "Ask the user to install bubblewrap, or to serve a copy in another folder.",
+                )
+
+
+def _system() -> Iterator[str]:
+    """The system's places that commands can read."""
+    yield from (place.path for place in SYSTEM)
+    for place in SYSTEM_PATTERNS:
+        yield from glob.glob(place.path)
+
+
+def _allow(rules: int, path: str, rights: Right) -> None:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        landlock.allow(rules, path, rights)
+
+
+def _holds(folder: str, path: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+# -----------------------------------------------------------------------------
+# A command's access as Landlock rules, each on a file or folder that is held open.
+#
+# Landlock rules only allow: a rule on a folder applies to everything below it, without exceptions.
+# So of a split folder only the entries are allowed, one by one, and in the folder itself nothing can
+# be created, removed or renamed.  It can be listed, unless a folder below it is hidden, whose names
+# would be disclosed.
+# -----------------------------------------------------------------------------
+
+
+def _open_workspace(rules: int, store: Store, reach: SandboxView, *, change: bool) -> None:
+    """Add the rules for a workspace; with `change` False all of it is read-only.
+
+    Raises:
+        NotConfined: There are too many entries to allow them one by one.
+        ReadroomError, OSError: A folder was replaced meanwhile.
+    """
+    whole = CHANGE if change else _READ_ONLY
+    if not reach.splits:
+        with store.open_folder(WorkPath(".")) as root:
+            _allow_held(rules, root.fileno(), whole)
+        return
+    count = 0
+    for path, split in reach.walk():
+        count += len(split.children)
+        if count > RUN_RULES:
+            raise NotConfined(
+                "landlock",
+                f"beside denied names are more than {RUN_RULES:,} others, which Landlock opens one by one",
+                "Ask the user to install bubblewrap, or to move what is denied into a folder of its own.",
+            )
+        _open_split(rules, store, path, split, whole)
+
+
+def _open_split(rules: int, store: Store, path: WorkPath, split: Split, whole: Right) -> None:
+    with store.open_folder(path) as folder:
+        if folder.real != path:
+            raise FileNotFoundError(path)
+        fd = folder.fileno()
+        assert fd is not None
+        if not split.hides_folders:
+            landlock.allow(rules, fd, Right.READ_DIR)
+        for child in split.children:
+            if child.access in (Access.WHOLE, Access.FIXED):
+                _open_child(rules, fd, child, whole if child.access is Access.WHOLE else _READ_ONLY)
+
+
+def _open_child(rules: int, folder: int, child: Child, rights: Right) -> None:
+    try:
+        fd = os.open(child.name, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError:
+        return  # gone since it was listed
+    try:
+        if stat.S_ISDIR(os.fstat(fd).st_mode) is child.folder:  # otherwise it was replaced meanwhile
+            _allow_held(rules, fd, rights)
+    finally:
+        os.close(fd)
+
+
+def _allow_held(rules: int, fd: int | None, rights: Right) -> None:
+    assert fd is not None
+    landlock.allow(rules, fd, rights)

@@ -1,0 +1,350 @@
+"""The gatekeeper, which every call passes: its conversation, its budget and its ledger entry.
+
+A call enters as a `CallContext` before its arguments are parsed, and leaves with a reply or a refusal.
+Without budgets and ledger nothing is counted or written, and that costs microseconds.  Engines and
+contracts know nothing of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.core.caller import Caller
+from readroom.core.contracts.base import Bound, Contract, Wording, reply_tokens
+from readroom.core.errors import (
+    BudgetSpent,
+    Denied,
+    Internal,
+    ReadroomError,
+    RefusedError,
+    StateFailed,
+    UsageError,
+)
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.limits.session import BUDGET_BYTES_PER_TOKEN, BUDGET_NOTE_BYTES, BUDGET_NOTE_TOKENS
+from readroom.core.session.conversation import Seen, Session, Sessions, shown_by
+from readroom.core.session.journal import Entry, Journal
+from readroom.core.session.meter import Level, Meter, Reservation, Use, counter, degraded, shows_content
+from readroom.core.values import Cap, Fact, ReadRequest, ReadResult, Reply, Request, Result
+from readroom.core.values.verbs import changes, is_edit
+
+# -----------------------------------------------------------------------------
+# What a reply says about its cost: always facts, and a line for the reader when a budget runs low.
+# -----------------------------------------------------------------------------
+
+_DEGRADED = {
+    Level.OUTLINE: "Little is left: replies show outlines and counts instead of content.",
+    Level.COUNTS: "Very little is left: replies show counts instead of content.",
+}
+
+
+def noted(
+    reply: Reply, record: Contract, tokens: int, counter: str, uses: Sequence[Use], level: Level
+) -> Reply:
+    """The reply with its tokens and remaining budgets as facts, and a line when a budget runs low."""
+    facts: dict[str, Fact] = {
+        "tokens": tokens,
+        "counter": counter,
+        "budget": [
+            {"scope": use.scope, "limit": use.limit, "used": use.used, "left": use.left} for use in uses
+        ],
+    }
+    if not uses:  # the usual case: no budgets
+        return replace(reply, build_cost=lambda: facts)
+    warned = max(uses, key=lambda use: use.warned)
+    words = []
+    if warned.warned:
+        words.append(
+            f"Budget: {warned.warned} % of the {warned.limit:,} tokens of this {warned.scope} are used, "
+            f"{warned.left:,} left."
+        )
+    if level in _DEGRADED and not reply.is_error:
+        words.append(_DEGRADED[level])
+    reply = replace(reply, build_cost=lambda: facts)
+    return record.remark(reply, " ".join(words)) if words else reply
+
+
+def unrecorded(reply: Reply, record: Contract, failure: ReadroomError) -> Reply:
+    """The reply with a warning that its call is missing in the ledger."""
+    warning: dict[str, Fact] = {"code": "not_recorded", "detail": failure.message}
+
+    def build() -> dict[str, Fact]:
+        known = reply.build_facts().get("warnings")
+        warnings = [*(known if isinstance(known, list) else []), warning]
+        return {**reply.build_cost(), "warnings": warnings}
+
+    return record.remark(
+        replace(reply, build_cost=build),
+        "Warning: this call is missing in the ledger, which cannot be written.",
+    )
+
+
+class Attempt(Struct):
+    """One attempt at a request, reduced to what a budget allows. Its performer fills in the result.
+
+    Attributes:
+        request: The request to perform.
+        cap: The size of the reply.
+        content: Whether the reply may show lines.
+        is_degraded: Whether the request asks for less than the call.
+        result: The result that the reply finally shows.
+        reply: The reply to the call.
+    """
+
+    request: Request
+    cap: Cap
+    content: bool = True
+    is_degraded: bool = False
+    result: Result | None = None
+    reply: Reply | None = None
+
+
+@final
+class Gatekeeper:
+    """Keeps the conversations, budgets and ledger of one workspace. Safe to share between threads."""
+
+    def __init__(
+        self,
+        meter: Meter | None = None,
+        journal: Journal | None = None,
+        counter_name: str = "estimate",
+        shared: Callable[[str], Seen] | None = None,
+    ) -> None:
+        """Start keeping. Raises MissingProgram if the counter is not installed.
+
+        `shared` returns what all processes showed to a conversation; None for this process alone.
+        """
+        self._sessions = Sessions(shared=shared)
+        self.meter = meter
+        self.journal = journal
+        self.counts = meter is not None or journal is not None or counter_name != "estimate"
+        self.counter_name = counter_name
+        self.count: Callable[[str], int] = counter(counter_name) if self.counts else len
+
+    def session(self, session_id: str) -> Session:
+        """The conversation of that id."""
+        return self._sessions.of(session_id)
+
+    def close(self) -> None:
+        """Release the journal."""
+        if self.journal is not None:
+            self.journal.close()
+
+
+@final
+class CallContext:
+    """A call in progress, as a context manager. Used by one thread."""
+
+    def __init__(
+        self, gatekeeper: Gatekeeper, caller: Caller, record: Contract, tool: str, arguments: object, cap: Cap
+    ) -> None:
+        """`tool` and `arguments` are as the caller sent them; there may be no such tool."""
+        self._gatekeeper = gatekeeper
+        self._session = gatekeeper.session(caller.session)
+        self._record = record
+        self._caller = caller
+        self._tool = tool
+        self._arguments = arguments
+        self._cap = cap
+        self._request: Request | None = None
+        self._epoch: int | None = None
+        self._began = time.monotonic_ns()
+        self._reserved: Reservation | None = None
+        self._wording: Wording | None = None
+        self._attempt: Attempt | None = None
+        self._level = Level.CONTENT
+        self._tokens = 0
+        self._over = False
+
+    def attempts(self, bound: Bound) -> Iterator[Attempt]:
+        """The attempts at a call: the first, and smaller ones while a reply costs too much.
+
+        Each is to be performed and filled in before the next is asked for; one that has no reply could
+        not be performed for less, and the next asks for counts.  Then `settled` has the reply.
+
+        Raises BudgetSpent, and LedgerFailed for a change that a required ledger cannot record.
+        """
+        self._wording = bound.wording
+        request = self._request = bound.request
+        # Done here because a lookup may fail, and here a failure becomes a reply.
+        self._epoch = self._session.epoch if self._gatekeeper.counts else 0
+        if isinstance(request, ReadRequest):
+            if request.known_hash is not None:
+                request = self._session.believed(request)
+            # One reader has seen what the session was shown; over HTTP only if the session has a name.
+            if self._caller.session or self._caller.face != "http":
+                request = self._session.outlined_once(request)
+        meter = self._gatekeeper.meter
+        if meter is None:
+            self._record_beginning(request)
+            attempt = self._attempt = Attempt(request, self._cap)
+            yield attempt
+            if self._gatekeeper.counts and attempt.reply is not None:
+                self._tokens = self._cost(attempt.reply)
+            return
+        reserved = self._reserve(meter, request)
+        self._record_beginning(request)
+        self._level = reserved.level
+        size = min(self._cap.size - BUDGET_NOTE_BYTES, reserved.amount * BUDGET_BYTES_PER_TOKEN)
+        while True:
+            attempt = self._attempt = self._for_less(request, size)
+            yield attempt
+            if attempt.reply is None:
+                self._level = Level.COUNTS
+                continue
+            tokens = self._tokens = self._cost(attempt.reply)
+            wanted = tokens + BUDGET_NOTE_TOKENS
+            if changes(request) or wanted <= reserved.amount or reserved.grow(wanted):
+                return
+            # Aim at nine tenths of what the last reply suggests: bytes of other lines may cost more tokens,
+            # and an extra attempt costs more than what is left unused.
+            if size > MIN_REPLY_BYTES:
+                size = max(MIN_REPLY_BYTES, size * reserved.amount // wanted * 9 // 10)
+            elif self._level < Level.COUNTS:
+                self._level = Level(self._level + 1)
+            else:
+                raise self._spent(changes_left=False)
+
+    def _for_less(self, request: Request, size: int) -> Attempt:
+        """An attempt under a budget."""
+        smaller = degraded(request, self._level)
+        return Attempt(
+            smaller,
+            replace(self._cap, size=max(size, MIN_REPLY_BYTES)),
+            content=shows_content(smaller, self._level),
+            is_degraded=smaller != request,
+        )
+
+    def settled(self) -> Reply:
+        """The reply of the last attempt, paid for and recorded. Raises LedgerFailed."""
+        attempt = self._attempt
+        assert attempt is not None
+        assert attempt.reply is not None
+        assert attempt.result is not None
+        result, spans = attempt.result, shown_by(attempt.result)
+        kind = result.kind.value if isinstance(result, ReadResult) else None
+        reply = attempt.reply
+        if self._gatekeeper.counts:
+            less = attempt.is_degraded or not attempt.content
+            level = self._level.name.lower() if less else None
+            reply = self._leave(reply, self._tokens, kind=kind, shown=spans, level=level)
+        self._over = True
+        for span in spans:
+            self._session.show(span)
+        if isinstance(result, ReadResult) and result.outline is not None:
+            self._session.outline(result.path)
+        return reply
+
+    def _record_beginning(self, request: Request) -> None:
+        journal = self._gatekeeper.journal
+        if journal is not None and journal.required and changes(request):
+            journal.begin(self._entry())
+
+    def refusal(self, error: ReadroomError) -> Reply:
+        """The reply for an error, in the contract's words."""
+        reply = self._worded(error)
+        if self._over or not self._gatekeeper.counts:
+            return reply
+        decision, rule = "allowed", None
+        if isinstance(error, RefusedError):
+            decision, facts = "refused", error.facts
+            rule = f"{facts['rule']} ({facts['source']})" if isinstance(error, Denied) else error.code
+        elif isinstance(error, UsageError):
+            decision = "none"
+        # The refusal is not charged: repeated calls would overdraw the budget.
+        tokens = 0 if isinstance(error, BudgetSpent) else self._cost(reply)
+        try:
+            self._level = Level.CONTENT
+            return self._leave(reply, tokens, outcome=error.code, decision=decision, rule=rule)
+        except ReadroomError as unwritten:
+            return self._worded(unwritten)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and not self._over:
+            self.refusal(error if isinstance(error, ReadroomError) else Internal(type(error).__name__))
+
+    def _worded(self, error: ReadroomError) -> Reply:
+        wording = self._wording or self._record.worded(self._tool, self._arguments)
+        return wording.render_error(error, self._cap)
+
+    def _cost(self, reply: Reply) -> int:
+        counted, name = reply.counted, self._gatekeeper.counter_name
+        tokens = counted.get(name)
+        if tokens is None:
+            tokens = counted[name] = reply_tokens(reply.text, reply.images, self._gatekeeper.count)
+        return tokens
+
+    def _reserve(self, meter: Meter, request: Request) -> Reservation:
+        """Reserve tokens for the reply. Raises BudgetSpent."""
+        most = self._cap.size // BUDGET_BYTES_PER_TOKEN + BUDGET_NOTE_TOKENS
+        reservation = self._reserved = meter.reserve(self._caller, most)
+        if reservation.level is Level.SPENT or (reservation.level is Level.CHANGES and not is_edit(request)):
+            raise self._spent(changes_left=reservation.level is Level.CHANGES)
+        return reservation
+
+    def _spent(self, *, changes_left: bool) -> BudgetSpent:
+        assert self._reserved is not None
+        use = self._reserved.spent()
+        return BudgetSpent(use.scope, use.limit, use.used, changes_left=changes_left)
+
+    def _leave(self, reply: Reply, tokens: int, **known: Any) -> Reply:
+        """Pay and record the call. Raises LedgerFailed if a required ledger cannot be written."""
+        gatekeeper, journal = self._gatekeeper, self._gatekeeper.journal
+        # Budgets and ledger agree: what was refused before tokens were reserved costs none.
+        charged = tokens if self._reserved is not None or gatekeeper.meter is None else 0
+        uses = self._paid(tokens, reply)
+        self._over = True
+        reply = noted(reply, self._record, tokens, gatekeeper.counter_name, uses, self._level)
+        if journal is None:
+            return reply
+        failure = journal.write(self._entry(tokens=charged, **known))
+        if failure is None:
+            return reply
+        if journal.required and not self._is_change and not reply.is_error:
+            raise failure
+        return unrecorded(reply, self._record, failure)
+
+    @property
+    def _is_change(self) -> bool:
+        return self._request is not None and changes(self._request)
+
+    def _paid(self, tokens: int, reply: Reply) -> Sequence[Use]:
+        """Pay. Raises StateFailed unless the call was a change, which is done and paid for later."""
+        if self._reserved is None:
+            return ()
+        try:
+            return self._reserved.settle(tokens)
+        except StateFailed:
+            self._reserved = None
+            if reply.is_error or self._is_change:
+                return ()
+            raise
+
+    def _entry(self, **known: Any) -> Entry:
+        """The journal entry of the call so far."""
+        if self._epoch is None:  # the call failed before it was looked up
+            self._epoch = 0
+            with suppress(StateFailed):
+                self._epoch = self._session.epoch
+        return Entry(
+            self._caller,
+            self._epoch,
+            self._record.name,
+            self._tool,
+            self._arguments,
+            request=self._request,
+            duration_us=(time.monotonic_ns() - self._began) // 1000,
+            **known,
+        )

@@ -1,0 +1,265 @@
+"""The interface between the engine and wherever files are stored.
+
+A store knows nothing of policy.  It resolves a path inside its root, opens what is there in one act, and
+reports the real name of what it opened.  Reading from a `Source` reads exactly the object that was
+checked; its name is never looked up again.  Paths are normalized (`paths.WorkPath`) and relative to the
+root, which is ".".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+
+from readroom.core.caller import Owner
+from readroom.core.closeable import Closeable
+from readroom.core.deadline import Deadline
+from readroom.core.paths import WorkPath
+from readroom.core.values import Bytes, Entry, Names, Stat, Version
+from readroom.core.values.commands import Lost
+from readroom.core.values.files import Warn
+
+
+class Source(Bytes, Closeable, Protocol):
+    """An opened regular file. A caller that got it from a guard may read it."""
+
+    @property
+    def real(self) -> WorkPath:
+        """Its real name relative to the root, links followed."""
+
+    @property
+    def stat(self) -> Stat:
+        """Size, times, mode and link count when it was opened."""
+
+    @property
+    def version(self) -> Version:
+        """The identity of the state that was opened."""
+
+    def current(self) -> Version:
+        """The identity of the current state; differs from `version` after a change."""
+
+    def fileno(self) -> int | None:
+        """A descriptor that a child process may read, at any position; None if there is none."""
+
+
+class Folder(Closeable, Protocol):
+    """An opened folder, held open like a `Source`."""
+
+    @property
+    def real(self) -> WorkPath:
+        """Its real name relative to the root, links followed."""
+
+    def entries(self) -> Iterator[Entry]:
+        """The names in it, in no order, without "." and ".."."""
+
+    def names(self, most: int) -> Iterator[Names]:
+        """The same in batches of up to `most`, for folders where a value per name costs too much."""
+
+    def stat(self, name: str) -> Stat:
+        """The stat of a name in it, without following a link. Raises NotFound if it is gone."""
+
+    def target(self, name: str) -> str | None:
+        """The target of a link in it, as stored; None if it is not a link."""
+
+    def open(self, name: str) -> Source:
+        """Open a regular file in it, without following a link; much cheaper than by path.
+
+        Raises:
+            NotFound: It is gone by now.
+            NotAFile: It is something else, a link included.
+        """
+
+    def fileno(self) -> int | None:
+        """A descriptor from which a child process may walk it; None if there is none."""
+
+
+Step: TypeAlias = Callable[[WorkPath, bool], None]
+"""Called with a name that is about to be removed, and whether it is a folder."""
+
+
+class Moved(Exception):
+    """What is at a name is not what was expected; it was left unchanged."""
+
+
+class WriteTarget(Closeable, Protocol):
+    """A name that may get a new file, in a folder that is held open.
+
+    What its methods raise for the system's refusals is what a store's methods
+    raise, and NoSpace and ReadOnlyPlace.
+    """
+
+    @property
+    def real(self) -> WorkPath:
+        """The name with links in its folder followed; a link at the name itself is not."""
+
+    @property
+    def folders(self) -> Sequence[WorkPath]:
+        """The folders that `enter` made; they are removed again if nothing is put."""
+
+    @property
+    def warnings(self) -> Sequence[Warn]:
+        """Warnings of `make`, `remove` and the like."""
+
+    @property
+    def removed(self) -> int:
+        """How many names `remove_folder` has removed, even if it failed."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the mode of the file, and the permissions of this process, let it be written."""
+
+    @property
+    def lock(self) -> tuple[int, ...]:
+        """What `enter` locks. Of targets with the same lock only one is entered, and all may then put."""
+
+    def look(self) -> Stat | None:
+        """The stat of the entry of that name, without following a link; None if there is none."""
+
+    def open(self) -> Source:
+        """Open the file at the name. Raises Moved if it is a link."""
+
+    def enter(self, deadline: Deadline, *, make_folders: bool) -> None:
+        """Lock out other writers of this package until it is closed; make missing folders.
+
+        Raises:
+            NotFound: A folder is missing and is not to be made.
+            TimedOut, Cancelled: Another writer does not end, or the caller went away.
+        """
+
+    def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
+        """Put a new file at the name in one step, after `enter`; returns warnings.
+
+        Args:
+            pieces: Its bytes.
+            over: The file to replace, as `open` returned it; None if there must be none.
+            ready: Called when everything is written but nothing is changed yet; its exception ends the call.
+
+        Raises:
+            Moved: The name belongs to something else, or the folder has moved.
+        """
+
+    def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
+        """Enter two targets of one store; only the other may lack folders. Raises as `enter`."""
+
+    def make(self) -> None:
+        """Make a folder at the name, after `enter`. Raises Moved if something is there."""
+
+    def remove(self, expected: Version | None) -> None:
+        """Remove a file or a link, after `enter`; the target of a link stays.
+
+        Args:
+            expected: The state of the file, as `open` gave it; None for any state.
+
+        Raises:
+            Moved: It is in another state, or it is a folder.
+        """
+
+    def remove_folder(self, step: Step) -> None:
+        """Remove a folder with everything in it, after `enter`; links are removed, never followed.
+
+        Args:
+            step: Called before each removal, for a folder before what is in it; what it raises
+                ends the call, and what was removed so far stays so.
+
+        Raises:
+            Moved: It is not a folder, or another program is changing it.
+        """
+
+    def move(self, found: Stat, to: WriteTarget, over: Version | None) -> None:
+        """Rename what is here to the other target in one step, after `enter_with`.
+
+        Args:
+            found: The entry, as `look` returned it.
+            to: The destination.
+            over: The file to replace there, as `open` returned it; None if there must be none.
+
+        Raises:
+            Moved: Something else is at one of the names; nothing was changed.
+        """
+
+    def close(self) -> None:
+        """Release the lock; a second call does nothing."""
+
+
+class Store(Protocol):
+    """A tree of files.
+
+    Every method may raise NotFound, OutsideRoot, NotAFile, NotAFolder, BadPath,
+    NoPermission or StoreFailed, and nothing else.
+    """
+
+    @property
+    def name(self) -> str:
+        """Its name for people: the absolute path of a folder, or "memory"."""
+
+    @property
+    def folder(self) -> str | None:
+        """The absolute path of a local root, for programs that walk it; None for other stores."""
+
+    @property
+    def roots(self) -> Sequence[str]:
+        """The absolute paths by which callers and links may refer to the root."""
+
+    @property
+    def confinement(self) -> str:
+        """What keeps links inside the root: "kernel", "walk", or "none" where there is no outside."""
+
+    def require_root(self) -> None:
+        """Raise StoreFailed if the name of the root means something else now."""
+
+    def open(self, path: WorkPath) -> Source:
+        """Open a regular file for reading, without ever blocking on a pipe or device."""
+
+    def open_folder(self, path: WorkPath) -> Folder:
+        """Open a folder."""
+
+    def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
+        """The real name and the stat of what is at a path, links followed inside the root."""
+
+    def place(self, path: WorkPath) -> WriteTarget:
+        """The target for a write at a path, whether or not something is there; changes nothing yet."""
+
+    def version(self, path: WorkPath) -> Version | None:
+        """The identity of what is at a path, links followed; None if nothing is, which is common."""
+
+    def close(self) -> None:
+        """Release the root; a second call does nothing."""
+
+
+# -----------------------------------------------------------------------------
+# The interface to the place where other processes of the same server find kept outputs.
+# -----------------------------------------------------------------------------
+
+Files: TypeAlias = Mapping[str, tuple[str, Lost | None]]
+"""By stream: the file with its output, and what of it is missing."""
+
+
+class KeptOutput(Struct, frozen=True):
+    """A kept output: what of its streams is missing, and when it was complete, in seconds since the epoch."""
+
+    lost: Mapping[str, Lost | None]
+    at: float
+
+
+class Shelf(Protocol):
+    """Kept outputs in a shared database. Safe to share. Every method may raise StateFailed."""
+
+    def begin(self, owner: Owner, name: str) -> bool:
+        """Reserve a name; False if there is such an output."""
+
+    def drop(self, owner: Owner, name: str) -> None:
+        """Forget an output whose name was never shown."""
+
+    def put(self, owner: Owner, name: str, files: Files, most_bytes: int) -> None:
+        """Store an output; the oldest are dropped if there are too many."""
+
+    def all(self, owner: Owner) -> Mapping[str, KeptOutput]:
+        """The outputs of an owner by name."""
+
+    def gone(self, owner: Owner, name: str) -> bool:
+        """Whether there was an output of that name that was dropped."""
+
+    def fetch(self, owner: Owner, name: str, stream: str, path: str) -> None:
+        """Write a stream of an output into a new file."""

@@ -1,0 +1,316 @@
+"""Atomic renames: replacing a file, refusing to replace one, and removing a file.
+
+`replace` exchanges the two names where the system can (Linux `renameat2`), looks
+at what came out, and puts it back when it is not the file that was to be
+replaced: a program that saved the file in the instant before loses nothing.
+Where names cannot be exchanged the file is looked at just before the rename, and
+that instant stays open.  `move`, `take` and `remove` look at what they have moved
+in the same way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import sys
+from functools import cache
+from typing import TypeAlias
+
+from readroom.core.paths import WorkPath, join
+from readroom.core.stores.base import Moved, Step
+from readroom.core.stores.local.resolve import FOLDER_FLAGS
+from readroom.core.values import Version
+
+Name: TypeAlias = tuple[int, str]
+"""A folder's descriptor and a name in it."""
+
+Identity: TypeAlias = tuple[int, int]
+"""Device and inode."""
+
+_NOREPLACE = 1
+_EXCHANGE = 2
+
+_UNSUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EPERM)
+"""Errors of file systems with the plain rename only. EPERM comes from a seccomp profile, but also for a file
+that must not be renamed: then the plain rename fails with it again."""
+
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
+
+
+def create(folder: int, temporary: str, name: str) -> None:
+    """Give a new file its name if nothing has it.
+
+    Raises:
+        Moved: Something has.
+        OSError: The system's refusal; the file still has its temporary name.
+    """
+    try:
+        _renamed_if_free((folder, temporary), (folder, name))
+    except FileExistsError:
+        raise Moved from None
+
+
+def move(old: Name, new: Name, expected: Identity) -> None:
+    """Give a file, link or folder another name if nothing has that.
+
+    Raises:
+        Moved: Something has, or another object was at the old name; that one has its name again.
+        OSError: The system's refusal; nothing is changed.
+    """
+    try:
+        _renamed_if_free(old, new)
+    except (FileExistsError, FileNotFoundError):
+        raise Moved from None
+    status = _stat(*new)
+    if status is None or _identity(status) != expected:
+        with contextlib.suppress(OSError):  # something else has taken the old name
+            _renamed_if_free(new, old)
+        raise Moved
+
+
+def take(old: Name, new: Name, expected: Identity, over: Version) -> None:
+    """Give a file the name of another file, whose state is `over` and which is gone then.
+
+    Raises:
+        Moved: Something else was at one of the names; both are as they were.
+        OSError: The system's refusal; nothing is changed.
+    """
+    ours = _stat(*old)
+    if ours is None or _identity(ours) != expected or not _same(_stat(*new), over):
+        raise Moved
+    try:
+        if not _renamed(old, new, _EXCHANGE):
+            os.rename(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0])
+            return
+    except FileNotFoundError:
+        raise Moved from None
+    status = _stat(*new)
+    if status is None or _identity(status) != expected or not _same(_stat(*old), over):
+        with contextlib.suppress(OSError):
+            _renamed(old, new, _EXCHANGE)
+        raise Moved
+    os.unlink(old[1], dir_fd=old[0])
+
+
+def remove(folder: int, name: str, expected: Version, aside: str) -> None:
+    """Remove a file whose state is `expected`.
+
+    It gets the name `aside` first, so that the removed entry is the one that was checked.
+
+    Raises:
+        Moved: Another file, or another state of it, is there, and stays.
+        OSError: The system's refusal; nothing is changed.
+    """
+    if not _same(_stat(folder, name), expected):
+        raise Moved
+    try:
+        if not _renamed((folder, name), (folder, aside), _NOREPLACE):
+            os.unlink(name, dir_fd=folder)
+            return
+    except FileNotFoundError:
+        raise Moved from None
+    if not _same(_stat(folder, aside), expected):
+        with contextlib.suppress(OSError):
+            _renamed_if_free((folder, aside), (folder, name))
+        raise Moved
+    os.unlink(aside, dir_fd=folder)
+
+
+def replace(folder: int, temporary: str, name: str, expected: Version) -> None:
+    """Give a new file the name of another, whose state is `expected`.
+
+    Raises:
+        Moved: Another file, or another state of it, is there.
+        OSError: The system's refusal; both files have their names.
+    """
+    if not _same(_stat(folder, name), expected):
+        raise Moved
+    if not exchange(folder, temporary, name, expected):
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def exchange(folder: int, temporary: str, name: str, expected: Version) -> bool:
+    """The same by exchanging the names and looking at what came out; False where names cannot be exchanged.
+
+    Raises:
+        Moved: It was not what was expected, and has its name again.
+    """
+    ours = os.stat(temporary, dir_fd=folder, follow_symlinks=False)
+    try:
+        if not _renamed((folder, temporary), (folder, name), _EXCHANGE):
+            return False
+    except FileNotFoundError:
+        raise Moved from None
+    if not _same(_stat(folder, temporary), expected):
+        _put_back(folder, temporary, name, ours)
+        raise Moved
+    os.unlink(temporary, dir_fd=folder)
+    return True
+
+
+def _put_back(folder: int, temporary: str, name: str, ours: os.stat_result) -> None:
+    """Exchange again, unless our file was replaced by now; the last one saved keeps the name."""
+    status = _stat(folder, name)
+    if status is None or _identity(status) != _identity(ours):
+        return
+    _renamed((folder, temporary), (folder, name), _EXCHANGE)
+    status = _stat(folder, temporary)
+    if status is not None and _identity(status) != _identity(ours):
+        _renamed((folder, temporary), (folder, name), _EXCHANGE)
+
+
+def _stat(folder: int, name: str) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+
+
+def _same(status: os.stat_result | None, expected: Version) -> bool:
+    """Whether it is that file in that state. A rename itself sets the change time, so that is left out."""
+    return (
+        status is not None
+        and _identity(status) == (expected.device, expected.inode)
+        and (status.st_size, status.st_mtime_ns) == (expected.size, expected.mtime_ns)
+    )
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
+
+
+def _renamed_if_free(old: Name, new: Name) -> None:
+    if not _renamed(old, new, _NOREPLACE):
+        _linked(old, new)
+
+
+def _renamed(old: Name, new: Name, flag: int) -> bool:
+    """Rename with a flag; False where the system or this file system cannot."""
+    function = _renameat2()
+    if function is None:
+        return False
+    if function(old[0], os.fsencode(old[1]), new[0], os.fsencode(new[1]), flag) == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _UNSUPPORTED:
+        return False
+    raise OSError(code, os.strerror(code), new[1])
+
+
+def _linked(old: Name, new: Name) -> None:
+    try:
+        os.link(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0], follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # A folder, or a file system without links: checking first is the best there is.
+        if _stat(*new) is not None:
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new[1]) from None
+        os.rename(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0])
+        return
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(old[1], dir_fd=old[0])
+
+
+@cache
+def _renameat2() -> ctypes._NamedFuncPointer | None:
+    if sys.platform != "linux":
+        return None
+    function = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if function is None:
+        return None
+    function.restype = ctypes.c_int
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return function  # type: ignore[no-any-return]  # getattr knows no types
+
+
+# -----------------------------------------------------------------------------
+# Removing names relative to the descriptors of their folders, so that no link is followed even
+# while the tree is moved.
+#
+# Every folder is opened relative to the one above it, without following a link, and its entries
+# are removed relative to it: if a link takes its place meanwhile, the link is removed, or nothing.
+# -----------------------------------------------------------------------------
+
+_A_FOLDER = (errno.EISDIR, errno.EPERM)
+"""Errors of Linux and macOS for unlinking a folder."""
+
+_ANOTHER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EMLINK)
+"""Errors for a folder that was replaced or removed meanwhile."""
+
+
+def remove_tree(folder: int, name: str) -> None:
+    """Remove a file or a link. Raises Moved when it is a folder or gone."""
+    try:
+        os.unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        raise Moved from None
+    except OSError as error:
+        if error.errno in _A_FOLDER and _is_folder(folder, name):
+            raise Moved from None
+        raise
+
+
+class Removal:
+    """The removal of one folder with all that is in it.
+
+    Attributes:
+        removed: The number of names removed so far, even if the rest fails.
+    """
+
+    def __init__(self, step: Step) -> None:
+        """`step` is called before each removal, for a folder before what is in it."""
+        self._step = step
+        self.removed = 0
+
+    def folder(self, above: int, name: str, path: WorkPath) -> None:
+        """Remove it.
+
+        Args:
+            above: The folder that it is in.
+            name: Its name there.
+            path: Its name for `step`.
+
+        Raises:
+            Moved: Another program is changing it.
+            OSError: The system's refusal.
+        """
+        self._step(path, True)
+        try:
+            folder = os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above)
+        except OSError as error:
+            if error.errno in _ANOTHER:
+                raise Moved from None
+            raise
+        try:
+            for inner, is_folder in _names(folder):
+                if is_folder:
+                    self.folder(folder, inner, join(path, inner))
+                else:
+                    self._step(join(path, inner), False)
+                    remove_tree(folder, inner)
+                    self.removed += 1
+        finally:
+            os.close(folder)
+        try:
+            os.rmdir(name, dir_fd=above)
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, *_ANOTHER):
+                raise Moved from None
+            raise
+        self.removed += 1
+
+
+def _names(folder: int) -> list[tuple[str, bool]]:
+    with os.scandir(folder) as entries:
+        return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+
+
+def _is_folder(folder: int, name: str) -> bool:
+    try:
+        os.close(os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder))
+    except OSError:
+        return False
+    return True

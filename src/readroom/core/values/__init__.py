@@ -1,0 +1,506 @@
+"""The values that pass between layers: requests, results and facts.
+
+Requests are canonical: lines and columns are 1-based and inclusive, regardless of the contract.  A
+continuation is itself a request, so that what a reply suggests is what the engine accepts.  No I/O here.
+
+Knows: requests, results and facts; all frozen, and none reads a file.
+Does not know: stores, contracts or faces.
+May be touched: a field may be added freely; to rename or remove one changes the library for its users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter
+from typing import Literal, Protocol, TypeAlias
+
+from msgspec import Struct, field
+
+from readroom.core.values.changes import (
+    EditFilesRequest,
+    EditFilesResult,
+    EditRequest,
+    EditResult,
+    NameRequest,
+    NameResult,
+    WriteRequest,
+    WriteResult,
+)
+from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.files import (
+    BytesRequest,
+    BytesResult,
+    OutlineView,
+    PartView,
+    Row,
+    ShownDocument,
+    Stream,
+)
+from readroom.core.values.files import Cut as Cut
+from readroom.core.values.files import Entry as Entry
+from readroom.core.values.files import EntryKind as EntryKind
+from readroom.core.values.files import Image as Image
+from readroom.core.values.files import Kind as Kind
+from readroom.core.values.files import LineEnds as LineEnds
+from readroom.core.values.files import Names as Names
+from readroom.core.values.files import Packed as Packed
+from readroom.core.values.files import Stat as Stat
+from readroom.core.values.files import Version as Version
+from readroom.core.values.files import Warn as Warn
+from readroom.core.values.find import FindRequest as FindRequest
+from readroom.core.values.find import FoundFile
+from readroom.core.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
+
+Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
+"""A JSON value; facts are what a program may rely on."""
+
+
+class Bytes(Protocol):
+    """Bytes by range: what the pure layer knows of an opened file."""
+
+    @property
+    def size(self) -> int:
+        """Length in bytes at the moment of opening."""
+
+    def read_at(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from `offset`; shorter only at the end."""
+
+    def read_into(self, offset: int, buffer: memoryview) -> int:
+        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
+
+
+ReadMode: TypeAlias = Literal["offset", "tail"]
+ReadView: TypeAlias = Literal["text", "outline", "full_outline", "formulas"]
+GrepOutput: TypeAlias = Literal["content", "files", "count"]
+GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
+ListSort: TypeAlias = Literal["name", "mtime", "size"]
+ListOrder: TypeAlias = ListSort | Literal["made"]
+"""A store in memory can also list files in the order in which they were made."""
+Include: TypeAlias = Literal["hidden", "ignored", "binary", "compressed", "archives"]
+ListInclude: TypeAlias = Literal["ignored"]
+"""Listings show hidden names anyway, and never open files."""
+
+
+class ReadRequest(Struct, frozen=True):
+    """A window of one file.
+
+    `offset` is the first line; negative counts from the end, None means the default of the kind (the end of
+    a log).  `limit` is a number of lines, None for the default of the kind; a negative limit asks for the
+    lines that end with line `offset`, and the next page is above them.  `column` is the first character of
+    the first line: the read then shows the rest of that line, and of the `limit` lines from there (one by
+    default) what a page cuts off; it continues after them, unless `limit` is 1.  `pages` names parts of a
+    document; lines are then those of the first part.  `symbol` names a definition: its lines are the whole,
+    and `offset` is one of them.  With `view` outline, `limit` counts definitions, and `column` counts those
+    that start in line `offset`.  With `view` formulas, a sheet shows formulas instead of values.
+    """
+
+    path: str
+    offset: int | None = None
+    limit: int | None = None
+    column: int = 1
+    known_hash: str | None = None
+    encoding: str | None = None
+    pages: str | None = None
+    symbol: str | None = None
+    view: ReadView = "text"
+    options: ReadOptions = NATIVE_READ
+
+
+class GrepRequest(Struct, frozen=True):
+    """A search below one path. The first `skip` matches are passed over."""
+
+    pattern: str
+    path: str = "."
+    glob: tuple[str, ...] = ()
+    type: str | None = None
+    output: GrepOutput = "content"
+    before: int = 0
+    after: int = 0
+    ignore_case: bool = False
+    multiline: bool = False
+    fixed: bool = False
+    include: frozenset[Include] = frozenset()
+    sort: GrepSort | None = None
+    limit: int | None = None
+    cursor: str | None = None
+    timeout_s: float | None = None
+    documents: bool = False
+    symbols: bool = False
+    skip: int = 0
+    options: SearchOptions = NATIVE_SEARCH
+
+
+class ListRequest(Struct, frozen=True):
+    """A page of the names below one folder.
+
+    With `skip`, that many entries are skipped, and pages continue by number instead of by cursor.
+    """
+
+    path: str = "."
+    glob: tuple[str, ...] = ()
+    depth: int = 1
+    include: frozenset[ListInclude] = frozenset()
+    sort: ListOrder = "name"
+    limit: int | None = None
+    cursor: str | None = None
+    skip: int | None = None
+
+
+Request: TypeAlias = (
+    ReadRequest
+    | GrepRequest
+    | FindRequest
+    | ListRequest
+    | EditRequest
+    | EditFilesRequest
+    | WriteRequest
+    | RunRequest
+    | NameRequest
+    | BytesRequest
+)
+
+
+class Omission(Struct, frozen=True):
+    """Something that a reply left out, why, and the request that shows it.
+
+    `what` is lines, columns, parts, headings, definitions, members, bytes, files, matches or entries; `first`
+    and `last` are 1-based and inclusive; `line` is set for columns, and `part` for omissions inside a part of
+    a document.
+    """
+
+    what: str
+    first: int
+    last: int
+    reason: str
+    line: int | None = None
+    request: Request | None = None
+    part: int | None = None
+
+
+class ReadResult(Struct, frozen=True):
+    """The result of one read, before a contract formats it.
+
+    `lines` are the shown lines without line ends; the first is line `start` (0 if nothing is shown), and
+    `cuts` says which are partial.  Rests of lines need not follow each other: `numbers` has their line
+    numbers, and `uncut` counts the lines among them that have no rest.  `header` is line 1 of a table, shown
+    above a later window.  For a document, `document` has everything that is shown, and lines are counted in
+    its parts.  `content_hash` and `total_lines` are None if not known; lines from the end then have negative
+    numbers, -1 being the last.  `raw` are the first bytes of a binary file, if the options of the request
+    ask for them.
+    """
+
+    path: str
+    kind: Kind
+    size_bytes: int
+    content_hash: str | None
+    total_lines: int | None = 0
+    encoding: str = "utf-8"
+    bom: bool = False
+    ends: LineEnds = field(default_factory=LineEnds)
+    read_mode: ReadMode = "offset"
+    start: int = 0
+    lines: Sequence[str] = ()
+    numbers: Sequence[int] = ()
+    uncut: int = 0
+    header: str | None = None
+    cuts: Mapping[int, Cut] = field(default_factory=dict)
+    omitted: Sequence[Omission] = ()
+    next: ReadRequest | None = None
+    warnings: Sequence[Warn] = ()
+    image: Image | None = None
+    document: ShownDocument | None = None
+    packed: Packed | None = None
+    not_modified: bool = False
+    symbol: Row | None = None
+    outline: OutlineView | None = None
+    raw: bytes | None = None
+
+    @property
+    def end(self) -> int:
+        """The last shown line, 0 when none is."""
+        if self.numbers:
+            return self.numbers[-1]
+        return self.start + len(self.lines) - 1 if self.lines else 0
+
+
+class GrepLine(Struct, frozen=True):
+    """One line of a search reply: a match or its context.
+
+    `text` is the preview; `column` is the column of its first character in the line, and `chars` the length
+    of the whole line, None if its end is too far away.  `part` is the part of a document that the number
+    counts in, `symbol` the definition that contains a match.
+    """
+
+    number: int
+    text: str
+    is_match: bool
+    column: int = 1
+    chars: int | None = 0
+    part: int | None = None
+    symbol: str | None = None
+
+
+class GrepFile(Struct, frozen=True):
+    """One file of a search reply. `matches` is the number of matching lines known so far."""
+
+    path: str
+    matches: int = 0
+    lines: Sequence[GrepLine] = ()
+
+
+class GrepResult(Struct, frozen=True):
+    """The result of one search.
+
+    `shown` counts matches (content) or files (files, count) in this reply.  `complete` is false if a limit
+    or the deadline stopped the search; then `next` continues it.  With `reason` "unfinished" all files were
+    reached, but some were not searched to their end: `omitted` has the requests that search just them.
+    `searched_files` is the number of files searched.  `total_matches` also counts matches that are not
+    shown, if the options of the request ask for it.
+    """
+
+    request: GrepRequest
+    files: Sequence[GrepFile] = ()
+    shown: int = 0
+    complete: bool = True
+    reason: str | None = None
+    searched_files: int | None = None
+    total_files: int | None = None
+    total_matches: int | None = None
+    omitted: Sequence[Omission] = ()
+    next: GrepRequest | None = None
+    warnings: Sequence[Warn] = ()
+
+
+class ListEntry(Struct, frozen=True):
+    """One listed name, relative to the listed folder.
+
+    `target` is the stored target of a link; `made` orders the files of a store in memory; `mode` are the
+    permissions, None if not known.
+    """
+
+    path: str
+    kind: EntryKind
+    size: int | None
+    mtime_ns: int | None
+    target: str | None = None
+    made: int = 0
+    mode: int | None = None
+
+
+class FindResult(Struct, frozen=True):
+    """One page of a ranked search, best files first.
+
+    `shown` counts passages, or files if only names are shown.  `more_passages` counts further passages of the
+    files split so far, `more_files` matching files that were not split.  `searched_files` is the number of
+    files read; `complete` is false if the deadline ended the search, and then `next` reads the rest.
+    `left_words` are words of the question that were not searched for.
+    """
+
+    request: FindRequest
+    files: Sequence[FoundFile] = ()
+    shown: int = 0
+    more_passages: int = 0
+    more_files: int = 0
+    searched_files: int = 0
+    complete: bool = True
+    reason: str | None = None
+    left_words: int = 0
+    omitted: Sequence[Omission] = ()
+    next: FindRequest | None = None
+    warnings: Sequence[Warn] = ()
+
+
+class ListResult(Struct, frozen=True):
+    """One page of a listing; denied names are counted, never named."""
+
+    request: ListRequest
+    entries: Sequence[ListEntry] = ()
+    first: int = 0
+    total: int = 0
+    total_known: bool = True
+    ignored: int = 0
+    denied: int = 0
+    reason: str | None = None
+    omitted: Sequence[Omission] = ()
+    next: ListRequest | None = None
+    warnings: Sequence[Warn] = ()
+
+
+Result: TypeAlias = (
+    ReadResult
+    | GrepResult
+    | FindResult
+    | ListResult
+    | EditResult
+    | EditFilesResult
+    | WriteResult
+    | RunResult
+    | NameResult
+    | BytesResult
+)
+
+
+# -----------------------------------------------------------------------------
+# The bytes that a contract's rendering adds to the text it carries, in UTF-8.
+#
+# Engines select by it, so that the selection fits the reply.  A contract measures only what
+# its tools need: one without a search does not measure matches.
+# -----------------------------------------------------------------------------
+
+
+class ReadMeasure(Struct, frozen=True):
+    """The formatting of a read.
+
+    Attributes:
+        numbered: The prefix of a line with that number, and its line feed.
+        outlined: One row of an outline.
+        mark_bytes: The mark after a truncated line.
+        content_bytes: The most that all numbered lines may take; None for all that fit the reply.
+    """
+
+    numbered: Callable[[int], int]
+    outlined: Callable[[Row], int]
+    mark_bytes: int
+    content_bytes: int | None = None
+
+
+class PartsMeasure(Struct, frozen=True):
+    """The formatting of a document that is read part by part.
+
+    Attributes:
+        heading: An entry of a table of contents: depth, title, part.
+        part: The line above a part, given its unit and the number of all parts.
+    """
+
+    heading: Callable[[tuple[int, str, int]], int]
+    part: Callable[[PartView, str, int], int]
+
+
+class SearchMeasure(Struct, frozen=True):
+    """The formatting of a search.
+
+    Attributes:
+        file: The text above the lines of a file.
+        line: One line, formatted.
+        names_each: The reply names the file with every match.
+        content_bytes: The most that all matches may take; None for all that fit the reply.
+    """
+
+    file: Callable[[GrepFile], int]
+    line: Callable[[GrepLine], int]
+    names_each: bool = False
+    content_bytes: int | None = None
+
+
+class ListMeasure(Struct, frozen=True):
+    """The formatting of a listing.
+
+    Attributes:
+        listed: One entry.
+    """
+
+    listed: Callable[[ListEntry], int]
+
+
+class OutputMeasure(Struct, frozen=True):
+    """The formatting of the output of a command.
+
+    Attributes:
+        numbered: The number of a line, and its line feed; None without numbers.
+        gap_bytes: The longest text for a gap between lines.
+        escapes: Output is sent as JSON, and its escapes count.
+    """
+
+    numbered: Callable[[int], int] | None
+    gap_bytes: int = 0
+    escapes: bool = False
+
+
+class Measure(Struct, frozen=True):
+    """The formatting of all replies of a contract.
+
+    Attributes:
+        frame: The longest header and closing line of a reply about a path.
+        read: For reads.
+        parts: For documents; None if they are not read part by part.
+        search: For searches; None if the contract has none.
+        find_tokens: The estimated tokens of a page of ranked search; None if the contract has none.
+        list: For listings; None if the contract has none.
+        output: For commands; None if the contract runs none.
+    """
+
+    frame: Callable[[str], int]
+    read: ReadMeasure
+    parts: PartsMeasure | None = None
+    search: SearchMeasure | None = None
+    find_tokens: Callable[[FindResult], int] | None = None
+    list: ListMeasure | None = None
+    output: OutputMeasure | None = None
+
+
+class Cap(Struct, frozen=True):
+    """The size limit of one reply's text in UTF-8 bytes, and how it is counted.
+
+    There is one unit for every client: bytes are never fewer than characters or UTF-16 units, so a cap in
+    bytes also holds for clients that count those.  `lines` is the most that a client passes on, None if it
+    does not limit lines; `images` is whether it passes on images.
+    """
+
+    size: int
+    measure: Measure
+    lines: int | None = None
+    images: bool = True
+
+
+class Call(Struct, frozen=True):
+    """A tool call, ready to send."""
+
+    tool: str
+    arguments: dict[str, Fact]
+
+    def to_fact(self) -> dict[str, Fact]:
+        """The call as facts carry it."""
+        return {"tool": self.tool, "arguments": self.arguments}
+
+
+_said = attrgetter("text", "images", "is_error")
+
+
+class Reply(Struct, frozen=True, dict=True, eq=False):
+    """What a caller receives: one text for the model, images, and facts for programs.
+
+    `stream` has the bytes of a file that a program asked for; the receiver closes it.  Facts are built on
+    demand, so a host that only wants the text does not pay for them; `build_sent` builds them for callers
+    that do not modify them.  `shown` is the result as far as the text shows it, if that is less than the
+    engine selected.  `build_cost` gives the cost of the reply: an estimate until the tokens are counted.
+    """
+
+    text: str
+    build_facts: Callable[[], dict[str, Fact]]
+    images: Sequence[Image] = ()
+    is_error: bool = False
+    shown: Result | None = None
+    stream: Stream | None = None
+    build_cost: Callable[[], dict[str, Fact]] = dict
+    build_sent: Callable[[], dict[str, Fact]] | None = None
+
+    @cached_property
+    def facts(self) -> dict[str, Fact]:
+        """JSON-ready values, documented in the reference of facts."""
+        return {**self.build_facts(), **self.build_cost()}
+
+    @cached_property
+    def counted(self) -> dict[str, int]:
+        """Its tokens by what counted them; what counts them keeps them here."""
+        return {}
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same."""
+        return _said(self) == _said(other) if isinstance(other, Reply) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(_said(self))
+
+    def __repr__(self) -> str:
+        return f"Reply(text={self.text!r}, images={self.images!r}, is_error={self.is_error!r})"

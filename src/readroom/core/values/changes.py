@@ -1,0 +1,314 @@
+"""Values of changes to files: requests, results and diffs.
+
+Texts are characters; which bytes they become is the file's encoding and the line
+ends at the place.  Lines are 1-based.  No I/O here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from readroom.core.limits import DIFF_CONTEXT, DIFF_LINE_CHARS
+from readroom.core.values.files import EntryKind, LineEnds, Warn
+
+
+class DiffStyle(Struct, frozen=True):
+    """Unchanged lines around a change, and characters of a line that are shown."""
+
+    context: int = DIFF_CONTEXT
+    line_chars: int = DIFF_LINE_CHARS
+
+
+NATIVE_DIFF = DiffStyle()
+
+ABSENT: Final = "absent"
+"""The `expected_hash` of a file that does not exist yet."""
+
+
+class Edit(Struct, frozen=True):
+    """One replacement: `old_text` occurs exactly once in the file, or at least once with `replace_all`.
+
+    With a `count` it must occur exactly that often.
+    """
+
+    old_text: str
+    new_text: str
+    replace_all: bool = False
+    count: int | None = None
+
+
+class EditRequest(Struct, frozen=True):
+    """Replacements in the state of a file that `expected_hash` names, made together or not at all.
+
+    None accepts any state, for contracts without hashes.  A file that would exceed `most_bytes` is refused.
+    With `lone_cr`, lines of a file without a line feed end at each CR, and so do those of the texts.
+    """
+
+    path: str
+    expected_hash: str | None
+    edits: tuple[Edit, ...]
+    dry_run: bool = False
+    encoding: str | None = None
+    most_bytes: int | None = None
+    diff: DiffStyle = NATIVE_DIFF
+    lone_cr: bool = False
+
+
+class WriteRequest(Struct, frozen=True):
+    """A new content for one whole file; `expected_hash` is ABSENT for a file that must not exist yet.
+
+    None is for contracts without hashes: an existing file, if any, is replaced.  `data` is written as it is
+    instead of a content.
+    """
+
+    path: str
+    content: str
+    expected_hash: str | None
+    encoding: str | None = None
+    data: bytes | None = None
+
+
+class Hunk(Struct, frozen=True):
+    """Lines that differ, with some context.
+
+    Each line starts with a mark: " " in both, "-" only before, "+" only after, a backslash for a remark
+    about the line above.  As in a unified diff, a count of 0 lines starts at the line before.
+    """
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+    lines: Sequence[str]
+
+    @property
+    def heading(self) -> str:
+        """The line above a hunk, as `diff -u` prints it: where there is one line, its number is enough."""
+        return f"@@ -{_place(self.old_start, self.old_count)} +{_place(self.new_start, self.new_count)} @@"
+
+
+def _place(first: int, count: int) -> str:
+    return str(first) if count == 1 else f"{first},{count}"
+
+
+class Diff(Struct, frozen=True):
+    """The differences between two states of a text, as far as there was room.
+
+    `left_out` hunks are not in `hunks`; they concern the lines `left_first` to `left_last` of the new text.
+    """
+
+    hunks: Sequence[Hunk] = ()
+    left_out: int = 0
+    left_first: int = 0
+    left_last: int = 0
+
+    @property
+    def text(self) -> str:
+        """The hunks as in a unified diff, without the two lines that name the files."""
+        return "".join(f"{line}\n" for hunk in self.hunks for line in (hunk.heading, *hunk.lines))
+
+
+class EditResult(Struct, frozen=True):
+    """What an edit did, or would do in a dry run.
+
+    `content_hash` is the hash of the new state, None in a dry run; size, lines and the changed span are
+    those of the new state in both cases.  If the end of a file was removed, `first_line` is where it began,
+    and `last_line` is the new last line.
+    """
+
+    path: str
+    previous_hash: str
+    content_hash: str | None
+    size_bytes: int
+    total_lines: int
+    edits: int
+    replacements: int
+    first_line: int
+    last_line: int
+    encoding: str
+    bom: bool
+    diff: Diff
+    dry_run: bool = False
+    warnings: Sequence[Warn] = ()
+
+
+class WriteResult(Struct, frozen=True):
+    """What a write did.
+
+    `previous_hash` is None for a new file, and `previous_lines` for one and for what was no text; `folders`
+    are those that were created for it.
+    """
+
+    path: str
+    previous_hash: str | None
+    content_hash: str
+    size_bytes: int
+    total_lines: int
+    encoding: str
+    bom: bool
+    ends: LineEnds
+    folders: Sequence[str] = ()
+    warnings: Sequence[Warn] = ()
+    previous_lines: int | None = None
+
+
+# -----------------------------------------------------------------------------
+# The values of one call that edits several files: all of them or none. No I/O here.
+# -----------------------------------------------------------------------------
+
+
+class FileEdits(Struct, frozen=True):
+    """Replacements in one file, each applied to the result of the previous ones.
+
+    An old text that does not occur exactly may match approximately, see `text.edits.lenient`.  `problem` says
+    why the path cannot be used at all; it is reported together with the problems of the other files.
+    """
+
+    path: str
+    edits: tuple[Edit, ...]
+    problem: Exception | None = None
+
+
+class EditFilesRequest(Struct, frozen=True):
+    """Replacements in several files, which are all below `path`."""
+
+    files: tuple[FileEdits, ...]
+    dry_run: bool = False
+    path: str = "."
+
+
+class FileEdited(Struct, frozen=True):
+    """What became of one file; `requested` is its path as the caller wrote it."""
+
+    requested: str
+    path: str
+    previous_hash: str
+    content_hash: str
+    size_bytes: int
+    replacements: int
+    diff: Diff
+    warnings: Sequence[Warn] = ()
+
+
+class EditFilesResult(Struct, frozen=True):
+    """What became of all of them, in the order they were asked for."""
+
+    files: Sequence[FileEdited]
+    dry_run: bool = False
+
+
+# -----------------------------------------------------------------------------
+# Requests and results for stat, delete and move.
+#
+# A link is treated as itself: deleting or moving it does not touch its target.
+# No I/O here.
+# -----------------------------------------------------------------------------
+
+
+class StatRequest(Struct, frozen=True):
+    """What is known of a name without reading it."""
+
+    path: str
+
+
+class DeleteRequest(Struct, frozen=True):
+    """The removal of a file, a link or a folder.
+
+    `recursive` allows removing a folder with its content.  With `expected_hash` a file must be in the state
+    of that hash.
+    """
+
+    path: str
+    recursive: bool = False
+    expected_hash: str | None = None
+
+
+class MakeFolderRequest(Struct, frozen=True):
+    """A folder, with those above it; one that exists stays as it is."""
+
+    path: str
+
+
+class MoveRequest(Struct, frozen=True):
+    """A new name for a file, a link or a folder; with `overwrite` a file may replace a file.
+
+    `destination` is the complete new name, not the folder to move into.
+    """
+
+    path: str
+    destination: str
+    overwrite: bool = False
+
+
+class TrashRequest(Struct, frozen=True):
+    """A move below the workspace's folder of things thrown away."""
+
+    path: str
+
+
+NameRequest: TypeAlias = StatRequest | DeleteRequest | MakeFolderRequest | MoveRequest | TrashRequest
+
+
+class StatResult(Struct, frozen=True):
+    """What is known about a name, also that it does not exist.
+
+    A link is described by its target, if that may be seen, and `target` is the real name; any other link is
+    described as itself, with kind LINK.  Times are nanoseconds since the epoch, None if the store does not
+    know them.  `read_only` means that the mode lets no user write.
+    """
+
+    path: str
+    exists: bool
+    kind: EntryKind | None = None
+    size_bytes: int = 0
+    mtime_ns: int | None = None
+    changed_ns: int | None = None
+    created_ns: int | None = None
+    mode: int | None = None
+    read_only: bool = False
+    target: str | None = None
+    warnings: Sequence[Warn] = ()
+
+
+class DeleteResult(Struct, frozen=True):
+    """What was removed: `entries` names, those in a folder included."""
+
+    path: str
+    kind: EntryKind = EntryKind.FILE
+    entries: int = 1
+    warnings: Sequence[Warn] = ()
+
+
+class FolderResult(Struct, frozen=True):
+    """A folder that is there. `folders` are those that were made; `created` is false when it was there."""
+
+    path: str
+    created: bool = True
+    folders: Sequence[str] = ()
+    warnings: Sequence[Warn] = ()
+
+
+class MoveResult(Struct, frozen=True):
+    """What has a new name. `replaced` says that a file gave up its place; `folders` were made for it."""
+
+    path: str
+    destination: str
+    kind: EntryKind = EntryKind.FILE
+    replaced: bool = False
+    folders: Sequence[str] = ()
+    warnings: Sequence[Warn] = ()
+
+
+class TrashResult(Struct, frozen=True):
+    """What was thrown away, and the name under which it can be found and moved back."""
+
+    path: str
+    trashed_to: str
+    kind: EntryKind = EntryKind.FILE
+    warnings: Sequence[Warn] = ()
+
+
+NameResult: TypeAlias = StatResult | DeleteResult | FolderResult | MoveResult | TrashResult

@@ -1,0 +1,94 @@
+"""The steps that a contract adds to a read, before and after the selection.
+
+The engine selects; which files are refused and what they are read as may be up to the contract.  `accept`
+is called when the file is open and its kind is known, `fit` with the selection before it is worded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from readroom.core.errors import TooLarge
+from readroom.core.quoting import quote
+from readroom.core.values import Cap, Kind, ReadRequest, ReadResult, Stat
+
+
+class Candidate(Struct, frozen=True):
+    """An opened file that is about to be read.
+
+    Attributes:
+        path: The requested path.
+        real: The real name of the file.
+        stat: Its stat.
+        kind: An image, a document, a kind of text, or binary.
+        plain: The kind if documents are not read: a kind of text, or binary; an image remains one.
+        nul: Whether it is a text with a NUL near its beginning, which some contracts take for binary.
+    """
+
+    path: str
+    real: str
+    stat: Stat
+    kind: Kind
+    plain: Kind
+    nul: bool = False
+
+
+Accept: TypeAlias = Callable[[Candidate], Kind]
+"""Decides how a file is read. May raise to refuse it."""
+
+Fit: TypeAlias = Callable[[ReadRequest, ReadResult, Cap], ReadResult]
+"""Adjusts the selection before it is worded. May raise to refuse it."""
+
+
+class Steps(Struct, frozen=True):
+    """The steps of one call.
+
+    Attributes:
+        accept: Chooses how to read a file; None keeps its kind, and only then databases and tables are read
+            as such.
+        fit: Reduces the selection; None shows all of it.
+        expands: Read compressed files as their content; otherwise they are binary files.
+        links: Read files through symbolic links; otherwise links are refused (`SymbolicLink`).
+        nul: A text may contain NUL characters; otherwise it is a binary file.
+    """
+
+    accept: Accept | None = None
+    fit: Fit | None = None
+    expands: bool = True
+    links: bool = True
+    nul: bool = True
+
+
+AS_IT_IS = Steps()
+"""The steps of the native contract: none."""
+
+# -----------------------------------------------------------------------------
+# Classifications of files that several contracts share.
+# -----------------------------------------------------------------------------
+
+
+def no_documents(candidate: Candidate) -> Kind:
+    """Documents are the texts that they are, or binary."""
+    return candidate.plain
+
+
+def text_only(candidate: Candidate) -> Kind:
+    """Neither documents nor images are anything but the text that they are, or binary."""
+    return Kind.BINARY if candidate.plain is Kind.IMAGE else candidate.plain
+
+
+class TextUpTo(Struct, frozen=True):
+    """Text alone, and of no file that is larger than so many bytes; None for no limit."""
+
+    bytes: int | None
+
+    def __call__(self, candidate: Candidate) -> Kind:
+        """Raises TooLarge."""
+        size = candidate.stat.size
+        if self.bytes is not None and size > self.bytes:
+            advice = "Use offset and limit to read a part of it."
+            raise TooLarge(quote(candidate.path), size, self.bytes, "bytes", advice)
+        return text_only(candidate)

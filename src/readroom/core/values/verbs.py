@@ -1,0 +1,205 @@
+"""The table of verbs: for each kind of request, what performs it and what budgets make of it.
+
+Rows name functions as `module:function`, which are imported on first use.  So the table can lie below
+everything that it names, and a call imports only what it needs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.core.values import (
+    EntryKind,
+    FindRequest,
+    FindResult,
+    GrepRequest,
+    GrepResult,
+    ListRequest,
+    ListResult,
+    ReadRequest,
+    ReadResult,
+    Request,
+    Result,
+)
+from readroom.core.values.changes import (
+    DeleteRequest,
+    DeleteResult,
+    EditFilesRequest,
+    EditFilesResult,
+    EditRequest,
+    EditResult,
+    FolderResult,
+    MakeFolderRequest,
+    MoveRequest,
+    MoveResult,
+    StatRequest,
+    StatResult,
+    TrashRequest,
+    TrashResult,
+    WriteRequest,
+    WriteResult,
+)
+from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.files import BytesRequest, BytesResult
+
+Traces: TypeAlias = Literal["none", "command", "edit"]
+"""The effects of a verb: none, those of a command, or an edit, which stays possible when only edits are."""
+
+Suggestion: TypeAlias = Literal["none", "again", "list", "above"]
+"""The next step for a name similar to a missing one: none, the same request, a listing of it, or a listing of
+its folder."""
+
+
+InArchives: TypeAlias = Literal["no", "inside", "folder"]
+"""Whether a verb looks into archives: no, at a path inside one, or, for searches, also at an archive as a
+folder."""
+
+
+class Verb(Struct, frozen=True):
+    """One kind of request.
+
+    Attributes:
+        request: The type of the request.
+        result: The type of the result.
+        perform: `(Services, Job) -> Result`, in the engine.
+        degraded: `(Request, Level) -> Request`, the reduced request for a low budget; None never reduces.
+        counted: `(Result, Request) -> Result`, the part of the result that has only counts; None if the
+            reduced request already gives that.
+        shown: `(Result) -> Sequence[ShownLines]`, the lines of files that a reply shows; None if none.
+        traces: What performing it leaves behind; nothing with `dry_run`.
+        near: The kinds of names to suggest for a missing one.
+        suggestion: The next step with a suggested name.
+        paths: The fields that name a file or folder; the first decides where it is performed.
+        in_archives: Whether it looks into archives.
+        time_limit: The field of `Limits` that limits it; None if the verb limits itself.
+    """
+
+    request: type[Request]
+    result: type[Result]
+    perform: str
+    degraded: str | None = None
+    counted: str | None = None
+    shown: str | None = None
+    traces: Traces = "none"
+    near: frozenset[EntryKind] = frozenset((EntryKind.FILE,))
+    suggestion: Suggestion = "none"
+    paths: tuple[str, ...] = ("path",)
+    in_archives: InArchives = "no"
+    time_limit: str | None = None
+
+
+_ENGINE = "readroom.core.engine."
+_METER = "readroom.core.session.meter:"
+_SHOWN = "readroom.core.session.conversation:"
+_FOLDER = frozenset((EntryKind.FOLDER,))
+_ANY = frozenset((EntryKind.FILE, EntryKind.FOLDER))
+
+
+def _change(request: type[Request], result: type[Result], perform: str, **more: Any) -> Verb:
+    """The row of a change of content."""
+    perform = _ENGINE + perform
+    return Verb(request, result, perform, traces="edit", time_limit="change_timeout_s", **more)
+
+
+def _of_names(request: type[Request], result: type[Result], name: str, **more: Any) -> Verb:
+    """The row of a change of names: what is deleted, moved or made."""
+    return _change(request, result, f"files:{name}", near=_ANY, suggestion="above", **more)
+
+
+VERBS = (
+    Verb(
+        ReadRequest,
+        ReadResult,
+        perform=_ENGINE + "read:perform",
+        degraded=_METER + "less_of_read",
+        counted=_METER + "counts_of_read",
+        shown=_SHOWN + "shown_by_read",
+        in_archives="inside",
+        time_limit="read_timeout_s",
+    ),
+    Verb(
+        GrepRequest,
+        GrepResult,
+        perform=_ENGINE + "grep:perform",
+        degraded=_METER + "less_of_grep",
+        shown=_SHOWN + "shown_by_grep",
+        in_archives="folder",
+        near=_ANY,
+        suggestion="again",
+    ),
+    Verb(
+        FindRequest,
+        FindResult,
+        perform=_ENGINE + "find:perform",
+        degraded=_METER + "less_of_find",
+        shown=_SHOWN + "shown_by_find",
+        in_archives="folder",
+        near=_ANY,
+        suggestion="again",
+    ),
+    Verb(
+        ListRequest,
+        ListResult,
+        perform=_ENGINE + "list:perform",
+        degraded=_METER + "less_of_list",
+        in_archives="inside",
+        time_limit="list_timeout_s",
+        near=_FOLDER,
+        suggestion="again",
+    ),
+    Verb(
+        BytesRequest,
+        BytesResult,
+        perform=_ENGINE + "read.as_bytes:perform",
+        shown=_SHOWN + "shown_by_bytes",
+    ),
+    _change(EditRequest, EditResult, "edit:perform", shown=_SHOWN + "shown_by_change"),
+    _change(EditFilesRequest, EditFilesResult, "edit.batch:perform", shown=_SHOWN + "shown_by_edit_files"),
+    _change(WriteRequest, WriteResult, "edit.write:perform", shown=_SHOWN + "shown_by_change"),
+    Verb(
+        RunRequest,
+        RunResult,
+        perform=_ENGINE + "command:perform",
+        degraded=_METER + "less_of_run",
+        shown=_SHOWN + "shown_by_run",
+        traces="command",
+        near=_FOLDER,
+        suggestion="list",
+    ),
+    replace(_of_names(StatRequest, StatResult, "stat"), traces="none", time_limit=None),
+    _of_names(DeleteRequest, DeleteResult, "delete"),
+    _of_names(MakeFolderRequest, FolderResult, "make_folder"),
+    _of_names(MoveRequest, MoveResult, "move", paths=("path", "destination")),
+    _of_names(TrashRequest, TrashResult, "trash"),
+)
+
+BY_REQUEST: Mapping[type[Request], Verb] = MappingProxyType({verb.request: verb for verb in VERBS})
+BY_RESULT: Mapping[type[Result], Verb] = MappingProxyType({verb.result: verb for verb in VERBS})
+
+
+@cache
+def function(name: str) -> Callable[..., Any]:
+    """What a row names as `module:function`; its module is imported the first time."""
+    module, _, attribute = name.partition(":")
+    __import__(module)  # not by importlib, whose imports `python -X importtime` does not show
+    target: Callable[..., Any] = getattr(sys.modules[module], attribute)
+    return target
+
+
+def changes(request: Request) -> bool:
+    """Whether performing it leaves traces, so that it must not be done twice."""
+    if BY_REQUEST[type(request)].traces == "none":
+        return False
+    return not getattr(request, "dry_run", False)
+
+
+def is_edit(request: Request) -> bool:
+    """Whether it is what remains possible when only changes are."""
+    return BY_REQUEST[type(request)].traces == "edit"

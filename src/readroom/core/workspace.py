@@ -1,0 +1,403 @@
+"""The public entry point: `Workspace` turns (contract, tool, arguments) into a reply.
+
+Every face and every library method goes through `Workspace.call`, or through `perform`, which raises,
+so the same call gives the same reply everywhere.  Failures are caught here, once, and worded by the
+contract.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from typing import Any, Generic, Protocol, TypeVar, final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.core import config
+from readroom.core.caller import ANONYMOUS, Caller
+from readroom.core.closeable import Closeable
+from readroom.core.contracts import Setup, contract
+from readroom.core.contracts.base import Bound, Contract, Tool
+from readroom.core.deadline import Deadline
+from readroom.core.errors import (
+    Internal,
+    NoOutline,
+    NotGranted,
+    OneProcess,
+    ReadroomError,
+    TooLarge,
+)
+from readroom.core.limits import MIN_REPLY_BYTES
+from readroom.core.limits.session import STORE_BYTES, STORE_IDLE_S, STORES
+from readroom.core.log import log
+from readroom.core.policy.changes import WriteTargets
+from readroom.core.policy.guard import Guard
+from readroom.core.session.conversation import Session, State
+from readroom.core.session.gatekeeper import CallContext
+from readroom.core.session.meter import counted
+from readroom.core.stores.base import Store
+from readroom.core.values import Cap, Fact, ReadResult, Reply
+
+W = TypeVar("W", bound=Closeable)
+
+
+@final
+class Instances(Generic[W]):
+    """Workspaces by key, created on first use. Safe to share between threads."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: dict[tuple[str, ...], tuple[W, float]] = {}
+
+    def of(self, key: tuple[str, ...], make: Callable[[], W]) -> W:
+        """The workspace of that key, created if there is none.
+
+        Raises:
+            TooLarge: There are as many as may be, and all of them are in use.
+        """
+        with self._lock:
+            entry = self._kept.pop(key, None)
+            if entry is None and len(self._kept) >= STORES:
+                self._drop_idle()
+            instance = make() if entry is None else entry[0]
+            self._kept[key] = (instance, self._clock())
+        return instance
+
+    def close(self) -> None:
+        """Close all of them."""
+        with self._lock:
+            for instance, _ in self._kept.values():
+                instance.close()
+            self._kept.clear()
+
+    def _drop_idle(self) -> None:
+        """Close the longest unused workspace, if it is idle for long enough."""
+        key, (instance, used) = next(iter(self._kept.items()))
+        if self._clock() - used < STORE_IDLE_S:
+            advice = "Go on in one of them, or work without `instance`."
+            raise TooLarge("Stores in memory", STORES + 1, STORES, "stores", advice)
+        del self._kept[key]
+        instance.close()
+
+
+# -----------------------------------------------------------------------------
+# A tool for a program that hosts a model: name, description, schema, and the function to call.
+# -----------------------------------------------------------------------------
+
+
+class Calling(Protocol):
+    """A workspace's `call` for one contract."""
+
+    def __call__(self, tool: str, arguments: Mapping[str, Fact]) -> Reply:
+        """The reply to one call."""
+
+
+class Offer(Struct, frozen=True):
+    """A tool of a workspace, ready to be called.
+
+    Attributes:
+        tool: Its record.
+        call: What answers it.
+    """
+
+    tool: Tool
+    call: Calling
+
+    @property
+    def name(self) -> str:
+        """What the model calls it."""
+        return self.tool.name
+
+    @property
+    def description(self) -> str:
+        """What the model is told of it."""
+        return self.tool.description
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """JSON Schema of its arguments."""
+        return self.tool.input_schema
+
+    @property
+    def read_only(self) -> bool:
+        """Whether it changes nothing."""
+        return self.tool.read_only
+
+    @property
+    def handler(self) -> Callable[..., Reply]:
+        """A function that takes the arguments by keyword and returns the reply, even for a failure."""
+
+        def handle(**arguments: Fact) -> Reply:
+            return self.call(self.tool.name, arguments)
+
+        return handle
+
+
+class Workspace(Closeable):
+    """A folder (or another store) with its policy, limits and session.
+
+    Safe to share between threads.  Use as a context manager or call `close`.
+    """
+
+    def __init__(
+        self,
+        root: str | PathLike[str] | Store,
+        *,
+        settings: config.Settings | None = None,
+        state: State | None = None,
+    ) -> None:
+        """Open a workspace.
+
+        Args:
+            root: A local folder, or a store.
+            settings: Policy and limits from `config.load`; without it those of the root.
+            state: What other processes of the same server know; closing it stays with the caller.
+
+        Raises:
+            NotFound, NotAFolder: There is no such folder.
+            BadConfig: Its `readroom.toml` or an ignore file cannot be used.
+        """
+        self._store = config.open_store(root)
+        self.settings = settings or config.load(self._store)
+        self.limits = self.settings.limits
+        self.state = state
+        self.engine = config.engine(self._store, self.settings, state)
+        self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
+        self._instances = Instances[Workspace]()
+        self._records: dict[str, Contract] = {}
+
+    def read(self, /, path: str, **options: Fact) -> Reply:
+        """Read a window of a file; options are those of `read_file`. Raises ReadroomError."""
+        return self.perform("read_file", {"path": path, **options})
+
+    def grep(self, /, pattern: str, **options: Fact) -> Reply:
+        """Search file contents; options are those of `grep_files`. Raises ReadroomError."""
+        return self.perform("grep_files", {"pattern": pattern, **options})
+
+    def find(self, /, query: str, **options: Fact) -> Reply:
+        """Find what best answers a question; options are those of `find_relevant`. Raises ReadroomError."""
+        return self.perform("find_relevant", {"query": query, **options})
+
+    def list(self, /, path: str = ".", **options: Fact) -> Reply:
+        """List a folder; options are those of `list_directory`. Raises ReadroomError."""
+        return self.perform("list_directory", {"path": path, **options})
+
+    def edit(
+        self, /, path: str, expected_hash: str, edits: Sequence[Mapping[str, Fact]], **options: Fact
+    ) -> Reply:
+        """Replace texts in a file; options are those of `edit_file`. Raises ReadroomError."""
+        arguments = {"path": path, "expected_hash": expected_hash, "edits": edits, **options}
+        return self.perform("edit_file", arguments)
+
+    def write(self, /, path: str, content: str, expected_hash: str, **options: Fact) -> Reply:
+        """Create or replace a file; options are those of `write_file`. Raises ReadroomError."""
+        arguments = {"path": path, "content": content, "expected_hash": expected_hash, **options}
+        return self.perform("write_file", arguments)
+
+    def run(self, /, command: str, **options: Fact) -> Reply:
+        """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
+        return self.perform("run_command", {"command": command, **options})
+
+    @property
+    def runs_commands(self) -> bool:
+        """Whether policy allows commands."""
+        return self.engine.commands is not None
+
+    @property
+    def guard(self) -> Guard:
+        """The guard of its files."""
+        return self.engine.services.guard
+
+    @property
+    def targets(self) -> WriteTargets:
+        """Finds the files that may be changed."""
+        return self.engine.services.targets
+
+    def tools(self, contract_name: str = "native", caller: Caller = ANONYMOUS) -> tuple[Offer, ...]:
+        """The tools that this workspace offers, each with its schema and a `handler` that calls it."""
+        call = partial(self.call, contract_name=contract_name, caller=caller)
+        return tuple(Offer(tool, call) for tool in self.offered(contract_name))
+
+    def offered(self, contract_name: str = "native") -> tuple[Tool, ...]:
+        """The records of the tools; those that run commands only where policy allows it."""
+        return self.contract(contract_name).offered(commands=self.runs_commands)
+
+    def contract(self, name: str) -> Contract:
+        """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
+        if name not in self._records:
+            settings, roots = self.settings, self._store.roots or (Setup().root,)
+            setup = Setup(roots[0], settings.contracts.get(name), settings.variables)
+            self._records[name] = contract(name, setup)
+        return self._records[name]
+
+    def perform(
+        self,
+        tool: str,
+        arguments: Mapping[str, Fact],
+        *,
+        contract_name: str = "native",
+        deadline: Deadline | None = None,
+        reply_bytes: int | None = None,
+        caller: Caller = ANONYMOUS,
+    ) -> Reply:
+        """The reply to one tool call.
+
+        Args:
+            tool: Name in the contract.
+            arguments: As a model sends them.
+            contract_name: Whose tools are meant.
+            deadline: Ends the work; its flag cancels it.
+            reply_bytes: What the caller's client passes on, when that is less than the contract's cap.
+            caller: Whose conversation it is, who pays for it, and who stands in the ledger.
+
+        Raises:
+            ReadroomError: Any class of `readroom.core.errors`.
+        """
+        record = self._records.get(contract_name) or self.contract(contract_name)
+        cap = self.cap(record, reply_bytes, tool)
+        with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
+            bound = record.bind(tool, arguments)
+            return self._answer(visit, record, bound, caller, deadline or Deadline())
+
+    def call(
+        self,
+        tool: str,
+        arguments: object,
+        *,
+        contract_name: str = "native",
+        deadline: Deadline | None = None,
+        reply_bytes: int | None = None,
+        reply_lines: int | None = None,
+        caller: Caller = ANONYMOUS,
+        granted: frozenset[str] | None = None,
+        images: bool = True,
+    ) -> Reply:
+        """Like `perform`, but a failure is a reply too, in the contract's words, for models.
+
+        `granted` are the tools that the caller may use; None is all of them.  `reply_lines` is the most
+        lines that its client passes on, `images` whether it passes on images.
+        """
+        record = self._records.get(contract_name) or self.contract(contract_name)
+        cap = self.cap(record, reply_bytes, tool)
+        if reply_lines is not None and record.by_lines:
+            from readroom.core.contracts.base import in_lines  # few clients limit lines
+
+            cap = in_lines(cap, reply_lines)
+        if not images:
+            cap = replace(cap, images=False)
+        with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
+            try:
+                if granted is not None and record.tool(tool).name not in granted:
+                    raise NotGranted(
+                        tool,
+                        [granted_tool.name for granted_tool in record.tools if granted_tool.name in granted],
+                    )
+                bound = record.bind(tool, arguments)
+                return self._answer(visit, record, bound, caller, deadline or Deadline())
+            except ReadroomError as error:
+                return visit.refusal(error)
+            except Exception as error:
+                log().exception("call of %s failed", tool)
+                return visit.refusal(Internal(type(error).__name__))
+
+    def session(self, session_id: str = "") -> Session:
+        """The conversation of that id; call its `compacted` when the conversation was shortened."""
+        return self.gatekeeper.session(session_id)
+
+    def refuse(
+        self,
+        error: ReadroomError,
+        contract_name: str = "native",
+        tool: str = "",
+        *,
+        reply_bytes: int | None = None,
+    ) -> Reply:
+        """The reply for an error that a face met before the call, in the contract's words."""
+        record = self.contract(contract_name)
+        return record.worded(tool, None).render_error(error, self.cap(record, reply_bytes, tool))
+
+    def close(self) -> None:
+        """Release the store, end document processes, and remove kept outputs and expanded files."""
+        self.engine.close()
+        self.gatekeeper.close()
+        self._instances.close()
+
+    def cap(self, record: Contract, reply_bytes: int | None = None, tool: str = "") -> Cap:
+        """The size limit of a tool's reply, and how the reply is measured.
+
+        Args:
+            record: Its contract.
+            reply_bytes: What the caller's client passes on, when that is less.
+            tool: Its name; there may be none of that name.
+        """
+        # None means that it was not set; a value counts even if it equals the default.
+        size, set_size = record.cap_of(tool), self.limits.reply_bytes
+        if set_size is not None:
+            size = set_size if record.raisable else min(size, set_size)
+        if reply_bytes is not None:
+            size = min(size, reply_bytes)
+        return Cap(max(size, MIN_REPLY_BYTES), record.measure)
+
+    def _answer(
+        self,
+        visit: CallContext,
+        record: Contract,
+        bound: Bound,
+        caller: Caller,
+        deadline: Deadline,
+    ) -> Reply:
+        if record.seconds is not None:
+            deadline = deadline.within(record.seconds)
+        engine = self.engine
+        if bound.store is not None:
+            engine = self._where(bound.store, caller, deadline).engine
+        for attempt in visit.attempts(bound):
+            try:
+                result = engine.perform(
+                    attempt.request, attempt.cap, deadline, caller, bound.steps, record.terms
+                )
+            except NoOutline:
+                if attempt.is_degraded:
+                    continue  # without a reply: the next attempt returns counts only
+                raise
+            if not attempt.content:
+                result = counted(result, attempt.request)
+            render = bound.wording.render
+            if isinstance(result, ReadResult):
+                reply = engine.services.texts.worded(result, attempt.cap, render)
+            else:
+                reply = render(result, attempt.cap)
+            if reply.images and not attempt.cap.images:
+                from readroom.core.contracts.native.render import without_images  # one known client needs it
+
+                reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")
+            attempt.result, attempt.reply = reply.shown or result, reply
+        return visit.settled()
+
+    def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
+        """The workspace for a call: this one, or a store in memory of the same conversation.
+
+        The one without a name begins as a copy of the folder; where there is none, this is in memory.
+        """
+        if not store and self.guard.folder is None:
+            return self
+        if self.state is not None and self.state.several:
+            raise OneProcess
+
+        def make() -> Workspace:
+            if store:
+                from readroom.core.stores.memory import MemoryStore
+
+                files = MemoryStore(most_bytes=STORE_BYTES)
+            else:
+                from readroom.core.engine.snapshot import snapshot
+
+                files = snapshot(self.guard, deadline.within(self.limits.list_timeout_s))
+            return Workspace(files, settings=config.in_memory(self.settings))
+
+        return self._instances.of((caller.token, caller.session, store), make)

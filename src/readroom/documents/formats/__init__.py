@@ -1,0 +1,189 @@
+"""Documents: numbered parts of text, and the module that opens each format.
+
+Extractors run in a child process with limits of its own and read one file from a stream; they never see a
+path. Their text is lines without line ends.
+
+Knows: what parts a document has, and which module opens which format.
+Does not know: files, policies and processes.
+May be touched: the module of a format freely: it runs in a child, within bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from importlib import import_module
+from typing import BinaryIO, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from readroom.core.formats.registry import table
+from readroom.core.quoting import plural
+
+
+class Unit(StrEnum):
+    """What the parts of a document are called."""
+
+    PAGE = "page"
+    SLIDE = "slide"
+    SHEET = "sheet"
+    CELL = "cell"
+    SECTION = "section"
+    PART = "part"
+    TABLE = "table"
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether its lines are rows, so that an area can be asked for."""
+        return self in (Unit.SHEET, Unit.TABLE)
+
+    @property
+    def has_files(self) -> bool:
+        """Whether parts can be files with names of their own, as attachments are."""
+        return self is Unit.PART
+
+
+class Area(Struct, frozen=True):
+    """A rectangle of a sheet; rows and columns are 1-based and inclusive, None is open.
+
+    With `formulas`, cells that have one show it instead of its value.  `columns` are those of a
+    table of data, as a caller wrote them; empty for the first of them.  Of a sheet at most `lines` lines
+    are wanted, None for as many as there is room for.
+    """
+
+    first_row: int = 1
+    last_row: int | None = None
+    first_column: int = 1
+    last_column: int | None = None
+    formulas: bool = False
+    columns: str = ""
+    lines: int | None = None
+
+
+class Heading(Struct, frozen=True):
+    """An entry of a table of contents: its depth from 1, its words, and the part it leads to."""
+
+    level: int
+    title: str
+    part: int
+
+
+class Picture(Struct, frozen=True):
+    """An image of a part as the document holds it or as it was rendered, and its MIME type."""
+
+    data: bytes
+    mime: str
+
+
+class Part(Struct, frozen=True):
+    """One page, slide, sheet, cell or section; or a message or attachment.
+
+    Attributes:
+        number: From 1.
+        title: Of a sheet or slide, or what kind of cell it is; empty when it has none.
+        lines: Its text.  Of a sheet: one row each, values parted by tabs.
+        pictures: Of a page without text, the page; of a notebook cell, its image outputs.
+        header: Of an area of a sheet that starts below row 1: the first row.
+        first_row: Of a sheet: the row that the first line is.
+        total_rows: Of a sheet: rows that the whole sheet has.
+        notes: What cannot be shown, each a sentence: formulas without values, missing images.
+        brief: How many of its lines are shown when it is read together with others; None for all.
+        total_known: Whether `total_rows` are all; otherwise there are as many at least.
+        naming: Lines that name a file which the document carries, each with the path of that file inside.
+        rows: For a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
+            and the row after the last.
+    """
+
+    number: int
+    title: str
+    lines: Sequence[str]
+    pictures: Sequence[Picture] = ()
+    header: str | None = None
+    first_row: int = 1
+    total_rows: int | None = None
+    notes: Sequence[str] = ()
+    brief: int | None = None
+    total_known: bool = True
+    naming: Sequence[tuple[str, str]] = ()
+    rows: Sequence[int] = ()
+
+
+class Document(Protocol):
+    """An opened document. Only the parts that are asked for are extracted."""
+
+    @property
+    def unit(self) -> Unit:
+        """What its parts are."""
+
+    @property
+    def titles(self) -> Sequence[str]:
+        """One for each part, empty where there is none; its length is the number of parts."""
+
+    @property
+    def contents(self) -> Sequence[Heading]:
+        """Its table of contents, bounded; empty when it has none."""
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The part with this number. Only sheets take an area."""
+
+
+@runtime_checkable
+class Skimmed(Protocol):
+    """A document whose pictures take time: a search, which needs none, asks it for the text alone."""
+
+    def text_part(self, number: int) -> Part:
+        """The part with this number, without its pictures."""
+
+
+@runtime_checkable
+class Carrying(Protocol):
+    """A document some of whose parts are files with names, as attachments of a message."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """For each part the path that it has inside, parted as paths into archives are; empty for none."""
+
+
+OTHER_COPY = "Ask the user for another copy, or for an export as text."
+"""Advice for a document that cannot be read at all."""
+
+
+class Unreadable(Exception):
+    """A document that cannot be opened, or a part that cannot.
+
+    `problem` is a clause that says why ("it is encrypted", "its archive is damaged");
+    `advice` says what still works.
+    """
+
+    def __init__(self, problem: str, advice: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.advice = advice
+
+
+class Encrypted(Unreadable):
+    """A document that only a password opens."""
+
+
+class NoSuchColumn(Unreadable):
+    """What was picked is not a column of the table."""
+
+
+class Opener(Protocol):
+    """A function that opens documents of a format."""
+
+    def __call__(self, file: BinaryIO) -> Document:
+        """Open a document from a seekable stream. Raises Unreadable, and nothing else on purpose."""
+
+
+def opener(name: str) -> Opener:
+    """What opens documents of the format with this name."""
+    module, _, function = table().rows[name].opener.partition(":")
+    found: Opener = getattr(import_module(module), function or "open_document")
+    return found
+
+
+def beside_note(counts: Mapping[str, int]) -> list[str]:
+    """A sentence about what is not shown, by its kind in the singular; nothing if all is shown."""
+    named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
+    return [f"Not shown: {', '.join(named)}."] if named else []

@@ -1,0 +1,216 @@
+"""ZIP files that hold documents: checked as a whole when opened, then read member by member.
+
+The standard library reads the directory; everything else is done here, because sizes in a directory are
+claims. A member is inflated in pieces, never beyond what it claims or its reader allows, and has to match its
+claim. Directories that programs would read differently (two members of one name, overlapping members) are
+refused.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from readroom.core.formats.compressed import inflated
+from readroom.core.quoting import quote
+from readroom.documents.formats import Encrypted, Unreadable
+from readroom.documents.limits import (
+    ARCHIVE_DIRECTORY_BYTES,
+    ARCHIVE_MEMBER_BYTES,
+    ARCHIVE_MEMBERS,
+    ARCHIVE_RATIO,
+    ARCHIVE_RATIO_BYTES,
+    ARCHIVE_TOTAL_BYTES,
+)
+
+BROKEN_DIRECTORY = (
+    zipfile.BadZipFile, OSError, ValueError, struct.error, EOFError, NotImplementedError, OverflowError,
+    LookupError,
+)  # fmt: skip
+"""What `zipfile` raises on damaged directories, as found by cutting and changing archives at every place."""
+
+ANOTHER_COPY = "Ask for another copy, or for an export as text (Markdown, HTML, CSV)."
+OR_MEMBERS = "List its members, which can be read as those of any archive, or ask for another copy."
+"""What to do about a file that cannot be read at all."""
+
+_ENCRYPTED = 0x1
+_LOCAL_HEADER = 30
+_PIECE_BYTES = 64 * 1024
+
+
+class Archive(Struct, frozen=True):
+    """An opened archive whose directory has passed every check; members by their full names."""
+
+    file: BinaryIO
+    members: Mapping[str, zipfile.ZipInfo]
+
+    def read(self, name: str) -> bytes:
+        """A member as a whole, at most ARCHIVE_MEMBER_BYTES.
+
+        Raises:
+            Unreadable: There is none, it is larger, or it is damaged.
+        """
+        info = self._info(name)
+        if info.file_size > ARCHIVE_MEMBER_BYTES:
+            raise too_large(name, info.file_size, ARCHIVE_MEMBER_BYTES)
+        return b"".join(self.pieces(name))
+
+    def pieces(self, name: str) -> Iterator[bytes]:
+        """A member of any size, piece by piece.
+
+        Raises:
+            Unreadable: There is none, or it is damaged; also after some pieces.
+        """
+        info = self._info(name)
+        size = check = 0
+        for piece in _inflated(info, self._packed(info)):
+            size += len(piece)
+            check = zlib.crc32(piece, check)
+            if size > info.file_size:
+                raise _damaged(name)
+            yield piece
+        if size != info.file_size or check != info.CRC:
+            raise _damaged(name)
+
+    def _info(self, name: str) -> zipfile.ZipInfo:
+        if (info := self.members.get(name)) is None:
+            raise Unreadable(f"its part {quote(name)} is missing", OR_MEMBERS)
+        return info
+
+    def _packed(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
+        """The bytes of a member as the archive holds them."""
+        self.file.seek(info.header_offset)
+        header = self.file.read(_LOCAL_HEADER)
+        if len(header) < _LOCAL_HEADER or header[:4] != b"PK\3\4":
+            raise _damaged(info.filename)
+        names = int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+        at, left = info.header_offset + _LOCAL_HEADER + names, info.compress_size
+        while left:
+            self.file.seek(at)
+            piece = self.file.read(min(left, _PIECE_BYTES))
+            if not piece:
+                raise _damaged(info.filename)
+            yield piece
+            at += len(piece)
+            left -= len(piece)
+
+
+def open_archive(file: BinaryIO) -> Archive:
+    """The archive in `file`, its directory checked and nothing inflated.
+
+    Raises:
+        Unreadable: It is damaged, encrypted, ambiguous, or made to be too much.
+    """
+    try:
+        file.seek(0)
+        directory = zipfile.ZipFile(_Careful(file))
+        infos = directory.infolist()
+        start = directory.start_dir
+        for info in infos:  # some programs on Windows write names so
+            info.filename = info.filename.replace("\\", "/")
+    except BROKEN_DIRECTORY:
+        raise Unreadable("its archive is damaged or cut short", ANOTHER_COPY) from None
+    _check_count(len(infos))
+    _check_places(infos, start)
+    for info in infos:
+        _check_member(info)
+    total = sum(info.file_size for info in infos)
+    if total > ARCHIVE_TOTAL_BYTES:
+        raise Unreadable(
+            f"its members are {total:,} bytes unpacked, more than the limit of {ARCHIVE_TOTAL_BYTES:,}",
+            ANOTHER_COPY,
+        )
+    return Archive(file, {info.filename: info for info in infos})
+
+
+def too_large(name: str, size: int, most: int) -> Unreadable:
+    """The refusal of a member."""
+    return Unreadable(
+        f"its part {quote(name)} is {size:,} bytes unpacked, more than the limit of {most:,}",
+        "Ask for the document in smaller pieces, or for an export as text.",
+    )
+
+
+def check_size(archive: Archive, name: str, most: int) -> None:
+    """Refuse a member that goes by in pieces when it is too much even for that. Raises Unreadable."""
+    info = archive.members.get(name)
+    if info is not None and info.file_size > most:
+        raise too_large(name, info.file_size, most)
+
+
+class _Careful(io.BufferedIOBase):
+    """A file for `zipfile`, which reads a directory of any size at once."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read like any file, but refuse more than a directory may have."""
+        most = ARCHIVE_DIRECTORY_BYTES
+        wanted = most + 1 if size is None or size < 0 else size
+        data = self._file.read(wanted) if wanted <= most + 1 else b""
+        if wanted > most + 1 or len(data) > most:
+            raise Unreadable(f"its archive has a directory of more than {most:,} bytes", ANOTHER_COPY)
+        return data
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seekable(self) -> bool:
+        return True
+
+
+def _check_count(count: int) -> None:
+    if count > ARCHIVE_MEMBERS:
+        raise Unreadable(
+            f"its archive has {count:,} members, more than the limit of {ARCHIVE_MEMBERS:,}", ANOTHER_COPY
+        )
+
+
+def _check_places(infos: list[zipfile.ZipInfo], directory_start: int) -> None:
+    """Every name once, and no byte that belongs to two members."""
+    if len({info.filename for info in infos}) < len(infos):
+        raise Unreadable("its archive has two members of one name", ANOTHER_COPY)
+    places = sorted((info.header_offset, _LOCAL_HEADER + info.compress_size) for info in infos)
+    if places and places[0][0] < 0:
+        raise Unreadable("its archive is damaged or cut short", ANOTHER_COPY)
+    places.append((directory_start, 0))
+    if any(start + size > following for (start, size), (following, _) in pairwise(places)):
+        raise Unreadable("its archive has members that lie upon each other", ANOTHER_COPY)
+
+
+def _check_member(info: zipfile.ZipInfo) -> None:
+    if info.flag_bits & _ENCRYPTED:
+        raise Encrypted("it is encrypted", "Ask for a copy without a password.")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Unreadable("its archive is compressed in a way that documents do not use", ANOTHER_COPY)
+    if info.file_size > ARCHIVE_RATIO_BYTES and info.file_size > ARCHIVE_RATIO * info.compress_size:
+        raise Unreadable(
+            f"its part {quote(info.filename)} says to be {ARCHIVE_RATIO} times as large unpacked, "
+            "as an archive that is made to fill a memory",
+            ANOTHER_COPY,
+        )
+
+
+def _inflated(info: zipfile.ZipInfo, packed: Iterator[bytes]) -> Iterator[bytes]:
+    if info.compress_type == zipfile.ZIP_STORED:
+        yield from packed
+        return
+    try:
+        yield from inflated(packed)
+    except (zlib.error, EOFError):
+        raise _damaged(info.filename) from None
+
+
+def _damaged(name: str) -> Unreadable:
+    return Unreadable(f"its part {quote(name)} is damaged", ANOTHER_COPY)

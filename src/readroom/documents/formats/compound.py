@@ -1,0 +1,219 @@
+"""Compound files (OLE), the format of Office before 2007 and of Outlook, read within bounds."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any, BinaryIO, final
+
+import olefile
+
+from readroom.documents.formats import Document, Encrypted, Unreadable, opener
+from readroom.documents.formats.archives import ANOTHER_COPY
+from readroom.documents.limits import OLE_ENTRIES, OLE_PROPERTY_BYTES, OLE_SCAN_BYTES, OLE_STREAM_BYTES
+
+_ENTRIES = 1_000
+_PEOPLES = {
+    "\x05summaryinformation": frozenset((2, 3, 4, 5, 6)),
+    "\x05documentsummaryinformation": frozenset((2, 14, 15)),
+}
+"""Properties that people give a document: title, subject, author, keywords, comments; category and firm."""
+
+_TEXTS = {30: 1, 31: 2}
+"""Bytes for each character of the kinds of texts."""
+
+
+# -----------------------------------------------------------------------------
+# What an OLE file is: an encrypted document, or one of the binary formats before 2007.
+#
+# The streams in its root folder tell: those of embedded objects are deeper.  Where its
+# directory is damaged, names of streams somewhere in the file do, in UTF-16.
+# -----------------------------------------------------------------------------
+
+OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+class Ole(Enum):
+    """What an OLE file holds, by the stream that says so, in the order in which they are looked for."""
+
+    ENCRYPTED = "EncryptedPackage"
+    SHEETS = "Workbook"
+    OLD_SHEETS = "Book"
+    WORD = "WordDocument"
+    SLIDES = "PowerPoint Document"
+    MAIL = "__properties_version1.0"
+
+
+REFUSALS = {
+    Ole.WORD: (
+        "it is a Word document from before 2007",
+        "Give it a name that ends with .doc, then it is read.",
+    ),
+    Ole.SLIDES: (
+        "it is a presentation from before 2007",
+        "Give it a name that ends with .ppt, then it is read.",
+    ),
+    Ole.MAIL: ("it is a message of Outlook", "Give it a name that ends with .msg, then it is read."),
+}
+"""Kinds that are read under another name."""
+
+DAMAGED = ("its streams are damaged or cut short", "Ask for another copy, or for an export as text.")
+UNKNOWN = ("it is a binary file of an older office program", "Ask for it in a current format, or as text.")
+SHEETS = ("it is a workbook of Excel before 2007", "Give it a name that ends with .xls, then it is read.")
+
+
+def is_ole(file: BinaryIO) -> bool:
+    """Whether the magic bytes say so."""
+    file.seek(0)
+    return file.read(len(OLE_MAGIC)) == OLE_MAGIC
+
+
+def kind(file: BinaryIO) -> Ole | None:
+    """What the file holds; where it is damaged, as far as its first OLE_SCAN_BYTES and its last ones tell."""
+    try:
+        streams = Compound(file).streams
+    except Unreadable:
+        return _named(file)
+    return next((candidate for candidate in Ole if candidate.value.lower() in streams), None)
+
+
+def _named(file: BinaryIO) -> Ole | None:
+    size = file.seek(0, 2)
+    file.seek(0)
+    text = file.read(OLE_SCAN_BYTES)
+    if size > OLE_SCAN_BYTES:
+        file.seek(max(OLE_SCAN_BYTES, size - OLE_SCAN_BYTES))
+        text += file.read(OLE_SCAN_BYTES)
+    # Names of streams are the same in any case, says the format; some programs write BOOK.
+    names = text.upper()
+    return next((candidate for candidate in Ole if _entry(candidate.value.upper()) in names), None)
+
+
+def refusal(actual: Ole | None, wanted: Ole | None = None) -> Unreadable:
+    """Why a file that holds this is not read, and what to do; `wanted` is what should have been in it."""
+    if actual is not None and actual is wanted:
+        return Unreadable(*DAMAGED)
+    if actual is Ole.ENCRYPTED:
+        return Encrypted("it is encrypted", "Ask for a copy without a password.")
+    return Unreadable(*UNKNOWN if actual is None else REFUSALS.get(actual, SHEETS))
+
+
+def check_not_ole(file: BinaryIO) -> None:
+    """Refuse an OLE file where a ZIP is expected. Raises Unreadable when it is one."""
+    if is_ole(file):
+        raise refusal(kind(file))
+
+
+def _entry(name: str) -> bytes:
+    """A stream's name as its directory entry starts; the length that follows keeps shorter ones apart."""
+    return name.encode("utf-16-le").ljust(64, b"\0") + (2 * len(name) + 2).to_bytes(2, "little")
+
+
+_FORMATS: Mapping[Ole, str] = {
+    Ole.WORD: "doc", Ole.SLIDES: "ppt", Ole.MAIL: "msg", Ole.SHEETS: "xls", Ole.OLD_SHEETS: "xls",
+}  # fmt: skip
+
+
+def opened(file: BinaryIO, wanted: Ole | None = None) -> Document:
+    """The document in a compound file by the streams it has; `wanted` is what its name says and it is not.
+
+    Raises:
+        Unreadable: It is encrypted, damaged, or of another program.
+    """
+    actual = kind(file)
+    if actual in (None, Ole.ENCRYPTED):
+        raise refusal(actual)
+    compound = Compound(file)
+    found = next((at for at in _FORMATS if at is not wanted and compound.has(at.value)), None)
+    if found is None:
+        raise refusal(actual, wanted)
+    file.seek(0)
+    return opener(_FORMATS[found])(file)
+
+
+@final
+class Compound:
+    """An opened compound file. Names are paths with `/`, in lower case."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        """Open it. Raises Unreadable."""
+        with translated():
+            self._ole: Any = olefile.OleFileIO(file)
+            # Names are the same in any case, says the format; some programs write them in capitals.
+            self.streams = frozenset("/".join(path).lower() for path in self._ole.listdir(streams=True))
+            self.storages = frozenset(
+                "/".join(path).lower() for path in self._ole.listdir(streams=False, storages=True)
+            )
+        if len(self.streams) + len(self.storages) > OLE_ENTRIES:
+            raise Unreadable(f"it has more than {OLE_ENTRIES:,} streams", ANOTHER_COPY)
+
+    def has(self, name: str) -> bool:
+        """Whether there is a stream of this name, in any case."""
+        return name.lower() in self.streams
+
+    def read(self, name: str, most: int = OLE_STREAM_BYTES) -> bytes:
+        """A stream as a whole. Raises Unreadable when there is none, it is larger, or it is damaged."""
+        if not self.has(name):
+            raise Unreadable(f"its stream {name!r} is missing", ANOTHER_COPY)
+        with translated():
+            size = self.size(name)
+            if size > most:
+                raise Unreadable(
+                    f"its stream {name!r} is {size:,} bytes, more than the limit of {most:,}",
+                    "Ask for it in smaller pieces, or for an export as text.",
+                )
+            stream: bytes = self._ole.openstream(name).read()
+            return stream
+
+    def optional(self, name: str, most: int = OLE_STREAM_BYTES) -> bytes:
+        """A stream that a file can do without; empty where it is missing or cannot be read."""
+        try:
+            return self.read(name, most) if self.has(name) else b""
+        except Unreadable:
+            return b""
+
+    def size(self, name: str) -> int:
+        """The size that a stream says to have."""
+        return int(self._ole.get_size(name))
+
+    def properties(self) -> int:
+        """How many properties the document has; 0 if they cannot be read."""
+        return sum(_filled(self.optional(name, OLE_PROPERTY_BYTES), keys) for name, keys in _PEOPLES.items())
+
+
+def unencrypted(file: BinaryIO) -> Compound:
+    """The opened compound file. Raises Unreadable, and Encrypted where an office program has encrypted it."""
+    actual = kind(file)
+    if actual is Ole.ENCRYPTED:
+        raise refusal(actual)
+    return Compound(file)
+
+
+def _filled(data: bytes, keys: frozenset[int]) -> int:
+    """How many of these properties a stream of them has; the library reads all, and trusts their counts."""
+    try:
+        start = struct.unpack_from("<I", data, 44)[0]
+        count = min(struct.unpack_from("<I", data, start + 4)[0], _ENTRIES)
+        listed = [struct.unpack_from("<II", data, start + 8 + 8 * at) for at in range(count)]
+        filled = 0
+        for key, place in listed:
+            if key in keys:
+                kind, size = struct.unpack_from("<II", data, start + place)
+                width = _TEXTS.get(kind, 0)
+                filled += bool(data[start + place + 8 :][: size * width].strip(b"\0 "))
+        return filled
+    except struct.error:
+        return 0
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """The library's failures as Unreadable; of a damaged file it raises whatever its code meets."""
+    try:
+        yield
+    except (MemoryError, RecursionError, Unreadable):
+        raise
+    except Exception:
+        raise Unreadable("its streams are damaged or cut short", ANOTHER_COPY) from None

@@ -1,0 +1,153 @@
+"""PDF, by pypdfium2: pages of text in reading order, and pages without text as images.
+
+Only pages that are asked for are read. Lines end where PDFium says or where the positions of characters show
+it; a word hyphenated there is joined again, so that it can be found. Values of form fields and notes are
+shown in place.
+
+Knows: what PDFium says about a page.
+Does not know: files and processes.
+May be touched: freely.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from typing import BinaryIO, final
+
+import pypdfium2
+from msgspec.structs import replace
+from pypdfium2 import raw
+
+from readroom.core.limits import IMAGE_LONG_SIDE
+from readroom.documents.formats import (
+    Area,
+    Document,
+    Encrypted,
+    Heading,
+    Part,
+    Picture,
+    Unit,
+    Unreadable,
+    beside_note,
+)
+from readroom.documents.formats.pdf import text as pdf_text
+from readroom.documents.formats.pdf.fields import Fields
+from readroom.documents.formats.pdf.unseen import Layers
+from readroom.documents.limits import DOCUMENT_CONTENTS
+
+_XFA_FORMS = (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
+_XFA = "It has an XFA form, of which only ordinary form fields are shown."
+
+_MAX_DEPTH = 12
+"""Of the table of contents."""
+
+_OTHER_COPY = "Ask the user for another copy."
+
+
+@final
+class Pdf:
+    """An opened PDF."""
+
+    unit = Unit.PAGE
+
+    def __init__(self, document: pypdfium2.PdfDocument, file: BinaryIO) -> None:
+        self._document = document
+        self._fields = Fields(document, lambda: pypdfium2.PdfDocument(file))
+        self._layers = Layers(file, lambda: pypdfium2.PdfDocument(file))
+        self.titles: Sequence[str] = [""] * len(document)
+        self.contents = _contents(document)
+
+    def part(self, number: int, area: Area | None = None) -> Part:
+        """The page with this number."""
+        part = self.text_part(number)
+        page = self._page(number)
+        pictures = [Picture(_rendered(page), "image/png")] if self._is_picture(page, part) else []
+        return replace(part, pictures=pictures)
+
+    def text_part(self, number: int) -> Part:
+        """The page with this number, without rendering it."""
+        page = self._page(number)
+        beside = self._fields.of(page, number)
+        try:
+            textpage = page.get_textpage()
+            unseen = self._layers.unseen(page, number, textpage)
+            beside.dropped.update(unseen.counts)
+            lines = pdf_text.lines(textpage, beside.placed, unseen.indexes)
+        except pypdfium2.PdfiumError:
+            lines = [line for placed in beside.placed for line in placed.lines]
+        if number == 1:
+            beside.dropped.update(_of_document(self._document))
+        notes = [_XFA] if number == 1 and self._document.get_formtype() in _XFA_FORMS else []
+        return Part(number, "", lines, notes=[*notes, *beside_note(beside.dropped)])
+
+    def _is_picture(self, page: pypdfium2.PdfPage, part: Part) -> bool:
+        """Whether it shows something and has no text but what fields say."""
+        if not _shows_anything(page):
+            return False
+        return not part.lines or not page.get_textpage().get_text_range(errors="replace").strip()
+
+    def _page(self, number: int) -> pypdfium2.PdfPage:
+        try:
+            return self._document[number - 1]
+        except pypdfium2.PdfiumError:
+            raise Unreadable(
+                "its description is damaged", "Read other pages, or ask for another copy."
+            ) from None
+
+
+def open_document(file: BinaryIO) -> Document:
+    """Open a PDF. Raises Unreadable."""
+    try:
+        document = pypdfium2.PdfDocument(file)
+        if document.get_formtype() != raw.FORMTYPE_NONE:
+            document.init_forms()
+        return Pdf(document, file)
+    except pypdfium2.PdfiumError as error:
+        if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
+            raise Encrypted(
+                "it is encrypted, and opens with a password only", "Ask the user for a copy without one."
+            ) from None
+        raise Unreadable(
+            "it is damaged: its objects or its first page cannot be found", _OTHER_COPY
+        ) from None
+
+
+def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
+    """What belongs to no page and is not shown."""
+    keys = ("Title", "Author", "Subject", "Keywords")
+    return Counter(
+        {
+            "document property": sum(bool(document.get_metadata_value(key).strip()) for key in keys),
+            "attached file": max(0, raw.FPDFDoc_GetAttachmentCount(document)),
+            "script": max(0, raw.FPDFDoc_GetJavaScriptActionCount(document)),
+            "digital signature": max(0, raw.FPDF_GetSignatureCount(document)),
+        }
+    )
+
+
+def _shows_anything(page: pypdfium2.PdfPage) -> bool:
+    return bool(raw.FPDFPage_CountObjects(page) > 0 or raw.FPDFPage_GetAnnotCount(page) > 0)
+
+
+def _rendered(page: pypdfium2.PdfPage) -> bytes:
+    """The page as a PNG whose long side is what models see; only this imports Pillow."""
+    longest = max(*page.get_size(), 1)
+    bitmap = page.render(scale=IMAGE_LONG_SIDE / longest)
+    encoded = io.BytesIO()
+    bitmap.to_pil().save(encoded, "PNG")
+    return encoded.getvalue()
+
+
+def _contents(document: pypdfium2.PdfDocument) -> list[Heading]:
+    """The outline; an entry that leads nowhere in this document is left out."""
+    headings = []
+    for entry in itertools.islice(document.get_toc(max_depth=_MAX_DEPTH), DOCUMENT_CONTENTS):
+        destination = entry.get_dest()
+        page = None if destination is None else destination.get_index()
+        title = entry.get_title().strip()
+        if page is not None and title:
+            headings.append(Heading(entry.level + 1, title, page + 1))
+    return headings

@@ -1,0 +1,58 @@
+"""The protocol between the engine and the process that extracts a document.
+
+An answer is two lengths, a JSON object and the bytes of pictures. The process may have been taken over by a
+hostile file: lengths are bounded before anything is read, and an object of any other form is not an answer.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TypeAlias
+
+import msgspec
+
+from readroom.documents.formats import Unit
+
+LENGTHS = struct.Struct("!II")
+"""Of the object and of the pictures behind it."""
+
+
+class Opened(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
+    """The document is open. `titles` are empty when no part has one, `names` when no part is a file."""
+
+    unit: Unit
+    total: int
+    titles: list[str]
+    contents: list[tuple[int, str, int]]
+    names: list[str] = []
+
+
+class Extracted(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
+    """One part. `pictures` are MIME types and sizes; `left_out` counts lines that were too many."""
+
+    title: str
+    lines: list[str]
+    pictures: list[tuple[str, int]]
+    header: str | None
+    first_row: int
+    total_rows: int | None
+    notes: list[str]
+    brief: int | None
+    total_known: bool
+    left_out: int
+    naming: list[tuple[str, str]] = []
+    rows: list[int] = []
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):
+    """It cannot be read, or this part of it cannot."""
+
+    problem: str
+    advice: str
+    encrypted: bool
+    no_column: bool = False
+
+
+Answer: TypeAlias = Opened | Extracted | Refused
+
+DECODER: msgspec.json.Decoder[Answer] = msgspec.json.Decoder(Answer)

@@ -1,0 +1,348 @@
+"""The parent's side of a process that extracts one document: start it, ask it, end it in time.
+
+A hostile file may control its answers.  So sizes are checked before anything is read, and an invalid
+answer ends the process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeVar, final
+
+import msgspec
+from msgspec.structs import replace
+
+from readroom.core.deadline import Deadline
+from readroom.core.errors import StoreFailed, TimedOut
+from readroom.core.limits import BLOCK_BYTES
+from readroom.core.limits.files import CLOCK_S
+from readroom.core.stores.base import Source
+from readroom.documents.formats import Area, Encrypted, NoSuchColumn, Part, Picture, Unreadable, protocol
+from readroom.documents.formats.protocol import Extracted, Opened, Refused
+from readroom.documents.limits import (
+    DOCUMENT_ANSWER_BYTES,
+    DOCUMENT_CHILD_BYTES,
+    DOCUMENT_CHILD_CPU_S,
+    DOCUMENT_CHILD_FILES,
+    DOCUMENT_CONTENTS,
+    DOCUMENT_NOTE_CHARS,
+    DOCUMENT_PART_CHARS,
+    DOCUMENT_PICTURES_BYTES,
+    DOCUMENT_TITLE_CHARS,
+    DOCUMENT_TITLES,
+)
+from readroom.documents.reading import worker
+
+_ENDED = "reading it ended the program that reads it: it is broken, or takes too much memory"
+_NO_ANSWER = "the program that reads it gave no answer that can be used"
+
+_A = TypeVar("_A", Opened, Extracted)
+
+
+@final
+class Extractor:
+    """A document in a process of its own. For one caller at a time.
+
+    `alive` is whether it can be asked: after anything but an answer it cannot.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        module: str,
+        *,
+        argument: str = "",
+        memory_bytes: int = DOCUMENT_CHILD_BYTES,
+        most_s: float = DOCUMENT_CHILD_CPU_S,
+    ) -> None:
+        """Start the process; fetch its first answer with `opened`.
+
+        `module` is what reads this kind of document, as in the table, with its `argument`; `most_s` is the
+        processor time after which the kernel ends it.
+
+        Raises:
+            StoreFailed: It cannot be started.
+        """
+        self.alive = True
+        self._most_s = math.ceil(most_s)
+        self._process = _start(source, module, argument, memory_bytes, self._most_s)
+        self._charged = 0.0
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it has processor time left for another call."""
+        return self._charged < self._most_s / 2
+
+    def opened(self, deadline: Deadline) -> Opened:
+        """The description of the document. To be called once.
+
+        Raises:
+            Unreadable: It cannot be opened.
+            TimedOut, Cancelled: From the deadline.
+        """
+        try:
+            return self._answer(Opened, deadline)[0]
+        except Unreadable:
+            self.close()
+            raise
+
+    def part(self, number: int, area: Area | None, deadline: Deadline, *, text_only: bool = False) -> Part:
+        """One part; `text_only` leaves out pictures that take time.
+
+        Raises:
+            Unreadable: It cannot be extracted.
+            TimedOut, Cancelled: From the deadline.
+        """
+        cells = None
+        if area is not None:
+            cells = [area.first_row, area.last_row, area.first_column, area.last_column, area.lines]
+        ask = worker.Ask(
+            number=number,
+            area=cells,
+            formulas=area is not None and area.formulas,
+            columns="" if area is None else area.columns,
+            text_only=text_only,
+        )
+        self._tell(json.dumps(ask).encode() + b"\n")
+        extracted, blob = self._answer(Extracted, deadline)
+        return self._checked(extracted, number, blob)
+
+    def close(self) -> None:
+        """End the process; a second call does nothing."""
+        self.alive = False
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _tell(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line)
+        except OSError:
+            self.close()
+            raise Unreadable(_ENDED, "") from None
+
+    def _answer(self, kind: type[_A], deadline: Deadline) -> tuple[_A, bytes]:
+        forget = deadline.on_cancel(self._process.kill)
+        try:
+            sizes = self._exactly(protocol.LENGTHS.size, deadline)
+            size, blob_size = protocol.LENGTHS.unpack(sizes)
+            if size > DOCUMENT_ANSWER_BYTES or blob_size > DOCUMENT_PICTURES_BYTES:
+                raise Unreadable(_NO_ANSWER, "")
+            data = self._exactly(size, deadline)
+            blob = self._exactly(blob_size, deadline)
+            answer = _decoded(data)
+        except BaseException:
+            self.close()
+            raise
+        finally:
+            forget()
+        if isinstance(answer, Refused):
+            known = Encrypted if answer.encrypted else NoSuchColumn if answer.no_column else Unreadable
+            raise known(_shown(answer.problem), _shown(answer.advice))
+        if not isinstance(answer, kind):
+            self.close()
+            raise Unreadable(_NO_ANSWER, "")
+        return answer, blob
+
+    def _exactly(self, size: int, deadline: Deadline) -> bytes:
+        out = self._process.stdout
+        assert out is not None
+        waiting = select.poll()
+        waiting.register(out, select.POLLIN)
+        received = bytearray()
+        while len(received) < size:
+            deadline.check()
+            self._charge(deadline)
+            left = deadline.remaining
+            patience = CLOCK_S if left is None else min(CLOCK_S, left)
+            if not waiting.poll(patience * 1000):
+                continue
+            data = os.read(out.fileno(), min(BLOCK_BYTES, size - len(received)))
+            if not data:
+                deadline.check()  # it may have been ended for this reason
+                if self._process.wait() == -signal.SIGXCPU:
+                    raise TimedOut(self._most_s, processor=True)
+                raise Unreadable(_ENDED, "")
+            received += data
+        return bytes(received)
+
+    def _charge(self, deadline: Deadline) -> None:
+        """Charge the deadline with the processor time used since the last call."""
+        worked = _processor_s(self._process.pid)
+        if worked is not None:
+            spent, self._charged = worked - self._charged, worked
+            deadline.charge(spent)
+
+    def _checked(self, extracted: Extracted, number: int, blob: bytes) -> Part:
+        """The part, if the answer is plausible."""
+        sizes = [size for _, size in extracted.pictures]
+        rows = (extracted.first_row, extracted.total_rows or 0, extracted.left_out, extracted.brief or 0)
+        texts = (extracted.title, extracted.header or "", *extracted.notes, *extracted.lines)
+        if min(rows) < 0 or min(sizes, default=0) < 0 or sum(sizes) != len(blob) or not _follow(extracted):
+            self.close()
+            raise Unreadable(_NO_ANSWER, "")
+        if any("\n" in text for text in texts):
+            self.close()
+            raise Unreadable(_NO_ANSWER, "")
+        pictures, at = [], 0
+        for mime, size in extracted.pictures:
+            pictures.append(Picture(blob[at : at + size], mime))
+            at += size
+        part = Part(
+            number,
+            extracted.title,
+            extracted.lines,
+            pictures,
+            extracted.header,
+            extracted.first_row,
+            extracted.total_rows,
+            extracted.notes,
+            extracted.brief,
+            extracted.total_known,
+            extracted.naming,
+            extracted.rows,
+        )
+        if not extracted.left_out:
+            return part
+        note = (
+            f"{extracted.left_out:,} lines behind line {len(extracted.lines):,} are too many to be read here."
+        )
+        return replace(part, notes=[*extracted.notes, note])
+
+
+def _follow(extracted: Extracted) -> bool:
+    """Whether the row numbers are in order: one for each line, and one after them."""
+    rows = extracted.rows
+    if not rows:
+        return True
+    in_order = all(before < after for before, after in pairwise(rows))
+    return len(rows) == len(extracted.lines) + 1 and rows[0] == extracted.first_row and in_order
+
+
+def _decoded(data: bytes) -> protocol.Answer:
+    try:
+        return protocol.DECODER.decode(data)
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError):
+        raise Unreadable(_NO_ANSWER, "") from None
+
+
+def _shown(text: str) -> str:
+    """An error message of the child as one short, printable line.
+
+    Libraries quote bytes of the file in their errors: those that drive a terminal are shown as marks.
+    """
+    line = " ".join(text.split())[:DOCUMENT_TITLE_CHARS]
+    return "".join(char if char.isprintable() else "\ufffd" for char in line)
+
+
+def _processor_s(pid: int) -> float | None:
+    """Processor time used by another process; None where that cannot be measured."""
+    if sys.platform != "linux":
+        return None
+    try:
+        # What clock_getcpuclockid(3) returns; Python offers it for threads only.
+        return time.clock_gettime((~pid << 3) | 2)
+    except OSError:
+        return None  # it has ended
+
+
+_OWN = str(Path(worker.__file__).parents[3])
+"""The folder that the package is in."""
+
+
+@cache
+def _holds_libraries(path: str) -> bool:
+    """Whether a folder has Python's own or installed modules; others might belong to a served folder."""
+    python = sysconfig.get_path("stdlib")
+    own = (python, os.path.join(python, "lib-dynload"), _OWN)
+    try:
+        return path in own or any(name.endswith(".dist-info") for name in os.listdir(path))
+    except OSError:
+        return False
+
+
+def _start(
+    source: Source, module: str, argument: str, memory_bytes: int, most_s: int
+) -> subprocess.Popen[bytes]:
+    descriptor = source.fileno()
+    fd = _copied(source) if descriptor is None else descriptor
+    nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    paths = [path for path in sys.path if os.path.isabs(path)]
+    order = worker.Order(
+        paths=paths,
+        libraries=[path for path in paths if _holds_libraries(path)],
+        module=module,
+        argument=argument,
+        file=fd,
+        memory_bytes=memory_bytes,
+        cpu_s=most_s,
+        files=DOCUMENT_CHILD_FILES,
+        titles=DOCUMENT_TITLES,
+        title_chars=DOCUMENT_TITLE_CHARS,
+        note_chars=DOCUMENT_NOTE_CHARS,
+        contents=DOCUMENT_CONTENTS,
+        part_chars=DOCUMENT_PART_CHARS,
+        pictures_bytes=DOCUMENT_PICTURES_BYTES,
+    )
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-S", worker.__file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=nothing,
+            pass_fds=[fd],
+            cwd="/",
+            env={},
+            bufsize=0,
+        )
+    except OSError as error:
+        problem = f"the program that reads documents cannot be started: {error.strerror}"
+        raise StoreFailed(source.real, problem) from None
+    finally:
+        os.close(nothing)
+        if descriptor is None:
+            os.close(fd)
+    assert process.stdin is not None
+    with contextlib.suppress(OSError):  # its end is noticed at the next request
+        process.stdin.write(json.dumps(order).encode() + b"\n")
+    return process
+
+
+def _copied(source: Source) -> int:
+    """A descriptor of a copy, for a document that is not in a file."""
+    if hasattr(os, "memfd_create"):
+        fd = os.memfd_create("readroom")
+    else:
+        with tempfile.TemporaryFile() as file:
+            fd = os.dup(file.fileno())
+    try:
+        for at in range(0, source.size, BLOCK_BYTES):
+            data = memoryview(source.read_at(at, BLOCK_BYTES))
+            while data:
+                data = data[os.write(fd, data) :]
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd

@@ -1,0 +1,60 @@
+"""What the server says before the first call: its name and capabilities, and the tools, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from readroom.core.limits import MCP_LIST_FRESH_MS, MCP_LIST_TOOLS, MCP_MESSAGE_BYTES
+from readroom.core.release import VERSION
+from readroom.mcp.protocol.card import Card, Fresh
+from readroom.mcp.protocol.eras import INVALID_PARAMS
+from readroom.mcp.protocol.messages import Refusal
+
+LONGEST_META: Final = "anthropic/maxResultSizeChars"
+"""Tells Claude Code the longest text to pass on."""
+
+COMPACTED: Final = "notifications/readroom/compacted"
+"""Notification of a host that has shortened a conversation."""
+
+_TOOLS = frozenset(("tools/list", "tools/call"))
+_RESOURCES = frozenset(("resources/list", "resources/templates/list", "resources/read"))
+
+
+def methods(contract_name: str, *, outputs: bool) -> frozenset[str]:
+    """The methods served; with `outputs`, those for kept outputs, in the native contract."""
+    return _TOOLS | _RESOURCES if outputs and contract_name == "native" else _TOOLS
+
+
+def card(title: str, instructions: str, served: frozenset[str], *, shared: bool) -> Card:
+    """The server's card; `shared` if every client sees the same tools."""
+    # The tools of a process never change; those of a token are only for its holder.
+    fresh = Fresh(MCP_LIST_FRESH_MS, "public" if shared else "private")
+    return Card(
+        name="readroom",
+        version=VERSION,
+        title=title,
+        instructions=instructions,
+        methods=served,
+        notices=frozenset((COMPACTED,)),
+        fresh={"tools/list": fresh},
+        most=MCP_MESSAGE_BYTES,
+    )
+
+
+def capped(tool: dict[str, Any], most: int | None) -> dict[str, Any]:
+    """A tool as listed, with the operator's limit for the longest text."""
+    meta = tool["_meta"]
+    return tool if most is None else {**tool, "_meta": {**meta, LONGEST_META: max(most, meta[LONGEST_META])}}
+
+
+def page(name: str, items: Sequence[object], cursor: str | None) -> dict[str, Any]:
+    """A page of a list, and where the next begins. Raises Refusal for a cursor that no page has."""
+    begins = 0
+    if cursor is not None:
+        begins = int(cursor) if cursor.isdecimal() and len(cursor) < 10 else -1
+        if not 0 < begins < len(items) or begins % MCP_LIST_TOOLS:
+            raise Refusal(INVALID_PARAMS, "There is no such cursor: send the nextCursor of a page as it is")
+    ends = begins + MCP_LIST_TOOLS
+    fields: dict[str, Any] = {name: items[begins:ends]}
+    return {**fields, "nextCursor": str(ends)} if ends < len(items) else fields

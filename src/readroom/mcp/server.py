@@ -1,0 +1,378 @@
+"""The MCP server, independent of the transport: the tools of a contract, answered by a workspace.
+
+It performs the calls that `readroom.mcp.protocol` parses.  A tool result is exactly that of
+`contracts.base.tool_result`, as in every other face; the protocol adds what its version requires.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from readroom.core.caller import Caller, conversation
+from readroom.core.contracts.base import FACTS_KEY, Contract, Tool, tool_result
+from readroom.core.errors import BadCursor, Busy, NotFound, NotGranted, OutputGone, StateFailed
+from readroom.core.limits.session import LEDGER_NAME_CHARS, MCP_RESOURCES
+from readroom.core.log import log
+from readroom.core.paths import OUTPUTS
+from readroom.core.quoting import as_key
+from readroom.core.values import Fact
+from readroom.mcp.access import Access
+from readroom.mcp.listing import LONGEST_META, capped, card, methods, page
+from readroom.mcp.pending import PendingCall
+from readroom.mcp.protocol import eras
+from readroom.mcp.protocol.card import Card
+from readroom.mcp.protocol.connection import Notice
+from readroom.mcp.protocol.messages import Answer, Refusal
+
+# -----------------------------------------------------------------------------
+# The caller of a tool over MCP: the client's name, and the conversation.
+#
+# The host names the conversation (`_meta["readroom/session"]`); otherwise it is the
+# session of the protocol, or everything that one process receives.  A host that compacts
+# a conversation sends the notification `notifications/readroom/compacted`, or counts
+# compactions itself in `_meta["readroom/epoch"]`, which needs no connection.
+# -----------------------------------------------------------------------------
+
+SESSION_META: Final = "readroom/session"
+EPOCH_META: Final = "readroom/epoch"
+
+_MOST_EPOCHS = 2**31
+"""No conversation is compacted more often."""
+
+_PROCESS = uuid.uuid4().hex[:12]
+"""The conversation of clients without any session: one process serves one client over stdio."""
+
+
+def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | None) -> Caller:
+    """The other side of a call.
+
+    Args:
+        meta: `_meta` of the request.
+        client: `clientInfo.name`.
+        header: `Mcp-Session-Id` of an HTTP request.
+    """
+    stated = (meta or {}).get(SESSION_META)
+    session = stated if isinstance(stated, str) and stated else header or _PROCESS
+    if len(session) > LEDGER_NAME_CHARS:  # cut off, two conversations could be one
+        session = as_key(session, LEDGER_NAME_CHARS)
+    return Caller(agent=(client or "")[:LEDGER_NAME_CHARS], session=session, face="mcp")
+
+
+def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
+    """How often the host says that the conversation was compacted."""
+    epoch = (meta or {}).get(EPOCH_META)
+    if isinstance(epoch, bool) or not isinstance(epoch, int) or not 0 <= epoch <= _MOST_EPOCHS:
+        return None
+    return epoch
+
+
+# -----------------------------------------------------------------------------
+# How much of a reply each MCP client passes on to its model.
+#
+# A client that receives more truncates it, mostly in the middle, without saying so;
+# therefore the reply is made to fit.  The numbers were measured on released clients
+# (November 2026) and leave a margin for what a client adds.
+#
+# Clients count characters or UTF-16 units.  A cap is applied to the UTF-8 bytes of
+# the whole text part, header and closing line included: never fewer than either.
+# -----------------------------------------------------------------------------
+
+
+class Client(Struct, frozen=True):
+    """One client: how its name starts in `clientInfo`, and what it passes on.
+
+    Attributes:
+        title: Its name for people.
+        prefix: How its name in `clientInfo` starts.
+        chars: The longest text that it passes on; None for one that does not cut.
+        lines: The most lines that it passes on; None if it does not limit lines.
+        shows_meta: It shows its model the whole JSON of an error result, including `_meta`.
+        images: It passes on images, and not their bytes as text.
+    """
+
+    title: str
+    prefix: str
+    chars: int | None
+    lines: int | None = None
+    shows_meta: bool = False
+    images: bool = True
+
+
+CLAUDE_CODE_CHARS = 49_000
+CLAUDE_CODE = Client("Claude Code", "claude-code", CLAUDE_CODE_CHARS)
+"""Passes on 50,000, then a file and a preview of 2 KB. A tool's `_meta` can raise it; nothing needs that."""
+
+CLIENTS = (
+    Client("Codex", "codex", 11_500),  # 12,000: the first and the last 6,000
+    CLAUDE_CODE,
+    Client("opencode", "opencode", 49_000, lines=1990),  # 50 KiB of whole lines, and 2,000 of them
+    # 40,000: the first 8,000 and the last 32,000
+    Client("Gemini CLI", "gemini-cli", 39_000, shows_meta=True),
+    Client("Qwen Code", "qwen", 25_000, shows_meta=True),  # about 25,500; qwen-cli-mcp-client-NAME
+    # About 20,000, then a file outside the workspace and a preview of 500.
+    Client("GitHub Copilot CLI", "copilot-cli", 19_500),
+    Client("Continue CLI", "continue-cli-client", None, images=False),  # base64: 45,000 tokens a picture
+)
+"""Bridges keep the name in front, as in "claude-code (via mcp-remote 0.1.37)"; some clients append more."""
+
+
+def reply_bytes(client_name: str | None, asked_chars: int | None = None) -> int | None:
+    """The cap on a reply's text in UTF-8 bytes; None for a client that is not known to cut.
+
+    Six of thirteen measured clients truncate, and only two of them below 25,000; a cap for the others
+    would break what a contract promises.
+
+    Args:
+        client_name: `clientInfo.name` of the handshake or of the request; None when it was not sent.
+        asked_chars: The operator's `--max-chars`, which applies to every client.
+    """
+    if asked_chars is not None:
+        return asked_chars
+    client = known(client_name)
+    return None if client is None else client.chars
+
+
+def known(client_name: str | None) -> Client | None:
+    """The client of that name; None for one that was not measured."""
+    return None if client_name is None else _known(client_name[:LEDGER_NAME_CHARS])
+
+
+@lru_cache  # each call asks
+def _known(beginning: str) -> Client | None:
+    name = beginning.lower().replace(" ", "-")
+    return next((client for client in CLIENTS if name.startswith(client.prefix)), None)
+
+
+class Sender(Struct, frozen=True):
+    """Who sent a message.
+
+    Attributes:
+        access: What the caller may use.
+        session: The session of the protocol, over HTTP before 2026-07-28.
+    """
+
+    access: Access
+    session: str | None = None
+
+
+WITHOUT_WORK: Final = frozenset(("tools/list", "resources/templates/list"))
+"""Methods that are answered from what is known."""
+
+
+class Server:
+    """Performs what the protocol hands out, for one contract."""
+
+    def __init__(
+        self,
+        record: Contract,
+        *,
+        reply_chars: int | None,
+        outputs: bool,
+        shared: bool = True,
+    ) -> None:
+        """A server for the tools of one contract.
+
+        Args:
+            record: The contract whose tools are served.
+            reply_chars: `--max-chars`; None for what each client is known to pass on.
+            outputs: Commands may run; offer their kept outputs as resources.
+            shared: All clients see the same tools.
+        """
+        self._reply_chars = reply_chars
+        self._methods: dict[str, Callable[[PendingCall, Sender], dict[str, Any]]] = {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "resources/list": self._list_resources,
+            "resources/templates/list": self._list_templates,
+            "resources/read": self._read_resource,
+        }
+        self.card: Card = card(
+            record.title, record.instructions, methods(record.name, outputs=outputs), shared=shared
+        )
+
+    def perform(self, pending: PendingCall, sender: Sender, *, busy: bool = False) -> Answer | None:
+        """The answer to a call; None when its client has cancelled it. `busy`: there is no room for it."""
+        connection, call = pending.connection, pending.call
+        pending.busy = busy
+        try:
+            return connection.answer(call, self._methods[call.method](pending, sender))
+        except Refusal as refused:
+            return connection.refuse(call, refused.code, refused.message, refused.data)
+        except Exception:
+            log().exception("a request of the method %s failed", call.method)
+        words = "readroom failed inside; see the server's log"
+        pending.log("error", words)
+        return connection.refuse(call, eras.INTERNAL_ERROR, words)
+
+    def hear(self, notice: Notice, sender: Sender) -> None:
+        """What a host says without asking: that it has shortened a conversation. Raises StateFailed."""
+        access = _conversing(sender, notice.client, notice.meta)
+        access.workspace.session(access.caller.session).compacted()
+
+    def _list_tools(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        tools = [capped(listed(tool), self._reply_chars) for tool in sender.access.tools]
+        return page("tools", tools, pending.call.params.get("cursor"))
+
+    def _call_tool(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        parameters, client = pending.call.params, known(pending.call.client)
+        result = self._run(pending, sender, parameters["name"], parameters.get("arguments") or {})
+        if not result["isError"]:
+            return result
+        pending.failed = result["_meta"][FACTS_KEY]["error"]["code"]
+        if client is not None and client.shows_meta:
+            del result["_meta"]  # the client would show its model the whole JSON of an error
+        return result
+
+    def _list_resources(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        return self._resources(pending, sender).list(pending.call.params.get("cursor"))
+
+    def _list_templates(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        # The name of an output cannot be guessed, so a template would be useless.
+        return {"resourceTemplates": []}
+
+    def _read_resource(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
+        return self._resources(pending, sender).read(pending.call.params["uri"])
+
+    def _resources(self, pending: PendingCall, sender: Sender) -> Resources:
+        return Resources(partial(self._run, pending, sender), pending.call.version)
+
+    def _run(
+        self, pending: PendingCall, sender: Sender, tool: str, arguments: Mapping[str, Fact]
+    ) -> dict[str, Any]:
+        call = pending.call
+        access = _conversing(sender, call.client, call.meta)
+        client = known(call.client)
+        if client is not None and not client.images:
+            access = replace(access, images=False)
+        cap = reply_bytes(call.client, self._reply_chars)
+        if pending.busy:
+            refused = access.workspace.refuse(Busy(), access.contract_name, tool, reply_bytes=cap)
+            return tool_result(refused)
+        epoch = epoch_of(call.meta)
+        if epoch is not None:
+            try:
+                access.workspace.session(access.caller.session).reached(epoch)
+            except StateFailed as error:
+                return tool_result(access.workspace.refuse(error, access.contract_name, tool))
+        lines = None if client is None else client.lines
+        reply = access.call(tool, arguments, pending.deadline, reply_bytes=cap, reply_lines=lines)
+        pending.done()
+        return tool_result(reply)
+
+
+def listed(tool: Tool) -> dict[str, Any]:
+    """A tool as `tools/list` shows it."""
+    changing = {"destructiveHint": tool.destructive, "idempotentHint": tool.idempotent}
+    if tool.read_only:  # they have no meaning for read-only tools
+        changing = {}
+    return {
+        "_meta": {
+            # Exempts the text from a second limit, counted in tokens, which users can lower.
+            LONGEST_META: CLAUDE_CODE_CHARS,
+            # Models do not use a file tool that they have to search for first. The schema costs each
+            # conversation its tokens; a test keeps those of a contract under 1,500.
+            "anthropic/alwaysLoad": True,
+        },
+        "annotations": {"readOnlyHint": tool.read_only, **changing, "openWorldHint": False},
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "name": tool.name,
+        "title": tool.title,
+    }
+
+
+def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | None) -> Access:
+    """What a sender may use, in the name of the client and for its conversation."""
+    named = caller(meta, client, sender.session)
+    token = sender.access.caller.token
+    named = replace(
+        named,
+        agent=named.agent or sender.access.caller.agent,
+        session=conversation(token, named.session),
+        token=token,
+    )
+    return replace(sender.access, caller=named)
+
+
+# -----------------------------------------------------------------------------
+# Kept outputs of commands as resources, which a host lists and attaches without its model.
+#
+# Listing is a call of `list_directory`, reading a call of `read_file`: with the same guard, grants,
+# caps, budget and ledger, and the same text, which says what was left out.  Nothing else of a
+# workspace is a resource, and an address has one spelling.
+# -----------------------------------------------------------------------------
+
+Run: TypeAlias = Callable[[str, Mapping[str, Fact]], dict[str, Any]]
+"""Performs a tool call in the name of who sent the request."""
+
+_SCHEME = "readroom://"
+_ADDRESS = re.compile(rf"{_SCHEME}({re.escape(OUTPUTS)}/[a-z0-9]+\.(?:stdout|stderr))")
+
+
+class Resources(Struct, frozen=True):
+    """What one sender may list and read, in one version of the protocol."""
+
+    run: Run
+    version: str
+
+    def list(self, cursor: str | None) -> dict[str, Any]:
+        """The newest outputs first, a page at a time; none for callers that may not list them."""
+        arguments: dict[str, Fact] = {"path": OUTPUTS, "sort": "mtime", "limit": MCP_RESOURCES}
+        if cursor is not None:
+            arguments["cursor"] = cursor
+        result = self.run("list_directory", arguments)
+        facts = result["_meta"][FACTS_KEY]
+        if result["isError"]:
+            if facts["error"]["code"] == NotGranted.code:
+                return {"resources": []}
+            raise self._refusal(result, {})
+        listed: dict[str, Any] = {"resources": [_listed(entry) for entry in facts["entries"]]}
+        following = facts["next"]
+        return listed if following is None else {**listed, "nextCursor": following["arguments"]["cursor"]}
+
+    def read(self, uri: str) -> dict[str, Any]:
+        """The text that `read_file` gives, numbered, cut and saying so; an image beside it."""
+        match = _ADDRESS.fullmatch(uri)
+        if match is None:
+            words = "There is no such resource. resources/list names those there are"
+            raise Refusal(self._absent, words, {"uri": uri})
+        result = self.run("read_file", {"path": match[1]})
+        if result["isError"]:
+            raise self._refusal(result, {"uri": uri})
+        contents = [_content(uri, part) for part in result["content"]]
+        return {"contents": contents, "_meta": result["_meta"]}
+
+    @property
+    def _absent(self) -> int:
+        return eras.INVALID_PARAMS if eras.is_stateless(self.version) else eras.RESOURCE_ABSENT
+
+    def _refusal(self, result: Mapping[str, Any], data: Mapping[str, Any]) -> Refusal:
+        error = result["_meta"][FACTS_KEY]["error"]
+        absent = self._absent
+        codes = {NotFound.code: absent, OutputGone.code: absent, BadCursor.code: eras.INVALID_PARAMS}
+        code = codes.get(error["code"], eras.INTERNAL_ERROR)
+        return Refusal(code, result["content"][0]["text"], {**data, **error})
+
+
+def _listed(entry: Mapping[str, Any]) -> dict[str, Any]:
+    name = entry["path"]
+    return {
+        "uri": f"{_SCHEME}{OUTPUTS}/{name}",
+        "name": name,
+        "mimeType": "text/plain",
+        "size": entry["size_bytes"],
+        "annotations": {"audience": ["user", "assistant"], "lastModified": entry["modified"]},
+    }
+
+
+def _content(uri: str, part: Mapping[str, Any]) -> dict[str, Any]:
+    if part["type"] == "text":
+        return {"uri": uri, "mimeType": "text/plain", "text": part["text"]}
+    return {"uri": uri, "mimeType": part["mimeType"], "blob": part["data"]}

@@ -1,0 +1,88 @@
+"""budget: show what servers have spent, and reset budgets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from readroom.cli import output
+from readroom.cli.exits import ExitCode
+from readroom.cli.options import database_option, flag, json_option, option, subcommand
+from readroom.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from readroom.server.shared.state import SharedState
+
+
+@contextmanager
+def _state(config: str | None) -> Iterator[SharedState]:
+    from readroom.server import settings as serve
+    from readroom.server.shared.state import SharedState
+
+    with closing(SharedState(serve.shared_state(serve.load(config).state), "", several=True)) as state:
+        yield state
+
+
+def _list(as_json: bool, config: str | None) -> ExitCode:
+    """Show how many tokens were spent from each budget of servers, the largest first."""
+    with _state(config) as state:
+        spent = state.spent()
+    if as_json:
+        output.write_json({"spent": spent})
+        return ExitCode.OK
+    for spending in spent:
+        name = f"{spending.name or '-'}  {spending.workspace}"
+        output.write_text(f"{spending.used:>12,}  {spending.scope:9}  {name}")
+    if not spent:
+        output.complain("No budget was used.")
+    return ExitCode.OK
+
+
+def _reset(
+    workspace: str | None, scope: str | None, name: str | None, whole: bool, config: str | None
+) -> ExitCode:
+    """Begin budgets anew: those of a workspace, of a scope, of one name, or all of them.
+
+    Running servers count from nothing again with the next call.
+    """
+    if whole == bool(workspace or scope or name):
+        raise UsageError("No budgets were chosen", "Use --all, or choose some with the other options.")
+    root = None if workspace is None else os.path.realpath(workspace)
+    with _state(config) as state:
+        chosen = [
+            spending
+            for spending in state.spent()
+            if (root is None or spending.workspace == root)
+            and (scope is None or spending.scope == scope)
+            and (name is None or spending.name == name)
+        ]
+        for spending in chosen:
+            state.forgive(spending)
+    output.complain(f"{len(chosen)} budget{' was' if len(chosen) == 1 else 's were'} started over.")
+    return ExitCode.OK
+
+
+budget = click.Group(
+    "budget",
+    help="Show what servers have spent of their budgets, and start budgets over.",
+    commands=[
+        subcommand("list", _list, json_option("Print one JSON object."), database_option()),
+        subcommand(
+            "reset",
+            _reset,
+            option("--workspace", "Those of one folder.", metavar="DIR"),
+            option(
+                "--scope",
+                "Those of conversations, of tokens, or of whole workspaces.",
+                type=click.Choice(["session", "token", "workspace"]),
+            ),
+            option("--name", "That of one conversation, or id of a token.", metavar="NAME"),
+            flag("--all whole", "All of them."),
+            database_option(),
+        ),
+    ],
+)

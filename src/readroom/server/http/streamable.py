@@ -1,0 +1,438 @@
+"""MCP over HTTP: one message per POST, answered with JSON, or with a stream if there is more to send.
+
+Before 2026-07-28 messages belong to a session; since then each stands alone. A stream begins with the first
+progress or log message, or when an answer takes so long that a proxy would close the connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import Any, final
+
+from msgspec import Struct
+from starlette.types import Receive, Scope, Send
+
+from readroom.core.errors import BadRequest
+from readroom.core.limits import HTTP_STILL_S, MCP_MESSAGE_BYTES
+from readroom.core.limits.session import LEDGER_NAME_CHARS
+from readroom.mcp.calls import Calls
+from readroom.mcp.pending import PendingCall
+from readroom.mcp.protocol import eras, headers
+from readroom.mcp.protocol.connection import CallCancelled, Connection, Event, Notice, State, ToolCall
+from readroom.mcp.protocol.messages import (
+    Answer,
+    Message,
+    Notification,
+    Request,
+    Unasked,
+    decode,
+    decode_batch,
+    encode,
+    refusal,
+)
+from readroom.mcp.protocol.params import meta
+from readroom.mcp.server import WITHOUT_WORK, Sender, Server
+from readroom.server.http.access_log import Exchange
+from readroom.server.http.awaiting import noted, performed
+from readroom.server.http.conversations import Conversations, Session
+from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, MCP_PATH, within
+from readroom.server.http.routes import whole_body
+
+# -----------------------------------------------------------------------------
+# The HTTP answer to one MCP message: JSON, or a stream of events if messages precede it.
+# -----------------------------------------------------------------------------
+
+
+class _Every:
+    """Calls a function in the event loop at intervals, until it is stopped."""
+
+    def __init__(self, seconds: float, call: Callable[[], None]) -> None:
+        self._seconds = seconds
+        self._call = call
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._again)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _again(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._again)
+        self._call()
+
+
+@final
+class Reply:
+    """The answer to one request."""
+
+    def __init__(self, send: Send, *, still_s: float = HTTP_STILL_S) -> None:
+        self.session: str | None = None
+        """The session id that the client must send with its next requests."""
+        self.left = False
+        """Whether the client has left."""
+        self._send = send
+        self._still_s = still_s
+        self._loop = asyncio.get_running_loop()
+        self._streams = self._over = False
+        self._unsent: list[bytes] = []
+        self._sending: asyncio.Task[None] | None = None
+
+    async def answer(self, answer: Answer, status: int) -> None:
+        """Send the answer as the last message; in a stream it has no status of its own."""
+        await self._last(encode(answer), status)
+
+    async def answer_all(self, answers: Sequence[Answer]) -> None:
+        """Send the answers to a batch as the last message."""
+        await self._last(b"[%s]" % b",".join(map(encode, answers)), 200)
+
+    async def _last(self, message: bytes, status: int) -> None:
+        self._over = True
+        if self._sending is not None:
+            await self._sending
+        if self._streams:
+            await self._send({"type": "http.response.body", "body": headers.event(message)})
+        else:
+            await self._whole(status, message, ("content-type", headers.JSON))
+
+    async def refuse(
+        self, status: int, words: str, code: int = eras.INVALID_REQUEST, *, allow: str | None = None
+    ) -> None:
+        """Send a protocol error that names no request."""
+        more = [("content-type", headers.JSON)]
+        more += [] if allow is None else [("allow", allow)]
+        more += [("retry-after", "1")] if status == 503 else []
+        await self._whole(status, encode(refusal(None, code, words)), *more)
+
+    async def empty(self, status: int) -> None:
+        """Send a status without a body."""
+        await self._whole(status, b"")
+
+    def tell(self, message: bytes) -> None:
+        """Send a message before the answer, which starts a stream; from any thread."""
+        with suppress(RuntimeError):  # the loop has ended, and its clients with it
+            self._loop.call_soon_threadsafe(self._put, headers.event(message))
+
+    @contextmanager
+    def still_here(self) -> Iterator[None]:
+        """Keep the connection alive for proxies while the answer is made."""
+        timer = _Every(self._still_s, self._say)
+        try:
+            yield
+        finally:
+            timer.stop()
+
+    def _say(self) -> None:
+        if not self._unsent:
+            self._put(headers.STILL_HERE)
+
+    def _put(self, data: bytes) -> None:
+        if self._over:
+            return
+        self._unsent.append(data)
+        if self._sending is None or self._sending.done():
+            # It ends by itself: cancelling it could cut off a half-sent event.
+            self._sending = asyncio.create_task(self._stream())
+
+    async def _stream(self) -> None:
+        if not self._streams:
+            self._streams = True
+            still = [("cache-control", "no-cache, no-transform"), ("x-accel-buffering", "no")]
+            await self._start(200, ("content-type", headers.EVENTS), *still)
+        while self._unsent:
+            await self._send({"type": "http.response.body", "body": self._unsent.pop(0), "more_body": True})
+
+    async def _whole(self, status: int, body: bytes, *more: tuple[str, str]) -> None:
+        await self._start(status, ("content-length", str(len(body))), *more)
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def _start(self, status: int, *more: tuple[str, str]) -> None:
+        named = more if self.session is None else (*more, (headers.SESSION, self.session))
+        sent = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in named]
+        await self._send({"type": "http.response.start", "status": status, "headers": sent})
+
+
+_METHOD = re.compile(r"[A-Za-z0-9_/.-]{1,64}")
+"""Names of methods, of the protocol and ours."""
+
+
+class _Arrival(Struct, frozen=True):
+    """One HTTP request."""
+
+    scope: Scope
+    receive: Receive
+    reply: Reply
+    headers: Mapping[str, str]
+    """By lowercase names; of repeated ones the last value."""
+
+    @property
+    def exchange(self) -> Exchange:
+        """The exchange of the request."""
+        exchange = self.scope[EXCHANGE]
+        assert isinstance(exchange, Exchange)
+        return exchange
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its headers, with repetitions."""
+        return [name.decode("latin-1") for name, _ in self.scope["headers"]]
+
+
+@final
+class Streamable:
+    """The application at the address of MCP, behind the gate."""
+
+    def __init__(
+        self,
+        calls: Calls,
+        server: Server,
+        contract_name: str,
+        sessions: Conversations,
+        nameless: str | None = None,
+    ) -> None:
+        """`nameless` is the conversation of clients without a session; None for the one of this process."""
+        self._calls = calls
+        self._nameless = nameless
+        self._server = server
+        self._contract = contract_name
+        self._sessions = sessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request, as an ASGI application."""
+        named = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        arrival = _Arrival(scope, receive, Reply(send), named)
+        arrival.exchange.route = MCP_PATH
+        if headers.is_stateless(named.get(headers.VERSION)):
+            await self._stateless(arrival)
+        else:
+            await self._conversing(arrival)
+
+    async def _stateless(self, arrival: _Arrival) -> None:
+        """A request of 2026-07-28."""
+        if arrival.scope["method"] != "POST":
+            words = headers.unspoken(arrival.headers.get(headers.VERSION))
+            if words is not None:
+                await arrival.reply.refuse(400, words)
+            else:
+                await arrival.reply.refuse(405, "Only POST is taken here", allow="POST")
+            return
+        message = await self._message(arrival)
+        if message is None:
+            return
+        connection = Connection(self._server.card, state=State.STATELESS, both=False)
+        _note(arrival.exchange, message, None)
+        if isinstance(message, (Request, Notification)):
+            wrong = headers.contradiction(message, arrival.headers, arrival.names)
+            if wrong is not None:
+                await arrival.reply.answer(wrong, headers.status(wrong))
+                return
+        if isinstance(message, Unasked):
+            message = refusal(None, eras.INVALID_REQUEST, "An answer is not taken: nothing was asked")
+        if isinstance(message, Notification):
+            # Clients cancel a call by closing its stream: by id, any client could cancel it.
+            await arrival.reply.empty(202)
+            return
+        event = connection.take(message)
+        if isinstance(event, ToolCall):
+            answer = await self._performed(arrival, connection, event, None)
+        else:
+            assert isinstance(event, Answer)
+            answer = event
+        if answer is not None:
+            await arrival.reply.answer(answer, headers.status(answer))
+
+    async def _conversing(self, arrival: _Arrival) -> None:
+        """A request of a version with sessions."""
+        session_id = arrival.headers.get(headers.SESSION)
+        owner = (within(arrival.scope, self._contract).caller.token, arrival.exchange.workspace)
+        session = None if session_id is None else await self._sessions.find(session_id, owner)
+        if session is not None:
+            arrival.exchange.agent = _printable(session.connection.client) or arrival.exchange.agent
+        if session_id is not None and session is None:
+            await arrival.reply.refuse(404, "Session not found: send initialize to open one")
+        elif arrival.scope["method"] == "POST":
+            await self._posted(arrival, session or self._sessions.made(owner), opened=session is not None)
+        elif arrival.scope["method"] != "DELETE":
+            # The server sends nothing unasked. Clients try this, and no log needs to record it.
+            arrival.exchange.reached = session is not None
+            await arrival.reply.refuse(405, "Only POST and DELETE are taken here", allow="POST, DELETE")
+        elif session is None:
+            await arrival.reply.refuse(
+                400, "There is no session to end: the header Mcp-Session-Id is missing"
+            )
+        else:
+            await self._sessions.close(session)
+            await arrival.reply.empty(200)
+
+    async def _posted(self, arrival: _Arrival, session: Session, *, opened: bool) -> None:
+        body = await self._body(arrival)
+        if body is None:
+            return
+        takes = opened and session.connection.takes_batches
+        batch = decode_batch(body, MCP_MESSAGE_BYTES) if takes else None
+        if batch is not None:
+            await self._posted_batch(arrival, session, batch)
+            return
+        message = decode(body, MCP_MESSAGE_BYTES)
+        if isinstance(message, Answer):
+            await arrival.reply.answer(message, 400)
+            return
+        opens = isinstance(message, Request) and message.method == "initialize"
+        if not opened and not opens:
+            await arrival.reply.refuse(
+                400, "Missing session ID: send initialize first, which opens a session"
+            )
+            return
+        event = session.connection.take(message)
+        _note(arrival.exchange, message, session.connection.client)
+        if not opened:
+            assert isinstance(event, Answer)
+            if event.failure is not None:
+                await arrival.reply.answer(event, 400)
+                return
+            if not await self._sessions.open(session):
+                await arrival.reply.refuse(
+                    503, "Too many open sessions, all of them in use", eras.INTERNAL_ERROR
+                )
+                return
+        elif event is None and isinstance(message, Notification):
+            await self._cancel_elsewhere(session, message)
+        arrival.reply.session = session.id
+        with self._sessions.using(session):
+            await self._sessions.agreed(session)
+            await self._answered(arrival, session, event)
+
+    async def _cancel_elsewhere(self, session: Session, message: Notification) -> None:
+        request = (message.params or {}).get("requestId")
+        if message.method == "notifications/cancelled" and isinstance(request, (int, str)):
+            await self._sessions.cancel(session, request)
+
+    async def _posted_batch(
+        self, arrival: _Arrival, session: Session, batch: Sequence[Message | Answer]
+    ) -> None:
+        """Messages of 2025-03-26 at once: their answers come at once too."""
+        events = session.connection.take_all(batch)
+        for message in batch:
+            _note(arrival.exchange, message, session.connection.client)
+            if isinstance(message, Notification):
+                await self._cancel_elsewhere(session, message)
+        arrival.reply.session = session.id
+        with self._sessions.using(session):
+            await self._sessions.agreed(session)
+            work = (self._outcome(arrival, session, event) for event in events)
+            answers = [answer for answer in await asyncio.gather(*work) if answer is not None]
+            if answers:
+                await arrival.reply.answer_all(answers)
+            else:
+                await arrival.reply.empty(202)
+
+    async def _answered(self, arrival: _Arrival, session: Session, event: Event | None) -> None:
+        answer = await self._outcome(arrival, session, event)
+        if answer is not None:
+            await arrival.reply.answer(answer, 200)
+        elif not isinstance(event, ToolCall):
+            await arrival.reply.empty(202)
+
+    async def _outcome(self, arrival: _Arrival, session: Session, event: Event | None) -> Answer | None:
+        """Do what comes of a message; its answer, if it has one."""
+        if isinstance(event, CallCancelled):
+            session.tasks[event.call].cancel()
+        elif isinstance(event, Notice):
+            sender = self._sender(arrival, session)
+            await noted(sender.access.workspace, partial(self._server.hear, event, sender))
+        answer = event if isinstance(event, Answer) else None
+        if isinstance(event, ToolCall):
+            answer = await self._performed(arrival, session.connection, event, session)
+            if answer is None and not arrival.reply.left:
+                answer = refusal(event.id, eras.CANCELLED, "Request cancelled")
+        return answer
+
+    async def _message(self, arrival: _Arrival) -> Message | Answer | None:
+        """The message of a request, or the answer to a bad body; None if that was sent."""
+        body = await self._body(arrival)
+        return None if body is None else decode(body, MCP_MESSAGE_BYTES)
+
+    async def _body(self, arrival: _Arrival) -> bytes | None:
+        """The body of a request; None if it cannot be used, and its client has the error or has left."""
+        takes_json, takes_events = headers.accepted(arrival.headers.get("accept", ""))
+        if not takes_json or not takes_events:
+            words = f"Not Acceptable: the header Accept must name {headers.JSON} and {headers.EVENTS}"
+            await arrival.reply.refuse(406, words)
+            return None
+        kind = arrival.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != headers.JSON:
+            # A page of another origin cannot send this type without a preflight.
+            await arrival.reply.refuse(400, f"Invalid Content-Type header: send {headers.JSON}")
+            return None
+        try:
+            return await whole_body(arrival.receive)
+        except BadRequest:
+            return None
+
+    async def _performed(
+        self, arrival: _Arrival, connection: Connection, call: ToolCall, session: Session | None
+    ) -> Answer | None:
+        """The answer to a call; None if the client no longer waits for it."""
+        sender = self._sender(arrival, session)
+        self._note_call(arrival.exchange, call, sender)
+        pending = PendingCall(connection, call, arrival.reply.tell, sender.access.seconds)
+        perform = partial(self._server.perform, pending, sender)
+        if call.method in WITHOUT_WORK:
+            return perform()
+        token, scope = sender.access.caller.token, arrival.scope[CLIENT_SCOPE]
+        work = performed(self._calls, token, pending.deadline, scope, perform, partial(perform, busy=True))
+        with arrival.reply.still_here():
+            answer = await (work if session is None else _cancellable(arrival, session, call, work))
+        arrival.exchange.code = pending.failed or arrival.exchange.code
+        return answer
+
+    def _sender(self, arrival: _Arrival, session: Session | None) -> Sender:
+        access = within(arrival.scope, self._contract)
+        name = self._nameless if session is None else session.id
+        return Sender(access, name)
+
+    def _note_call(self, exchange: Exchange, call: ToolCall, sender: Sender) -> None:
+        """Record in the exchange which tool was called, as other addresses do."""
+        if call.method != "tools/call":
+            return
+        # Names from clients are unbounded, and may contain anything.
+        record, name = sender.access.workspace.contract(self._contract), call.params["name"]
+        exchange.contract = self._contract
+        exchange.tool = name if name in record.by_name else ""
+        exchange.reached = True
+
+
+async def _cancellable(
+    arrival: _Arrival, session: Session, call: ToolCall, work: Coroutine[Any, Any, Answer | None]
+) -> Answer | None:
+    """The answer, unless another message of the session cancels it, or its client leaves."""
+    task = session.tasks[call] = asyncio.create_task(work)
+    arrival.scope[CLIENT_SCOPE].on_leave(partial(_leave, arrival, task))
+    try:
+        await asyncio.wait({task})
+        return None if task.cancelled() else task.result()
+    finally:
+        task.cancel()
+        del session.tasks[call]
+
+
+def _leave(arrival: _Arrival, task: asyncio.Task[Any]) -> None:
+    arrival.reply.left = True
+    task.cancel()
+
+
+def _note(exchange: Exchange, message: Message | Answer, client: str | None) -> None:
+    """Record in the exchange what a message asked for, and who sent it."""
+    if not isinstance(message, (Request, Notification)):
+        return
+    exchange.rpc = message.method if _METHOD.fullmatch(message.method) else ""
+    named = (meta(message.params) or {}).get(eras.CLIENT_META)
+    name = named.get("name") if client is None and isinstance(named, dict) else client
+    exchange.agent = _printable(name) or exchange.agent
+
+
+def _printable(name: object) -> str:
+    """A name from a client, for a line that may be shown in a terminal."""
+    text = name[:LEDGER_NAME_CHARS] if isinstance(name, str) else ""
+    return "".join(letter for letter in text if letter.isprintable())

@@ -1,0 +1,236 @@
+"""Pages of calls: a filtered list, one conversation as a waterfall, and one call in detail."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from readroom.core.errors import NoSuchView
+from readroom.server.http.ui.findings import findings_beside
+from readroom.server.http.ui.page import (
+    UI_ROWS,
+    Cell,
+    Figure,
+    Link,
+    Page,
+    Table,
+    lasted,
+    moment,
+    number,
+    stamp,
+)
+from readroom.server.http.ui.queries import UI_SESSION_ROWS
+from readroom.server.http.ui.view import View
+from readroom.server.ledger.queries import shown_twice
+from readroom.server.ledger.rows import Row
+
+NOT_KEPT = (
+    "The ledger keeps no content: neither the text of the reply nor what was written. "
+    "Lines below stand as they are in the file now, and only while its hash is still the one that was shown."
+)
+
+
+Opened: TypeAlias = dict[str, object]
+"""One call in detail, for the templates."""
+
+
+def calls(view: View) -> Page:
+    """The newest calls that match the filters."""
+    wanted = view.slice
+    limit = view.rows(UI_ROWS)
+    rows = view.questions.calls(wanted, limit=limit + 1, before=view.count("before"))
+    more = view.link("calls", before=rows[limit - 1].number) if len(rows) > limit else ""
+    table = Table(
+        "calls",
+        "Calls",
+        (
+            *("Row", "Ended (UTC)", "Agent", "Tool", "Path", "Outcome"),
+            *("Shown instead", "Requests", "Time", "Tokens"),
+        ),
+        [_row(view, row) for row in rows[:limit]],
+        more=more,
+    )
+    return Page("Calls", tables=[table], filters=view.filters("agent", "token", "tool", "outcome"))
+
+
+def _row(view: View, row: Row) -> tuple[Cell, ...]:
+    event = row.event
+    times = _object(event.arguments).get("times", 1) if not event.contract else 1
+    return (
+        number(row.number, view.bare("call", number=row.number)),
+        stamp(event.time_us),
+        view.named(event.agent, none=event.face),
+        view.named(event.tool),
+        view.file_cell(event.path),
+        Cell(event.outcome, tone=_tone(event.outcome, event.decision)),  # type: ignore[arg-type]  # one of the tones
+        Cell(event.level or "", tone="warn" if event.level else ""),
+        number(times if isinstance(times, int) else 1),
+        Cell(lasted(event.duration_us), number=True, raw=event.duration_us),
+        number(event.tokens),
+    )
+
+
+def session(view: View) -> Page:
+    """One conversation as a waterfall of its calls."""
+    one = view.questions.session(view.workspace, view.text("id"), view.text("agent"), view.text("token"))
+    if one is None or not view.conversation(one.session, one.agent, one.token).href:
+        raise NoSuchView("conversation")
+    rows = view.questions.calls_of(view.workspace, one, before=view.count("before"))
+    here = {"id": one.session, "agent": one.agent, "token": one.token}
+    earlier = view.bare("session", **here, before=rows[0].number) if len(rows) == UI_SESSION_ROWS else ""
+    figures = (
+        Figure("Tokens", f"{one.tokens:,}"),
+        Figure("Calls", f"{one.calls:,}"),
+        Figure("Failed", f"{one.failed:,}", tone="warn" if one.failed else ""),
+        Figure("Refused", f"{one.refused:,}", tone="bad" if one.refused else ""),
+        Figure("Compactions", f"{one.epoch:,}"),
+        Figure(
+            "Lasted",
+            lasted(one.last_us - one.first_us),
+            f"{moment(one.first_us)} to {moment(one.last_us)[11:]}",
+        ),
+    )
+    return Page(
+        f"Session {one.session or '(without a name)'}", figures,
+        [_twice(view, rows), *findings_beside(view, session=one.session)],
+        crumbs=[Link("Sessions", view.bare("sessions"))], template="session.html",
+        own={"calls": waterfall(view, rows), "earlier": earlier, "not_kept": NOT_KEPT},
+    )  # fmt: skip
+
+
+def waterfall(view: View, rows: Sequence[Row]) -> list[Opened]:
+    """Calls with their bars, in thousandths of the page's time span; pauses are shortened, so that the calls
+    can be seen.
+    """
+    starts, at, end_us = [], 0, 0
+    for row in rows:
+        began = row.event.time_us - row.event.duration_us
+        pause = max(0, began - end_us) if end_us else 0
+        at += min(pause, _PAUSE_US) if began >= end_us else began - end_us
+        at = max(0, at)
+        starts.append(at)
+        at += max(row.event.duration_us, 1)
+        end_us = row.event.time_us
+    placed = list(zip(starts, rows, strict=True))
+    most = max([1, *(start + row.event.duration_us for start, row in placed)])
+    return [
+        opened(view, row, start * 1000 // most, max(3, row.event.duration_us * 1000 // most))
+        for start, row in placed
+    ]
+
+
+_PAUSE_US = 2_000
+"""A model thinks for seconds between two calls, and bars of milliseconds would be too thin to see."""
+
+
+def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
+    """One call with all that the ledger has about it and the visitor may see."""
+    event = row.event
+    spans = [one for one in event.spans if view.sight.path(one.path) is not None]
+    who = view.named(event.agent, none="").text
+    shown = [
+        {
+            "path": one.path,
+            "lines": f"lines {one.first:,} to {one.last:,}" if one.last else "no lines of its own",
+            "digest": (one.content_hash or "")[7:19],
+            "href": view.bare("file", path=one.path, line=one.first or "", number=row.number),
+        }
+        for one in spans
+    ]
+    facts = [
+        ("Row", f"{row.number:,}"), ("Ended (UTC)", moment(event.time_us)),
+        ("Who", ", ".join(filter(None, (who, event.face, event.token and f"token {event.token}")))),
+        ("Conversation", view.conversation(event.session, event.agent, event.token).text),
+        ("Compactions before", str(event.epoch)),
+        ("Contract", event.contract or "(refused before it was a call)"),
+        ("Arguments", arguments(view, event.arguments)), ("Decision", event.decision),
+        ("Rule", view.sight.text(event.rule) if event.rule else ""), ("Kind of file", event.kind or ""),
+        ("Less was shown", _LEVELS.get(event.level or "", event.level or "")),
+        ("Tokens", f"{event.tokens:,} ({event.counter})"), ("Hash of the row", row.hash[:16]),
+    ]  # fmt: skip
+    return {
+        "number": row.number, "time": moment(event.time_us)[11:], "tool": view.named(event.tool).text,
+        "path": view.file_cell(event.path).text, "href": view.bare("call", number=row.number),
+        "outcome": event.outcome, "tone": _tone(event.outcome, event.decision), "level": event.level or "",
+        "tokens": f"{event.tokens:,}", "duration": lasted(event.duration_us), "left": left, "width": width,
+        "facts": [(name, value) for name, value in facts if value], "shown": shown,
+        "hidden": len(event.spans) - len(spans),
+    }  # fmt: skip
+
+
+_LEVELS = {
+    "outline": "the budget ran low: an outline instead of content",
+    "counts": "the budget ran low: counts instead of content",
+    "changes": "the budget was spent: changes only",
+}
+
+
+def arguments(view: View, text: str) -> str:
+    """The arguments in the ledger, without those that name paths denied by policy."""
+    return json.dumps(_visible(view, _object(text)), ensure_ascii=False, indent=1)
+
+
+def _visible(view: View, value: object) -> object:
+    if isinstance(value, Mapping):
+        return {view.sight.text(str(name)): _visible(view, inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_visible(view, inner) for inner in value]
+    return view.sight.text(value) if isinstance(value, str) else value
+
+
+def call(view: View) -> Page:
+    """One call on a page of its own."""
+    row = view.questions.row(view.workspace, view.count("number"))
+    if row is None:
+        raise NoSuchView("call")
+    event = row.event
+    conversation = view.conversation(event.session, event.agent, event.token)
+    return Page(
+        f"Call {row.number:,}: {view.named(event.tool).text}",
+        crumbs=[
+            Link("Sessions", view.bare("sessions")),
+            Link(conversation.text, conversation.href or view.bare("sessions")),
+        ],
+        template="call.html",
+        own={"call": opened(view, row), "not_kept": NOT_KEPT},
+    )
+
+
+_NO_STATES = (
+    "No call here has the state of the file that it showed, so that this cannot be told from these rows; "
+    "the findings of an audit say it."
+)
+
+
+def _twice(view: View, rows: Sequence[Row]) -> Table:
+    spans = [span for row in rows for span in row.event.spans]
+    known = not spans or any(span.content_hash for span in spans)
+    every = [one for one in shown_twice(rows) if view.sight.path(one.path) is not None]
+    cells = [
+        (
+            view.file_cell(one.path),
+            Cell(f"{one.first:,} to {one.last:,}"),
+            number(len(one.rows)),
+            Cell(", ".join(map(str, one.rows[:10]))),
+        )
+        for one in every[: view.rows(UI_ROWS)]
+    ]
+    return Table(
+        "twice", "Shown again while in view", ("File", "Lines", "Times", "Rows"), cells,
+        empty="Nothing was shown twice." if known else _NO_STATES,
+    )  # fmt: skip
+
+
+def _tone(outcome: str, decision: str) -> str:
+    if decision == "refused":
+        return "bad"
+    return {"ok": "good", "begun": "soft"}.get(outcome, "warn")
+
+
+def _object(text: str) -> Mapping[str, object]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,191 @@
+"""The folder as a treemap: a box per file, sized by the file, coloured by how often it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from readroom.core.deadline import Deadline
+from readroom.core.errors import NoSuchView, ReadroomError
+from readroom.core.paths import ROOT, WorkPath, ancestors, basename, join, parent
+from readroom.core.policy.ignore_files import IgnoreTree
+from readroom.core.quoting import as_value
+from readroom.core.values import EntryKind
+from readroom.server.http.ui.overview import of_files
+from readroom.server.http.ui.page import UI_ROWS, Cell, Figure, Link, Page, Table, number
+from readroom.server.http.ui.queries import FileSum
+from readroom.server.http.ui.view import UI_EXPORT_ROWS, View
+from readroom.server.ledger.rows import shown_path
+
+UI_MAP_NAMES = 20_000
+"""Names that are looked at to draw the map of a folder: half a second on a laptop."""
+
+UI_MAP_S = 2.0
+"""The time for it; a map that is not complete says so."""
+
+UI_MAP_BOXES = 1500
+"""Boxes of one map, the largest; smaller ones are less than a pixel."""
+
+
+class Box(Struct):
+    """A file or a folder of the map."""
+
+    path: WorkPath
+    name: str
+    folder: bool = False
+    size: int = 0
+    files: int = 0
+    seen: int = 0
+    calls: int = 0
+    tokens: int = 0
+
+
+def folder_map(view: View) -> Page:
+    """The page of a folder. Raises NoSuchView if it is missing, or hidden from this visitor."""
+    path = view.sight.path(view.text("path") or ".")
+    if path is None or not view.sight.listings:
+        raise NoSuchView("folder")
+    walk = _Walk(view)
+    try:
+        files = walk.files(path)
+    except ReadroomError:
+        raise NoSuchView("folder") from None
+    tree, inside = _summed(path, files)
+    rows = [_row(view, box) for box in sorted(inside, key=lambda box: (-box.calls, -box.size, box.name))]
+    seen = [one for one in files if one.calls]
+    notes = [walk.note] if walk.note else []
+    most = view.rows(2 * UI_ROWS)
+    said = ["Boxes are as large as files; the stronger the blue, the more calls showed one."]
+    if len(files) > UI_MAP_BOXES:
+        drawn = f"Of {len(files):,} files {UI_MAP_BOXES:,} are drawn"
+        said.append(f"{drawn}: those that were shown, and the largest.")
+    if len(rows) > most:
+        said.append(f"The table has the first {most:,} of {len(rows):,}.")
+    table = Table(
+        "folder",
+        "What is in it",
+        ("Name", "Bytes", "Files", "Files shown", "Calls", "Tokens"),
+        rows[:most],
+        empty="Nothing that you may see.",
+        chart={
+            "kind": "map",
+            "root": "this folder" if path == ROOT else path,
+            "children": tree,
+            "file": f"{view.base}/file?path=",
+            "map": f"{view.base}/map?path=",
+        },
+        note=" ".join([*said, *of_files(view.slice)]),
+    )
+    return Page(
+        "Map" if path == ROOT else f"Map of {path}",
+        (
+            Figure("Files", f"{len(files):,}"),
+            Figure("Files shown", f"{len(seen):,}", f"{100 * len(seen) // len(files)} %" if files else ""),
+            Figure("Bytes", f"{sum(one.size for one in files):,}"),
+            Figure("Times one was shown", f"{sum(one.calls for one in files):,}"),
+        ),
+        [table],
+        view.filters("agent", "token", "tool"),
+        notes,
+        crumbs=[] if path == ROOT else crumbs(view, path),
+        kept={"path": as_value(path)} if path != ROOT else {},
+    )
+
+
+class _Walk:
+    """Walks a folder through the guard, within limits."""
+
+    def __init__(self, view: View) -> None:
+        self._guard = view.access.workspace.guard
+        self._ignored = IgnoreTree(self._guard)
+        self._deadline = Deadline().within(UI_MAP_S)
+        sums = view.questions.files(view.slice, UI_EXPORT_ROWS)
+        self._sums: Mapping[str, FileSum] = {one.path: one for one in sums}
+        self._left = UI_MAP_NAMES
+        self.note = ""
+
+    def files(self, top: WorkPath) -> list[Box]:
+        """The files below a folder, without ignored ones that were never shown."""
+        found: list[Box] = []
+        pending = [top]
+        while pending:
+            folder = pending.pop()
+            if self._left <= 0 or self._deadline.expired:
+                self.note = "The folder is larger than what is drawn: open a folder in it to see all of that."
+                break
+            try:
+                self._enter(folder, found, pending)
+            except ReadroomError:
+                if folder == top:
+                    raise
+        return found
+
+    def _enter(self, folder: WorkPath, found: list[Box], pending: list[WorkPath]) -> None:
+        with self._guard.open_folder(folder) as opened:
+            for entry in opened.entries():
+                self._left -= 1
+                if self._left <= 0:
+                    return
+                path, is_folder = join(folder, entry.name), entry.kind is EntryKind.FOLDER
+                if entry.kind not in (EntryKind.FILE, EntryKind.FOLDER):
+                    continue
+                if not self._guard.allows(path, folder=is_folder):
+                    continue
+                sums = None if is_folder else self._sums.get(shown_path(path))
+                if sums is None and self._ignored.ignored(path, folder=is_folder):
+                    continue
+                if is_folder:
+                    pending.append(path)
+                    continue
+                box = Box(path, entry.name, size=opened.stat(entry.name).size, files=1)
+                if sums is not None:
+                    box.seen, box.calls, box.tokens = 1, sums.calls, sums.tokens
+                found.append(box)
+
+
+def _summed(top: WorkPath, files: list[Box]) -> tuple[list[object], list[Box]]:
+    """The boxes of the map, nested, and the entries of the folder."""
+    folders: dict[WorkPath, Box] = {}
+    for one in files:
+        for above in ancestors(one.path):
+            box = folders.setdefault(above, Box(above, basename(above), folder=True))
+            for name in ("size", "files", "seen", "calls", "tokens"):
+                setattr(box, name, getattr(box, name) + getattr(one, name))
+    drawn = sorted(files, key=lambda one: (-bool(one.calls), -one.size))[:UI_MAP_BOXES]
+    every = [*(box for box in folders.values() if box.path != top), *files]
+    inside = [box for box in every if parent(box.path) == top]
+    return _nested(top, drawn), inside
+
+
+def _nested(top: WorkPath, files: list[Box]) -> list[object]:
+    """Nested folders in the format of the chart: name, path, size, calls."""
+    inside: dict[WorkPath, list[object]] = {top: []}
+
+    def children(path: WorkPath) -> list[object]:
+        if path not in inside:
+            inside[path] = []
+            node = {"name": as_value(basename(path)), "path": as_value(path), "children": inside[path]}
+            children(parent(path)).append(node)
+        return inside[path]
+
+    for one in files:
+        value = [max(one.size, 1), one.calls]
+        leaf = {"name": as_value(one.name), "path": as_value(one.path), "value": value}
+        children(parent(one.path)).append(leaf)
+    return inside[top]
+
+
+def _row(view: View, box: Box) -> tuple[Cell, ...]:
+    page = "map" if box.folder else "file"
+    name = as_value(box.name) + ("/" if box.folder else "")
+    return (
+        Cell(name, view.bare(page, path=as_value(box.path)), code=True),
+        *map(number, (box.size, box.files, box.seen, box.calls, box.tokens)),
+    )
+
+
+def crumbs(view: View, path: WorkPath) -> list[Link]:
+    """Breadcrumbs to a file or a folder on the map."""
+    above = (Link(basename(one), view.bare("map", path=as_value(one))) for one in ancestors(path))
+    return [Link("Map", view.bare("map")), *above]

@@ -1,0 +1,50 @@
+"""Calls of records that clients left, written as a ledger: those columns that no record has stay empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from readroom.core.errors import BadValue
+from readroom.core.limits.session import LEDGER_GROUP_ROWS
+from readroom.core.rows import Finding, PastCall
+from readroom.server.ledger.ledger import Ledger
+from readroom.server.ledger.recorder import of_anything
+from readroom.server.ledger.rows import Event, encoded_spans
+
+_MOST_FINDINGS: Final = 20_000
+"""More than anybody scrolls through."""
+
+
+def fill(book: Ledger, rows: Iterable[PastCall | Finding], source: str, workspace: str) -> list[Finding]:
+    """Write calls of the folder `workspace` into an empty ledger; returns the findings among the rows.
+
+    Raises:
+        BadValue: There is no call in `source`.
+        LedgerFailed: The ledger cannot be written.
+    """
+    findings: list[Finding] = []
+    pending: list[Event] = []
+    empty = True
+    for row in rows:
+        if isinstance(row, Finding):
+            findings += [row] if len(findings) < _MOST_FINDINGS else []
+            continue
+        pending.append(_event(row, workspace))
+        empty = False
+        if len(pending) == LEDGER_GROUP_ROWS:
+            book.append_all(pending)
+            pending = []
+    if pending:
+        book.append_all(pending)
+    if empty:
+        raise BadValue("SOURCE", source, "no session is in it", "Name a ledger, an audit or a record.")
+    return findings
+
+
+def _event(call: PastCall, workspace: str) -> Event:
+    return Event(
+        call.id, call.time_us, workspace, call.agent, call.session, "", "record", call.epoch, call.contract,
+        call.tool, call.path, of_anything(call.arguments), "allowed", None, call.outcome, None,
+        encoded_spans(call.shown), call.tokens, call.counter, 0,
+    )  # fmt: skip

@@ -1,0 +1,196 @@
+"""A search goes on past what it cannot finish, says which that was and why, and how to search just that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from readroom.core.limits import Limits
+from readroom.core.stores.local import LocalStore
+from readroom.core.stores.memory import MemoryStore
+from readroom.core.values import Reply
+from tests.documents.reading.making import code, notebook
+from tests.each import each
+from tests.hostile import office
+from tests.laws.driving import Driver, fact
+from tests.suites import daily
+
+ENDLESS = 1 << 40
+"""Bytes of a hole that nobody reads to its end."""
+
+CHAPTERS = {"z.xhtml": "<p>gone</p>", "a b.xhtml": "<p>the needle</p>"}
+LOST = "<spine><itemref idref='lost'/><itemref idref='a'/></spine>"
+ITEMS = "<item id='lost' href='lost.xhtml'/><item id='a' href='a%20b.xhtml'/>"
+BOOK = office.book(CHAPTERS, extra={"b/c.opf": f"<package><manifest>{ITEMS}</manifest>{LOST}</package>"})
+
+
+def places(reply: Reply) -> list[tuple[str, int | None, int]]:
+    """File, part and line of each match in a reply."""
+    return [
+        (file["path"], line["part"], line["line"])
+        for file in fact(reply, "files")
+        for line in file["lines"]
+        if line["match"]
+    ]
+
+
+def warned(reply: Reply) -> dict[str, str]:
+    return {warning["code"]: warning["detail"] for warning in fact(reply, "warnings")}
+
+
+def beside(replies: list[Reply]) -> Iterator[dict[str, Any]]:
+    """The calls for files that were left before their end."""
+    for reply in replies:
+        for item in fact(reply, "omitted"):
+            if item["reason"] == "timeout":
+                yield item["call"]
+
+
+# --- documents ---------------------------------------------------------------------------------
+
+
+@each("path", [".", "lost.epub"])
+@each("output", ["content", "files", "count"])
+def test_what_stands_behind_a_part_that_cannot_be_read_is_found(path: str, output: str) -> None:
+    driver = Driver(MemoryStore({"lost.epub": BOOK}))
+    reply = driver.call("grep_files", pattern="needle", path=path, documents=True, output=output)
+    assert [file["matches"] for file in fact(reply, "files")] == [1]
+    if output == "content":
+        assert places(reply) == [("lost.epub", 2, 1)]
+    assert "section 1 of lost.epub cannot be read: " in warned(reply)["unreadable"]
+    assert "section 1 of lost.epub cannot be read: " in reply.text
+
+
+def test_a_document_that_cannot_be_opened_in_time_is_not_called_unreadable() -> None:
+    """And the call that is named gives it more time."""
+    files = {"a.ipynb": notebook(code("needle")), "b.txt": b"needle\n"}
+    driver = Driver(MemoryStore(files), limits=Limits(document_timeout_s=0.001))
+    reply = driver.call("grep_files", pattern="needle", documents=True)
+    assert places(reply) == [("b.txt", None, 1)]
+    assert (fact(reply, "complete"), fact(reply, "reason")) == (False, "unfinished")
+    assert warned(reply) == {"unfinished": "out of time, no error: a.ipynb: not opened in time"}
+    (call,) = beside([reply])
+    assert call["tool"] in reply.text
+    assert places(driver.follow(call)) == [("a.ipynb", 1, 1)]
+
+
+def test_a_long_document_is_searched_to_its_end_by_the_calls_that_are_named() -> None:
+    cells = [code("needle" if number % 500 == 499 else "hay") for number in range(4000)]
+    files = {"a.ipynb": notebook(*cells), "b.txt": b"needle\n"}
+    driver = Driver(MemoryStore(files), limits=Limits(document_timeout_s=0.3))
+    replies = list(driver.pages("grep_files", pattern="needle", documents=True))
+    found = [place for reply in replies for place in places(reply)]
+    for call in list(beside(replies)):
+        first = driver.follow(call)
+        found += [place for reply in [first, *driver.rest(first)] for place in places(reply)]
+    cells_found = [("a.ipynb", part, 1) for part in range(500, 4001, 500)]
+    assert sorted(found) == sorted([*cells_found, ("b.txt", None, 1)])
+
+
+def test_a_sheet_goes_on_where_its_rows_were_left() -> None:
+    """A page that ends within a sheet of several areas continues behind the row, not behind the sheet."""
+    rows = "".join(
+        f'<row r="{n}"><c t="str"><v>{"needle" if n % 900 == 0 else "hay"}</v></c></row>'
+        for n in range(1, 5001)
+    )
+    driver = Driver(MemoryStore({"a.xlsx": office.workbook(rows)}))
+    replies = driver.pages("grep_files", pattern="needle", documents=True, limit=2)
+    wanted = [("a.xlsx", 1, row) for row in range(900, 5001, 900)]
+    assert [place for reply in replies for place in places(reply)] == wanted
+
+
+# --- files -------------------------------------------------------------------------------------
+
+
+def endless(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(ENDLESS)
+
+
+def test_a_file_without_an_end_does_not_hide_those_behind_it(tmp_path: Path) -> None:
+    endless(tmp_path / "a.bin")
+    (tmp_path / "b.txt").write_text("needle\n")
+    driver = Driver(LocalStore(tmp_path))
+    arguments: dict[str, Any] = {"pattern": "needle", "include": ["binary"], "timeout_s": 1}
+    replies = list(driver.pages("grep_files", **arguments))
+    assert [place for reply in replies for place in places(reply)] == [("b.txt", None, 1)]
+    # On a busy machine what is behind it can be a page of its own, which is complete.
+    assert not all(fact(reply, "complete") for reply in replies)
+    (said,) = [warned(reply)["unfinished"] for reply in replies if "unfinished" in warned(reply)]
+    # How far it came is not known while rg maps the file instead of reading it.
+    assert re.search(rf"a\.bin: ([\d,]+ of {ENDLESS:,} bytes searched|not searched to its end)", said)
+    (call,) = beside(replies)
+    assert (call["tool"], call["arguments"]["path"]) == ("grep_files", "a.bin")
+    assert any(call["arguments"]["path"] in reply.text for reply in replies)
+
+
+@daily(1, "output", ["content", "count", "files"])
+def test_a_match_before_a_hole_without_an_end_is_shown_and_the_rest_is_named(
+    tmp_path: Path, output: str
+) -> None:
+    (tmp_path / "a.bin").write_bytes(b"needle\n")
+    with (tmp_path / "a.bin").open("r+b") as file:
+        file.truncate(ENDLESS)
+    (tmp_path / "b.txt").write_text("needle\n")
+    driver = Driver(LocalStore(tmp_path))
+    shown = {"pattern": "needle", "include": ["binary"], "timeout_s": 1, "output": output}
+    replies = list(driver.pages("grep_files", **shown))
+    found = [file["path"] for reply in replies for file in fact(reply, "files")]
+    assert found == (["b.txt"] if output == "count" else ["a.bin", "b.txt"])
+    assert bool(list(beside(replies))) is (output != "files")
+
+
+NAMES = ("a", "b/c", "b/d e", "b/é", "f", "g/h/i", "z")
+
+
+@settings(max_examples=8, deadline=None)
+@given(stuck=st.sets(st.sampled_from(NAMES), max_size=3), timeout=st.sampled_from([0.05, 0.5, 0.8]))
+def test_by_its_own_calls_a_search_reaches_every_other_file_exactly_once(
+    stuck: set[str], timeout: float
+) -> None:
+    with TemporaryDirectory(prefix="readroom-stuck-") as folder:
+        for name in NAMES:
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("needle\n")
+        for name in stuck:
+            endless(Path(folder, name + ".bin"))
+        driver = Driver(LocalStore(folder))
+        replies = list(
+            driver.pages("grep_files", pattern="needle", include=["binary"], timeout_s=timeout, limit=2)
+        )
+        assert [path for reply in replies for path, _, _ in places(reply)] == list(NAMES)
+        named = [call["arguments"]["path"] for call in beside(replies)]
+        assert sorted(named) == sorted(name + ".bin" for name in stuck)
+        assert fact(replies[-1], "next") is None
+
+
+def test_many_names_before_a_page_do_not_bring_back_what_was_left(tmp_path: Path) -> None:
+    """More names than fit into the arguments of the search process: it is told of them otherwise."""
+    for number in range(2100):
+        (tmp_path / f"n{number:04}").write_bytes(b"hay\n")
+    for name in ("a", "b", "c", "n0500x"):
+        endless(tmp_path / name)
+    for name in ("n2050", "z"):
+        (tmp_path / name).write_bytes(b"needle\n")
+    driver = Driver(LocalStore(tmp_path))
+    replies = list(driver.pages("grep_files", pattern="needle", include=["binary"], timeout_s=1))
+    assert [path for reply in replies for path, _, _ in places(reply)] == ["n2050", "z"]
+    assert sorted(call["arguments"]["path"] for call in beside(replies)) == ["a", "b", "c", "n0500x"]
+    assert len(replies) <= 8
+
+
+def test_a_file_that_policy_denies_is_not_named_however_long_it_takes(tmp_path: Path) -> None:
+    endless(tmp_path / "server.pem")
+    (tmp_path / "z.txt").write_text("needle\n")
+    driver = Driver(LocalStore(tmp_path))
+    replies = list(driver.pages("grep_files", pattern="needle", include=["binary"], timeout_s=1))
+    assert [path for reply in replies for path, _, _ in places(reply)] == ["z.txt"]
+    assert all("server.pem" not in f"{reply.text} {reply.facts}" for reply in replies)

@@ -1,0 +1,123 @@
+"""Reads of files that were read before: what is known of their bytes holds for just these bytes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from readroom import Workspace
+from readroom.core import config
+from readroom.core.values import Reply
+from readroom.server.budgets import BudgetPolicy
+
+FILES = {
+    "plain.py": b"def one():\n    return 1\n",
+    "open.txt": b"no final newline",
+    "empty.txt": b"",
+    "ends.txt": b"one\r\ntwo\nthree\r\n",
+    "marked.txt": b"\xef\xbb\xbfwith a mark\n",
+    "wide.txt": "zwei Bytes je Zeichen\n".encode("utf-16"),
+    "latin.txt": "caf\xe9 cr\xe8me br\xfbl\xe9e d\xe9j\xe0 vu\n".encode("latin-1"),
+    "hidden.txt": "in order \u202e and not\n\x0cpage\n".encode(),
+    "nul.txt": b"text" * 3000 + b"\0" + b"more\n",
+    "broken.ipynb": b'{"cells": \n',
+    "page.html": b"<html><body><p>words</p></body></html>\n",
+    "rows.csv": b"a,b\n1,2\n3,4\n",
+    "long.log": b"".join(b"%d started\n" % number for number in range(3000)),
+}
+
+REQUESTS: tuple[dict[str, str | int], ...] = (
+    {},
+    {"offset": 2},
+    {"limit": 1},
+    {"encoding": "latin-1"},
+    {"view": "outline"},
+    {"pages": "1"},
+    {"column": 3},
+    {},
+)
+
+
+def _asked(workspace: Workspace, name: str, request: dict[str, str | int]) -> tuple[Reply, object]:
+    reply = workspace.call("read_file", {"path": name, **request})
+    return reply, reply.facts
+
+
+def test_replies_are_those_of_a_workspace_that_has_read_nothing(tmp_path: Path) -> None:
+    for name, data in FILES.items():
+        (tmp_path / name).write_bytes(data)
+    with Workspace(tmp_path) as lived_in:
+        for name in FILES:
+            # Another contract takes some of the files for something else.
+            lived_in.call("read_file", {"path": f"/workspace/{name}"}, contract_name="everruns")
+            for request in REQUESTS:
+                again = _asked(lived_in, name, request)
+                assert _asked(lived_in, name, request) == again or request.get("view") == "outline"
+                if request.get("view") == "outline":
+                    continue  # what follows is shown once in a conversation
+                with Workspace(tmp_path) as fresh:
+                    assert again == _asked(fresh, name, request), (name, request)
+
+
+def test_other_bytes_under_the_same_name_size_and_times_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\n", encoding="utf-8")
+    before = path.stat()
+    with Workspace(tmp_path) as workspace:
+        first = workspace.read("a.txt")
+        path.write_text("two\n", encoding="utf-8")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        second = workspace.read("a.txt")
+    assert "1\ttwo" in second.text
+    assert first.facts["content_hash"] != second.facts["content_hash"]
+
+
+def test_a_state_that_was_read_before_others_is_still_compared_with(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one\n", encoding="utf-8")
+    with Workspace(tmp_path) as workspace:
+        known = str(workspace.read("a.txt").facts["content_hash"])
+        for text in ("two\n", "three\n"):
+            path.write_text(text, encoding="utf-8")
+            workspace.read("a.txt")
+        edits = [{"old_text": "one", "new_text": "four"}]
+        refused = workspace.call("edit_file", {"path": "a.txt", "expected_hash": known, "edits": edits})
+    assert refused.is_error
+    assert "-one" in refused.text
+    assert "+three" in refused.text
+
+
+def test_a_reply_that_is_given_again_is_not_that_of_another_call(tmp_path: Path) -> None:
+    """Facts that a program has changed, a second name, another cap and a new rule: each is seen."""
+    path = tmp_path / "a.txt"
+    path.write_text("one\ntwo\n")
+    with Workspace(tmp_path) as workspace:
+        first = workspace.read("a.txt")
+        facts: Any = first.facts
+        told = dict(facts)
+        facts["lines_shown"]["end"] = 7
+        facts["path"] = "another"
+        for _ in range(3):
+            again = workspace.read("a.txt")
+            assert (again, again.facts) == (first, {**told, "lines_shown": {"start": 1, "end": 2}})
+        wide = workspace.perform("read_file", {"path": "a.txt"}, reply_bytes=20_000)
+        assert wide == first
+        os.link(path, tmp_path / "b.txt")
+        assert "2 names" in workspace.read("a.txt").text
+        os.unlink(tmp_path / "b.txt")
+        assert workspace.read("a.txt") == first
+        (tmp_path / ".readroomignore").write_text("a.txt\n")
+        assert workspace.call("read_file", {"path": "a.txt"}).is_error
+
+
+def test_tokens_of_a_reply_that_is_given_again_are_those_of_its_text(tmp_path: Path) -> None:
+    """What is added to one of them, a warning of a budget, belongs to that one."""
+    (tmp_path / "a.txt").write_text("word " * 200 + "\n")
+    budgets = BudgetPolicy(session=3000)
+    with Workspace(tmp_path, settings=config.Settings(budgets=budgets)) as workspace:
+        replies = [workspace.call("read_file", {"path": "a.txt"}) for _ in range(10)]
+    shown = [reply for reply in replies if "word" in reply.text]
+    assert len({reply.facts["tokens"] for reply in shown}) == 1
+    assert any("[Budget: " in reply.text for reply in shown)
+    assert "[Budget: " not in replies[0].text
