@@ -8,8 +8,7 @@ import pytest
 
 from readroom.core.closeable import Closeable
 from readroom.core.errors import TooLarge
-from readroom.core.limits.session import STORE_IDLE_S, STORES
-from readroom.core.workspace import Instances
+from readroom.core.workspace import STORE_IDLE_S, STORES, Instances
 
 
 class Held(Closeable):

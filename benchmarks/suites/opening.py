@@ -18,8 +18,7 @@ from benchmarks.measure import Record
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
 from readroom.documents.containers.members import normal_name
-from readroom.documents.data import cell
-from readroom.documents.limits import CELL_CHARS
+from readroom.documents.data import CELL_CHARS, cell
 
 ARCHIVES, TABLES = corpora.HOME / "archives", corpora.HOME / "tables"
 """Folders of real files, which whoever runs this fills; what the committed run had stands in its README."""

@@ -13,7 +13,7 @@ from benchmarks import targets
 from benchmarks.measure import Record, counted, met, take_turns
 from readroom.core.contracts.native.outline import row_bytes, row_line
 from readroom.core.deadline import Deadline
-from readroom.core.limits.outline import OUTLINE_PERCENT
+from readroom.core.engine.read.outline import OUTLINE_PERCENT
 from readroom.core.outline import build
 from readroom.core.outline.grammars import grammar_of
 from readroom.core.outline.languages import FOLDS, language_of

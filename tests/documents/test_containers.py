@@ -21,6 +21,7 @@ from readroom.core.errors import TimedOut
 from readroom.documents import containers
 from readroom.documents.containers import open_container
 from readroom.documents.containers.members import (
+    CONTAINER_FOLDERS,
     BadContainer,
     Container,
     Member,
@@ -28,7 +29,7 @@ from readroom.documents.containers.members import (
     normal_name,
     resolved_link,
 )
-from readroom.documents.limits import CONTAINER_FOLDERS, CONTAINER_MEMBERS
+from readroom.documents.limits import CONTAINER_MEMBERS
 from tests.each import each
 from tests.hostile import containers as hostile
 from tests.hostile import misleading, sevens

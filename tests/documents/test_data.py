@@ -18,18 +18,22 @@ from hypothesis import strategies as st
 
 from readroom import Workspace
 from readroom.core.stores.memory import MemoryStore
+from readroom.documents.data import (
+    BRIEF_ROWS,
+    Database,
+    aligned,
+    cell,
+    columnar,
+    picked_columns,
+    sqlite,
+    texts,
+)
 from readroom.documents.data import Column as DataColumn
-from readroom.documents.data import Database, aligned, cell, columnar, picked_columns, sqlite, texts
+from readroom.documents.data.sqlite import SQLITE_COPIED_BYTES, SQLITE_VALUE_BYTES
+from readroom.documents.data.texts import FIELD_CHARS, SAMPLE_ROWS
 from readroom.documents.formats import Area, Encrypted, Part, Unreadable
 from readroom.documents.formats.page_ranges import SCHEMA
-from readroom.documents.limits import (
-    BRIEF_ROWS,
-    DOCUMENT_NOTE_CHARS,
-    FIELD_CHARS,
-    SAMPLE_ROWS,
-    SQLITE_COPIED_BYTES,
-    SQLITE_VALUE_BYTES,
-)
+from readroom.documents.limits import DOCUMENT_NOTE_CHARS
 from tests.each import each
 from tests.hostile import tables as hostile
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from readroom.core.deadline import Deadline
 from readroom.documents.containers import open_container
 from readroom.documents.containers.members import BadContainer, Container, Held, normal_name
-from readroom.documents.limits import CONTAINER_SKIPPED_BYTES
+from readroom.documents.containers.seven import CONTAINER_SKIPPED_BYTES
 from tests.each import each
 from tests.hostile import sevens
 

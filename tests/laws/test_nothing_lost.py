@@ -17,11 +17,13 @@ from readroom.core.contracts.native import MEASURE
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import path_key, sort_of
 from readroom.core.engine.find import perform as find
+from readroom.core.engine.grep import GREP_RANK_SHARE
 from readroom.core.engine.grep import perform as grep
+from readroom.core.engine.grep.file import GREP_FILE_SHARE
 from readroom.core.engine.grep.left import BEGINS_AGAIN, TEXTS_UNKNOWN
 from readroom.core.engine.list import perform as list_page
 from readroom.core.errors import TimedOut
-from readroom.core.limits import GREP_FILE_SHARE, GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
+from readroom.core.limits import GREP_MAX_TIMEOUT_S
 from readroom.core.policy.guard import Guard
 from readroom.core.stores.base import Store
 from readroom.core.stores.local import LocalStore

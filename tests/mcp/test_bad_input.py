@@ -17,7 +17,7 @@ import pytest
 
 from readroom.core.contracts.base import FACTS_KEY
 from readroom.core.limits import MCP_MESSAGE_BYTES
-from readroom.core.limits.session import MCP_UNREAD_BYTES
+from readroom.mcp.streams import MCP_UNREAD_BYTES
 from tests.each import each
 from tests.mcp.serving import (
     END_S,

@@ -31,10 +31,10 @@ def _imported(path: Path) -> set[str]:
     return found
 
 
-SERVERS = {SRC / "faces" / "http", SRC / "faces" / "http" / "ui"}
+SERVERS = {SRC / "server" / "http", SRC / "server" / "http" / "ui"}
 ADAPTERS = SRC / "adapters"
 """What only programs of other frameworks import, which have all that is heavy loaded already."""
-ALLOWED = {SRC / "async_workspace.py"}
+ALLOWED = {SRC / "core" / "async_workspace.py", SRC / "client" / "__init__.py"}
 """What only programs with an event loop of their own import."""
 
 
@@ -52,5 +52,6 @@ def test_only_the_servers_import_an_event_loop_and_a_web_server() -> None:
 
 
 def test_nothing_of_ours_imports_an_adapter() -> None:
-    others = [path for path in SRC.rglob("*.py") if path.parent != ADAPTERS]
+    table = SRC / "core" / "contracts" / "__init__.py"  # names the contract of one, loaded by the adapter
+    others = [path for path in SRC.rglob("*.py") if path.parent != ADAPTERS and path != table]
     assert [str(path) for path in others if "readroom.adapters" in path.read_text(encoding="utf-8")] == []

@@ -14,7 +14,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from readroom.core.limits.session import MCP_RESOURCES
+from readroom.mcp.server import MCP_RESOURCES
 from readroom.server.tokens import Tokens
 from tests.mcp.serving import ERAS, HANDSHAKE, Stdio, request
 from tests.mcp.test_commands import facts, session, text

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.core.limits.session import MCP_UNREAD_BYTES, MCP_UNREAD_LEAST_BYTES
-from readroom.mcp.streams import Lines, Reader, Writer
+from readroom.mcp.streams import MCP_UNREAD_BYTES, MCP_UNREAD_LEAST_BYTES, Lines, Reader, Writer
 
 END_S = 30
 

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 from readroom.core.errors import StateFailed
 from readroom.core.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
-from readroom.core.limits.session import BUDGET_ACCOUNTS, SESSION_FILES, STATE_CONVERSATIONS
+from readroom.core.limits.session import BUDGET_ACCOUNTS, SESSION_FILES
 from readroom.core.session.conversation import SeenHere
 from readroom.server.database import Database, Execute
 from readroom.server.database.sqlite import SqliteBackend
 from readroom.server.shared import StatePolicy
 from readroom.server.shared.accounts import Account, MemoryAccounts
 from readroom.server.shared.sessions import SharedSessions, SteadyClock
-from readroom.server.shared.state import SharedState, sweep
+from readroom.server.shared.state import STATE_CONVERSATIONS, SharedState, sweep
 
 OWNER = ("token", "workspace")
 

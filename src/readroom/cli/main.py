@@ -23,7 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()
     try:
         words = sys.argv[1:] if arguments is None else arguments
-        _import_msgspec()
+        if words[:1] not in (["--help"], ["--version"]):
+            _import_msgspec()
         if words[:1] == ["mcp"]:
             from readroom.cli import early
 

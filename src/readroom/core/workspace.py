@@ -32,7 +32,7 @@ from readroom.core.errors import (
     TooLarge,
 )
 from readroom.core.limits import MIN_REPLY_BYTES
-from readroom.core.limits.session import STORE_BYTES, STORE_IDLE_S, STORES
+from readroom.core.limits.session import STORE_BYTES
 from readroom.core.log import log
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
@@ -43,6 +43,13 @@ from readroom.core.stores.base import Store
 from readroom.core.values import Cap, Fact, ReadResult, Reply
 
 W = TypeVar("W", bound=Closeable)
+
+
+STORES = 256
+"""Such stores in one workspace: as many conversations as a small server has at once."""
+
+STORE_IDLE_S = 3600.0
+"""Idle time after which a store makes room for another; conversations are rarely resumed later."""
 
 
 @final

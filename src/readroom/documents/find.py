@@ -15,7 +15,7 @@ from readroom.core.engine.find.document import DocumentText, PlacedLines
 from readroom.core.errors import TimedOut
 from readroom.core.formats.kinds import is_searched, searched_as
 from readroom.core.limits import HEAD_BYTES, Limits
-from readroom.core.limits.find import FIND_DOCUMENT_ALONE_CHARS, FIND_DOCUMENT_CHARS, FIND_DOCUMENT_S
+from readroom.core.limits.find import FIND_DOCUMENT_S
 from readroom.core.policy.guard import Guard
 from readroom.core.stores.base import Source
 from readroom.core.text.line_index import Shrunk
@@ -24,6 +24,14 @@ from readroom.documents.limits import DOCUMENT_PATIENCE
 from readroom.documents.reading.cache import DocumentCache
 from readroom.documents.reading.parts import Piece, pieces
 from readroom.documents.reading.withheld import denied_in
+
+FIND_DOCUMENT_CHARS = 2 * 1024 * 1024
+"""Text of one document among others: as much as of any file, some 700 pages of a book. The reply says at
+which part it stopped."""
+
+FIND_DOCUMENT_ALONE_CHARS = 6 * 1024 * 1024
+"""Text of a document that is asked for by its path: 2,000 pages; extracted ones are cached for the next
+page."""
 
 
 @final

@@ -24,9 +24,6 @@ memory.
 RECORD_DOCUMENT_BYTES = 8 * 1024 * 1024
 """A record that is one JSON document is decoded whole up to this size, and element by element beyond it."""
 
-RECORD_CHUNK_BYTES = 256 * 1024
-"""What is read at once; small against the other limits and large against the cost of a call."""
-
 PENDING_CALLS = 10_000
 """Calls whose result is awaited; beyond it the oldest count as never answered."""
 

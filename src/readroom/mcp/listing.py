@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from readroom.core.limits import MCP_LIST_FRESH_MS, MCP_LIST_TOOLS, MCP_MESSAGE_BYTES
+from readroom.core.limits import MCP_MESSAGE_BYTES
 from readroom.core.release import VERSION
 from readroom.mcp.protocol.card import Card, Fresh
 from readroom.mcp.protocol.eras import INVALID_PARAMS
@@ -24,6 +24,10 @@ _RESOURCES = frozenset(("resources/list", "resources/templates/list", "resources
 def methods(contract_name: str, *, outputs: bool) -> frozenset[str]:
     """The methods served; with `outputs`, those for kept outputs, in the native contract."""
     return _TOOLS | _RESOURCES if outputs and contract_name == "native" else _TOOLS
+
+
+MCP_LIST_FRESH_MS = 60 * 60 * 1000
+"""How long a client of 2026-07-28 may keep the list of tools. It changes only with the installed version."""
 
 
 def card(title: str, instructions: str, served: frozenset[str], *, shared: bool) -> Card:
@@ -46,6 +50,10 @@ def capped(tool: dict[str, Any], most: int | None) -> dict[str, Any]:
     """A tool as listed, with the operator's limit for the longest text."""
     meta = tool["_meta"]
     return tool if most is None else {**tool, "_meta": {**meta, LONGEST_META: max(most, meta[LONGEST_META])}}
+
+
+MCP_LIST_TOOLS = 100
+"""Tools on one page of `tools/list`. Every contract fits: many clients never ask for a second page."""
 
 
 def page(name: str, items: Sequence[object], cursor: str | None) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import TypeAlias, final
 
 from readroom.core.deadline import Deadline
-from readroom.core.limits import MCP_PROGRESS_S
 from readroom.mcp.protocol.connection import Connection, ToolCall
 
 Tell: TypeAlias = Callable[[bytes], object]
@@ -49,6 +48,10 @@ class PendingCall:
     def _send(self, message: bytes | None) -> None:
         if message is not None:
             self._tell(message)
+
+
+MCP_PROGRESS_S = 0.25
+"""Seconds between two progress messages of a call: four a second is what a person can follow."""
 
 
 @final

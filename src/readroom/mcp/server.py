@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from readroom.core.caller import Caller, conversation
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool, tool_result
 from readroom.core.errors import BadCursor, Busy, NotFound, NotGranted, OutputGone, StateFailed
-from readroom.core.limits.session import LEDGER_NAME_CHARS, MCP_RESOURCES
+from readroom.core.limits.session import LEDGER_NAME_CHARS
 from readroom.core.log import log
 from readroom.core.paths import OUTPUTS
 from readroom.core.quoting import as_key
@@ -314,6 +314,10 @@ Run: TypeAlias = Callable[[str, Mapping[str, Fact]], dict[str, Any]]
 
 _SCHEME = "readroom://"
 _ADDRESS = re.compile(rf"{_SCHEME}({re.escape(OUTPUTS)}/[a-z0-9]+\.(?:stdout|stderr))")
+
+
+MCP_RESOURCES = 100
+"""Kept outputs listed at once: some 15 kB; a host fetches more when its user looks further."""
 
 
 class Resources(Struct, frozen=True):

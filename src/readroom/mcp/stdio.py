@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from readroom.core.limits import MCP_EXIT_S, MCP_SETTLE_S
+from readroom.core.limits import MCP_EXIT_S
 from readroom.mcp.calls import Calls
 from readroom.mcp.listing import capped, card, methods, page
 from readroom.mcp.protocol.card import Card
@@ -71,6 +71,10 @@ def serve(offer: Offer) -> None:
     """
     with own_streams() as (incoming, outgoing):
         converse(offer, incoming, outgoing)
+
+
+MCP_SETTLE_S = 2
+"""Seconds for running calls after the end of input. The SDK's clients wait as long, then send SIGTERM."""
 
 
 def converse(offer: Offer, incoming: int, outgoing: int, *, settle_s: float = MCP_SETTLE_S) -> None:

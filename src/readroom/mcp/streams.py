@@ -21,8 +21,7 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import TypeAlias
 
-from readroom.core.limits import MCP_CHUNK_BYTES, MCP_MESSAGE_BYTES
-from readroom.core.limits.session import MCP_UNREAD_BYTES, MCP_UNREAD_LEAST_BYTES
+from readroom.core.limits import MCP_MESSAGE_BYTES
 
 
 @contextmanager
@@ -59,6 +58,10 @@ def own_streams() -> Iterator[tuple[int, int]]:
         # Keep the private descriptors open: a thread may block on one, and the number could be reused.
         os.dup2(incoming, 0)
         os.dup2(outgoing, 1)
+
+
+MCP_CHUNK_BYTES = 64 * 1024
+"""Bytes read at once from a client's pipe: all that a pipe holds."""
 
 
 def chunk(incoming: int) -> bytes:
@@ -164,6 +167,11 @@ _CLOSED_THERE = getattr(select, "POLLRDHUP", 0)
 """The other end of a socket will send no more; of a pipe that is always said."""
 
 
+MCP_UNREAD_BYTES = 32 * 1024 * 1024
+"""Answers that a client over a pipe has not read before its further requests wait. More than most clients
+that send all requests before they read an answer leave unread."""
+
+
 class Writer:
     """Writes lines in order, from any thread. What a pipe takes at once is written at once, the rest by a
     thread of its own."""
@@ -239,6 +247,10 @@ class Writer:
                 self._count(-weight)
         except OSError:
             self._on_broken()
+
+
+MCP_UNREAD_LEAST_BYTES = 512
+"""What each of them counts at least: more than the objects that hold it take."""
 
 
 def _weight(left: memoryview) -> int:

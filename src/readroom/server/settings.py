@@ -36,14 +36,7 @@ from readroom.core.config import own_file, token_file
 from readroom.core.config.file import ConfigFile, PostgresUrl, Section, from_disk
 from readroom.core.config.settings import STATE_FILE
 from readroom.core.config.settings import folder_tokens as folder_tokens_beside
-from readroom.core.limits import (
-    MAX_REPLY_BYTES,
-    MCP_WORKERS,
-    MIN_REPLY_BYTES,
-    SERVE_ADDRESS_RATE,
-    SERVE_QUEUE,
-    SERVE_RATE,
-)
+from readroom.core.limits import MAX_REPLY_BYTES, MCP_WORKERS, MIN_REPLY_BYTES, SERVE_QUEUE
 from readroom.core.limits.session import WORKERS_MOST
 from readroom.server.admission import Auth, FolderTokens
 from readroom.server.shared import StatePolicy
@@ -81,7 +74,14 @@ Origin: TypeAlias = Annotated[
 ServedPath: TypeAlias = Annotated[
     str, Meta(pattern=r"\A[^\0]+\Z", title="must be a path", description='Write it as "/a/folder".')
 ]
+SERVE_RATE = 6_000
+"""Requests per minute with one token: ten times what a busy agent sends."""
+
 Requests: TypeAlias = Annotated[int, Meta(ge=0, le=10**9, examples=[SERVE_RATE])]
+
+
+SERVE_ADDRESS_RATE = 60_000
+"""Requests per minute from one address without a valid token: more than two cores can answer."""
 
 
 class ServeSection(Section, frozen=True):

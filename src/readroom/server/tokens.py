@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, final
 from msgspec import Struct
 
 from readroom.core.errors import BadTokenStore, NoSuchToken, reason_of
-from readroom.core.limits.session import TOKEN_SETTLED_S, TOKENS_FOUND
 from readroom.core.lru import LruCache
 
 if TYPE_CHECKING:
@@ -88,6 +87,10 @@ class Grant(Struct, frozen=True):
     def opens(self, workspace: str) -> bool:
         """Whether it is valid for the workspace of this name."""
         return self.workspaces is None or workspace in self.workspaces
+
+
+TOKEN_SETTLED_S = 5.0
+"""Time after which another write gives a file of tokens another time: some systems keep times of 2 s."""
 
 
 class _State(Struct, frozen=True):
@@ -235,6 +238,10 @@ class SharedTokens(MadeTokens):
 
     def _seconds(self, stored: Any) -> float | None:
         return None if stored is None else stored / 1_000_000
+
+
+TOKENS_FOUND = 1000
+"""Tokens whose rows are cached while their file is unchanged."""
 
 
 @final

@@ -232,11 +232,6 @@ def test_every_error_has_a_code_of_its_own() -> None:
     assert len(codes) == len(set(codes))
 
 
-def test_every_error_is_drawn_in_the_tree() -> None:
-    drawn = errors.__doc__ or ""
-    assert [kind.__name__ for kind in _all_errors() if f" {kind.__name__}" not in drawn] == []
-
-
 # --- facts -----------------------------------------------------------------------------------
 
 

@@ -139,5 +139,5 @@ def test_it_is_made_of_public_names() -> None:
         for alias in node.names
     ]
     assert not [name for name in names if "._" in name]
-    ours = {name.split(".")[1] for name in names if name.startswith("readroom.")}
-    assert ours <= {"contracts", "errors", "quoting", "values"}
+    ours = {".".join(name.split(".")[1:3]) for name in names if name.startswith("readroom.")}
+    assert ours <= {"core.contracts", "core.errors", "core.quoting", "core.values"}

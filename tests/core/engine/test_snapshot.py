@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from readroom.core.deadline import Deadline
-from readroom.core.engine.snapshot import snapshot
+from readroom.core.engine.snapshot import STORE_FILES, snapshot
 from readroom.core.errors import NoSpace, TooLarge
-from readroom.core.limits.session import STORE_BYTES, STORE_FILES
+from readroom.core.limits.session import STORE_BYTES
 from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.stores.local import LocalStore

@@ -17,9 +17,9 @@ from PIL import ImageChops, ImageDraw
 
 from readroom.core.errors import BadImage
 from readroom.core.formats import images
-from readroom.core.formats.images import SIGNATURE, to_image
+from readroom.core.formats.images import IMAGE_MAX_PIXELS, IMAGE_WORK_BYTES, SIGNATURE, to_image
 from readroom.core.formats.kinds import sniff
-from readroom.core.limits import IMAGE_LONG_SIDE, IMAGE_MAX_PIXELS, IMAGE_REPLY_BYTES, IMAGE_WORK_BYTES
+from readroom.core.limits import IMAGE_LONG_SIDE, IMAGE_REPLY_BYTES
 from readroom.core.values import Image
 from tests.each import each
 from tests.peak import REPO

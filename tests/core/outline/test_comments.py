@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from readroom.core.deadline import Deadline
-from readroom.core.limits.outline import LARGE_OUTLINE_BYTES, OUTLINE_COMMENT_LINES
+from readroom.core.engine.read.outline import LARGE_OUTLINE_BYTES
 from readroom.core.outline import build
 from readroom.core.outline.grammars import grammar_of
+from readroom.core.outline.grammars.python import OUTLINE_COMMENT_LINES
 
 COMMENT = "    # some comment line\n"
 

@@ -21,10 +21,10 @@ from readroom.core.errors import (
     OutsideRoot,
     StoreFailed,
 )
-from readroom.core.limits import IGNORE_FILE_BYTES, IGNORE_FILE_LINES, MAX_PATH_DEPTH
+from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
-from readroom.core.policy.ignore_files import NAMES, IgnoreTree
+from readroom.core.policy.ignore_files import IGNORE_FILE_BYTES, IGNORE_FILE_LINES, NAMES, IgnoreTree
 from readroom.core.policy.rules import AllowList, Denials, Rule, Rules
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore

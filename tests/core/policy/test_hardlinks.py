@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 from readroom.core.errors import HardLinked
-from readroom.core.limits import HARDLINK_SCAN_KEPT_S, HARDLINK_SCAN_S
 from readroom.core.paths import WorkPath
-from readroom.core.policy.hardlinks import HardLinks
+from readroom.core.policy.hardlinks import HARDLINK_SCAN_KEPT_S, HARDLINK_SCAN_S, HardLinks
 from readroom.core.policy.rules import Rules, denials
 from readroom.core.stores.local import LocalStore
 

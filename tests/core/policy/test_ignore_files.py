@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.core.limits import IGNORE_KEPT_BYTES, IGNORE_SLOW_PATTERNS
 from readroom.core.paths import WorkPath, join
 from readroom.core.policy.guard import Guard
-from readroom.core.policy.ignore_files import IgnoreTree
+from readroom.core.policy.ignore_files import IGNORE_KEPT_BYTES, IGNORE_SLOW_PATTERNS, IgnoreTree
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from tests.core.policy.rules.test_gitignore import ignored_by_git

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.workspace import Workspace
-from readroom.documents.limits import SQLITE_COPIED_BYTES
+from readroom.documents.data.sqlite import SQLITE_COPIED_BYTES
 from tests.documents.packing import PACK, SUFFIX
 from tests.documents.reading.making import pdf
 from tests.hostile import containers as hostile

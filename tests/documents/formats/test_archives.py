@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from readroom.documents.formats import Unreadable
-from readroom.documents.formats.archives import Archive, open_archive
-from readroom.documents.limits import ARCHIVE_MEMBER_BYTES, ARCHIVE_MEMBERS
+from readroom.documents.formats.archives import ARCHIVE_MEMBERS, Archive, open_archive
+from readroom.documents.limits import ARCHIVE_MEMBER_BYTES
 from tests.documents.formats.packages import zipped
 from tests.hostile import office
 

@@ -15,7 +15,7 @@ from readroom.documents.formats import Area, Heading, Unit, Unreadable
 from readroom.documents.formats.archives import open_archive
 from readroom.documents.formats.docx import open_document
 from readroom.documents.formats.sections import Sections
-from readroom.documents.limits import XML_TAGS
+from readroom.documents.formats.xml import XML_TAGS
 from tests.documents.formats.packages import NAMESPACES, paragraph, refused, survives, text_of, word, zipped
 from tests.hostile import office
 from tests.suites import daily

@@ -7,8 +7,7 @@ import io
 from lxml import etree
 
 from readroom.documents.formats import docx, html, pptx, rtf
-from readroom.documents.formats.formulas import FormulaParts, formula
-from readroom.documents.limits import FORMULA_ELEMENTS
+from readroom.documents.formats.formulas import FORMULA_ELEMENTS, FormulaParts, formula
 from tests.documents.formats.packages import text_of, word
 from tests.each import each
 from tests.hostile import office

@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readroom.documents.formats import Heading
-from readroom.documents.formats.html import open_document
-from readroom.documents.limits import HTML_BYTES
+from readroom.documents.formats.html import HTML_BYTES, open_document
 from tests.documents.formats.packages import refused, survives, text_of
 from tests.each import each
 from tests.hostile import office

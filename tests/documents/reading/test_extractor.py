@@ -21,8 +21,7 @@ from readroom.core.stores.base import Source
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.documents.formats import Part, Unreadable
-from readroom.documents.limits import DOCUMENT_CHILD_BYTES
-from readroom.documents.reading.extractor import Extractor
+from readroom.documents.reading.extractor import DOCUMENT_CHILD_BYTES, Extractor
 
 MODULE = "tests.core.engine.command.misbehaving"
 

@@ -16,8 +16,8 @@ import pytest
 
 from readroom import Workspace
 from readroom.core.contracts.base import tool_result
-from readroom.core.limits import HTTP_CONNECTIONS
 from readroom.mcp.calls import share
+from readroom.server.http.connections import HTTP_CONNECTIONS
 from tests.each import each
 from tests.server.http.cluster import PROCESSES
 from tests.server.http.serving import Agent, agent, command, open_agent

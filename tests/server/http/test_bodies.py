@@ -17,9 +17,8 @@ from starlette.types import Message
 
 from readroom.core.errors import BodyTooLarge, ReadroomError
 from readroom.core.limits import MCP_MESSAGE_BYTES, MCP_WORKERS
-from readroom.core.limits.session import SERVE_CALLER_BODIES_BYTES
 from readroom.mcp.calls import share
-from readroom.server.http.bodies import Bodies
+from readroom.server.http.bodies import SERVE_CALLER_BODIES_BYTES, Bodies
 from tests.server.http.serving import END_S, Agent, agent
 
 SMALL, OWN, ALL = 4, 10, 25

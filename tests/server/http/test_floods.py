@@ -15,9 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.core.limits import SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
 from readroom.mcp.calls import share
-from readroom.server.http.connections import Crowd
+from readroom.server.http.connections import SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS, Crowd
 from tests.each import each
 from tests.server.http.serving import Agent, agent
 

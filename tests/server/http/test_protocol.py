@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from readroom.core.limits import SERVE_HEAD_BYTES
+from readroom.server.http.framing import SERVE_HEAD_BYTES
 from tests.each import each
 from tests.server.http.serving import END_S, Agent, agent, command, open_agent
 

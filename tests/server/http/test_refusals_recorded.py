@@ -17,9 +17,8 @@ from msgspec.structs import replace
 
 from readroom import Workspace
 from readroom.core import config
-from readroom.core.limits.session import LEDGER_REFUSALS_ALIKE
 from readroom.server.http.access_log import Exchange
-from readroom.server.http.refusal_log import Refusals
+from readroom.server.http.refusal_log import LEDGER_REFUSALS_ALIKE, Refusals
 from readroom.server.http.workspaces import Workspaces
 from readroom.server.ledger import LedgerPolicy, open_book
 from tests.server.http.serving import Agent, agent, command, open_agent

@@ -21,10 +21,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.core.errors import BadRequest, LedgerFailed
-from readroom.core.limits.session import LEDGER_FOLD_EVERY, LEDGER_GROUP_ROWS
+from readroom.core.limits.session import LEDGER_GROUP_ROWS
 from readroom.server.database import Execute
 from readroom.server.database.sqlite import SqliteBackend
-from readroom.server.ledger.ledger import Ledger
+from readroom.server.ledger.ledger import LEDGER_FOLD_EVERY, Ledger
 from readroom.server.ledger.rows import FIELDS, digest
 from readroom.server.ledger.verify import verify
 

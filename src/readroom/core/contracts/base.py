@@ -18,8 +18,6 @@ from msgspec.structs import replace
 
 from readroom.core.contracts.schema import parse, schema
 from readroom.core.errors import ReadroomError, UnknownTool
-from readroom.core.limits import LINES_AROUND
-from readroom.core.limits.session import IMAGE_PIXELS_PER_TOKEN
 from readroom.core.policy.rules.terms import NO_TERMS, Terms
 from readroom.core.values import (
     Call,
@@ -122,6 +120,10 @@ class Bound(Struct, frozen=True):
     wording: Wording
     store: str | None
     steps: Steps = AS_IT_IS
+
+
+IMAGE_PIXELS_PER_TOKEN = 750
+"""What an image costs: Anthropic's published formula; others charge by tiles, about the same."""
 
 
 def reply_tokens(text: str, images: Sequence[Image], count: Callable[[str], int]) -> int:
@@ -251,6 +253,11 @@ def tool_result(reply: Reply) -> dict[str, Fact]:
 
 _ROWS_OF_MATCH = 3
 """The definition around a match, the match, and the end of the definition."""
+
+
+LINES_AROUND = 6
+"""Most lines of a reply besides its content: the first, the last, the header of a table, the mark above an
+outline, and a note about a budget."""
 
 
 def in_lines(cap: Cap, lines: int) -> Cap:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import fields, replace
 
 from readroom.core.errors import BadCursor, BadPath, OutsideRoot
-from readroom.core.limits.find import CURSOR_DIGITS, FIND_AHEAD
+from readroom.core.limits.find import FIND_AHEAD
 from readroom.core.paths import parse
 from readroom.core.quoting import as_value
 from readroom.core.values import FindRequest, GrepRequest, GrepSort, ListRequest
@@ -87,6 +87,11 @@ def read_cursor(request: ListRequest) -> ListPlace | None:
         return ListPlace(int(value), path_key(parse(place)))
     except _UNREADABLE:
         raise _not_given(request, "a listing") from None
+
+
+CURSOR_DIGITS = 6
+"""Hex digits of the arguments' fingerprint in a cursor: a mix-up goes unnoticed once in 16 million times, for
+4 tokens."""
 
 
 def _fingerprint(request: ListRequest) -> str:

@@ -34,7 +34,7 @@ from readroom.core.errors import (
     Taken,
     TooLarge,
 )
-from readroom.core.limits import MAX_PATH_DEPTH, TRASH_TRIES, TREE_ENTRIES
+from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.paths import ROOT, WorkPath, join, parent, parts
 from readroom.core.policy.changes import WriteTargets
@@ -58,6 +58,10 @@ from readroom.core.values.changes import (
 # -----------------------------------------------------------------------------
 # What is in a folder that is to be deleted or moved as a whole, and whether it may go with it.
 # -----------------------------------------------------------------------------
+
+
+TREE_ENTRIES = 100_000
+"""Names in a folder that is deleted or moved as a whole. Each is checked, in some 10 us: a second."""
 
 
 class _Survey:
@@ -395,6 +399,10 @@ def _both(
         places.require(to, destination, folder=True)
         _Survey(places, path, deadline).count(place.real, to.real)
     return state, over
+
+
+TRASH_TRIES = 100
+"""Names tried for a trashed file; a name is in use only if the same one was trashed in its millisecond."""
 
 
 def trash(services: Services, job: Job[TrashRequest], clock: Callable[[], int] = time.time_ns) -> TrashResult:

@@ -8,7 +8,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.walk import Walk, in_order
 from readroom.core.errors import AbsentError, FailedError, RefusedError, TimedOut, TooLarge
 from readroom.core.limits import BLOCK_BYTES, LIST_MAX_DEPTH
-from readroom.core.limits.session import STORE_BYTES, STORE_FILES
+from readroom.core.limits.session import STORE_BYTES
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import IgnoreTree
@@ -19,6 +19,11 @@ _ADVICE = (
     "Ask the user to serve a smaller folder, or to start with INSPECT_AGENTS_FS_MODE=sandbox, "
     "which works in the folder itself."
 )
+
+
+STORE_FILES = 10_000
+"""Files copied into such a store at its beginning; larger folders take seconds and are worked in as they
+are."""
 
 
 def snapshot(guard: Guard, deadline: Deadline) -> MemoryStore:

@@ -17,12 +17,7 @@ from msgspec import Struct
 
 from readroom.core.deadline import Deadline
 from readroom.core.limits import NEAR_NAMES
-from readroom.core.limits.outline import (
-    LARGE_MEMORY_KIB,
-    OUTLINE_BRACKETS,
-    OUTLINE_ERRORS,
-    OUTLINE_MEMORY_KIB,
-)
+from readroom.core.limits.outline import LARGE_MEMORY_KIB, OUTLINE_ERRORS
 from readroom.core.outline.syntax import Grammar, MissingGrammar, load, plan_of
 from readroom.core.quoting import unquoted
 from readroom.core.text.encodings import visible
@@ -94,6 +89,11 @@ def build(text: str, language: str, deadline: Deadline, *, isolated: bool = Fals
     except MissingGrammar as missing:
         raise Unparsable(str(missing)) from None
     return _parsed(text, language, grammar, deadline, isolated=isolated)
+
+
+OUTLINE_MEMORY_KIB = 256 * 1024
+"""How much the process may grow while one text is parsed, in KiB: some 80 MB is usual, hostile texts take
+gigabytes."""
 
 
 def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, isolated: bool) -> Outline:
@@ -231,6 +231,11 @@ _OPENING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 
 _NO_BRACKET = bytes(set(range(256)) - set(b"()[]{}"))
 _PEELED = 20
+
+
+OUTLINE_BRACKETS = 500
+"""Nested brackets in a text that is parsed. 100,000 times `A<` overflow the stack of a Java parser; real
+programs have 30."""
 
 
 def _is_surely_shallow(source: bytes) -> bool:

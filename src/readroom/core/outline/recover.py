@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from readroom.core.limits.outline import OUTLINE_NAME_CHARS, OUTLINE_PIECES
+from readroom.core.limits.outline import OUTLINE_NAME_CHARS
 from readroom.core.outline.signatures import shortened
 from readroom.core.values.files import Item, rows
 
@@ -131,6 +131,11 @@ def _with_functions(items: Sequence[Item], added: Sequence[Item]) -> tuple[Item,
 
     kept = [item for item in items if not is_local(item)]
     return tuple(sorted([*kept, *added], key=lambda item: (item.start, -item.end)))
+
+
+OUTLINE_PIECES = 200
+"""Pieces of a text with syntax errors that are parsed again, each on its own: correct texts have none, and
+real ones with that many damaged places are in another language than their names say."""
 
 
 def _pieces(source: bytes, errors: Sequence[tuple[int, int]]) -> Iterator[Range]:

@@ -26,13 +26,6 @@ from typing import final
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import HardLinked, ReadroomError, TimedOut
-from readroom.core.limits import (
-    HARDLINK_NAMES,
-    HARDLINK_SCAN_KEPT_S,
-    HARDLINK_SCAN_S,
-    HARDLINK_SCAN_SHARE,
-    HARDLINK_SINGLE_NAMES,
-)
 from readroom.core.paths import ROOT, WorkPath, join, parent
 from readroom.core.policy.names import MOUNTS, mounts_below
 from readroom.core.policy.rules import Rules
@@ -98,6 +91,21 @@ _AGAIN = (
     "Send the same call again: the search goes on where it stopped. "
     "Or ask the user to serve a smaller folder."
 )
+
+
+HARDLINK_SCAN_S = 2.0
+"""Longest search for denied files with several names in one call: some million files. The next call
+continues, so that a root as large as a disk costs some calls and not one of 20 s."""
+
+HARDLINK_SCAN_KEPT_S = 60.0
+"""How long the result of that search is valid. A link made later is noticed by the file's change time; what
+is not noticed is a folder renamed to a denied name, whose files were readable until then."""
+
+HARDLINK_SCAN_SHARE = 20
+"""It is valid for so many times as long as it took: a large tree is not searched all the time."""
+
+HARDLINK_NAMES = 400_000
+"""Denied files that are remembered in all, 40 MB."""
 
 
 @final
@@ -206,6 +214,10 @@ def _all_beside(store: Store, source: Source, rules: Rules) -> bool:
 def _device(folder: Folder) -> int | None:
     fd = folder.fileno()
     return None if fd is None else os.fstat(fd).st_dev
+
+
+HARDLINK_SINGLE_NAMES = 100_000
+"""Denied files with one name that are remembered, 10 MB: a second line, see `policy/hardlinks.py`."""
 
 
 def _look(

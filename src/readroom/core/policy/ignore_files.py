@@ -18,13 +18,7 @@ from typing import Protocol, final
 from msgspec import Struct
 
 from readroom.core.errors import BadConfig, DatabaseFailed, ReadroomError, StoreFailed
-from readroom.core.limits import (
-    IGNORE_FILE_BYTES,
-    IGNORE_FILE_LINES,
-    IGNORE_KEPT_BYTES,
-    IGNORE_SLOW_PATTERNS,
-    RULE_CACHE_NAMES,
-)
+from readroom.core.limits import RULE_CACHE_NAMES
 from readroom.core.paths import ROOT, WorkPath, ancestors, join, parent
 from readroom.core.policy.rules import Denials, Rule
 from readroom.core.policy.rules.gitignore import (
@@ -56,6 +50,17 @@ class _File(Struct, frozen=True):
     name: WorkPath
     patterns: PatternList
     start: int
+
+
+IGNORE_FILE_BYTES = 256 * 1024
+"""Largest ignore file that is read. The longest in GitHub's templates has 8 KB."""
+
+IGNORE_SLOW_PATTERNS = 500
+"""Patterns such as `*x*` or `[ab]c` in the ignore files of a folder and those above it: each is tried on
+every name, 0.3 us. People write fewer; more are not applied. The usual patterns are looked up instead."""
+
+IGNORE_KEPT_BYTES = 1024 * 1024
+"""Ignore files cached during one call, by their size; in memory they take ten times that."""
 
 
 @final
@@ -242,6 +247,10 @@ def require_one_name(source: Source, name: WorkPath) -> None:
         problem = f"it has {source.stat.links} names (hard links), and under each of them it can be changed"
         advice = f"Ask the user to replace it by a copy: `cp {name} x && mv x {name}`."
         raise BadConfig(name, "", problem, advice)
+
+
+IGNORE_FILE_LINES = 2_000
+"""Patterns of `.readroomignore` or `.kilocodeignore`; all are compiled on reading, 30 us each."""
 
 
 def _parsed(data: bytes, name: WorkPath) -> Denials:

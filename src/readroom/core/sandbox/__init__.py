@@ -26,7 +26,6 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import BadConfig, NoFolder, NotConfined, NotStarted, ReadroomError
 from readroom.core.kernel import landlock, seccomp
 from readroom.core.kernel.landlock import CHANGE, EXECUTE, READ, Right
-from readroom.core.limits import RUN_RULES
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.commands import (
@@ -291,6 +290,10 @@ def _holds(folder: str, path: str) -> bool:
 # be created, removed or renamed.  It can be listed, unless a folder below it is hidden, whose names
 # would be disclosed.
 # -----------------------------------------------------------------------------
+
+
+RUN_RULES = 20_000
+"""Files and folders that Landlock can open individually, where others next to them are denied."""
 
 
 def _open_workspace(rules: int, store: Store, reach: SandboxView, *, change: bool) -> None:

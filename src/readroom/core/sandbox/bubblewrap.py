@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from readroom.core.errors import NotConfined
-from readroom.core.limits import RUN_HIDDEN_NAMES
 from readroom.core.paths import ROOT, WorkPath, join
 from readroom.core.policy.commands import SYSTEM, SYSTEM_PATTERNS
 from readroom.core.sandbox.reach import Access, Child, SandboxView, Split
@@ -98,6 +97,10 @@ def _system_paths() -> list[str]:
 def _link(path: str) -> str | None:
     """The target of a top-level folder that is a link, such as /bin on current systems."""
     return os.readlink(path) if os.path.islink(path) and os.path.dirname(path) == "/" else None
+
+
+RUN_HIDDEN_NAMES = 2500
+"""Denied names that can be hidden from a confined command with bubblewrap, which takes 9,000 arguments."""
 
 
 def arguments(

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import BadConfig, Cancelled, NoPermission, NotConfined, ReadroomError, TimedOut
-from readroom.core.limits import RUN_LOOK_S
 from readroom.core.paths import ROOT, WorkPath, join
 from readroom.core.policy.changes import Fixed
 from readroom.core.policy.guard import Guard
@@ -93,6 +92,10 @@ class SandboxView(Struct, frozen=True):
     def limited(self) -> list[WorkPath]:
         """Split folders, in which Landlock cannot allow making or removing names."""
         return [folder for folder, _ in self.walk()]
+
+
+RUN_LOOK_S = 20.0
+"""Longest search for denied names before a command: some ten million files. After that it is not started."""
 
 
 def look(tools: Guard, commands: Guard, fixed: Fixed, deadline: Deadline) -> SandboxView:

@@ -19,7 +19,6 @@ from typing import final
 
 from readroom.core.errors import MissingProgram
 from readroom.core.formats.compressed import MAGIC
-from readroom.core.limits import GREP_PROGRAM_BYTES, GREP_REPORTED_FILES
 from readroom.core.text.encodings import WIDE
 from readroom.core.text.encodings.detect import JOURNAL, NUL_BYTES, SWITCHES
 from readroom.core.values import GrepRequest, Include
@@ -72,6 +71,11 @@ def version_of(path: str) -> int:
     done = subprocess.run([path, "--version"], capture_output=True, check=False)
     match = _VERSION.match(done.stdout.decode("utf-8", "replace"))
     return int(match[1]) if match else 0
+
+
+GREP_PROGRAM_BYTES = 20 * 1024 * 1024
+"""A compiled pattern, and the states built from it while searching. `(\\w{50}){8}` needs 5 MB; rg's own
+limit of 100 MB takes a second to be reached."""
 
 
 def pattern_flags(request: GrepRequest, patterns: Sequence[str] = ()) -> list[str]:
@@ -346,6 +350,10 @@ class Skips:
             self.hidden.add(name)
         elif match[2] == b"Gitignore":
             self.ignored.add(name)
+
+
+GREP_REPORTED_FILES = 20_000
+"""Binary files remembered from one pass over a tree; if there are more, another pass looks at them."""
 
 
 @final

@@ -18,9 +18,6 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.limits import KEPT_TEXT_BYTES, KEPT_TEXTS_BYTES
-from readroom.core.limits.files import READ_TEXTS_BYTES
-from readroom.core.limits.outline import OUTLINE_CACHE_BYTES
 from readroom.core.lru import LruCache
 from readroom.core.text.encodings import Encoding
 from readroom.core.text.select import WholeText
@@ -82,6 +79,17 @@ def _weight(known: ReadText) -> int:
     """Its approximate size in memory, with a reply."""
     text = known.text
     return 2 * len(known.data) + 2 * sys.getsizeof(text.whole) + _LINE_BYTES * text.total_lines
+
+
+KEPT_TEXT_BYTES = 256 * 1024
+"""Largest file whose shown states are cached for refused edits: nearly all source files."""
+
+KEPT_TEXTS_BYTES = 8 * 1024 * 1024
+"""All cached states of a workspace together."""
+
+READ_TEXTS_BYTES = 12 * 1024 * 1024
+"""Small texts cached after a read with the last reply, so that an unchanged one need not be split into lines
+again: about 150 files of 500 lines."""
 
 
 class TextCache:
@@ -160,6 +168,10 @@ def _copied(fact: Fact) -> Fact:
 
 _ITEM_BYTES = 500
 """Estimated size of an item besides its texts."""
+
+
+OUTLINE_CACHE_BYTES = 8 * 1024 * 1024
+"""Outlines cached in memory by a session, estimated: those of some 1,000 source files."""
 
 
 class OutlineCache:

@@ -13,7 +13,7 @@ from typing import Protocol, final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.limits.session import SESSION_FILES, SESSIONS, SHOWN_SPANS
+from readroom.core.limits.session import SESSION_FILES, SESSIONS
 from readroom.core.lru import LruCache
 from readroom.core.stores.base import Shelf
 from readroom.core.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
@@ -228,6 +228,10 @@ def shown_by_run(result: RunResult) -> Sequence[ShownLines]:
         for output in result.outputs
         if output.lines
     ]
+
+
+SHOWN_SPANS = 200
+"""Runs of lines recorded for one reply; a full search reply has 100."""
 
 
 def shown_by_find(result: FindResult) -> Sequence[ShownLines]:

@@ -24,14 +24,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import TimedOut, reason_of
 from readroom.core.formats.compressed import Broken, Compression, Expander, plain_name
 from readroom.core.limits import BLOCK_BYTES, HEAD_BYTES
-from readroom.core.limits.files import (
-    EXPANDED_FILES,
-    EXPANDED_SESSION_BYTES,
-    EXPANSION_FREE_BYTES,
-    EXPANSION_RATIO,
-    EXPANSION_READ_BYTES,
-    TURN_S,
-)
+from readroom.core.limits.files import TURN_S
 from readroom.core.lru import LruCache
 from readroom.core.paths import WorkPath
 from readroom.core.stores.base import Source
@@ -95,6 +88,17 @@ def _nameless() -> int:
 
 
 _Key: TypeAlias = tuple[Version, WorkPath]
+
+
+EXPANSION_RATIO = 1100
+"""Largest ratio of expanded to compressed size, from EXPANSION_FREE_BYTES on; logs grow 5 to 100 times. gzip
+cannot reach it, the others can, with a megabyte for a terabyte."""
+
+EXPANSION_FREE_BYTES = 64 * 1024 * 1024
+"""Up to this size the ratio is not checked: a log of repetitions is quickly expanded."""
+
+EXPANSION_READ_BYTES = 4 * 1024
+"""Compressed bytes given to a decoder at once: if data are damaged, no more than these are lost."""
 
 
 @final
@@ -273,6 +277,13 @@ class ExpandedSource(Closeable):
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
+
+
+EXPANDED_SESSION_BYTES = 4 * 1024 * 1024 * 1024
+"""Expanded content of all compressed files in one session."""
+
+EXPANDED_FILES = 16
+"""Their number; each holds a descriptor."""
 
 
 @final

@@ -28,7 +28,6 @@ from readroom.core.errors import (
     UsageError,
 )
 from readroom.core.limits import MIN_REPLY_BYTES
-from readroom.core.limits.session import BUDGET_BYTES_PER_TOKEN, BUDGET_NOTE_BYTES, BUDGET_NOTE_TOKENS
 from readroom.core.session.conversation import Seen, Session, Sessions, shown_by
 from readroom.core.session.journal import Entry, Journal
 from readroom.core.session.meter import Level, Meter, Reservation, Use, counter, degraded, shows_content
@@ -136,6 +135,17 @@ class Gatekeeper:
         """Release the journal."""
         if self.journal is not None:
             self.journal.close()
+
+
+BUDGET_BYTES_PER_TOKEN = 3
+"""How the size of a reply is derived from the remaining tokens; numbered code has 2.6 to 3.4. A reply that
+turns out larger is made again, smaller."""
+
+BUDGET_NOTE_TOKENS = 40
+"""Reserved for the line that says how much is left."""
+
+BUDGET_NOTE_BYTES = 200
+"""The same in bytes."""
 
 
 @final

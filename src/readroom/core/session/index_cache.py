@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from readroom.core.deadline import Deadline
 from readroom.core.errors import Cancelled, TimedOut
 from readroom.core.limits import BLOCK_BYTES
-from readroom.core.limits.files import INDEX_CACHE_BYTES, INDEX_SPOTS, TURN_S
+from readroom.core.limits.files import INDEX_SPOTS, TURN_S
 from readroom.core.lru import LruCache
 from readroom.core.session.expansions import Expansions
 from readroom.core.session.index_files import IndexFolder, IndexPolicy
@@ -77,6 +77,10 @@ class _Kept(Struct, frozen=True):
     index: LineIndex
     work: Pass | None = None
     saved_bytes: int = 0
+
+
+INDEX_CACHE_BYTES = 16 * 1024 * 1024
+"""Block indexes cached in memory by a session: about 240 files of 1 GB."""
 
 
 @final

@@ -38,13 +38,6 @@ from typing import final
 
 from msgspec import Struct
 
-from readroom.core.limits.files import (
-    INDEX_DISK_BYTES,
-    INDEX_DISK_FILES,
-    INDEX_FILE_BYTES,
-    INDEX_KEPT_FROM_BYTES,
-    INDEX_SETTLED_MS,
-)
 from readroom.core.text.encodings import UNITS, Encoding
 from readroom.core.text.line_index import LineIndex, check
 from readroom.core.values import Version
@@ -59,6 +52,18 @@ _NAME = r"[0-9a-f]{32}\.index"
 _PART = r"\.[0-9a-f]{16}\.part"
 _ABANDONED_S = 3600.0
 """Age at which a temporary file must belong to a process that died while it wrote."""
+
+
+INDEX_KEPT_FROM_BYTES = 64 * 1024 * 1024
+"""From this size on an index is stored on disk, and continued when its file grows. A pass over a smaller file
+takes 40 ms, which is not worth a file of ours, nor a reply without a hash."""
+
+INDEX_DISK_BYTES = 256 * 1024 * 1024
+"""Indexes stored on disk by all processes of a user: those of 4 TB of files. The oldest are removed first."""
+
+INDEX_SETTLED_MS = 100.0
+"""How long a file must have been left alone before its index is trusted later without looking at it: clocks
+of file systems tick every 1 to 10 ms, and a change within a tick leaves no trace."""
 
 
 class IndexPolicy(Struct, frozen=True):
@@ -81,6 +86,10 @@ class IndexPolicy(Struct, frozen=True):
 
 class _Refused(Exception):
     """A folder or file that is not safely this user's own."""
+
+
+INDEX_FILE_BYTES = 64 * 1024 * 1024
+"""Largest index that is stored on disk: that of a file of 1 TB."""
 
 
 @final
@@ -187,6 +196,10 @@ def _write(folder: int, name: str, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(part, dir_fd=folder)
         raise
+
+
+INDEX_DISK_FILES = 4096
+"""Their number; a folder of so many names is listed in a few milliseconds."""
 
 
 def _trim(folder: int, max_bytes: int) -> None:

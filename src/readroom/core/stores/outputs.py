@@ -25,7 +25,6 @@ from msgspec.structs import replace
 from readroom.core.caller import Owner
 from readroom.core.errors import StateFailed, StoreFailed, reason_of
 from readroom.core.limits import BLOCK_BYTES, RUN_SESSION_OUTPUTS
-from readroom.core.limits.session import OUTPUT_NAME_CHARS
 from readroom.core.lru import LruCache
 from readroom.core.paths import OUTPUTS, WorkPath, join
 from readroom.core.stores.base import KeptOutput, Shelf
@@ -200,6 +199,10 @@ class OutputKeeper:
 def _to_next_line(end: Ring) -> int:
     """How many bytes belong to a line whose beginning is lost; 0 if it is very long."""
     return end.read(0, BLOCK_BYTES).find(b"\n") + 1
+
+
+OUTPUT_NAME_CHARS = 64
+"""Length of a name that a caller chooses for kept outputs. Ids of tool calls have 30 to 40."""
 
 
 def output_name(wanted: str) -> str:

@@ -13,11 +13,22 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from readroom.core.limits import RUN_CONCISE_BYTES, RUN_NORMAL_BYTES, RUN_SILENT_BYTES, RUN_VERBOSE_BYTES
 from readroom.core.values.files import Warn
 
 Verbosity: TypeAlias = Literal["silent", "concise", "normal", "verbose", "full"]
 """How much of the output a reply shows."""
+
+RUN_SILENT_BYTES = 200
+"""Output of a command shown with output="silent". This and the next three are those of everruns."""
+
+RUN_CONCISE_BYTES = 2 * 1024
+"""Shown with output="concise", the default: about 700 tokens of a log."""
+
+RUN_NORMAL_BYTES = 8 * 1024
+"""Shown with output="normal"."""
+
+RUN_VERBOSE_BYTES = 16 * 1024
+"""Shown with output="verbose"."""
 
 SHOWN_BYTES: Mapping[Verbosity, int] = MappingProxyType(
     {

@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from readroom.core.limits.find import SCORE_SCALE
 from readroom.core.values.files import Cut
 
 FindOutput: TypeAlias = Literal["passages", "outline", "files"]
@@ -32,6 +31,10 @@ class FindRequest(Struct, frozen=True):
     explain: bool = False
     cursor: str | None = None
     documents: bool = False
+
+
+SCORE_SCALE = 1_000_000
+"""Scores are compared in millionths, so that a cursor can name one."""
 
 
 def millionths(score: float) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.limits.outline import OUTLINE_RUN, OUTLINE_RUN_LINES, OUTLINE_SHORT_BYTES
 from readroom.core.values.files import RUN, Item, Row, folded_in, main_rows, rows
 
 
@@ -34,6 +33,11 @@ class Listing(Struct, frozen=True):
 
     rows: Sequence[Row]
     folded: tuple[tuple[str, int], ...] = ()
+
+
+OUTLINE_SHORT_BYTES = 2_000
+"""Nested keys of data, and signatures of headers, are folded only in longer outlines: a shorter one is
+quickly read, and most are asked for the names of services, scripts or jobs."""
 
 
 def listing(
@@ -69,6 +73,14 @@ _SIGNATURE = "signature"
 def named(listed: Sequence[Row]) -> int:
     """How many definitions rows name."""
     return sum(row.folded[0][1] if row.is_run else 1 for row in listed)
+
+
+OUTLINE_RUN = 12
+"""Functions or types of a header named in one row where their signatures would flood an outline: the lines of
+so many are quickly read, and outlines of headers take half the bytes."""
+
+OUTLINE_RUN_LINES = 8
+"""Most lines of such a function without its comment: some are declared with one parameter per line."""
 
 
 def _in_runs(listed: Sequence[Row]) -> Iterator[Row]:

@@ -61,12 +61,7 @@ from readroom.core.values.verbs import BY_REQUEST, is_edit
 from readroom.documents.archives.store import Contents, MemberStore, Origin
 from readroom.documents.containers import HEAD_BYTES, form_of, open_container, recognise
 from readroom.documents.containers.members import BadContainer, Container
-from readroom.documents.limits import (
-    CONTAINER_NAME_BYTES,
-    CONTAINER_NAME_DEPTH,
-    CONTAINER_NESTING,
-    CONTAINERS_OPEN,
-)
+from readroom.documents.limits import CONTAINER_NAME_BYTES, CONTAINER_NAME_DEPTH
 
 _NAMED_PROBLEMS = 5
 """Reasons for unreadable members that a listing names."""
@@ -220,6 +215,13 @@ def _listed(error: Binary, path: WorkPath) -> Binary:
 
 
 _Key: TypeAlias = tuple[Version, str]
+
+
+CONTAINER_NESTING = 3
+"""Nested archives that are opened: a distribution in an image in a backup."""
+
+CONTAINERS_OPEN = 8
+"""Archives whose lists of members a workspace caches; each has at most CONTAINER_MEMBERS."""
 
 
 @final

@@ -49,12 +49,6 @@ from readroom.documents.containers.members import (
     NotUnpacked,
     resolved_link,
 )
-from readroom.documents.limits import (
-    CONTAINER_HOPS,
-    CONTAINER_KEPT,
-    CONTAINER_KEPT_BYTES,
-    CONTAINER_MEMORY_BYTES,
-)
 
 # -----------------------------------------------------------------------------
 # The bytes of members while they are read: as they stand, in memory, or in a file without a name.
@@ -116,6 +110,16 @@ class TooMuch(Exception):
     def __init__(self, most: int) -> None:
         super().__init__(most)
         self.most = most
+
+
+CONTAINER_MEMORY_BYTES = 1024 * 1024
+"""Members up to this size are held in memory while they are read; larger ones in an unnamed file."""
+
+CONTAINER_KEPT_BYTES = 2 * 1024 * 1024 * 1024
+"""Expanded members cached by a session for their next page."""
+
+CONTAINER_KEPT = 32
+"""Their number; each holds a descriptor."""
 
 
 @final
@@ -213,6 +217,10 @@ class Origin(Struct, frozen=True):
     def form(self) -> str:
         """Its format in a word or two."""
         return f"{self.container.form}, {self.compression}" if self.compression else self.container.form
+
+
+CONTAINER_HOPS = 16
+"""Links followed for one name inside an archive, because loops have no end."""
 
 
 @final

@@ -10,12 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.values import Bytes
-from readroom.documents.limits import (
-    CONTAINER_FOLDERS,
-    CONTAINER_NAME_BYTES,
-    CONTAINER_NAME_DEPTH,
-    CONTAINER_TARGET_BYTES,
-)
+from readroom.documents.limits import CONTAINER_NAME_BYTES, CONTAINER_NAME_DEPTH, CONTAINER_TARGET_BYTES
 
 MemberKind: TypeAlias = Literal["file", "folder", "link", "other"]
 
@@ -187,6 +182,11 @@ class Container(Struct, frozen=True):
 
 NAMED_LEFT_OUT = 5
 """Names that are left out and said; more are counted."""
+
+
+CONTAINER_FOLDERS = 120_000
+"""Folders above them, also some 400 bytes each: a member may be in CONTAINER_NAME_DEPTH of its own. The
+source of Linux has 6,000."""
 
 
 def arranged(

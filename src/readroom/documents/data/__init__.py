@@ -23,18 +23,7 @@ from msgspec import Struct
 from readroom.core.quoting import quote
 from readroom.documents.formats import Area, Heading, NoSuchColumn, Part, Unit, Unreadable
 from readroom.documents.formats.page_ranges import SCHEMA, parted
-from readroom.documents.limits import (
-    BLOB_BYTES,
-    BRIEF_ROWS,
-    CELL_CHARS,
-    DOCUMENT_NOTE_CHARS,
-    HEADING_COLUMNS,
-    PADDED_CHARS,
-    PICKED_COLUMNS,
-    SCHEMA_COLUMNS,
-    TABLE_COLUMNS,
-    WIDE_CELL_CHARS,
-)
+from readroom.documents.limits import BLOB_BYTES, DOCUMENT_NOTE_CHARS, SCHEMA_COLUMNS
 
 _TYPES_CHARS = DOCUMENT_NOTE_CHARS - 80
 """Types of columns in a note, which also says how many it does not have."""
@@ -150,6 +139,10 @@ def _headline(table: DataTable) -> str:
     return f"{table.kind}{title} ({total})"
 
 
+HEADING_COLUMNS = 8
+"""Columns named beside a table in the list of tables."""
+
+
 def _summary(table: DataTable) -> str:
     try:
         columns = table.columns
@@ -168,6 +161,17 @@ def _described(column: Column) -> str:
 
 def _count(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+CELL_CHARS = 120
+"""Length at which a cell among others is cut: a sentence. A column that is read alone shows its cells
+whole."""
+
+WIDE_CELL_CHARS = 1_000_000
+"""Length of a cell in a column that is read alone. More is counted."""
+
+BRIEF_ROWS = 5
+"""Rows of each table when several are shown together: what the values look like."""
 
 
 def _window(table: DataTable, number: int, area: Area, notes_before: Sequence[str], several: bool) -> Part:
@@ -246,6 +250,13 @@ def _is_number(rows: Sequence[Sequence[object]], at: int) -> bool:
 
 
 # --- which columns -----------------------------------------------------------------------------
+
+
+TABLE_COLUMNS = 30
+"""Columns shown unless some are picked; at 20 characters each a row has 600."""
+
+PICKED_COLUMNS = 500
+"""Columns that can be picked at once; SQLite takes 2,000 expressions, and each column is in three."""
 
 
 def picked_columns(wanted: str, columns: Sequence[Column]) -> Sequence[int]:
@@ -371,6 +382,10 @@ def _plain(value: object) -> str:
             value, ensure_ascii=False, default=lambda inner: cell(inner, 1_000)[0], skipkeys=True
         )
     return str(value)
+
+
+PADDED_CHARS = 32
+"""Width up to which columns are padded, so that one long cell does not move all others."""
 
 
 def aligned(

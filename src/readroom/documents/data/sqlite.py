@@ -27,15 +27,7 @@ from msgspec import Struct, field
 from readroom.core.quoting import joined, quote
 from readroom.documents.data import Clipped, Column, Database, Rows
 from readroom.documents.formats import Unreadable
-from readroom.documents.limits import (
-    BLOB_BYTES,
-    COUNT_CPU_S,
-    SCHEMA_COLUMNS,
-    SCHEMA_TABLES,
-    SQL_CHARS,
-    SQLITE_COPIED_BYTES,
-    SQLITE_VALUE_BYTES,
-)
+from readroom.documents.limits import BLOB_BYTES, COUNT_CPU_S, SCHEMA_COLUMNS
 
 REOPENS = True
 """To the process that reads it: a large database is opened a second time, by SQLite."""
@@ -63,6 +55,11 @@ _FAILURES = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError)
 """What comes of a damaged database; names in the words of SQLite need not be UTF-8."""
 
 _PRAGMAS = frozenset({"table_xinfo", "foreign_key_list", "index_list", "index_info", "table_list"})
+
+
+SQLITE_COPIED_BYTES = 48 * 1024 * 1024
+"""A database up to this size is read into memory, where no name, lock or journal matters; that takes twice
+its size. Larger ones are opened as a file, by the descriptor that was checked."""
 
 
 def open_document(file: BinaryIO) -> Database:
@@ -151,6 +148,10 @@ def _descriptors() -> set[int]:
     return descriptors
 
 
+SQLITE_VALUE_BYTES = 32 * 1024 * 1024
+"""A value or statement that SQLite may build; a larger one is an error of its row."""
+
+
 def _confine(connection: sqlite3.Connection) -> list[str]:
     """Let a connection only read, and within bounds; notes about damage of its schema."""
     connection.text_factory = lambda data: data.decode("utf-8", "replace")
@@ -213,6 +214,13 @@ def _schema_problems(connection: sqlite3.Connection) -> list[str]:
         return []
     connection.execute("PRAGMA writable_schema=ON")  # nothing is written: the connection will only query
     return ["Definitions in its schema are damaged: what they define cannot be read."]
+
+
+SCHEMA_TABLES = 2_000
+"""Tables of a database that can be read; applications have a few hundred at most."""
+
+SQL_CHARS = 600
+"""The text of a view or trigger in an outline."""
 
 
 def _tables(connection: sqlite3.Connection) -> list[_SqliteTable]:

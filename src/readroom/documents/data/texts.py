@@ -24,7 +24,7 @@ from readroom.core.limits import HEAD_BYTES
 from readroom.core.text import encodings
 from readroom.documents.data import Column, Database, Rows
 from readroom.documents.formats import Unreadable
-from readroom.documents.limits import COUNTED_BYTES, FIELD_CHARS, SAMPLE_ROWS, SCHEMA_COLUMNS
+from readroom.documents.limits import SCHEMA_COLUMNS
 
 AS_TEXT = "Read it as text: leave out `pages`."
 
@@ -47,6 +47,10 @@ class _Unclosed(io.RawIOBase):
         data = self._file.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+FIELD_CHARS = 4 * 1024 * 1024
+"""A field of CSV or a line of JSON lines that is parsed; a longer one ends the table with a note."""
 
 
 class DecodedStream(Struct, frozen=True, dict=True):
@@ -84,6 +88,10 @@ class DecodedStream(Struct, frozen=True, dict=True):
         self.file.seek(len(self._encoding.bom))
         stream: io.BufferedReader = io.BufferedReader(_Unclosed(self.file))
         return io.TextIOWrapper(stream, self._encoding.name, "replace", newline="")
+
+
+COUNTED_BYTES = 16 * 1024 * 1024
+"""A text table up to this size is counted on opening: 0.2 s."""
 
 
 @final
@@ -222,6 +230,10 @@ _UNCLOSED = (
 _TOO_LONG = "a quote in the row that begins in line {line:,} is not closed within {chars:,} characters"
 
 _LIKE_NUMBER = re.compile(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?\Z")
+
+
+SAMPLE_ROWS = 1_000
+"""Rows of a text table by whose values types are decided and, in JSON lines, columns."""
 
 
 def open_delimited(file: BinaryIO) -> Database:

@@ -21,14 +21,7 @@ from msgspec import Struct
 from readroom.core.formats.compressed import inflated
 from readroom.core.quoting import quote
 from readroom.documents.formats import Encrypted, Unreadable
-from readroom.documents.limits import (
-    ARCHIVE_DIRECTORY_BYTES,
-    ARCHIVE_MEMBER_BYTES,
-    ARCHIVE_MEMBERS,
-    ARCHIVE_RATIO,
-    ARCHIVE_RATIO_BYTES,
-    ARCHIVE_TOTAL_BYTES,
-)
+from readroom.documents.limits import ARCHIVE_MEMBER_BYTES
 
 BROKEN_DIRECTORY = (
     zipfile.BadZipFile, OSError, ValueError, struct.error, EOFError, NotImplementedError, OverflowError,
@@ -102,6 +95,10 @@ class Archive(Struct, frozen=True):
             left -= len(piece)
 
 
+ARCHIVE_TOTAL_BYTES = 4 * 1024 * 1024 * 1024
+"""All members together, whether they are read or not: four films in a presentation."""
+
+
 def open_archive(file: BinaryIO) -> Archive:
     """The archive in `file`, its directory checked and nothing inflated.
 
@@ -145,6 +142,11 @@ def check_size(archive: Archive, name: str, most: int) -> None:
         raise too_large(name, info.file_size, most)
 
 
+ARCHIVE_DIRECTORY_BYTES = 2 * 1024 * 1024
+"""Directory of an archive, which zipfile reads at once and turns into objects of some 700 bytes per member;
+20,000 members with names of 50 characters."""
+
+
 class _Careful(io.BufferedIOBase):
     """A file for `zipfile`, which reads a directory of any size at once."""
 
@@ -170,6 +172,10 @@ class _Careful(io.BufferedIOBase):
         return True
 
 
+ARCHIVE_MEMBERS = 20_000
+"""Members of a document. A presentation of 1,000 slides has about 5,000, the largest books a few thousand."""
+
+
 def _check_count(count: int) -> None:
     if count > ARCHIVE_MEMBERS:
         raise Unreadable(
@@ -187,6 +193,13 @@ def _check_places(infos: list[zipfile.ZipInfo], directory_start: int) -> None:
     places.append((directory_start, 0))
     if any(start + size > following for (start, size), (following, _) in pairwise(places)):
         raise Unreadable("its archive has members that lie upon each other", ANOTHER_COPY)
+
+
+ARCHIVE_RATIO = 300
+"""How many times its packed size a member may be. XML of sheets reaches 50, deflate at most 1,032."""
+
+ARCHIVE_RATIO_BYTES = 4 * 1024 * 1024
+"""Smaller members may have any ratio: empty sheets and plain pictures do, and are harmless."""
 
 
 def _check_member(info: zipfile.ZipInfo) -> None:

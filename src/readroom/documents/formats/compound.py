@@ -12,7 +12,6 @@ import olefile
 
 from readroom.documents.formats import Document, Encrypted, Unreadable, opener
 from readroom.documents.formats.archives import ANOTHER_COPY
-from readroom.documents.limits import OLE_ENTRIES, OLE_PROPERTY_BYTES, OLE_SCAN_BYTES, OLE_STREAM_BYTES
 
 _ENTRIES = 1_000
 _PEOPLES = {
@@ -79,6 +78,11 @@ def kind(file: BinaryIO) -> Ole | None:
     return next((candidate for candidate in Ole if candidate.value.lower() in streams), None)
 
 
+OLE_SCAN_BYTES = 8 * 1024 * 1024
+"""How much of the start and the end of an OLE file is searched for the names that tell what it is. Most
+programs write the directory near one of them."""
+
+
 def _named(file: BinaryIO) -> Ole | None:
     size = file.seek(0, 2)
     file.seek(0)
@@ -131,6 +135,16 @@ def opened(file: BinaryIO, wanted: Ole | None = None) -> Document:
         raise refusal(actual, wanted)
     file.seek(0)
     return opener(_FORMATS[found])(file)
+
+
+OLE_STREAM_BYTES = 32 * 1024 * 1024
+"""A stream of a compound file that is read into memory; the text of 1,000 pages has a few megabytes."""
+
+OLE_ENTRIES = 20_000
+"""Entries of the directory of a compound file, each an object; a message with 500 attachments has 15,000."""
+
+OLE_PROPERTY_BYTES = 1024 * 1024
+"""A stream of properties of an old document; most have some hundred bytes."""
 
 
 @final

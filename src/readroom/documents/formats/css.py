@@ -11,8 +11,6 @@ from collections.abc import Mapping
 
 from msgspec import Struct, field
 
-from readroom.documents.limits import STYLE_RULES
-
 HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _STATED = re.compile(r"(?:^|[;\s])(?:display|visibility)\s*:", re.IGNORECASE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -34,6 +32,10 @@ class _Rule(Struct, frozen=True):
     def weight(self) -> tuple[int, int, int, int]:
         ids = sum(mark.startswith("#") for mark in self.marks)
         return ids, len(self.marks) - ids, bool(self.tag), self.order
+
+
+STYLE_RULES = 2_000
+"""Rules of a page about what is shown; a framework has some hundreds."""
 
 
 class Sheet(Struct):

@@ -34,7 +34,7 @@ from readroom.documents.formats import (
 )
 from readroom.documents.formats.archives import ANOTHER_COPY, Archive
 from readroom.documents.formats.elements import Element, local
-from readroom.documents.limits import CONTENTS_HEADINGS, SPINE_ITEMS
+from readroom.documents.limits import CONTENTS_HEADINGS
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -130,6 +130,10 @@ def _svg_words(data: bytes) -> list[str]:
         return []
     texts = (" ".join("".join(at.itertext()).split()) for at in root.iter() if local(at) in _SVG_WORDS)
     return [words for words in texts if words]
+
+
+SPINE_ITEMS = 5_000
+"""Files of a book in its reading order; a dictionary has some hundreds."""
 
 
 def open_document(file: BinaryIO) -> Book:

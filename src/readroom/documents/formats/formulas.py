@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from xml.etree import ElementTree
 
 from readroom.documents.formats.elements import Element, local
-from readroom.documents.limits import FORMULA_ELEMENTS
 
 _OFF = frozenset(("0", "false", "off"))
 _UNSEEN = frozenset(("rPr", "ctrlPr", "annotation", "annotation-xml", "mphantom", "mspace", "none"))
@@ -251,6 +250,10 @@ _FORMS: Mapping[str, Callable[[Element], str]] = {
     "mtable": _rows("mtr", "mtd"),
 }
 """How elements are written that have no letters of their own."""
+
+
+FORMULA_ELEMENTS = 20_000
+"""Elements of a formula that say more than their letters; the rest of a larger one is shown as letters."""
 
 
 class FormulaParts:

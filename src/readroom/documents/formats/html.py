@@ -19,7 +19,6 @@ from readroom.core.text import encodings
 from readroom.documents.formats import Part, Unreadable, beside_note, charsets, css, sections, tables
 from readroom.documents.formats.formulas import FormulaParts
 from readroom.documents.formats.sections import Sections
-from readroom.documents.limits import HTML_BYTES, META_BYTES
 
 # -----------------------------------------------------------------------------
 # The text of HTML as blocks, written down while the parser of lxml goes over it.
@@ -346,6 +345,10 @@ _META = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w:.-]{1,40})""
 _XML = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w:.-]{1,40})""")
 
 
+HTML_BYTES = 12 * 1024 * 1024
+"""A page that is read as one; 30 MB/s are read. The longest standards on one page have 12 MB."""
+
+
 def open_document(file: BinaryIO) -> Sections:
     """The page in `file`. Raises Unreadable."""
     data = file.read(HTML_BYTES + 1)
@@ -379,6 +382,10 @@ def decoded(data: bytes) -> str:
     if encoding is None:
         return data.decode("utf-8", "replace")
     return encodings.decode(data, encoding).removeprefix("\ufeff")
+
+
+META_BYTES = 2048
+"""How far a page may say its encoding. The standard has 1,024; some put long comments before."""
 
 
 def _said(data: bytes) -> encodings.Encoding | None:

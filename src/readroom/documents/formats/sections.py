@@ -15,14 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.documents.formats import Area, Heading, Part, Unit, Unreadable, beside_note
-from readroom.documents.limits import (
-    CONTENTS_HEADINGS,
-    DRAWING_WORDS,
-    HEADING_CHARS,
-    LINK_CHARS,
-    SLIDES,
-    TABLE_LINE_CHARS,
-)
+from readroom.documents.limits import CONTENTS_HEADINGS, TABLE_LINE_CHARS
 
 
 class Sections(Struct, frozen=True):
@@ -63,6 +56,10 @@ def spans(levels: Sequence[int]) -> list[range]:
     return [range(start, end) for start, end in pairwise([*starts, len(levels)])]
 
 
+HEADING_CHARS = 200
+"""Length of a heading in the table of contents; its own line shows all of it."""
+
+
 def entry(level: int, line: str, part: int) -> Heading:
     """An entry of a table of contents from the line of a heading."""
     title = line.lstrip("#").strip()
@@ -93,6 +90,10 @@ def titled(titles: Sequence[str]) -> Sequence[Heading]:
 HIDDEN_SLIDE = "This slide is hidden."
 
 
+SLIDES = 3_000
+"""Slides of a presentation; the title of each is read on opening, in 2 ms."""
+
+
 def check_slides(count: int) -> None:
     """Refuse a presentation of too many slides. Raises Unreadable."""
     if count > SLIDES:
@@ -115,6 +116,10 @@ def remarks(notes: Sequence[str], comments: Sequence[str]) -> list[str]:
 # -----------------------------------------------------------------------------
 
 _SCHEMES = ("http://", "https://", "mailto:", "ftp://")
+
+
+LINK_CHARS = 120
+"""Longest target shown beside the words of a link; longer ones are tracking and signatures."""
 
 
 def link(text: str, target: str) -> str:
@@ -142,6 +147,10 @@ def picture(description: str) -> str:
     """A picture's place in text, with its description if it has one."""
     words = " ".join(description.split())
     return f"[picture: {words}]" if words else "[picture]"
+
+
+DRAWING_WORDS = 200
+"""Titles, series and points of a chart or diagram that are shown where it stands."""
 
 
 def drawing(kind: str, words: Sequence[str]) -> list[str]:

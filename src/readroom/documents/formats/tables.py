@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from readroom.documents.limits import TABLE_LINE_CHARS, TABLE_ROW_CHARS
+from readroom.documents.limits import TABLE_LINE_CHARS
 
 CELL = " | "
 """Between the cells of a row: one token, and readable without counting."""
@@ -66,6 +66,10 @@ def merged(rows: Iterable[Sequence[Block]]) -> Iterator[tuple[Block, bool]]:
             yield block, False
     if lines:
         yield (0, tuple(lines)), True
+
+
+TABLE_ROW_CHARS = 1_000
+"""Up to this length, a row with single-line cells is one line: half of what is shown of a line at once."""
 
 
 def _fits(written: str, texts: Sequence[Sequence[str]]) -> bool:

@@ -35,12 +35,7 @@ from readroom.core.values import Kind, Omission, ReadRequest, ReadResult, Warn
 from readroom.core.values.files import CONTENTS_WORD, PartView, ShownDocument
 from readroom.documents.formats import OTHER_COPY, Encrypted, NoSuchColumn, Unreadable, page_ranges
 from readroom.documents.formats.page_ranges import Pick
-from readroom.documents.limits import (
-    DOCUMENT_CONTENTS_SHARE,
-    DOCUMENT_IMAGES,
-    DOCUMENT_PATIENCE,
-    DOCUMENT_SHOWN_HEADINGS,
-)
+from readroom.documents.limits import DOCUMENT_IMAGES, DOCUMENT_PATIENCE
 from readroom.documents.reading.cache import DocumentCache, Reading
 from readroom.documents.reading.parts import PartContent, PartLines, Parts
 from readroom.documents.reading.withheld import denied_in
@@ -80,6 +75,13 @@ def read_document(
         if known is not None and reading.digits.startswith(known):
             return replace(base, not_modified=True)
         return _Shown(reading, recognised, services.limits, job, base).result()
+
+
+DOCUMENT_SHOWN_HEADINGS = 40
+"""Headings shown above the first part, about 500 tokens; the reply names a call for all of them."""
+
+DOCUMENT_CONTENTS_SHARE = 4
+"""The part of a reply that these headings may take."""
 
 
 @final

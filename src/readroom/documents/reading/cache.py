@@ -24,15 +24,7 @@ from readroom.core.text.hashes import digits_of
 from readroom.core.values import Version
 from readroom.documents.formats import Area, Part
 from readroom.documents.formats.protocol import Opened
-from readroom.documents.limits import (
-    DOCUMENT_CACHE_BYTES,
-    DOCUMENT_CHILD_CPU_S,
-    DOCUMENT_FLAT,
-    DOCUMENT_HASHES,
-    DOCUMENT_IDLE_S,
-    DOCUMENT_KEPT,
-    DOCUMENT_PROCESSES,
-)
+from readroom.documents.limits import DOCUMENT_CHILD_CPU_S
 from readroom.documents.reading.extractor import Extractor
 from readroom.documents.reading.withheld import Denies, Withheld
 
@@ -51,6 +43,25 @@ class _Idle(Struct):
     extractor: Extractor
     opened: Opened
     timer: threading.Timer
+
+
+DOCUMENT_CACHE_BYTES = 16 * 1024 * 1024
+"""Extracted parts cached by a workspace: a book of 3,000 pages."""
+
+DOCUMENT_HASHES = 1_000
+"""Documents whose hash and titles are cached."""
+
+DOCUMENT_FLAT = 16
+"""Documents read as one text whose line counts per part are cached: 4 bytes per part."""
+
+DOCUMENT_PROCESSES = 3
+"""Documents that are extracted at once, each in a process of up to DOCUMENT_CHILD_BYTES."""
+
+DOCUMENT_KEPT = 2
+"""Processes that keep a document open for its next page, which then takes a tenth of the time."""
+
+DOCUMENT_IDLE_S = 20.0
+"""How long they wait: a model reads a page and asks for the next one within it."""
 
 
 @final

@@ -33,16 +33,10 @@ from readroom.core.stores.base import Source
 from readroom.documents.formats import Area, Encrypted, NoSuchColumn, Part, Picture, Unreadable, protocol
 from readroom.documents.formats.protocol import Extracted, Opened, Refused
 from readroom.documents.limits import (
-    DOCUMENT_ANSWER_BYTES,
-    DOCUMENT_CHILD_BYTES,
     DOCUMENT_CHILD_CPU_S,
-    DOCUMENT_CHILD_FILES,
     DOCUMENT_CONTENTS,
     DOCUMENT_NOTE_CHARS,
     DOCUMENT_PART_CHARS,
-    DOCUMENT_PICTURES_BYTES,
-    DOCUMENT_TITLE_CHARS,
-    DOCUMENT_TITLES,
 )
 from readroom.documents.reading import worker
 
@@ -50,6 +44,16 @@ _ENDED = "reading it ended the program that reads it: it is broken, or takes too
 _NO_ANSWER = "the program that reads it gave no answer that can be used"
 
 _A = TypeVar("_A", Opened, Extracted)
+
+
+DOCUMENT_CHILD_BYTES = 200 * 1024 * 1024
+"""Memory that the process reading a document may allocate; with its libraries it stays below 256 MB."""
+
+DOCUMENT_ANSWER_BYTES = 32 * 1024 * 1024
+"""One answer of that process without pictures: DOCUMENT_PART_CHARS, escaped."""
+
+DOCUMENT_PICTURES_BYTES = 32 * 1024 * 1024
+"""Pictures of one part, as the document stores them."""
 
 
 @final
@@ -248,6 +252,10 @@ def _decoded(data: bytes) -> protocol.Answer:
         raise Unreadable(_NO_ANSWER, "") from None
 
 
+DOCUMENT_TITLE_CHARS = 200
+"""Longest title or heading."""
+
+
 def _shown(text: str) -> str:
     """An error message of the child as one short, printable line.
 
@@ -281,6 +289,13 @@ def _holds_libraries(path: str) -> bool:
         return path in own or any(name.endswith(".dist-info") for name in os.listdir(path))
     except OSError:
         return False
+
+
+DOCUMENT_CHILD_FILES = 64
+"""Descriptors of that process; libraries open a few modules and fonts late."""
+
+DOCUMENT_TITLES = 5_000
+"""Titles of parts; later parts are identified by their number."""
 
 
 def _start(

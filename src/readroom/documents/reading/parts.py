@@ -22,7 +22,7 @@ from readroom.core.values import LineEnds, ReadRequest
 from readroom.core.values.files import Image
 from readroom.documents.formats import Area, Part, Picture, Unit, Unreadable
 from readroom.documents.formats.page_ranges import CONTENTS, SCHEMA
-from readroom.documents.limits import DOCUMENT_IMAGES, DOCUMENT_ROWS
+from readroom.documents.limits import DOCUMENT_IMAGES
 from readroom.documents.reading.cache import Reading
 
 
@@ -86,6 +86,10 @@ class PartContent(Struct, frozen=True):
     part: Part
     text: PartLines
     area: Area | None
+
+
+DOCUMENT_ROWS = 2_000
+"""Rows of a sheet read at once; a reply has fewer unless they are nearly empty."""
 
 
 @final

@@ -18,7 +18,6 @@ from readroom.core.policy.rules import Rules, inside
 from readroom.core.stores.base import Source
 from readroom.documents.formats import Part
 from readroom.documents.formats.protocol import Opened
-from readroom.documents.limits import CARRIED_NAME_CHARS
 
 Denies: TypeAlias = Callable[[str], bool]
 """Whether policy denies an attachment with this path inside the document."""
@@ -30,6 +29,10 @@ def everything(name: str) -> bool:
 
 
 _DENIED = "It is a file that policy denies, and is not shown."
+
+
+CARRIED_NAME_CHARS = 4_000
+"""Longest path of an attachment; longer ones are denied without applying the rules."""
 
 
 def denied_in(guard: Guard, source: Source, path: str) -> Denies:

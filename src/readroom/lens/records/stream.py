@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 import msgspec
 
-from readroom.lens.limits import RECORD_CHUNK_BYTES, RECORD_LINE_BYTES, Bounds
+from readroom.lens.limits import RECORD_LINE_BYTES, Bounds
 from readroom.lens.records.events import Event, Skipped
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
 
@@ -158,6 +158,10 @@ def _rescued(raw: bytes, number: int, why: str) -> Iterator[Line | Skipped]:
             continue
         why = "written by two processes at once, read in part"
     yield Skipped(f"line {number}", f"{len(raw):,} bytes, {why}")
+
+
+RECORD_CHUNK_BYTES = 256 * 1024
+"""What is read at once; small against the other limits and large against the cost of a call."""
 
 
 def _shortened_line(stream: BinaryIO, head: bytes) -> tuple[bytes, int]:

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, final
 
 from readroom.core.errors import BadRequest, DatabaseFailed, StateFailed
-from readroom.core.limits.session import STATE_REST_S
 
 T = TypeVar("T")
 
@@ -167,6 +166,10 @@ def _migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]], ex
 # -----------------------------------------------------------------------------
 # A database that is not retried with every call while it is unavailable.
 # -----------------------------------------------------------------------------
+
+
+STATE_REST_S = 0.5
+"""How long calls are refused after a failure before the database is tried again: each attempt may wait."""
 
 
 @final

@@ -18,13 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from readroom.core.errors import DatabaseFailed, LedgerFailed, MissingProgram
 from readroom.core.extras import install
-from readroom.core.limits.session import (
-    DATABASE_KEEPALIVE_S,
-    DATABASE_LONG_S,
-    LEDGER_RETRY_S,
-    LEDGER_WAIT_S,
-    STATE_CLOCK_S,
-)
+from readroom.core.limits.session import LEDGER_WAIT_S
 from readroom.server.database import Damaged, Execute, Turn, not_kept
 
 if TYPE_CHECKING:
@@ -40,6 +34,10 @@ LEDGER_LOCK = 0x72656164726F6F6D
 
 _READS = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITES = "SET TRANSACTION READ WRITE"
+
+
+STATE_CLOCK_S = 10.0
+"""Interval between queries of a database server's clock, which counts for all machines."""
 
 
 class _ServersClock:
@@ -93,6 +91,16 @@ class _PostgresStatements:
 
     def now_us(self) -> int:
         return self._clock.now_us(self)
+
+
+LEDGER_RETRY_S = 0.1
+"""Pause between attempts to reach a lost database."""
+
+DATABASE_LONG_S = 600.0
+"""Longest change of whole tables: a new index over millions of rows takes minutes."""
+
+DATABASE_KEEPALIVE_S = 10
+"""Interval of signs of life on a connection to a database server; Linux: two hours, then 75 s."""
 
 
 @final

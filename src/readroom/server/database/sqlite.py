@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, final
 
 from readroom.core.errors import DatabaseFailed, LedgerFailed, reason_of
-from readroom.core.limits.session import LEDGER_LOG_PAGES, LEDGER_SWITCH_S, LEDGER_WAIT_S
+from readroom.core.limits.session import LEDGER_WAIT_S
 from readroom.server.database import Damaged, Execute, Turn, not_kept
 
 T = TypeVar("T")
@@ -54,6 +54,11 @@ class _SqliteStatements:
 
     def now_us(self) -> int:
         return time.time_ns() // 1000
+
+
+LEDGER_LOG_PAGES = 4000
+"""Pages of a write-ahead log of SQLite, 16 MB, after which they are moved into the file; a call waits for
+that. SQLite: 1,000, which is every 200 calls."""
 
 
 @final
@@ -156,6 +161,10 @@ class SqliteBackend:
                 raise self.failure(self._path, str(error)) from None
             raise
         return connection
+
+
+LEDGER_SWITCH_S = 0.01
+"""Pause between attempts to switch a new ledger to a write-ahead log, while another process does it."""
 
 
 def _keep_log(connection: sqlite3.Connection) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar, final
 
-from readroom.core.limits.session import STATE_THREADS
-
 T = TypeVar("T")
 
 
@@ -17,6 +15,10 @@ class Ask(Protocol):
 
     async def __call__(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, and raise what it raises."""
+
+
+STATE_THREADS = 4
+"""Threads of one process for queries of a database over a network, while its event loop goes on."""
 
 
 @final

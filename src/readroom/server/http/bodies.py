@@ -16,10 +16,19 @@ from typing import final
 from starlette.types import Message, Receive
 
 from readroom.core.errors import BodyTooLarge, Busy, ReadroomError, SlowRequest
-from readroom.core.limits import MCP_MESSAGE_BYTES, SERVE_BODY_S
-from readroom.core.limits.session import SERVE_BODIES_BYTES, SERVE_CALLER_BODIES_BYTES, SERVE_SMALL_BODY_BYTES
+from readroom.core.limits import MCP_MESSAGE_BYTES
 
 _Refuse = Callable[[ReadroomError], Awaitable[None]]
+
+
+SERVE_SMALL_BODY_BYTES = 64 * 1024
+"""Size of a request's body that any connection may hold: more than most calls have."""
+
+SERVE_CALLER_BODIES_BYTES = 128 * 1024 * 1024
+"""Bodies beyond that, of one token or, without a token, of one address: four of the longest."""
+
+SERVE_BODIES_BYTES = 256 * 1024 * 1024
+"""The same for all callers; above it, clients are asked to try again."""
 
 
 @final
@@ -72,6 +81,10 @@ class Bodies:
             self._held[caller] -= held
             if not self._held[caller]:
                 del self._held[caller]
+
+
+SERVE_BODY_S = 30.0
+"""Time for the whole body of a request to arrive: 1 MB/s for the largest. nginx: 60 s between two pieces."""
 
 
 @final

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol, final
 
-from readroom.core.limits import HTTP_CONNECTIONS, SERVE_ADDRESS_STRANGERS, SERVE_STRANGERS
 from readroom.mcp.calls import share
 from readroom.server.http.awaiting import ClientScope
 
@@ -44,6 +43,19 @@ class Carrier(Visitor, Protocol):
 
     def answered(self, client_scope: ClientScope) -> None:
         """The request was answered."""
+
+
+HTTP_CONNECTIONS = 512
+"""Concurrent connections with an admitted request; above it, clients are asked to try again. An editor has
+one or two per window, a proxy some hundred for all its users."""
+
+SERVE_STRANGERS = 320
+"""Concurrent connections without an admitted request; a new one ends the oldest. With those above and what
+calls open, below the 1,024 descriptors that most systems give a process."""
+
+SERVE_ADDRESS_STRANGERS = 288
+"""The same for one address. All clients of this machine share one address, and so do all behind a proxy,
+which may open as many as a load test does (256) before it sends anything."""
 
 
 @final

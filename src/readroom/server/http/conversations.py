@@ -17,7 +17,6 @@ from msgspec import Struct, field
 
 from readroom.core.errors import StateFailed
 from readroom.core.limits import HTTP_SESSION_IDLE_S, HTTP_SESSIONS
-from readroom.core.limits.session import CANCEL_LOOK_S
 from readroom.core.quoting import as_key
 from readroom.mcp.protocol.card import Card
 from readroom.mcp.protocol.connection import Agreement, Connection, ToolCall
@@ -142,6 +141,10 @@ class OwnConversations:
     async def close(self, session: Session) -> None:
         """Drop a session, and cancel its calls."""
         self._sessions.close(session)
+
+
+CANCEL_LOOK_S = 0.5
+"""Interval between checks whether a client has cancelled a call at another process of the server."""
 
 
 @final

@@ -18,7 +18,6 @@ from http import HTTPMethod
 from typing import final
 
 from readroom.core.errors import BadRequest, ReadroomError, UnknownCoding, WrongVersion
-from readroom.core.limits import SERVE_HEAD_BYTES
 
 _WELL_FORMED = "Send a request line, headers and a body."
 
@@ -54,6 +53,10 @@ class _Part(Enum):
     BREAK = "the end of a chunk"
     CHUNK = "the size of a chunk"
     END = "the end of the last chunk"
+
+
+SERVE_HEAD_BYTES = 32 * 1024
+"""Size of a request's first line and headers. Node: 16 KiB; nginx: 32 KiB."""
 
 
 @final

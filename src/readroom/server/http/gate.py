@@ -32,12 +32,7 @@ from readroom.core.errors import (
     TokenInAddress,
     Unauthorized,
 )
-from readroom.core.limits import (
-    SERVE_CALL_S,
-    SERVE_LINGER_BYTES,
-    SERVE_LINGER_S,
-    SERVE_PATH_BYTES,
-)
+from readroom.core.limits import SERVE_CALL_S
 from readroom.mcp.access import Access
 from readroom.server.http.access_log import Exchange, Metrics
 from readroom.server.http.awaiting import ClientScope
@@ -91,6 +86,10 @@ def checked(scope: Scope) -> str:
         NoSuchRoute: It has escapes, or nothing could be served there.
     """
     return _checked(_raw(scope))
+
+
+SERVE_PATH_BYTES = 1024
+"""Longest address of a request; ours have two short names."""
 
 
 @lru_cache(256)  # refused addresses, which may be long, are not kept
@@ -420,6 +419,13 @@ def _name(headers: Mapping[bytes, bytes], header: str) -> str:
 _NAME = re.compile(NAME)
 
 _NOSNIFF = (b"x-content-type-options", b"nosniff")
+
+
+SERVE_LINGER_S = 2.0
+"""How long the body of a refused request is still read and discarded, so that its client reads why."""
+
+SERVE_LINGER_BYTES = 2**20
+"""How much of it: more than any call that is sent by mistake. A client with more may lose the answer."""
 
 
 class _Outgoing:

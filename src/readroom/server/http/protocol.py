@@ -22,8 +22,6 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from readroom.core.errors import Busy, ReadroomError, SlowRequest
-from readroom.core.limits import SERVE_HEADER_S, SERVE_IDLE_S
-from readroom.core.limits.session import SERVE_HALF_S, SERVE_UNREAD_S
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import ClientScope
 from readroom.server.http.errors import refused
@@ -32,6 +30,20 @@ from readroom.server.http.gate import CONNECTION, Gate
 
 _AT_ONCE = struct.pack("ii", 1, 0)
 """The linger option of a socket that is reset, not closed."""
+
+
+SERVE_HEADER_S = 10.0
+"""Time for a request's first line and headers. Apache: 20 s and more; a client sends them in one packet."""
+
+SERVE_IDLE_S = 5.0
+"""How long an idle connection is kept. uvicorn: 5 s; nginx and Apache: 75 s and 5 s."""
+
+SERVE_UNREAD_S = 60.0
+"""How long a client may read nothing of an answer before its connection is closed. nginx: 60 s."""
+
+SERVE_HALF_S = 5.0
+"""Time for the calls of a connection that was half closed: some clients do so when they have asked and wait,
+and those that have gone away look the same."""
 
 
 @final

@@ -17,8 +17,6 @@ from typing import TypeAlias, final
 from msgspec.structs import replace
 
 from readroom.core.errors import TooManyRequests
-from readroom.core.limits import SERVE_FAILED_RATE
-from readroom.core.limits.session import RATE_LEASE, RATE_LEASE_S
 from readroom.core.lru import LruCache
 from readroom.server.http.asking import Ask
 from readroom.server.shared.accounts import MINUTE_S, Lease, SharedWindows, left, wait_s
@@ -28,6 +26,11 @@ _REMEMBERED = 10_000
 
 Counting: TypeAlias = Awaitable[None] | None
 """An awaitable if a request is not counted yet; most are counted at once."""
+
+
+SERVE_FAILED_RATE = 60
+"""Requests per minute from one address without a valid token, where tokens are required: guessing is
+hopeless, and this keeps it from filling the log."""
 
 
 @final
@@ -114,6 +117,13 @@ class _Ahead:
         self.refused_until = 0.0
         self.wait_s = 0
         self.asking: asyncio.Task[None] | None = None
+
+
+RATE_LEASE = 32
+"""Requests that a process may let in before it asks the database again: one query for 32 requests."""
+
+RATE_LEASE_S = 0.1
+"""Time after which it returns what it has not used."""
 
 
 @final

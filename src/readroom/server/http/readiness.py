@@ -13,7 +13,7 @@ from functools import partial
 from typing import final
 
 from readroom.core.errors import ReadroomError, StateFailed
-from readroom.core.limits.session import READY_KEPT_S, STATE_WAIT_S
+from readroom.core.limits.session import STATE_WAIT_S
 from readroom.core.workspace import Workspace
 from readroom.server.http.asking import Ask
 from readroom.server.ledger.recorder import Recorder, recorder_of
@@ -32,6 +32,10 @@ def needs(state: SharedState | None, workspaces: Mapping[str, Workspace]) -> Seq
 
 def _answers(recorder: Recorder) -> None:
     recorder.open().head()
+
+
+READY_KEPT_S = 1.0
+"""How long one look at the database answers the probes for readiness, which anyone can send."""
 
 
 @final

@@ -18,7 +18,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core.caller import Caller, conversation
-from readroom.core.limits.session import LEDGER_REFUSALS, LEDGER_REFUSALS_ALIKE, LEDGER_REFUSALS_S
 from readroom.core.session.journal import Entry
 from readroom.core.values import Fact
 from readroom.server.http.access_log import Exchange
@@ -63,6 +62,15 @@ class Refusal(Struct, frozen=True):
         return Refusal(self.code, workspace=self.workspace, caller=caller, address=self.address)
 
 
+LEDGER_REFUSALS = 300
+"""Requests per minute refused before they are calls that are recorded individually; more are only counted. A
+day's flood from everywhere writes some 200 MB, one from a single address some 10."""
+
+LEDGER_REFUSALS_ALIKE = 20
+"""The same for those with the same address, token and code: a client that errs by mistake is recorded
+completely, and one that floods leaves room for others."""
+
+
 @final
 class RefusalSampler:
     """The refusals of one interval."""
@@ -94,6 +102,10 @@ class RefusalSampler:
         """The sums of refusals that were only counted; a new interval begins."""
         counted, self._counted, self._told = self._counted, Counter(), Counter()
         return [replace(kind, times=times) for kind, times in counted.items()]
+
+
+LEDGER_REFUSALS_S = 60.0
+"""The minute of both."""
 
 
 @final

@@ -26,8 +26,7 @@ from msgspec import Struct
 from starlette.types import ASGIApp
 
 from readroom.core.errors import BadValue, StateFailed
-from readroom.core.limits import MCP_EXIT_S, SERVE_ACCEPT, SERVE_BACKLOG, SERVE_EXIT_S
-from readroom.core.limits.session import SERVE_DESCRIPTORS, SERVE_GARBAGE, STATE_SWEEP_S
+from readroom.core.limits import MCP_EXIT_S, SERVE_EXIT_S
 from readroom.core.rows import Finding
 from readroom.core.workspace import Workspace
 from readroom.mcp.calls import Calls
@@ -253,6 +252,14 @@ class Served(Struct):
         return self.state if self.state is not None and self.state.several else None
 
 
+SERVE_ACCEPT = 16
+"""Connections accepted before any is read: in a flood, a new one must be read before it is the oldest."""
+
+SERVE_GARBAGE = 10_000
+"""Objects more than before after which a server looks for rings among them; Python's 700 are those of a dozen
+requests that are being answered, of which nothing is garbage."""
+
+
 def serve_http(
     served: Served, bound: socket.socket, *, on_ready: Callable[[], None], lifeline: int | None = None
 ) -> None:
@@ -323,6 +330,11 @@ def serve_http(
         workspaces.close()
 
 
+SERVE_DESCRIPTORS = 4096
+"""Files and connections that a process of a server may have open, where the system lets it choose: some give
+it 256 to begin with."""
+
+
 def _take_descriptors() -> None:
     """Raise the limit of open files for all connections, as far as a process may."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -336,6 +348,13 @@ def _rates(serving: Serving, shared: SharedState | None, ask: Ask) -> Rates:
     if shared is None:
         return OwnRates(token=serving.rate, address=serving.address_rate)
     return SharedRates(shared.windows, ask, token=serving.rate, address=serving.address_rate)
+
+
+SERVE_BACKLOG = 1024
+"""Connections that wait in the kernel to be accepted."""
+
+STATE_SWEEP_S = 600.0
+"""Interval between cleanups of what is too old or too much; a cleanup takes milliseconds."""
 
 
 class _Web(uvicorn.Server):

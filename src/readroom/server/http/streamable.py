@@ -17,7 +17,7 @@ from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
 from readroom.core.errors import BadRequest
-from readroom.core.limits import HTTP_STILL_S, MCP_MESSAGE_BYTES
+from readroom.core.limits import MCP_MESSAGE_BYTES
 from readroom.core.limits.session import LEDGER_NAME_CHARS
 from readroom.mcp.calls import Calls
 from readroom.mcp.pending import PendingCall
@@ -61,6 +61,11 @@ class _Every:
     def _again(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(self._seconds, self._again)
         self._call()
+
+
+HTTP_STILL_S = 15.0
+"""Seconds after which a client that waits for an MCP answer is told that the server is still there: half of
+the shortest timeout of common proxies. As the SDK."""
 
 
 @final

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from readroom.core.errors import Internal, ReadroomError
 from readroom.core.limits import MCP_EXIT_S, SERVE_EXIT_S
-from readroom.core.limits.session import WORKER_LEAST_S, WORKER_MOST_S, WORKER_READY_S
+from readroom.core.limits.session import WORKER_LEAST_S, WORKER_MOST_S
 from readroom.core.log import log
 
 Work: TypeAlias = "Callable[[Callable[[], None], int], int]"
@@ -47,6 +47,10 @@ class _Worker(Struct):
     began: float = 0.0
     pause: float = 0.0
     starts_at: float = 0.0
+
+
+WORKER_READY_S = 60.0
+"""Longest start of a worker. It takes 0.1 s; a machine under load some seconds."""
 
 
 @final

@@ -19,7 +19,6 @@ from msgspec import Struct
 
 from readroom.core.errors import Unauthorized
 from readroom.core.limits import SERVE_VISIT_S, SERVE_VISITORS
-from readroom.core.limits.session import SERVE_KNOWN_TOKENS
 from readroom.core.lru import LruCache
 from readroom.server.admission import Admission
 from readroom.server.http.access_log import Exchange
@@ -63,6 +62,11 @@ class OwnVisits:
 
 Visits: TypeAlias = OwnVisits | SharedVisits
 """Wherever they are stored."""
+
+
+SERVE_KNOWN_TOKENS = 10_000
+"""Valid tokens that are remembered, so that what others at the same address send is not counted as theirs;
+each takes 200 bytes."""
 
 
 @final

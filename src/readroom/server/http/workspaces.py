@@ -10,12 +10,15 @@ from typing import final
 
 from readroom.core import config
 from readroom.core.errors import BadConfig, NoSuchWorkspace
-from readroom.core.limits import SERVE_POLICIES
 from readroom.core.lru import LruCache
 from readroom.core.workspace import Workspace
 from readroom.server.tokens import Grant
 
 _Key = tuple[str, str, int, int]
+
+
+SERVE_POLICIES = 64
+"""Workspaces open at once because tokens restrict them further; the least recently used is closed."""
 
 
 @final

@@ -21,14 +21,7 @@ from msgspec.structs import replace
 from readroom.core.caller import Caller
 from readroom.core.contracts.native.calls import arguments as told
 from readroom.core.errors import ReadroomError
-from readroom.core.limits.session import (
-    LEDGER_ARGUMENTS,
-    LEDGER_DEPTH,
-    LEDGER_NAME_BYTES,
-    LEDGER_NAME_CHARS,
-    LEDGER_NAMES,
-    LEDGER_TEXT_CHARS,
-)
+from readroom.core.limits.session import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
 from readroom.core.log import log
 from readroom.core.quoting import as_key, as_value
 from readroom.core.session.conversation import ShownLines
@@ -73,6 +66,10 @@ def _encoded(arguments: Mapping[str, Fact], hide: Collection[str]) -> str:
     return encoded(_reduced_object(arguments, hide, 0))
 
 
+LEDGER_ARGUMENTS = 64
+"""Arguments of a call, or items of a list, that a ledger keeps; a call with 500 edits has more."""
+
+
 def _reduced_object(members: Mapping[str, object], hide: Collection[str], depth: int) -> dict[str, Fact]:
     kept: dict[str, Fact] = {}
     for name, value in islice(members.items(), LEDGER_ARGUMENTS):
@@ -92,6 +89,10 @@ def _short_name(name: str) -> str:
 
 _NAME_CHARS = 40
 """Names of arguments in all contracts are at most this long."""
+
+
+LEDGER_DEPTH = 4
+"""Depth to which arguments are recorded; those of tools are two deep."""
 
 
 def _reduced(name: str, value: object, hide: Collection[str], depth: int) -> Fact:
@@ -235,8 +236,15 @@ def _shown(span: ShownLines) -> ShownLines:
     return span if path == span.path else replace(span, path=path)
 
 
+LEDGER_NAMES = 256
+"""Names cached in the form in which rows have them: most rows have the same ones."""
+
 _shown_path = lru_cache(LEDGER_NAMES)(shown_path)
 """Callers, contracts, tools and files repeat in many rows."""
+
+
+LEDGER_NAME_BYTES = 300
+"""The same in bytes, with escapes: an index of PostgreSQL takes 2,704 of all that is in it."""
 
 
 @lru_cache(LEDGER_NAMES)

@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from readroom.core.errors import StateFailed
 from readroom.core.limits import SERVE_CALL_S, SERVE_EXIT_S
-from readroom.core.limits.session import BUDGET_ACCOUNTS, RATE_LEASE_PART
+from readroom.core.limits.session import BUDGET_ACCOUNTS
 from readroom.server.database import Database, Execute
 
 if TYPE_CHECKING:
@@ -85,6 +85,11 @@ class SharedWindows:
         values = (lease.count, f"{self._server}/{who}", lease.minute)
         sql = "UPDATE state_windows SET hits = hits - ? WHERE name = ? AND minute = ?"
         self._database.change(lambda execute: execute(sql, values))
+
+
+RATE_LEASE_PART = 64
+"""The part of the remaining rate that it may take at most: near its end every request is counted
+individually."""
 
 
 def _take(execute: Execute, name: str, most: int, wanted: int, now: float, *, forget: bool) -> Lease:

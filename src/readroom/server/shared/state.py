@@ -19,15 +19,7 @@ from msgspec import Struct
 from readroom.core.caller import Owner
 from readroom.core.errors import StateFailed
 from readroom.core.limits import RUN_SESSION_OUTPUTS
-from readroom.core.limits.session import (
-    BUDGET_ACCOUNTS,
-    OUTPUT_PIECE_BYTES,
-    SESSIONS,
-    STATE_CONVERSATIONS,
-    STATE_KEPT_S,
-    STATE_SPENT_S,
-    STATE_WAIT_S,
-)
+from readroom.core.limits.session import BUDGET_ACCOUNTS, SESSIONS, STATE_WAIT_S
 from readroom.core.lru import LruCache
 from readroom.core.quoting import as_key
 from readroom.core.stores.base import Files, KeptOutput
@@ -170,6 +162,10 @@ def _too_many(rows: Sequence[tuple[str, str, int]], most_bytes: int) -> Iterator
         total += size
         if place and (place >= RUN_SESSION_OUTPUTS or total > most_bytes):
             yield owner, name
+
+
+OUTPUT_PIECE_BYTES = 1024 * 1024
+"""Size of one piece of a kept output in the shared state."""
 
 
 def _pieces(path: str) -> Iterator[bytes]:
@@ -367,6 +363,16 @@ def _lives(pid: int) -> bool:
     except PermissionError:
         pass
     return True
+
+
+STATE_KEPT_S = 24 * 3600.0
+"""Idle time after which sessions, what was shown and kept outputs are forgotten. Budgets are not."""
+
+STATE_SPENT_S = 30 * 24 * 3600.0
+"""How much longer it is remembered what a conversation has spent."""
+
+STATE_CONVERSATIONS = 10_000
+"""Conversations in one shared state that are remembered with what they were shown. As BUDGET_ACCOUNTS."""
 
 
 def sweep(execute: Execute, steady_us: int) -> None:

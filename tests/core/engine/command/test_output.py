@@ -15,14 +15,14 @@ from readroom.core.caller import ANONYMOUS
 from readroom.core.config import Settings
 from readroom.core.deadline import Deadline
 from readroom.core.errors import Cancelled
-from readroom.core.limits import MIN_REPLY_BYTES, RUN_CONCISE_BYTES, RUN_SILENT_BYTES
+from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.policy.commands import CommandPolicy
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.outputs import OwnOutputs
 from readroom.core.text.encodings import visible
 from readroom.core.text.output import folded
 from readroom.core.values import Cap, Reply
-from readroom.core.values.commands import SHOWN_BYTES, Verbosity
+from readroom.core.values.commands import RUN_CONCISE_BYTES, RUN_SILENT_BYTES, SHOWN_BYTES, Verbosity
 from readroom.core.workspace import Workspace
 from tests.core.engine.command.outputs import CAP, Recorded, Shown, keeping, recorded, shown
 from tests.core.engine.grep.noise import KINDS, noise

@@ -9,6 +9,7 @@ import pytest
 
 from readroom.core.contracts.native.calls import to_call
 from readroom.core.deadline import Deadline
+from readroom.core.engine.edit.checks import EDITS
 from readroom.core.errors import (
     BadEncoding,
     BadValue,
@@ -34,8 +35,9 @@ from readroom.core.errors import (
     UnknownArgument,
     WrongType,
 )
-from readroom.core.limits import CHANGE_TEXT_BYTES, EDITS, KEPT_TEXT_BYTES, MATCHES, MIN_REPLY_BYTES, Limits
+from readroom.core.limits import CHANGE_TEXT_BYTES, MATCHES, MIN_REPLY_BYTES, Limits
 from readroom.core.policy.changes import ChangePolicy
+from readroom.core.session.caches import KEPT_TEXT_BYTES
 from readroom.core.values import ReadRequest
 from readroom.core.values.changes import Edit
 from tests.core.engine.edit.changing import STORES, Room, digest, made, refused

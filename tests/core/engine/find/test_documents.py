@@ -12,10 +12,11 @@ import pytest
 
 from readroom import Workspace
 from readroom.core.limits import MAX_WARNINGS, Limits
-from readroom.core.limits.find import FIND_DOCUMENT_CHARS, FIND_FILE_BYTES
+from readroom.core.limits.find import FIND_FILE_BYTES
 from readroom.core.stores.base import Store
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
+from readroom.documents.find import FIND_DOCUMENT_CHARS
 from tests.core.engine.find.test_guard import on_disk
 from tests.documents.reading.making import code, markdown, notebook, pdf, printed
 from tests.each import each

@@ -10,13 +10,9 @@ from typing import Any
 import pytest
 
 from readroom import Workspace
-from readroom.core.limits.find import (
-    FIND_BUDGET_TOKENS,
-    FIND_FILES_APART,
-    FIND_OUTLINED_CHARS,
-    FIND_PARSED_CHARS,
-    FIND_REASONS,
-)
+from readroom.core.engine.find import FIND_FILES_APART, FIND_OUTLINED_CHARS, FIND_PARSED_CHARS
+from readroom.core.engine.find.page import FIND_REASONS
+from readroom.core.limits.find import FIND_BUDGET_TOKENS
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.text.tokens import estimate
 from readroom.core.values import Reply

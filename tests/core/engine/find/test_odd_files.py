@@ -10,9 +10,10 @@ import random
 import pytest
 
 from readroom import Workspace
+from readroom.core.engine.find.page import FIND_LINE_CHARS
 from readroom.core.errors import BadCursor, Binary, TooLarge
 from readroom.core.limits import Limits
-from readroom.core.limits.find import FIND_FILE_BYTES, FIND_LINE_CHARS
+from readroom.core.limits.find import FIND_FILE_BYTES
 from readroom.core.stores.memory import MemoryStore
 from tests.each import each
 from tests.laws.driving import Driver, fact

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from readroom.core.limits import GREP_WIDE_BYTES, SMALL_FILE_BYTES
+from readroom.core.engine.grep.file import GREP_WIDE_BYTES
+from readroom.core.limits import SMALL_FILE_BYTES
 from readroom.core.search.pattern import Pattern
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore

@@ -10,21 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.core.deadline import Deadline
+from readroom.core.engine.grep.file import GREP_WIDE_BYTES
 from readroom.core.engine.grep.lines import (
+    GREP_SCAN_BYTES,
     Text,
     lines_of_source,
     preview,
     starts_after,
     starts_before,
 )
-from readroom.core.limits import (
-    GREP_CHILD_BYTES,
-    GREP_LINE_BYTES,
-    GREP_SCAN_BYTES,
-    GREP_WIDE_BYTES,
-    PREVIEW_CHARS,
-    SMALL_FILE_BYTES,
-)
+from readroom.core.engine.grep.page import PREVIEW_CHARS
+from readroom.core.limits import GREP_CHILD_BYTES, GREP_LINE_BYTES, SMALL_FILE_BYTES
 from readroom.core.paths import WorkPath
 from readroom.core.search.pattern import Hit
 from readroom.core.stores.local import LocalStore

@@ -22,11 +22,11 @@ from readroom.core.engine.grep.process import Child, Watch
 from readroom.core.engine.grep.ripgrep import Noted, Tree
 from readroom.core.engine.scope import Scope
 from readroom.core.engine.unsearched import Unsearched
-from readroom.core.limits import GREP_REPORTED_FILES
 from readroom.core.limits.files import GREP_HEAD_START_S
 from readroom.core.paths import ROOT
 from readroom.core.policy.guard import Guard
 from readroom.core.search.ripgrep import (
+    GREP_REPORTED_FILES,
     LATE_LITERALS,
     Reports,
     comes_with_us,

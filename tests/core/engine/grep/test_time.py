@@ -19,20 +19,16 @@ from msgspec.structs import replace
 from readroom.core.contracts.native.search import render_grep
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import Cursor, read_grep_cursor
+from readroom.core.engine.grep import GREP_RANK_SHARE
 from readroom.core.engine.grep.candidates import WIDE, Late, Plain
+from readroom.core.engine.grep.file import GREP_FILE_SHARE
 from readroom.core.engine.grep.left import BEGINS_AGAIN, NOT_SORTED, Coverage
 from readroom.core.engine.grep.process import Child, OpenFile, Watch
 from readroom.core.engine.grep.ripgrep import Noted, Tree
 from readroom.core.engine.scope import Scope
 from readroom.core.engine.unsearched import Unsearched
 from readroom.core.errors import Cancelled, TimedOut
-from readroom.core.limits import (
-    GREP_FILE_SHARE,
-    GREP_MAX_TIMEOUT_S,
-    GREP_RANK_SHARE,
-    SMALL_FILE_BYTES,
-    Limits,
-)
+from readroom.core.limits import GREP_MAX_TIMEOUT_S, SMALL_FILE_BYTES, Limits
 from readroom.core.paths import ROOT
 from readroom.core.policy.guard import Guard
 from readroom.core.search.ripgrep import Records, Reports, pattern_flags

@@ -21,7 +21,7 @@ from readroom.core.config import Settings
 from readroom.core.errors import BadValue, Binary, BrokenData, Denied, TimedOut
 from readroom.core.formats.compressed import Compression
 from readroom.core.limits import HEAD_BYTES, Limits
-from readroom.core.limits.files import EXPANSION_FREE_BYTES
+from readroom.core.session.expansions import EXPANSION_FREE_BYTES
 from readroom.core.stores.base import Store
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from readroom import NoOutline, Workspace
-from readroom.core.limits.outline import LARGE_OUTLINE_BYTES, OUTLINE_BYTES
+from readroom.core.engine.read.outline import LARGE_OUTLINE_BYTES
+from readroom.core.limits.outline import OUTLINE_BYTES
 from readroom.documents.large import UnsoundOutline, received
 from tests.each import each
 

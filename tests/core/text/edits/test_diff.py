@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readroom.core.deadline import Deadline
-from readroom.core.limits import DIFF_CELLS, DIFF_CONTEXT, DIFF_HUNK_BYTES, DIFF_LINE_CHARS
+from readroom.core.limits import DIFF_CONTEXT, DIFF_HUNK_BYTES, DIFF_LINE_CHARS
 from readroom.core.text.edits import prepare, scan
 from readroom.core.text.edits.diff import (
+    DIFF_CELLS,
     NO_NEWLINE,
     DiffBlock,
     between,

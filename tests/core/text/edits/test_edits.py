@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from readroom.core.deadline import Deadline
-from readroom.core.limits import MATCHES, MATCHES_COUNTED, MATCHES_NAMED
-from readroom.core.text.edits import Scan, TooManyMatches, prepare, scan
+from readroom.core.limits import MATCHES, MATCHES_NAMED
+from readroom.core.text.edits import MATCHES_COUNTED, Scan, TooManyMatches, prepare, scan
 from readroom.core.text.edits.splice import NotEncodable, broken_line, encode, new_lines, new_size, spliced
 from readroom.core.text.encodings import UTF8, Encoding, decode, named
 from readroom.core.text.hashes import Hashing

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.core.limits import CLOSEST_LINES
-from readroom.core.text.edits.suggest import Closest, closest
+from readroom.core.text.edits.suggest import CLOSEST_LINES, Closest, closest
 
 CODE = "".join(
     f"def function_{number}(first, second):\n    result = first * {number} + second\n    return result\n\n"

@@ -109,6 +109,10 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
 Cursor = Annotated[str, Meta(description="From a reply")]
 
 
+GREP_MAX_CONTEXT = 50
+"""Context lines on each side; more is a read."""
+
+
 class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of grep_files."""
 
@@ -117,11 +121,9 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     glob: Annotated[Globs, Meta(description="Like *.py, src/** or !test_*")] | None = None
     type: Annotated[str, Meta(description="As in rg: py, js")] | None = None
     output: GrepOutput = "content"
-    context: (
-        Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines around matches")] | None
-    ) = None
-    before: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines before")] | None = None
-    after: Annotated[int, Meta(ge=0, le=limits.GREP_MAX_CONTEXT, description="Lines after")] | None = None
+    context: Annotated[int, Meta(ge=0, le=GREP_MAX_CONTEXT, description="Lines around matches")] | None = None
+    before: Annotated[int, Meta(ge=0, le=GREP_MAX_CONTEXT, description="Lines before")] | None = None
+    after: Annotated[int, Meta(ge=0, le=GREP_MAX_CONTEXT, description="Lines after")] | None = None
     ignore_case: bool = False
     multiline: bool = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False

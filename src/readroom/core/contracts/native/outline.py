@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from readroom.core.contracts.native.calls import Aside
 from readroom.core.errors import BadValue
 from readroom.core.errors.usage import negative_limit
-from readroom.core.limits.outline import SYMBOL_CHARS
 from readroom.core.quoting import plural, quote, shortened
 from readroom.core.values import GrepLine, ReadRequest, ReadResult
 from readroom.core.values.files import OUTLINES, OutlineView, Row
@@ -20,6 +19,10 @@ from readroom.core.values.listings import named
 
 _NAME_CHARS = 100
 """Of a name in the first line of a reply; the facts have all of it."""
+
+
+SYMBOL_CHARS = 500
+"""Longest name of a definition that is looked up, with everything that it is nested in."""
 
 
 def checked(request: ReadRequest) -> ReadRequest:

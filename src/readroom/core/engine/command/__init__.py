@@ -42,7 +42,7 @@ from readroom.core.errors import (
     OutsideRoot,
     ReadroomError,
 )
-from readroom.core.limits import HEAD_BYTES, RUN_COMMAND_BYTES, RUN_MAX_TIMEOUT_S, Limits
+from readroom.core.limits import HEAD_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS, ROOT, WorkPath
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.commands import PATH, CommandPolicy
@@ -107,6 +107,10 @@ def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
             keeper.close()
         runner.outputs.drop(name)
         raise
+
+
+RUN_COMMAND_BYTES = 120 * 1024
+"""Longest command. Linux takes 128 KiB for one argument of a program."""
 
 
 def _require_usable(request: RunRequest) -> None:

@@ -12,14 +12,7 @@ from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import TimedOut
-from readroom.core.limits import (
-    HEAD_BYTES,
-    MAX_WARNINGS,
-    RUN_CLUE_CHARS,
-    RUN_CLUE_SHAPES,
-    RUN_CLUES_S,
-    RUN_LINE_CHARS,
-)
+from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS, RUN_CLUE_CHARS
 from readroom.core.stores.base import Source, Store
 from readroom.core.stores.outputs import STREAMS, Kept
 from readroom.core.text import encodings, hidden
@@ -101,6 +94,10 @@ def picked(
     return rows
 
 
+RUN_LINE_CHARS = 400
+"""Length of a line when not all fit, unless its share is more: a bundle would fill a message."""
+
+
 def _cut_long_lines(texts: Sequence[KeptText], room: int) -> None:
     """Cut lines at their share of `room`, unless all of them have room as they are."""
     chars = room
@@ -154,6 +151,14 @@ def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[Outpu
         nuls=[row.number for row in rows if row.number in text.nuls],
         binary=text.binary,
     )
+
+
+RUN_CLUE_SHAPES = 400
+"""Possible clues that are examined, lines that differ only in numbers counted once: this many from the
+beginning of a stream, and from its end."""
+
+RUN_CLUES_S = 5.0
+"""Longest search of one output for clues. 32 MiB take 0.3 s, and 3 to 5 s if every line may be one."""
 
 
 @final

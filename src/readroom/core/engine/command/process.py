@@ -20,7 +20,6 @@ from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.errors import NotStarted
 from readroom.core.kernel import seccomp
-from readroom.core.limits import RUN_DRAIN_S, RUN_GRACE_S
 from readroom.core.limits.files import CLOCK_S, PIPE_BYTES
 from readroom.core.sandbox import Start, supervisor
 
@@ -48,6 +47,13 @@ class End(Struct, frozen=True):
     ended: int | None
     alive: int
     many: bool
+
+
+RUN_GRACE_S = 2.0
+"""Time between SIGTERM and SIGKILL. docker: 10 s, where no call waits."""
+
+RUN_DRAIN_S = 5.0
+"""How long the system may take to remove killed processes; disk work is not interrupted."""
 
 
 @final

@@ -39,14 +39,7 @@ from readroom.core.errors import (
 )
 from readroom.core.errors.changes import AROUND
 from readroom.core.formats.kinds import reads_as_document
-from readroom.core.limits import (
-    CLOSEST_BYTES,
-    DIFF_CONTEXT,
-    GROWTH_BYTES,
-    HEAD_BYTES,
-    MATCHES,
-    VALUE_CHARS,
-)
+from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Moved, Source, WriteTarget
@@ -134,6 +127,14 @@ def _require_usable(request: EditRequest) -> None:
                 "is the same as old_text",
                 "Leave the edit out. Line ends make no difference: they stay those of the file.",
             )
+
+
+GROWTH_BYTES = 256 * 1024 * 1024
+"""How much one call may enlarge a file: replace_all can multiply a text by the number of places."""
+
+CLOSEST_BYTES = 4 * 1024 * 1024
+"""How much of a file is compared with a text that was not found: 0.3 s (measured, 100,000 lines); for a
+larger file the reply says so."""
 
 
 class _Editing:

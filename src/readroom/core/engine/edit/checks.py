@@ -11,7 +11,7 @@ from readroom.core.engine.services import Job, Services
 from readroom.core.errors import Binary, BrokenPlace, Stale, TooLarge
 from readroom.core.formats.compressed import by_magic
 from readroom.core.formats.kinds import UNKNOWN, classify, sniff
-from readroom.core.limits import CHANGE_TEXT_BYTES, EDITS
+from readroom.core.limits import CHANGE_TEXT_BYTES
 from readroom.core.stores.base import Source
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between
@@ -21,6 +21,10 @@ from readroom.core.values.changes import DeleteRequest, Edit, EditRequest, Write
 from readroom.core.values.files import Warn
 
 # --- the call ----------------------------------------------------------------------------------
+
+
+EDITS = 500
+"""Replacements in one call. Each is searched for in the whole file."""
 
 
 def require_few(edits: Sequence[Edit]) -> None:

@@ -23,7 +23,6 @@ from typing import final, overload
 from msgspec import Struct
 
 from readroom.core.engine.find.document import DocumentText
-from readroom.core.limits.find import FIND_APART_CHARS, FIND_KEPT_BYTES, FIND_SETTLED_NS
 from readroom.core.ranking.parts import TextPart
 from readroom.core.ranking.score import Candidate, Counted, Glimpse
 from readroom.core.stores.base import Source
@@ -107,6 +106,14 @@ class KnownText(Struct):
     counted: tuple[str, Counted | None] = ("", None)
     document: DocumentText | None = None
     packed: bool = False
+
+
+FIND_KEPT_BYTES = 24 * 1024 * 1024
+"""Texts cached by a workspace between ranked searches: all of a usual repository. The rest is read by every
+search; of a tree twice as large nothing is cached."""
+
+FIND_APART_CHARS = 2 * 1024 * 1024
+"""Characters of split files that are cached for the next page of the same question, some two bytes each."""
 
 
 @final
@@ -223,6 +230,11 @@ class KeptTexts:
             stat, known = self._apart.get(path, (None, None))
             if stat is not None and known is not None and known.digits == apart.digits:
                 self._apart[path] = (stat, apart)
+
+
+FIND_SETTLED_NS = 2_000_000_000
+"""A file that was changed this shortly before it was read is not cached: it could change again within one
+tick of the file system's clock, and look the same."""
 
 
 def _is_settled(source: Source) -> bool:

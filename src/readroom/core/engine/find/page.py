@@ -16,13 +16,7 @@ from readroom.core.engine.services import Services
 from readroom.core.errors import Cancelled, ReadroomError, TimedOut
 from readroom.core.formats.kinds import kind_by_name, reads_as_document, told_of_stored_lines
 from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS
-from readroom.core.limits.find import (
-    FIND_LINE_CHARS,
-    FIND_MIN_TOKENS,
-    FIND_PARSE_S,
-    FIND_REASONS,
-    FIND_REST_TOKENS,
-)
+from readroom.core.limits.find import FIND_MIN_TOKENS
 from readroom.core.outline.languages import language_of
 from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
@@ -143,6 +137,10 @@ def outlined(services: Services, apart: Apart, deadline: Deadline) -> Apart:
     return replace(apart, candidate=replace(apart.candidate, parts=parts))
 
 
+FIND_PARSE_S = 0.5
+"""Longest parsing of one file, in processor time; then it is split by lines."""
+
+
 def _items(
     path: str, text: str, encoding: str, digits: str, outlines: OutlineCache, deadline: Deadline
 ) -> Sequence[Item]:
@@ -163,6 +161,13 @@ def _items(
             return ()
         outlines.put(outline, encoding, digits)
     return outline.items
+
+
+FIND_LINE_CHARS = 500
+"""Longest line of a passage; longer ones are minified code or data, and the next call reads them."""
+
+FIND_REST_TOKENS = 35
+"""Tokens for the call that reads the rest of a passage longer than a page, in addition to its path."""
 
 
 class PageOfPassages:
@@ -360,6 +365,10 @@ class PageOfPassages:
         if run.start:
             around = self._around(apart, ranked, ranked.part.first + run.start)
         return replace(passage, first=rows[0][0], last=rows[-1][0], rows=rows, cuts=cuts, around=around)
+
+
+FIND_REASONS = 8
+"""Reasons shown for a file or passage; the others, of a long question, count little and are summed."""
 
 
 def told(whys: Sequence[Why]) -> list[Reason]:

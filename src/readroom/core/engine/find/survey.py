@@ -36,7 +36,7 @@ from readroom.core.errors import (
 )
 from readroom.core.formats.kinds import UNKNOWN, is_archive_name, is_searched, sniff
 from readroom.core.limits import HEAD_BYTES
-from readroom.core.limits.find import FIND_FILE_BYTES, FIND_LEFT_NAMES
+from readroom.core.limits.find import FIND_FILE_BYTES
 from readroom.core.paths import BORDER, WorkPath
 from readroom.core.policy.guard import Guard, VisibleNames
 from readroom.core.policy.rules.names import PACKED
@@ -93,6 +93,10 @@ class Begun(Struct, frozen=True):
     line: int
     total: int
     reason: str
+
+
+FIND_LEFT_NAMES = 20
+"""Names of files too large to be ranked that are shown."""
 
 
 @final

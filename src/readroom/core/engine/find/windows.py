@@ -22,7 +22,7 @@ from readroom.core.engine.find.survey import Seen
 from readroom.core.errors import Binary, TooLarge
 from readroom.core.formats.kinds import UNKNOWN, sniff
 from readroom.core.limits import HEAD_BYTES
-from readroom.core.limits.find import FIND_FILE_BYTES, FIND_LARGE_BYTES, FIND_WINDOW_BYTES
+from readroom.core.limits.find import FIND_FILE_BYTES
 from readroom.core.quoting import quote
 from readroom.core.ranking.counting import CountedText
 from readroom.core.ranking.names import NameHints
@@ -44,6 +44,13 @@ class Window(Struct, frozen=True):
     line: int
     start: int
     end: int
+
+
+FIND_WINDOW_BYTES = 64 * 1024
+"""A larger file that is asked for by its path is ranked in windows of whole lines: some 600 of a log."""
+
+FIND_LARGE_BYTES = 512 * 1024 * 1024
+"""Largest such file: about as much as a whole tree that is searched within the time of a call."""
 
 
 @final

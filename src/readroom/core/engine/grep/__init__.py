@@ -48,7 +48,7 @@ from readroom.core.engine.services import Job, Services
 from readroom.core.engine.unsearched import Unsearched
 from readroom.core.errors import Binary, BrokenData, HardLinked, TimedOut
 from readroom.core.formats.registry import brought, table
-from readroom.core.limits import GREP_MAX_TIMEOUT_S, GREP_RANK_SHARE
+from readroom.core.limits import GREP_MAX_TIMEOUT_S
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.search.pattern import Pattern
 from readroom.core.stores.base import Folder, Source
@@ -87,6 +87,11 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
         return search.file()
     with guard.open_folder(request.path) as top:
         return search.folder(top)
+
+
+GREP_RANK_SHARE = 0.7
+"""The part of the time for sorting in an order other than by path, which needs all files first; if that does
+not suffice, the rest is searched by path."""
 
 
 @final

@@ -38,7 +38,7 @@ from readroom.core.engine.unsearched import Unsearched
 from readroom.core.engine.walk import Walk, in_order
 from readroom.core.errors import ReadroomError, TimedOut
 from readroom.core.formats.kinds import is_archive_name, is_searched, suffix
-from readroom.core.limits import GREP_FILE_LEAST_S, GREP_SWEEP_SHARE, HEAD_BYTES, MAX_PATH_DEPTH
+from readroom.core.limits import GREP_FILE_LEAST_S, HEAD_BYTES, MAX_PATH_DEPTH
 from readroom.core.limits.files import GREP_HEAD_START_S
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.guard import Guard
@@ -83,6 +83,11 @@ class Finder(Protocol):
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
         """Candidates in path order; from a cursor on, its own file included."""
+
+
+GREP_SWEEP_SHARE = 0.5
+"""The part of the time for searching with all threads, which cannot be continued from its middle; what takes
+longer is searched in path order."""
 
 
 @final

@@ -55,9 +55,7 @@ from readroom.core.formats.kinds import PDF_MARK, is_archive_name
 from readroom.core.limits import (
     BLOCK_BYTES,
     GREP_FILE_LEAST_S,
-    GREP_FILE_SHARE,
     GREP_LINE_BYTES,
-    GREP_WIDE_BYTES,
     HEAD_BYTES,
     SMALL_FILE_BYTES,
     Limits,
@@ -84,6 +82,11 @@ def _looks_binary(text: bytes) -> bool:
     # A PDF of nothing but ASCII is not readable text either.
     nul = is_binary(text) and not is_journal(text) and not is_mixed(text)
     return nul or text.startswith(PDF_MARK)
+
+
+GREP_WIDE_BYTES = 16 * 1024 * 1024
+"""Largest file that is searched by its characters if it is not UTF-8, and across CR LF: it is held in memory
+as UTF-8, which takes up to three times its size."""
 
 
 @final
@@ -232,6 +235,10 @@ class Searcher:
 def _is_start(text: Text, start: int, mark: int) -> bool:
     """Whether a line begins at `start`: the file may have been rewritten since rg read it."""
     return start == mark or text.slice(start - 1, start) == b"\n"
+
+
+GREP_FILE_SHARE = 2
+"""The part of a folder search's time that one file may take, so that the files after it get the rest."""
 
 
 @final

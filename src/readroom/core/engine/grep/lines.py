@@ -18,7 +18,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.grep.process import Child, failed
 from readroom.core.errors import StoreFailed, store_failure
 from readroom.core.formats.kinds import searched_as
-from readroom.core.limits import BLOCK_BYTES, GREP_LINE_BYTES, GREP_SCAN_BYTES, HEAD_BYTES
+from readroom.core.limits import BLOCK_BYTES, GREP_LINE_BYTES, HEAD_BYTES
 from readroom.core.search.pattern import Hit
 from readroom.core.search.refusals import refusal
 from readroom.core.search.ripgrep import pattern_flags
@@ -147,6 +147,10 @@ def _part_of_long(text: Text, hit: Hit, room: int, is_match: bool) -> GrepLine:
     column = _chars(text, hit.start, begin) + first + 1
     total = None if end is None else _chars(text, hit.start, end)
     return GrepLine(hit.number, decoded[first : first + room], is_match, column, total)
+
+
+GREP_SCAN_BYTES = 16 * 1024 * 1024
+"""How far the end of a very long line is searched for to state its length: 5 ms; else it is unknown."""
 
 
 def _line_end(text: Text, at: int) -> int | None:

@@ -18,7 +18,6 @@ from readroom.core.engine.cursors import GrepPlace, path_key
 from readroom.core.engine.grep.lines import Searched, Text
 from readroom.core.engine.scope import join_below
 from readroom.core.errors import AbsentError, NotAFolder, ReadroomError, RefusedError
-from readroom.core.limits import GREP_RANKED_FILES, GREP_RANKED_LINES
 from readroom.core.limits.find import FIND_FILE_BYTES
 from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
@@ -69,6 +68,13 @@ def _age(folder: Folder, name: str) -> tuple[int, ...] | None:
     except ReadroomError:
         return _OF_NO_AGE
     return (-stat.mtime_ns,) if stat.kind is EntryKind.FILE else None
+
+
+GREP_RANKED_FILES = 2000
+"""Matching files that are ranked by relevance, 0.1 ms each; the others follow by path."""
+
+GREP_RANKED_LINES = 50
+"""Matching lines of a file by which its relevance is judged."""
 
 
 @final

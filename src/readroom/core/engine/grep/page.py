@@ -18,8 +18,8 @@ from readroom.core.engine.cursors import path_key
 from readroom.core.engine.grep.lines import Searched, Text, context_line, preview, starts_after, starts_before
 from readroom.core.errors import TimedOut
 from readroom.core.formats.kinds import reads_as_document
-from readroom.core.limits import HEAD_BYTES, MAX_OMITTED, PREVIEW_CHARS, Limits
-from readroom.core.limits.outline import GREP_SYMBOLS_S, OUTLINE_BYTES
+from readroom.core.limits import HEAD_BYTES, MAX_OMITTED, Limits
+from readroom.core.limits.outline import OUTLINE_BYTES
 from readroom.core.outline.languages import language_of
 from readroom.core.paths import WorkPath
 from readroom.core.quoting import quote
@@ -101,6 +101,10 @@ def uncounted(result: GrepResult) -> GrepResult:
         total_matches=None,
         warnings=[*result.warnings, note],
     )
+
+
+PREVIEW_CHARS = 500
+"""A matched line is previewed around its first match. claude-code, pi, crush, kilo: 500."""
 
 
 @final
@@ -329,6 +333,10 @@ class _FilePart:
 # The outline is made from the text that was searched.  All outlines together may take a
 # small part of the search's time; files after that get none.
 # -----------------------------------------------------------------------------
+
+
+GREP_SYMBOLS_S = 2.0
+"""Time in all for the outlines of the files of one search reply: 100 files of 100 kB take 1 s."""
 
 
 @final

@@ -21,7 +21,7 @@ from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.errors import BadPattern, MissingProgram, StoreFailed
 from readroom.core.kernel import landlock
-from readroom.core.limits import GREP_CHILD_BYTES, GREP_PATTERN_BYTES
+from readroom.core.limits import GREP_CHILD_BYTES
 from readroom.core.limits.files import CLOCK_S, PIPE_BYTES
 from readroom.core.policy.ignore_files import MARKS
 from readroom.core.search.pattern import Pattern
@@ -282,6 +282,10 @@ def require_valid(request: GrepRequest, deadline: Deadline) -> None:
             pass
         if child.status == 2:
             raise refusal(child.messages, request) or failed(child)
+
+
+GREP_PATTERN_BYTES = 64 * 1024
+"""Longest pattern. Linux takes 128 KiB for one argument of a program."""
 
 
 def require_usable(request: GrepRequest) -> None:

@@ -28,8 +28,8 @@ from readroom.core.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.core.engine.grep.process import Child, OpenFile, Watch, confines, failed
 from readroom.core.engine.scope import Scope, join_below
 from readroom.core.errors import AbsentError, NoPermission, ReadroomError, RefusedError, StoreFailed, TimedOut
-from readroom.core.limits import GREP_CHILD_BYTES, GREP_NAMED_BYTES
-from readroom.core.limits.files import CLOCK_S, GREP_HEAD_START_S, GREP_SWEEP_BYTES
+from readroom.core.limits import GREP_CHILD_BYTES
+from readroom.core.limits.files import CLOCK_S, GREP_HEAD_START_S
 from readroom.core.paths import ROOT, ancestors, join
 from readroom.core.policy.guard import Guard
 from readroom.core.search.refusals import refusal
@@ -87,6 +87,14 @@ def _spared(patterns: Sequence[str], *, hidden: bool, below: bool) -> Sequence[s
         return seen and not (below and "/" in plain) and _WORTH_TELLING.fullmatch(pattern) is not None
 
     return tuple(filter(spared, patterns))
+
+
+GREP_NAMED_BYTES = 96 * 1024
+"""Names of files passed to one search process; every Linux takes 128 KiB."""
+
+GREP_SWEEP_BYTES = 192 * 1024 * 1024
+"""Memory of a search process that looks with all threads: it lists a folder before it looks into it, and
+300,000 names take that much."""
 
 
 @final

@@ -11,7 +11,7 @@ from readroom.core.engine.services import Job, Services
 from readroom.core.errors import BadImage, Binary
 from readroom.core.formats.kinds import IMAGE_TYPES, UNKNOWN, media_type, sniff
 from readroom.core.formats.sending import to_image
-from readroom.core.limits import IMAGE_MAX_BYTES, IMAGE_REPLY_BYTES
+from readroom.core.limits import IMAGE_REPLY_BYTES
 from readroom.core.stores.base import Source
 from readroom.core.text import hashes
 from readroom.core.text.hashes import Hashing, blocks
@@ -51,6 +51,10 @@ def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Dead
 # -----------------------------------------------------------------------------
 # Read an image: its bytes, its hash, and the picture for the model.
 # -----------------------------------------------------------------------------
+
+
+IMAGE_MAX_BYTES = 24 * 1024 * 1024
+"""Largest image file that is opened: a quarter of what decoding it may take."""
 
 
 def read_image(

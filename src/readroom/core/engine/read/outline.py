@@ -19,17 +19,7 @@ from readroom.core.engine.services import Documents
 from readroom.core.errors import Ambiguous, BadRange, NoOutline, TimedOut, UnknownSymbol
 from readroom.core.formats.registry import brought, table
 from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS, Limits
-from readroom.core.limits.outline import (
-    LARGE_OUTLINE_BYTES,
-    NAMED_LINES,
-    OUTLINE_ASIDE_BYTES,
-    OUTLINE_ASIDE_S,
-    OUTLINE_BYTES,
-    OUTLINE_OWN_SHARE,
-    OUTLINE_PERCENT,
-    OUTLINE_SHARE,
-    OUTLINE_TIMEOUT_S,
-)
+from readroom.core.limits.outline import OUTLINE_BYTES
 from readroom.core.outline.languages import DATA, FOLDS, language_of
 from readroom.core.quoting import quote
 from readroom.core.session.caches import OutlineCache
@@ -53,6 +43,11 @@ from readroom.core.values.listings import NO_FOLDS, Listing, listing, named
 def plain(request: ReadRequest) -> ReadRequest:
     """The read of the file as text, which always works."""
     return ReadRequest(request.path, encoding=request.encoding)
+
+
+LARGE_OUTLINE_BYTES = 16 * 1024 * 1024
+"""Largest text that is outlined at all; beyond OUTLINE_BYTES in a process of its own. Generated sources and
+bundles have some megabytes."""
 
 
 def language(source: Source, content: Content) -> str | None:
@@ -94,6 +89,14 @@ def outline_of(
             raise NoOutline(request.path, str(problem), next_request=plain(request)) from None
         outlines.put(outline, content.encoding.name, content.digits)
     return outline
+
+
+OUTLINE_TIMEOUT_S = 5.0
+"""Time for one requested outline. A well-formed text of OUTLINE_BYTES needs 0.3 s, a hostile one any."""
+
+OUTLINE_PERCENT = 12
+"""Size of an outline, in percent of its file, above which fields, constants and the like are folded. Outlines
+of the Python library without them have 8."""
 
 
 class Outliner(Struct, frozen=True):
@@ -279,6 +282,10 @@ def _doubts(item: Item, errors: Sequence[tuple[int, int]]) -> list[Warn]:
     return []
 
 
+NAMED_LINES = 10
+"""Lines named where a name occurs in a file that does not parse and has no definition of it."""
+
+
 def _lines_with(content: Content, symbol: str) -> list[int]:
     """The first lines in which the last part of a name occurs as a word."""
     name = re.search(r"\w+\W*\Z", symbol)
@@ -336,6 +343,10 @@ _TRIES = 3
 """How often lines make room for signatures of lines that made room: hardly ever twice."""
 
 
+OUTLINE_ASIDE_S = 1.0
+"""Processor time for an outline that was not requested, of what a cut reply does not show."""
+
+
 def with_outline(outliner: Outliner, content: Content, result: ReadResult) -> ReadResult:
     """Add an outline of the rest to a window of source code that does not reach the end."""
     if not _is_cut(outliner, result):
@@ -379,6 +390,16 @@ def _free(outliner: Outliner, result: ReadResult) -> int:
     """How many bytes the lines leave in the reply."""
     numbers = len(result.lines) * outliner.cap.measure.read.numbered(result.end)
     return room(outliner.request, outliner.cap) - byte_size("".join(result.lines)) - numbers
+
+
+OUTLINE_SHARE = 8
+"""The outline of what a cut reply does not show takes at most this part of what it shows."""
+
+OUTLINE_OWN_SHARE = 4
+"""If a contract sets the size of that outline, it is at most this part of the whole reply."""
+
+OUTLINE_ASIDE_BYTES = 200
+"""If less than this is left for it, there is no outline next to a window: it would name two definitions."""
 
 
 def _budget(outliner: Outliner, text_bytes: int, lines: int) -> int:

@@ -16,7 +16,6 @@ from readroom.core.errors import BadRange, TimedOut
 from readroom.core.errors.usage import past_column
 from readroom.core.formats.kinds import LFS_POINTER, carries_header, default_lines, starts_at_end
 from readroom.core.limits import MAX_WARNINGS, Limits
-from readroom.core.limits.files import READ_END_BYTES
 from readroom.core.quoting import quote
 from readroom.core.session.index_cache import Unfinished
 from readroom.core.stores.base import Source
@@ -55,6 +54,11 @@ def room(request: ReadRequest, cap: Cap, taken: int = 0) -> int:
     """How many bytes of numbered lines a reply may show; an outline takes `taken` of them."""
     fits, most = cap.size - cap.measure.frame(request.path), cap.measure.read.content_bytes
     return fits if most is None else min(fits, most - taken)
+
+
+READ_END_BYTES = 4 * 1024 * 1024
+"""How much of a file's end is searched for its last lines while they cannot be numbered yet: 500 lines of 8
+kB; decoded, it stays far below the 64 MB promised per call."""
 
 
 @final

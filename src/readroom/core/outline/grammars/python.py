@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from readroom.core.limits.outline import OUTLINE_COMMENT_LINES
 from readroom.core.outline.syntax import CLASS, TYPE, Bodies, Grammar, Named, table, text_of, words
 from readroom.core.outline.syntax import NodeRule as Rule
 
@@ -63,6 +62,10 @@ def _assigned(source: bytes, node: Node) -> Sequence[Named]:
 
 _COMMENTS = re.compile(rb"(?:\n[ \t]*+#[^\n]*+)+")
 _QUOTES = (b'"' * 3, b"'" * 3)
+
+
+OUTLINE_COMMENT_LINES = 100
+"""Consecutive comment lines that a Python parser is given: 20,000 of them took it minutes."""
 
 
 def _without_long_comments(source: bytes) -> bytes:

@@ -33,7 +33,7 @@ from msgspec import Struct
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
 from readroom.core.errors import TimedOut
-from readroom.core.limits import LOCK_WAIT_S, WRITE_NOTE_KEPT_S
+from readroom.core.limits import LOCK_WAIT_S
 from readroom.core.values import Version
 
 _UNLOCKABLE = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EINVAL)
@@ -89,6 +89,11 @@ _UNSUPPORTED = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EISDIR, errno.EINVAL, err
 """Errors of systems and file systems without unnamed files."""
 
 _FOR_ALL = 0o002
+
+
+WRITE_NOTE_KEPT_S = 30 * 86_400.0
+"""How long the note about a crashed writer's temporary file is kept if nothing is written to the folder.
+Afterwards the file stays, and is like any other."""
 
 
 @final

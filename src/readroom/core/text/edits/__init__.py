@@ -19,7 +19,7 @@ from heapq import merge
 from msgspec import Struct, field
 
 from readroom.core.deadline import Deadline
-from readroom.core.limits import MATCHES, MATCHES_COUNTED, MATCHES_NAMED, SMALL_FILE_BYTES
+from readroom.core.limits import MATCHES, MATCHES_NAMED, SMALL_FILE_BYTES
 from readroom.core.text.edits.diff import blocks, common_end, common_start, split
 from readroom.core.text.edits.splice import Ragged, Splice, encode
 from readroom.core.text.edits.windows import MARGIN, Window, windows
@@ -166,6 +166,10 @@ def scan(
     for window in windows(data, encoding, overlap, deadline, hashing, step=step):
         search.look(window)
     return search.result
+
+
+MATCHES_COUNTED = 1000
+"""Occurrences that are counted for a text that should occur once; more are "more than"."""
 
 
 class _Search:

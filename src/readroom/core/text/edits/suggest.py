@@ -14,7 +14,6 @@ from unicodedata import combining, normalize
 
 from msgspec import Struct
 
-from readroom.core.limits import CLOSEST_LINES
 from readroom.core.text.encodings import visible
 
 _ANCHORS = 3
@@ -42,6 +41,10 @@ _TELLING_CHARS = 8
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→| ?\| ?|: ?)", re.MULTILINE)
 _ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}
 _ESCAPE = re.compile(r"\\[nt\"'\\]")
+
+
+CLOSEST_LINES = 12
+"""Lines of the most similar place that the error shows."""
 
 
 class Closest(Struct, frozen=True):

@@ -16,7 +16,6 @@ from typing import NamedTuple, TypeAlias
 
 import stringzilla
 
-from readroom.core.limits import GUESSES
 from readroom.core.text.encodings.surrogates import without_surrogates
 
 NUL_BYTES = 8192
@@ -104,6 +103,10 @@ class Found(NamedTuple):
 
     name: str
     sure: bool = True
+
+
+GUESSES = 4096
+"""Guessed encodings to remember, some 150 bytes each; when full, all are forgotten."""
 
 
 def codec(head: bytes, *, complete: bool) -> Found | None:

@@ -43,12 +43,7 @@ from readroom.documents.containers.seven.header import (
     files_in,
     folders_in,
 )
-from readroom.documents.limits import (
-    CONTAINER_DIRECTORY_BYTES,
-    CONTAINER_RATIO,
-    CONTAINER_RATIO_BYTES,
-    CONTAINER_SKIPPED_BYTES,
-)
+from readroom.documents.limits import CONTAINER_DIRECTORY_BYTES, CONTAINER_RATIO, CONTAINER_RATIO_BYTES
 
 _Packed: TypeAlias = Iterator[bytes]
 
@@ -272,6 +267,10 @@ def _kind(file: Stored) -> MemberKind:
     if form == stat.S_IFLNK:
         return "link"
     return "file" if form in (0, stat.S_IFREG) else "other"
+
+
+CONTAINER_SKIPPED_BYTES = 256 * 1024 * 1024
+"""How much of other members of a 7z file is unpacked to reach one: about 3 s of LZMA."""
 
 
 def _problem(file: Stored, folder: Folder | None) -> str:

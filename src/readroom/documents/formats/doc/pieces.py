@@ -12,7 +12,6 @@ from readroom.core.limits import HEAD_BYTES
 from readroom.core.text import encodings
 from readroom.documents.formats import Encrypted, Unreadable
 from readroom.documents.formats.archives import ANOTHER_COPY
-from readroom.documents.limits import OLD_TEXT_CHARS
 
 WORD_97 = 0xC1
 """The first version of the format with pieces of two kinds of characters."""
@@ -181,6 +180,10 @@ def _stories(numbers: Sequence[int]) -> Mapping[str, range]:
         if name == "margins":
             at += max(0, numbers[6])
     return ranges
+
+
+OLD_TEXT_CHARS = 16 * 1024 * 1024
+"""Characters of a Word document from before 2007, notes and headers included: some 8,000 pages."""
 
 
 def _pieces(table: bytes, size: int, *, widths: bool = True) -> Iterator[TextPiece]:

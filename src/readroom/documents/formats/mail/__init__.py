@@ -41,7 +41,7 @@ from readroom.documents.formats import (
     opener,
     sections,
 )
-from readroom.documents.limits import ATTACHED_PARTS, DOCUMENT_PART_CHARS, MAIL_BYTES, MAIL_DEPTH, MAIL_PARTS
+from readroom.documents.limits import DOCUMENT_PART_CHARS, MAIL_BYTES, MAIL_PARTS
 
 if TYPE_CHECKING:
     from readroom.documents.formats.mail.packed import PackedFile, PackedFiles
@@ -93,6 +93,10 @@ class _Entry(Struct, frozen=True):
     attachment: Attachment | None = None
     packed: PackedFiles | None = None
     path: str = ""
+
+
+MAIL_DEPTH = 5
+"""Nested messages that are opened; deeper ones are attachments."""
 
 
 class Mail:
@@ -315,6 +319,10 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
         return Part(number, title, body_of_text(data, attachment.charset))
     note = f"It is a binary file ({attachment.mime}, {len(data):,} bytes), and is not shown."
     return Part(number, title, (), notes=[note])
+
+
+ATTACHED_PARTS = 200
+"""Pages, sheets or slides of an attached document that its part shows."""
 
 
 def _document(number: int, title: str, data: bytes, kind: str) -> Part:

@@ -33,14 +33,7 @@ from readroom.documents.formats import (
 )
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.mail import Attachment, Letter, Mail
-from readroom.documents.limits import (
-    MAIL_BYTES,
-    MAIL_HEAD_BYTES,
-    MAIL_HEADER_CHARS,
-    MAIL_PARTS,
-    MAILBOX_BYTES,
-    MAILBOX_MESSAGES,
-)
+from readroom.documents.limits import MAIL_BYTES, MAIL_PARTS
 
 _FEED = 64 * 1024
 _BLANK = b"\xef\xbb\xbf\r\n \t"
@@ -58,6 +51,10 @@ _USUAL = re.compile(r"multi-?part|MIME", re.IGNORECASE)
 
 _NO_HEADER = ("it does not start with the header of a message", "Read it as text, with `encoding`.")
 _ENCRYPTED = frozenset(("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"))
+
+
+MAIL_HEAD_BYTES = 16 * 1024
+"""How far the subject of a message in a large mailbox is looked for."""
 
 
 def open_document(file: BinaryIO) -> Document:
@@ -100,6 +97,10 @@ def letter(data: bytes) -> Letter:
     return _letter(_parsed(data[at : at + _FEED] for at in range(0, len(data), _FEED)))
 
 
+MAIL_HEADER_CHARS = 64 * 1024
+"""A header whose encoded words are decoded; a message to 1,000 people has some 40,000."""
+
+
 class _RawHeaders(Compat32):
     """Gives headers with bytes outside of ASCII, which many programs write, as the text that they are."""
 
@@ -126,6 +127,10 @@ def _parsed(pieces: Iterable[bytes]) -> Message:
     return parser.close()
 
 
+MAILBOX_BYTES = 2 * 1024 * 1024 * 1024
+"""A mailbox that is searched for messages, which takes 1 s per gigabyte."""
+
+
 def _mailbox(file: BinaryIO, size: int) -> Document:
     if size > MAILBOX_BYTES:
         raise Unreadable(
@@ -136,6 +141,10 @@ def _mailbox(file: BinaryIO, size: int) -> Document:
     if size <= MAIL_BYTES:
         return Mail([box.letter(number) for number in range(1, len(starts) + 1)])
     return box
+
+
+MAILBOX_MESSAGES = 100_000
+"""Messages of a mailbox."""
 
 
 def _starts(file: BinaryIO, size: int) -> Sequence[int]:

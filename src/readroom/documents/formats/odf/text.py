@@ -26,7 +26,6 @@ from readroom.documents.formats.elements import Element, local
 from readroom.documents.formats.formulas import formula
 from readroom.documents.formats.odf import DRAW, OFFICE, STYLE, TABLE, TEXT, XLINK, OdfPackage
 from readroom.documents.formats.sections import Block, Sections
-from readroom.documents.limits import REPEATED_ROWS, REPEATED_SPACES
 
 MAX_DEPTH = 8
 """Levels of a list that are indented."""
@@ -72,6 +71,13 @@ class _ListItem(Struct):
 
     label: str
     depth: int
+
+
+REPEATED_ROWS = 200
+"""How often a repeated row or cell of a table in an OpenDocument text is written."""
+
+REPEATED_SPACES = 1_000
+"""Spaces that one element of OpenDocument may stand for."""
 
 
 class Walker:

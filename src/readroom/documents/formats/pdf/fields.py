@@ -18,7 +18,6 @@ from pypdfium2 import raw
 
 from readroom.documents.formats.pdf import text as pdf_text
 from readroom.documents.formats.pdf.text import Box, Placed
-from readroom.documents.limits import PDF_ANNOTATIONS, PDF_CHOICES, PDF_VALUE_BYTES
 
 _UNSEEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
 _PASSWORD = 1 << 13
@@ -42,6 +41,13 @@ class FieldTexts(Struct):
     dropped: Counter[str] = field(default_factory=Counter)
     drawn: list[tuple[int, Box, str]] = field(default_factory=list)
     """By index: annotations that say something only in their drawing; what to say where it says nothing."""
+
+
+PDF_ANNOTATIONS = 5_000
+"""Fields, notes and links of a page; the longest forms have some hundreds."""
+
+PDF_CHOICES = 5_000
+"""Choices of a drop-down that are examined for the chosen ones: all cities of a country."""
 
 
 @final
@@ -224,6 +230,10 @@ def _address(annotation: Any) -> bool:
     action = raw.FPDFLink_GetAction(link) if link else None
     outside = (raw.PDFACTION_URI, raw.PDFACTION_REMOTEGOTO, raw.PDFACTION_LAUNCH)
     return bool(action) and raw.FPDFAction_GetType(action) in outside
+
+
+PDF_VALUE_BYTES = 2 * 1024 * 1024
+"""The value of a field or a note in UTF-16."""
 
 
 def _wide(read: Callable[[Any, int], int]) -> str:

@@ -19,8 +19,6 @@ import pypdfium2
 from msgspec import Struct
 from pypdfium2 import raw
 
-from readroom.documents.limits import PDF_INK_SIDE
-
 _LAYERS = b"OCProperties"
 _PIECE_BYTES = 1024 * 1024
 _HELD_BYTES = 256 * 1024
@@ -37,6 +35,10 @@ class Unseen(Struct, frozen=True):
 
     indexes: frozenset[int]
     counts: Counter[str]
+
+
+PDF_INK_SIDE = 1_200
+"""Pixels of the long side of a page on which text of layers is looked for: letters of 6 points have 9."""
 
 
 @final

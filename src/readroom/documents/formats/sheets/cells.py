@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from readroom.documents.formats import Area, Part
 from readroom.documents.formats.page_ranges import MAX_COLUMNS, MAX_ROWS, column_letters
-from readroom.documents.limits import SHEET_CELLS, SHEET_NOTED
+from readroom.documents.limits import SHEET_CELLS
 
 Value: TypeAlias = str | float | bool | date | time | timedelta
 """The value of a cell: an empty string if it is empty, and float for int."""
@@ -227,6 +227,10 @@ def _lines(rows: Rows, area: Area, end: int) -> tuple[list[int], list[str]]:
             lines.append(text)
         at = max(at, row + 1)
     return numbers, lines
+
+
+SHEET_NOTED = 5
+"""Merged ranges that are named in a note."""
 
 
 def merged_note(ranges: Sequence[str]) -> list[str]:

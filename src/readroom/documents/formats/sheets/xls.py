@@ -23,7 +23,6 @@ from readroom.documents.formats.page_ranges import column_letters
 from readroom.documents.formats.sheets import cells
 from readroom.documents.formats.sheets.cells import Comments, Rows, Value
 from readroom.documents.formats.sheets.cut_out import translated
-from readroom.documents.limits import OLD_WORKBOOK_BYTES
 from readroom.documents.table import BIFF
 
 _VISIBLE = 0
@@ -163,6 +162,10 @@ class CellsAlone:
             ]
         table = cells.table({at: [*margin, *row] for at, row in filled}, area, [_CELLS_ALONE], {})
         return cells.part(number, name, table, area)
+
+
+OLD_WORKBOOK_BYTES = 16 * 1024 * 1024
+"""A workbook of Excel before 2007, which a library reads into memory."""
 
 
 def open_workbook(file: BinaryIO) -> OldSheets | CellsAlone:

@@ -18,7 +18,7 @@ from readroom.documents.formats import Area, Unreadable, xml
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.page_ranges import MAX_COLUMNS, MAX_ROWS, column_number
 from readroom.documents.formats.sheets.cells import ROWS_BEYOND, CellBudget, count_note
-from readroom.documents.limits import ROW_BYTES, SHARED_STRINGS, SHEET_CELLS, STRING_BYTES
+from readroom.documents.limits import SHARED_STRINGS, SHEET_CELLS
 
 _DATA = re.compile(rb"<((?:\w+:)?)sheetData(?=[\s/>])[^>]*>")
 _START_TAG = re.compile(rb"<[^>]*>")
@@ -37,6 +37,10 @@ _MERGED = re.compile(rb"""<(?:\w+:)?mergeCell\s[^>]*?ref\s*=\s*["']([A-Z0-9:]{3,
 _MARKUP = re.compile(rb"<!(?:--(?s:.*?)-->|\[CDATA\[((?s:.*?))\]\]>)|<\?(?s:.*?)\?>")
 _WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"<\0": "utf-16-le", b"\0<": "utf-16-be"}
 _OPEN_ENDS = (b"<!", b"<?")
+
+
+ROW_BYTES = 2 * 1024 * 1024
+"""The XML of one row: 16,384 columns of 100 bytes each."""
 
 
 def plain(pieces: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -367,6 +371,10 @@ _MISSING = b"<si><t>[its text is missing in the file]</t></si>"
 def referred(rows: bytes) -> frozenset[int]:
     """The numbers of the texts that the cells of these rows are."""
     return frozenset(map(int, _SHARED.findall(rows)))
+
+
+STRING_BYTES = 1024 * 1024
+"""The XML of one text. A cell takes 32,767 characters; formatting may be around each of them."""
 
 
 def only(pieces: Iterator[bytes], needed: frozenset[int]) -> bytes:
