@@ -23,11 +23,7 @@ _URL = "file://"
 
 
 def meant(path: str) -> str:
-    """The folder that is meant; a path that exists means itself.
-
-    Raises:
-        ValueError: It is empty, or holds a variable whose value is not known here.
-    """
+    """The folder that is meant; a path that exists means itself. Raises ValueError."""
     if not path.strip():
         raise ValueError(
             "it is empty, as a variable in a client's settings may be. Name a folder; . is this one."

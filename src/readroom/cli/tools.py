@@ -160,12 +160,7 @@ def _write(
 def _state(
     where: Where, tool: str, arguments: Mapping[str, Fact], *, now: bool, new: bool = False
 ) -> Mapping[str, Fact]:
-    """The hash that the file must have, as an argument.
-
-    Raises:
-        UsageError: None of the ways to say it was used, or two of them.
-        ReadroomError: The file cannot be read, as reading it says.
-    """
+    """The hash that the file must have, as an argument. Raises UsageError, ReadroomError."""
     said = ((_NOW, now), (_NEW, new), (_HASH, "expected_hash" in arguments))
     ways = [name for name, is_said in said if is_said]
     if len(ways) > 1:

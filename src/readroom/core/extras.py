@@ -26,11 +26,7 @@ def problem(package: str) -> str:
 
 @contextmanager
 def needs(extra: str) -> Iterator[None]:
-    """A context for the imports of a framework.
-
-    Raises:
-        ModuleNotFoundError: It is not installed; says the command that installs it.
-    """
+    """A context for the imports of a framework. Raises ModuleNotFoundError."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -40,11 +36,7 @@ def needs(extra: str) -> Iterator[None]:
 
 @contextmanager
 def serves(extra: str) -> Iterator[None]:
-    """A context for the imports of a face.
-
-    Raises:
-        MissingProgram: What it is made of is not installed.
-    """
+    """A context for the imports of a face. Raises MissingProgram."""
     try:
         yield
     except ModuleNotFoundError as error:

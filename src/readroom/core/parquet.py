@@ -14,15 +14,12 @@ class ParquetFile:
     """A Parquet file, written row by row."""
 
     def __init__(self, path: str, columns: Mapping[str, Any], page_rows: int) -> None:
-        """Open it.
+        """Open it. Raises MissingProgram.
 
         Args:
             path: Path of the file.
             columns: Names in order, with the types of their values.
             page_rows: The number of rows written at once.
-
-        Raises:
-            MissingProgram: pyarrow is not installed.
         """
         arrow = self._arrow = pyarrow()
         self._most = page_rows

@@ -56,16 +56,12 @@ ABOVE = "'..' leads above the root"
 
 
 def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:
-    """Parse and normalize a path from a caller.
+    """Parse and normalize a path from a caller. Raises BadPath, OutsideRoot.
 
     Args:
         path: Relative to the root, or absolute below one of `roots`, or either
             of them in the quotes that `quote` puts around unusual names.
         roots: Absolute names of the root.
-
-    Raises:
-        BadPath: No file can have that name.
-        OutsideRoot: It is absolute elsewhere, or ".." leads above the root.
     """
     if is_in_quotes(path):
         try:
@@ -84,11 +80,7 @@ def normalize(path: str, roots: Sequence[str] = ()) -> WorkPath:
 
 
 def require_normal(path: str) -> WorkPath:
-    """Check once more that a path was parsed, where a mistake would be dangerous.
-
-    Raises:
-        BadPath: It is not in normal form.
-    """
+    """Check once more that a path was parsed, where a mistake would be dangerous. Raises BadPath."""
     inner = path[1:] if path == OUTPUTS or path.startswith(f"{OUTPUTS}/") else path
     if path != ROOT and _NOT_NORMAL.search(inner):
         raise BadPath(path, "is not in normal form")

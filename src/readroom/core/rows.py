@@ -95,10 +95,7 @@ _RECORDED = ("readroom.lens.ledger", "recorded")
 def recorded(source: Path, workspace: str) -> Iterator[PastCall | Finding]:
     """The calls and findings of an audit in JSON Lines, or of a client's records, audited now.
 
-    `workspace` is the folder of the sessions, to which names of files are relative.
-
-    Raises:
-        BadValue: A line of it is broken.
+    `workspace` is the folder of the sessions, to which names of files are relative. Raises BadValue.
     """
     module, name = _RECORDED
     rows: Iterator[PastCall | Finding] = getattr(import_module(module), name)(source, workspace)

@@ -50,19 +50,13 @@ class DocumentTexts:
 
     @staticmethod
     def may_take(path: str) -> bool:
-        """Whether a file may be a document, by its name."""
         return is_searched(path)
 
     def takes(self, source: Source) -> bool:
-        """Whether an opened file is a document."""
         return self.may_take(source.real) and _format(source) is not None
 
     def read(self, guard: Guard, source: Source, deadline: Deadline) -> DocumentText:
-        """Read a document; one read before in this search is read as far as then.
-
-        Raises:
-            Cancelled: From the deadline.
-        """
+        """Read a document; one read before in this search is read as far as then. Raises Cancelled."""
         text = DocumentText(_format(source) or "")
         within = deadline.of_work(self._most_s, DOCUMENT_PATIENCE)
         denies = denied_in(guard, source, source.real)

@@ -188,7 +188,6 @@ class DocumentSearch:
         )
 
     def beside(self, rounds: Rounds, scope: Scope) -> Rounds:
-        """The rounds of a search with documents added to the first."""
         if rounds.tree is None:
             return rounds  # all files are searched anyway
         documents = _Documents(rounds.tree, scope, self._deadline)
@@ -229,15 +228,12 @@ class ArchiveSearch:
         self._broken: list[str] = []
 
     def holds(self, path: WorkPath) -> bool:
-        """Whether a path is that of a member of an open archive."""
         return bool(self._opened) and path.startswith(self._opened[0][0])
 
     def open(self, path: WorkPath) -> Source:
-        """Open a member of an open archive. Raises as `Guard.open` and stores of members do."""
         return next(guard for top, guard in reversed(self._opened) if path.startswith(top)).open(path)
 
     def beside(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
-        """The rounds of a search with members added to the first."""
         self._broken = rounds.noted.unreadable
         request = replace(self._request, glob=(), type=None)
         wider = Scope(self._guard, request, top.real, None)

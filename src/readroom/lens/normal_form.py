@@ -212,7 +212,6 @@ class JsonLines:
         self._stream = stream
 
     def add(self, row: Row) -> None:
-        """Write one row."""
         self._stream.write(msgspec.json.encode(row).decode() + "\n")
 
     def close(self) -> None:
@@ -232,11 +231,7 @@ class Parquet:
     """A folder of Parquet files, one for each kind of row."""
 
     def __init__(self, folder: Path) -> None:
-        """Open them.
-
-        Raises:
-            MissingProgram: pyarrow is not installed.
-        """
+        """Open them. Raises MissingProgram."""
         pyarrow()  # raises before anything is made
         folder.mkdir(parents=True, exist_ok=True)
         self._files = {

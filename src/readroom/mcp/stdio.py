@@ -52,11 +52,7 @@ class Offer(msgspec.Struct, frozen=True):
 
 
 def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | None) -> None:
-    """Serve one client of a workspace that is open; `reply_chars` caps a reply's text.
-
-    Raises:
-        BadValue: No contract has this name.
-    """
+    """Serve one client of a workspace that is open; `reply_chars` caps a reply's text. Raises BadValue."""
     serve(offered(workspace, contract_name, reply_chars))
 
 
@@ -64,10 +60,7 @@ def serve(offer: Offer) -> None:
     """Serve one client until it closes standard input, or SIGINT or SIGTERM comes.
 
     While it runs, file descriptors 0 and 1 of this process lead to the null device and to standard error:
-    nothing else can read or write the protocol's stream.
-
-    Raises:
-        Exception: What `open` raises.
+    nothing else can read or write the protocol's stream. Raises Exception.
     """
     with own_streams() as (incoming, outgoing):
         converse(offer, incoming, outgoing)

@@ -115,7 +115,6 @@ class Reservation:
         self.level = max((_level(account, before) for account, before in pairs), default=Level.CONTENT)
 
     def spent(self) -> Use:
-        """The budget with the least left. Raises StateFailed."""
         balances = self._kept.balances(self._accounts)
         pairs = zip(self._accounts, balances, strict=True)
         account, balance = min(pairs, key=lambda pair: pair[0].limit - pair[1].used - pair[1].held)

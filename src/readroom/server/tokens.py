@@ -224,7 +224,6 @@ class SharedTokens(MadeTokens):
         self._database = database
 
     def close(self) -> None:
-        """Release the database."""
         self._database.close()
 
     def _look(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
@@ -278,7 +277,6 @@ class Tokens(MadeTokens):
         return super().revoke(identifier)
 
     def close(self) -> None:
-        """Release the file."""
         with self._lock:
             opened, self._opened = self._opened, []
         for connection in opened:

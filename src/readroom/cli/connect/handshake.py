@@ -32,11 +32,7 @@ class Greeting(Struct, frozen=True):
 
 
 def start(command: Sequence[str], client_name: str, cwd: str) -> Greeting:
-    """Start a server in the folder `cwd` and greet it over its standard input and output.
-
-    Raises:
-        NoAnswer: It did not start, or did not answer as a server does.
-    """
+    """Start a server in the folder `cwd` and greet it over its standard input and output. Raises NoAnswer."""
     began = time.monotonic()
     sent = b"".join(json.dumps(message).encode() + b"\n" for message in _messages(client_name))
     try:
@@ -55,11 +51,7 @@ def start(command: Sequence[str], client_name: str, cwd: str) -> Greeting:
 
 
 def reach(url: str, token: str, client_name: str) -> Greeting:
-    """Greet a server that runs already.
-
-    Raises:
-        NoAnswer: There is no answer at the address, or none that a server gives.
-    """
+    """Greet a server that runs already. Raises NoAnswer."""
     import httpx2
 
     began = time.monotonic()

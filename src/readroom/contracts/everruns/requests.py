@@ -53,11 +53,7 @@ _QUOTED = 2
 
 
 def work_path(spelled: str) -> str:
-    """The path of a request for a path as a caller spells it; "" when there is none.
-
-    Raises:
-        BadPath: It is in the quotes of unusual names, and they hold none.
-    """
+    """The path of a request for a path as a caller spells it; "" when there is none. Raises BadPath."""
     text = spelled.strip()
     if len(text) >= _QUOTED and text[0] == text[-1] == '"':
         return quote(parse(text, (ROOT, "/")))

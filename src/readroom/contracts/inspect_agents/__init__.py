@@ -80,7 +80,6 @@ class FnmatchLayer(Struct, frozen=True, dict=True):
         return [re.compile(fnmatch.translate(byte_text(glob))) for glob in globs]
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
-        """The rule that denies exactly this name, if any."""
         name = path if self.allows else folded
         glob = next((at for at, one in zip(self.globs, self._patterns, strict=True) if one.match(name)), None)
         if self.allows:

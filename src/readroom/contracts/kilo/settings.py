@@ -32,7 +32,6 @@ class KiloSection(ContractSection, frozen=True):
     auto_truncate: Switch = UNSET
 
     def settings(self, before: KiloSettings | None, where: str) -> KiloSettings:
-        """The settings with what the section says. Raises BadConfig."""
         if self.max_read_file_line == 0:
             advice = f"Use a number from 1, or {NEVER} to truncate no file."
             key = "contracts.kilo.max_read_file_line"

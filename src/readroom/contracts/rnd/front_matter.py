@@ -74,11 +74,7 @@ def published() -> FrontMatter:
 
 
 def read_front_matter(where: str, data: bytes) -> FrontMatter:
-    """The front matter of a command file.
-
-    Raises:
-        BadConfig: It cannot be used; says which key, and why.
-    """
+    """The front matter of a command file. Raises BadConfig."""
     return _read(where, data, replace(published(), source=where))
 
 

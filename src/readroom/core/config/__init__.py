@@ -138,7 +138,7 @@ def load(
     serving: bool = False,
     contracts: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Settings:
-    """The settings of a workspace.
+    """The settings of a workspace. Raises BadConfig.
 
     Args:
         store: Its root, whose `readroom.toml` can restrict what the operator allows.
@@ -147,9 +147,6 @@ def load(
         one_shot: The workspace is for one call.
         serving: It is for clients of a server, whose calls are recorded unless that file says no.
         contracts: What is set for contracts, by name and key, whatever that file says.
-
-    Raises:
-        BadConfig: One of the files cannot be used; says which key and why.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
     settings = Settings(layers=(denials(),), index=index, variables=variables_of_contracts(os.environ))

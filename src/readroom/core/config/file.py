@@ -59,7 +59,6 @@ class AbsolutePath(Text):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The path, normal. Raises UnusableText."""
         path = os.path.expanduser(text)
         if "\0" in path or not os.path.isabs(path):
             raise UnusableText(f"{text!r} is not an absolute path", "Name one, or one that starts with ~/.")
@@ -264,7 +263,6 @@ class PathThere(Text):
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The path, normal. Raises UnusableText."""
         path = os.path.expanduser(text)
         if "\0" in path or not os.path.isabs(path) or not os.path.exists(path):
             advice = "Name an absolute path that exists, or one that starts with ~/."

@@ -85,11 +85,7 @@ _KEPT = 256
 
 @lru_cache(_KEPT)
 def contract(name: str, setup: Setup = Setup()) -> Contract:  # noqa: B008 - frozen
-    """The contract of that name, for workspaces with that setup.
-
-    Raises:
-        BadValue: With the names there are.
-    """
+    """The contract of that name, for workspaces with that setup. Raises BadValue."""
     row = ROWS.get(name)
     if row is None:
         raise BadValue("contract", name, "is not a contract", f"The contracts are: {', '.join(NAMES)}.")

@@ -73,11 +73,7 @@ def write_cursor(request: ListRequest, value: int, path: str) -> str:
 
 
 def read_cursor(request: ListRequest) -> ListPlace | None:
-    """The place after which `request` goes on; None at the beginning.
-
-    Raises:
-        BadCursor: It was not given for these arguments.
-    """
+    """The place after which `request` goes on; None at the beginning. Raises BadCursor."""
     if request.cursor is None:
         return None
     place, value = _rest(request, request.cursor, _fingerprint(request)), "0"
@@ -141,11 +137,7 @@ def write_grep_cursor(request: GrepRequest, rank: tuple[int, ...], path: str, li
 
 
 def read_grep_cursor(request: GrepRequest) -> Cursor | None:
-    """Where `request` goes on; None at the beginning.
-
-    Raises:
-        BadCursor: It was not given for these arguments.
-    """
+    """Where `request` goes on; None at the beginning. Raises BadCursor."""
     if request.cursor is None:
         return None
     rest = _rest(request, request.cursor, _grep_fingerprint(request))

@@ -29,11 +29,7 @@ are."""
 def snapshot(guard: Guard, deadline: Deadline) -> MemoryStore:
     """The files that may be seen and that no ignore file names.
 
-    What cannot be read is left out, as if it were denied.
-
-    Raises:
-        TooLarge: There are more than a store in memory takes.
-        TimedOut, Cancelled: By the deadline.
+    What cannot be read is left out, as if it were denied. Raises TooLarge, TimedOut, Cancelled.
     """
     store = MemoryStore(most_bytes=STORE_BYTES)
     files = size = 0

@@ -110,11 +110,7 @@ class Expander:
         self._held = b""
 
     def expand(self, data: bytes) -> Iterator[bytes]:
-        """The content of the next bytes of the file, in pieces of at most a block.
-
-        Raises:
-            Broken: They stand for nothing.
-        """
+        """The content of the next bytes of the file, in pieces of at most a block. Raises Broken."""
         data, at = self._held + data, 0
         self._held, taken = b"", _FIRST_BYTES
         while True:

@@ -80,12 +80,7 @@ IMAGE_MAX_PIXELS = 100_000_000
 
 
 def open_image(data: bytes, media_type: str) -> ImageFile:
-    """The image with its header read and nothing decoded.
-
-    Raises:
-        TooLarge: It has too many pixels.
-        Exception: One of BROKEN.
-    """
+    """The image with its header read and nothing decoded. Raises TooLarge, Exception."""
     if media_type == "image/webp":
         # libwebp allocates when it is opened.
         check_work(len(data) + _webp_pixels(data) * WEBP_PIXEL_BYTES)
@@ -99,12 +94,7 @@ def open_image(data: bytes, media_type: str) -> ImageFile:
 
 
 def load(image: ImageFile, data: bytes, target: tuple[int, int]) -> pillow.Image:
-    """The pixels of `image`, at a size between its own and `target`.
-
-    Raises:
-        TooLarge: Decoding it takes too much memory.
-        Exception: One of BROKEN.
-    """
+    """The pixels of `image`, at a size between its own and `target`. Raises TooLarge, Exception."""
     size = image.size
     work = len(data)
     if isinstance(image, JpegImageFile):
@@ -254,11 +244,7 @@ def plain(picture: Picture) -> Picture:
 
 
 def shrunk(picture: Picture, target: tuple[int, int]) -> Picture:
-    """The same at most as large as `target`, made strip by strip.
-
-    Raises:
-        TooLarge: It is so wide that a strip of it takes too much memory.
-    """
+    """The same at most as large as `target`, made strip by strip. Raises TooLarge."""
     width, height = picture.size
     if target == picture.size:
         return plain(picture)
@@ -309,10 +295,7 @@ _ONE_AT_A_TIME = threading.Lock()
 def to_image(data: bytes, media_type: str, *, path: str) -> Image:
     """The image in `data`, whose magic bytes said `media_type`, ready to be sent.
 
-    The original size is that of the picture upright, as it is seen.
-
-    Raises:
-        BadImage: It is broken, cut short, or takes too much memory to decode.
+    The original size is that of the picture upright, as it is seen. Raises BadImage.
     """
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow's, of data that is refused below where it matters

@@ -8,11 +8,7 @@ from readroom.core.values import Image
 
 
 def to_image(data: bytes, media_type: str, *, path: str) -> Image:
-    """The image in `data`, whose magic bytes said `media_type`.
-
-    Raises:
-        BadImage: It is broken, cut short, takes too much memory, or nothing here decodes images.
-    """
+    """The image in `data`, whose magic bytes said `media_type`. Raises BadImage."""
     try:
         from readroom.core.formats import images  # its package is imported only for images
     except ModuleNotFoundError as error:

@@ -140,17 +140,13 @@ def available() -> int:
 
 
 def spawn(arguments: Sequence[str], reach: LandlockRules, **options: object) -> subprocess.Popen[bytes]:
-    """Start a child that has no more than `reach`.
+    """Start a child that has no more than `reach`. Raises Unconfined, OSError.
 
     Args:
         arguments: The program, by its path, and its arguments.
         reach: What it may touch.
         options: Of `subprocess.Popen`; nothing that opens a file by name, such as DEVNULL: the
             thread that calls it cannot.
-
-    Raises:
-        Unconfined: Landlock is missing or refuses.
-        OSError: The program cannot be started.
     """
     import subprocess  # what confines itself starts nothing: it is spared the wait
     import threading

@@ -126,11 +126,7 @@ class WriteTargets:
         return self._at(requested, requested)
 
     def there(self, place: WriteTarget, requested: str) -> Stat | None:
-        """The stat of what is at a target from `entry`, if the rules allow a change.
-
-        Raises:
-            Denied: A rule denies it as what it is; when there is nothing, as whatever it could be.
-        """
+        """The stat of what is at a target from `entry`, if the rules allow a change. Raises Denied."""
         stat = place.look()
         if stat is None or stat.kind is EntryKind.FOLDER:
             self.require(place, requested, folder=True)
@@ -173,12 +169,7 @@ class WriteTargets:
         return None
 
     def require_writable(self, place: WriteTarget, requested: str, stat: Stat) -> None:
-        """Raise unless a file may be deleted or renamed.
-
-        Raises:
-            ReadOnlyFile, ReadOnlyPlace: It is write-protected, or its file system is.
-            HardLinked: Another of its names is denied.
-        """
+        """Raise unless a file may be deleted or renamed. Raises ReadOnlyFile, ReadOnlyPlace, HardLinked."""
         if not place.writable:
             raise ReadOnlyFile(requested, stat.mode)
         if stat.links > 1:

@@ -165,17 +165,13 @@ class Guard:
         *,
         ignore_files: Sequence[WorkPath] = NAMES,
     ) -> None:
-        """Apply rules to a store.
+        """Apply rules to a store. Raises BadConfig, Denied.
 
         Args:
             store: The guarded store; closing the guard closes it.
             rules: Denials and allow lists; None for the built-in denials.
             hardlinks: "refuse" refuses every file with several names, "warn" those with a denied name.
             ignore_files: Files of the root that deny more, looked up with every call.
-
-        Raises:
-            BadConfig: The root has a `.readroomignore` or `.kilocodeignore` that cannot be used.
-            Denied: The root lies in a folder that a rule denies.
         """
         self.store = store
         self.hardlinks = hardlinks
@@ -469,14 +465,7 @@ class VisibleNames:
         self.marks = marks
 
     def open(self, name: str) -> Source:
-        """Open one of the files.
-
-        Raises:
-            NotFound: It is none of the names, or gone by now.
-            NotAFile: It is something else, a link included.
-            HardLinked: It has several names, and policy refuses that.
-            NoPermission, StoreFailed: As the store says.
-        """
+        """Open one of the files. Raises NotFound, NotAFile, HardLinked, NoPermission, StoreFailed."""
         path = join(self._folder.real, name)
         if name not in self.kinds:
             raise NotFound(path)

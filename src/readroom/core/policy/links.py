@@ -44,11 +44,7 @@ class LinkedNames(Struct, frozen=True):
     links: Mapping[WorkPath, Sequence[WorkPath]]
 
     def others(self, path: WorkPath) -> Iterator[WorkPath]:
-        """The other names of a real name, by one link or several.
-
-        Raises:
-            Protected: There are too many to look at all of them.
-        """
+        """The other names of a real name, by one link or several. Raises Protected."""
         seen, latest = {path}, [path]
         for _ in range(LINK_PARTS if self.links else 0):
             found = [other for name in latest for other in self._by_one(name) if other not in seen]

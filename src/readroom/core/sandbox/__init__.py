@@ -146,14 +146,7 @@ class Sandbox:
         self._policy = policy
 
     def start(self, folder: WorkPath, private: Private, deadline: Deadline) -> Start:
-        """How to start a command in a folder.
-
-        Raises:
-            NotConfined: Policy requires what this system does not have, or there is too much to hide.
-            NotStarted: The kernel refuses.
-            BadConfig: An outside place that the operator names contains the workspace or lies in it.
-            NoFolder: The workspace is not on disk.
-        """
+        """How to start a command in a folder. Raises NotConfined, NotStarted, BadConfig, NoFolder."""
         root = self._tools.folder
         if root is None:
             raise NoFolder(self._tools.store.name)

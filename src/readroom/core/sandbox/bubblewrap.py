@@ -113,7 +113,7 @@ def arguments(
     binds: Sequence[tuple[str, str, bool]],
     folder: WorkPath,
 ) -> list[str]:
-    """All options, without the command.
+    """All options, without the command. Raises NotConfined.
 
     Args:
         root: The workspace, an absolute path.
@@ -123,9 +123,6 @@ def arguments(
         network: Whether the network is shared.
         binds: Other places: source, target, and whether they can be changed.
         folder: Where the command starts.
-
-    Raises:
-        NotConfined: There is too much to hide.
     """
     options = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
     options += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]

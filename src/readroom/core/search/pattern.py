@@ -86,10 +86,7 @@ class Translation(Struct, frozen=True):
 def translate(pattern: str, *, ignore_case: bool, multiline: bool, keeps_cr: bool = False) -> Translation:
     """The pattern for RE2, to be compiled with `(?m)`, that means the same as `pattern` in rg.
 
-    `keeps_cr` says that lines of the text keep the CR of their CR LF.
-
-    Raises:
-        Untranslatable: The pattern has no equivalent, or is not valid.
+    `keeps_cr` says that lines of the text keep the CR of their CR LF. Raises Untranslatable.
     """
     return _Translator(pattern, ignore_case, multiline, keeps_cr).whole()
 

@@ -259,7 +259,6 @@ class ExpandedSource(Closeable):
         return self._expansion.index(encoding, deadline)
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset`; shorter only at the end."""
         return self._expansion.spool.read_at(offset, min(size, self.size - offset))
 
     def read_into(self, offset: int, buffer: memoryview) -> int:

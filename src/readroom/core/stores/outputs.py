@@ -260,11 +260,7 @@ class Outputs:
         return self._private is not None
 
     def private(self) -> PrivateFolder:
-        """The private folder of this process, made when it is first needed.
-
-        Raises:
-            StoreFailed: It cannot be made, or the workspace was closed.
-        """
+        """The private folder of this process, made when it is first needed. Raises StoreFailed."""
         with self.lock:
             if self._closed:
                 raise StoreFailed(OUTPUTS, "the workspace was closed")
@@ -458,11 +454,7 @@ class OwnOutputs:
         return self._all.private()
 
     def begin(self, wanted: str | None = None) -> tuple[str, tuple[OutputKeeper, OutputKeeper]]:
-        """Reserve a name, and make the keepers of the two streams.
-
-        Raises:
-            StoreFailed: The system refuses the files.
-        """
+        """Reserve a name, and make the keepers of the two streams. Raises StoreFailed."""
         name, folder = self._all.add(self._owner, wanted)
         try:
             out, err = (OutputKeeper(folder, f"{name}.{stream}", self._all.kept_bytes) for stream in STREAMS)

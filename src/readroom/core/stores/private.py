@@ -35,14 +35,11 @@ class PrivateFolder:
     """The folder, which only this user can read."""
 
     def __init__(self, away_from: str, places: tuple[str, ...] = ()) -> None:
-        """Make the folder.
+        """Make the folder. Raises StoreFailed.
 
         Args:
             away_from: A folder that must neither contain it nor be inside it.
             places: Where it may be; none for the folder of temporary files.
-
-        Raises:
-            StoreFailed: No place is suitable, or the system refuses.
         """
         place = _place(away_from, places or (tempfile.gettempdir(), *_ELSEWHERE))
         sweep(place)

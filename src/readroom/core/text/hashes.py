@@ -20,11 +20,7 @@ _FORM = rf"(?:{PREFIX})?([0-9a-f]{{{MIN_DIGITS},64}})"
 
 
 def parse_hash(argument: str, value: str, otherwise: str = "") -> str:
-    """The hex digits of a hash or hash prefix; `otherwise` says what else could be sent.
-
-    Raises:
-        BadValue: It has another form.
-    """
+    """The hex digits of a hash or hash prefix; `otherwise` says what else could be sent. Raises BadValue."""
     match = re.fullmatch(_FORM, value.strip().lower())
     if match is None:
         raise BadValue(

@@ -158,12 +158,7 @@ class Pass:
         return "" if self._digest is None else self._digest.hexdigest()
 
     def run(self, data: Bytes, deadline: Deadline) -> None:
-        """Pass over the rest, up to the size of `data`.
-
-        Raises:
-            Shrunk: The file is shorter than it was when it was opened.
-            TimedOut, Cancelled: From the deadline; another call goes on.
-        """
+        """Pass over the rest, up to the size of `data`. Raises Shrunk, TimedOut, Cancelled."""
         from queue import SimpleQueue
 
         free: SimpleQueue[memoryview] = SimpleQueue()
@@ -350,12 +345,7 @@ def measure_columns(
 def build_index(
     data: Bytes, encoding: Encoding, deadline: Deadline, block_bytes: int = BLOCK_BYTES
 ) -> LineIndex:
-    """Count and hash the whole file in one pass.
-
-    Raises:
-        Shrunk: The file is shorter than it was when it was opened.
-        TimedOut, Cancelled: From the deadline.
-    """
+    """Count and hash the whole file in one pass. Raises Shrunk, TimedOut, Cancelled."""
     done = Pass(Counter(encoding, block_bytes), hashed=True)
     done.run(data, deadline)
     return index_of(done)
@@ -416,10 +406,7 @@ def whole_lines(index: LineIndex, data: Bytes) -> LineIndex:
 def still_there(index: LineIndex, data: Bytes, spots: int) -> bool:
     """Whether blocks of a file are what they were when it was indexed.
 
-    Looked at are the first, the last ones and `spots` others, every time others.
-
-    Raises:
-        Shrunk: The file is shorter than what was indexed.
+    Looked at are the first, the last ones and `spots` others, every time others. Raises Shrunk.
     """
     import random  # takes 4 ms; needed only for files that have grown
 

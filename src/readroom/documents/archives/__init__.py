@@ -68,11 +68,7 @@ _NAMED_PROBLEMS = 5
 
 
 def perform(services: Services, job: Job[Request], act: Act) -> Result:
-    """Perform a request with `act`, inside the archive that its path leads into, if any.
-
-    Raises:
-        Protected: It would change a member.
-    """
+    """Perform a request with `act`, inside the archive that its path leads into, if any. Raises Protected."""
     guard, request = services.guard, job.request
     if is_edit(request):
         _require_outside(services, request, job.deadline)
@@ -236,7 +232,6 @@ class Archives:
         self._kept: LruCache[_Key, Container] = LruCache(CONTAINERS_OPEN)
 
     def close(self) -> None:
-        """Release everything."""
         self._contents.close()
         self._kept.clear()
 

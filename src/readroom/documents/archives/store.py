@@ -134,11 +134,7 @@ class Contents:
         )
 
     def at_once(self, container: Container, base: Bytes, member: Member) -> Bytes | None:
-        """The content of a small or uncompressed member; None for others.
-
-        Raises:
-            BadContainer: It cannot be read.
-        """
+        """The content of a small or uncompressed member; None for others. Raises BadContainer."""
         place = container.reader.place(member)
         if member.size <= CONTAINER_MEMORY_BYTES:
             return Held(b"".join(container.reader.pieces(member)))
@@ -433,7 +429,6 @@ class MemberSource(Closeable):
         return self.version if now == self._archive.version else now
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset`; shorter only at the end."""
         return self._data.read_at(offset, size)
 
     def read_into(self, offset: int, buffer: memoryview) -> int:

@@ -80,11 +80,9 @@ class Held(Struct, frozen=True):
         return len(self.data)
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset`; shorter only at the end."""
         return self.data[offset : offset + size]
 
     def read_into(self, offset: int, buffer: memoryview) -> int:
-        """Fill `buffer` from `offset`; the number of bytes, smaller only at the end."""
         data = self.data[offset : offset + len(buffer)]
         buffer[: len(data)] = data
         return len(data)
@@ -150,11 +148,9 @@ class StoredReader(Struct, frozen=True):
         yield from pieces(self.file, *place)
 
     def target(self, member: Member) -> str:
-        """Where a link leads."""
         return member.target
 
     def over(self, file: Bytes) -> Self:
-        """The same for the same bytes, opened again."""
         return replace(self, file=file)
 
 

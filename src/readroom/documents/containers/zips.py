@@ -381,11 +381,9 @@ class _Zip(Struct, frozen=True):
             raise BadContainer(WRONG_SUM)
 
     def target(self, member: Member) -> str:
-        """Where a link leads: its content. Raises BadContainer."""
         return link_target(member, self.pieces(member))
 
     def over(self, file: Bytes) -> _Zip:
-        """The same for the same bytes, opened again."""
         return _Zip(file)
 
     def _start(self, member: Member) -> int:

@@ -45,22 +45,14 @@ class Archive(Struct, frozen=True):
     members: Mapping[str, zipfile.ZipInfo]
 
     def read(self, name: str) -> bytes:
-        """A member as a whole, at most ARCHIVE_MEMBER_BYTES.
-
-        Raises:
-            Unreadable: There is none, it is larger, or it is damaged.
-        """
+        """A member as a whole, at most ARCHIVE_MEMBER_BYTES. Raises Unreadable."""
         info = self._info(name)
         if info.file_size > ARCHIVE_MEMBER_BYTES:
             raise too_large(name, info.file_size, ARCHIVE_MEMBER_BYTES)
         return b"".join(self.pieces(name))
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """A member of any size, piece by piece.
-
-        Raises:
-            Unreadable: There is none, or it is damaged; also after some pieces.
-        """
+        """A member of any size, piece by piece. Raises Unreadable."""
         info = self._info(name)
         size = check = 0
         for piece in _inflated(info, self._packed(info)):
@@ -100,11 +92,7 @@ ARCHIVE_TOTAL_BYTES = 4 * 1024 * 1024 * 1024
 
 
 def open_archive(file: BinaryIO) -> Archive:
-    """The archive in `file`, its directory checked and nothing inflated.
-
-    Raises:
-        Unreadable: It is damaged, encrypted, ambiguous, or made to be too much.
-    """
+    """The archive in `file`, its directory checked and nothing inflated. Raises Unreadable."""
     try:
         file.seek(0)
         directory = zipfile.ZipFile(_Careful(file))

@@ -68,11 +68,7 @@ class BadPages(Exception):
 
 
 def parse(pages: str, unit: Unit, total: int, titles: Sequence[str]) -> list[Pick]:
-    """The parts that `pages` means, in its order; parts need not have `titles`.
-
-    Raises:
-        BadPages: It cannot be read, or names what is not there.
-    """
+    """The parts that `pages` means, in its order; parts need not have `titles`. Raises BadPages."""
     if len(pages) > MAX_CHARS:
         raise BadPages(f"is longer than {MAX_CHARS} characters")
     names = {title.casefold(): number for number, title in reversed(list(enumerate(titles, 1))) if title}

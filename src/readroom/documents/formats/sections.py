@@ -36,11 +36,7 @@ class Sections(Struct, frozen=True):
 
 
 def checked(number: int, count: int, unit: Unit, area: Area | None) -> int:
-    """`number`, of the parts there are.
-
-    Raises:
-        Unreadable: There is none of this number, or an area is asked of what is not a sheet.
-    """
+    """`number`, of the parts there are. Raises Unreadable."""
     if not 1 <= number <= count:
         raise Unreadable(f"it has no {unit} {number}", f"It has {count}; they are numbered from 1.")
     if area is not None and unit is not Unit.SHEET:

@@ -40,11 +40,7 @@ XML_TAGS = 1_000_000
 
 
 def parse(data: bytes, name: str) -> Element:
-    """The root element of the part `name`.
-
-    Raises:
-        Unreadable: It is broken, has a document type or too many tags, or is in an unusual encoding.
-    """
+    """The root element of the part `name`. Raises Unreadable."""
     check_start(data, name)
     if (tags := data.count(b"<")) > XML_TAGS:
         raise Unreadable(

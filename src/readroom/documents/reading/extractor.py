@@ -75,10 +75,7 @@ class Extractor:
         """Start the process; fetch its first answer with `opened`.
 
         `module` is what reads this kind of document, as in the table, with its `argument`; `most_s` is the
-        processor time after which the kernel ends it.
-
-        Raises:
-            StoreFailed: It cannot be started.
+        processor time after which the kernel ends it. Raises StoreFailed.
         """
         self.alive = True
         self._most_s = math.ceil(most_s)
@@ -96,12 +93,7 @@ class Extractor:
         return self._charged < self._most_s / 2
 
     def opened(self, deadline: Deadline) -> Opened:
-        """The description of the document. To be called once.
-
-        Raises:
-            Unreadable: It cannot be opened.
-            TimedOut, Cancelled: From the deadline.
-        """
+        """The description of the document. To be called once. Raises Unreadable, TimedOut, Cancelled."""
         try:
             return self._answer(Opened, deadline)[0]
         except Unreadable:

@@ -34,12 +34,7 @@ def outline_large(
     total_lines: int,
     deadline: Deadline,
 ) -> Outline:
-    """The outline of a text in this language and encoding.
-
-    Raises:
-        NoOutline: The process gives none.
-        TimedOut, Cancelled: From the deadline.
-    """
+    """The outline of a text in this language and encoding. Raises NoOutline, TimedOut, Cancelled."""
     asked = msgspec.json.encode(OutlineAsked(language, encoding.name, len(encoding.bom))).decode()
     within = deadline.of_work(LARGE_OUTLINE_S, DOCUMENT_PATIENCE)
     try:

@@ -44,11 +44,7 @@ class SecretScanner:
     """Finds which kinds of secrets a line holds."""
 
     def __init__(self) -> None:
-        """Load the library.
-
-        Raises:
-            MissingProgram: It is not installed.
-        """
+        """Load the library. Raises MissingProgram."""
         self._detectors = _detectors()
         self._answers: dict[int, tuple[str, ...]] = {}
 

@@ -101,7 +101,6 @@ class Use(Listing):
 
     @property
     def held(self) -> int:
-        """The memory of watched results, in remembered lines."""
         return self._remembered + len(self._watched) * HELD_LINES_OF_CALL
 
     def model(self, text: str) -> None:

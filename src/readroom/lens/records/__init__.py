@@ -152,13 +152,7 @@ class Unknown(Exception):
 
 
 def read(path: Path, bounds: Bounds = BOUNDS) -> Iterator[Event]:
-    """The events of the record at `path`, in order.
-
-    Raises:
-        Unknown: It is not a record, or of an unknown client.
-        NotReadable: It is a record, but cannot be read at all.
-        OSError: It cannot be opened.
-    """
+    """The events of the record at `path`, in order. Raises Unknown, NotReadable, OSError."""
     mode = path.stat().st_mode
     if S_ISDIR(mode):
         raise NotReadable("the folder cannot be listed")

@@ -142,13 +142,11 @@ class _Content:
         self.seek(0)
 
     def seek(self, place: int, /) -> int:
-        """Go to the beginning: `place` is always 0."""
         self._pieces = self._archive.reader.pieces(self._member)
         self._held = b""
         return 0
 
     def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes, fewer only at the end. Raises BadContainer."""
         pieces, length = [self._held], len(self._held)
         while length < size:
             piece = next(self._pieces, b"")

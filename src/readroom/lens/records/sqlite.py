@@ -40,11 +40,7 @@ _SCHEMA_STEPS_AT_ONCE = 1_000
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The database at `path`, read only.
-
-    Raises:
-        NotReadable: It is not a database, or it is damaged where it was read, or takes too much.
-    """
+    """The database at `path`, read only. Raises NotReadable."""
     # Without a write-ahead log there is no writer: `immutable` then keeps SQLite from making files beside it.
     mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
     uri = f"file:{quote(str(path.absolute()))}?{mode}"

@@ -99,11 +99,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def file_beside(path: Path, most: int) -> bytes:
-    """The first `most` bytes of a file that a client keeps near its record.
-
-    Raises:
-        OSError: It cannot be opened, or is a link or not a regular file.
-    """
+    """The first `most` bytes of a file that a client keeps near its record. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as stream:
         if not S_ISREG(os.fstat(descriptor).st_mode):

@@ -188,11 +188,7 @@ def _takes(contract_name: str, tool: str, called: Called) -> bool:
 
 
 def call_in(workspace: Workspace, contract_name: str, tool: str, arguments: dict[str, Any]) -> Call | None:
-    """The call of a contract that is the same as a native call; None if it has none.
-
-    Raises:
-        ReadroomError: The arguments are invalid.
-    """
+    """The call of a contract that is the same as a native call; None if it has none. Raises ReadroomError."""
     if contract_name == NATIVE:
         return Call(tool, arguments)
     request = workspace.contract(NATIVE).bind(tool, arguments).request

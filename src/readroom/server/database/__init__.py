@@ -124,15 +124,12 @@ class Turn:
 
 
 def migrate(backend: Backend, table: str, versions: Sequence[Sequence[str]]) -> None:
-    """Bring the tables of a database, which may be empty, to the current version.
+    """Bring the tables of a database, which may be empty, to the current version. Raises DatabaseFailed.
 
     Args:
         backend: The database.
         table: The table that holds the version.
         versions: Statements of version 1, of version 2, and so on.
-
-    Raises:
-        DatabaseFailed: They were made by a later version of readroom.
     """
     present = len(versions)
     version = backend.run(lambda execute: _version(table, execute), write=True)

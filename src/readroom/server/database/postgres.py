@@ -116,7 +116,7 @@ class PostgresBackend:
         shares: bool = False,
         failure: type[DatabaseFailed] = LedgerFailed,
     ) -> None:
-        """Connects on first use.
+        """Connects on first use. Raises MissingProgram.
 
         Args:
             url: A connection string of libpq, which takes the rest from its own variables and files.
@@ -124,9 +124,6 @@ class PostgresBackend:
             lock: The lock of writers.
             shares: Threads that waited while another one failed share its failure.
             failure: The error to raise if it cannot be used.
-
-        Raises:
-            MissingProgram: psycopg is not installed.
         """
         try:
             import psycopg

@@ -75,7 +75,7 @@ class SqliteBackend:
         shares: bool = False,
         failure: type[DatabaseFailed] = LedgerFailed,
     ) -> None:
-        """Open the file.
+        """Open the file. Raises DatabaseFailed.
 
         Args:
             path: The absolute path.
@@ -84,9 +84,6 @@ class SqliteBackend:
             wait_s: How long to wait for other writers.
             shares: Threads that waited while another one failed share its failure.
             failure: The error to raise if it cannot be used.
-
-        Raises:
-            DatabaseFailed: It cannot be opened, or belongs to another user.
         """
         self._path = path
         self._wait_s = wait_s

@@ -54,10 +54,7 @@ class Bodies:
     ) -> Body:
         """Begin a body of which nothing was read yet; `came` means that it has arrived completely.
 
-        `declared` is the length in its headers.
-
-        Raises:
-            BodyTooLarge: The declared length is too large.
+        `declared` is the length in its headers. Raises BodyTooLarge.
         """
         if not declared.isdigit() or int(declared) > MCP_MESSAGE_BYTES:
             raise BodyTooLarge(MCP_MESSAGE_BYTES)

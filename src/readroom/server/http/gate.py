@@ -80,10 +80,7 @@ _DEEPEST = 6
 def checked(scope: Scope) -> str:
     """The path, without escapes: our names need none, and clients that send some are probing.
 
-    A slash at its end means nothing: some clients add one to every address.
-
-    Raises:
-        NoSuchRoute: It has escapes, or nothing could be served there.
+    A slash at its end means nothing: some clients add one to every address. Raises NoSuchRoute.
     """
     return _checked(_raw(scope))
 
@@ -405,11 +402,7 @@ def _address(scope: Scope) -> str:
 
 
 def _name(headers: Mapping[bytes, bytes], header: str) -> str:
-    """The name that a client gives itself or its conversation; empty without one.
-
-    Raises:
-        BadRequest: It is not a name: without it, conversations of one token would be one.
-    """
+    """The name that a client gives itself or its conversation; empty without one. Raises BadRequest."""
     name = headers.get(header.lower().encode("ascii"), b"").decode("latin-1")
     if name and not _NAME.fullmatch(name):
         raise BadRequest(f"its header {header} is no name", f"Send {NAME_IN_WORDS}, or leave it out.")

@@ -79,26 +79,21 @@ class Protocol(asyncio.Protocol):
 
     @property
     def address(self) -> str:
-        """The remote address."""
         return self._client or "local"
 
     @property
     def idle(self) -> bool:
-        """Whether no request on it is being answered."""
         return not self._waiting
 
     @property
     def whole(self) -> bool:
-        """Whether all requests on it have arrived completely."""
         return not self._framing.begun
 
     def answering(self, client_scope: ClientScope) -> None:
-        """A request on it is being answered."""
         self._waiting.add(client_scope)
         self._served += 1
 
     def answered(self, client_scope: ClientScope) -> None:
-        """The request was answered."""
         self._waiting.discard(client_scope)
         self._since = self._loop.time()
         if self._half:

@@ -74,10 +74,7 @@ def require_tokens(host: str, tokens: MadeTokens | None) -> None:
 def listening(host: str, port: int, path: str | None) -> Iterator[tuple[socket.socket, str]]:
     """A listening socket, and the URL of its server; the file of a Unix socket is removed at the end.
 
-    For a socket on all addresses of this machine, the URL works on this machine.
-
-    Raises:
-        BadValue: The address, port or path cannot be used.
+    For a socket on all addresses of this machine, the URL works on this machine. Raises BadValue.
     """
     if path is not None:
         with _unix(path) as bound:
@@ -198,12 +195,7 @@ class Address(Struct, frozen=True):
 def admitted(
     workspaces: Mapping[str, Workspace], where: Address, serving: Serving, keys: Keys | None
 ) -> Admission:
-    """The rules of admission at an address.
-
-    Raises:
-        BadValue: The address is invalid, or other machines could connect without a token.
-        BadTokenStore: The token file cannot be read.
-    """
+    """The rules of admission at an address. Raises BadValue, BadTokenStore."""
     private = where.socket is not None
     local = private or is_loopback(where.host)
     if not local:
@@ -263,16 +255,13 @@ requests that are being answered, of which nothing is garbage."""
 def serve_http(
     served: Served, bound: socket.socket, *, on_ready: Callable[[], None], lifeline: int | None = None
 ) -> None:
-    """Serve clients until SIGINT, SIGTERM or SIGHUP.
+    """Serve clients until SIGINT, SIGTERM or SIGHUP. Raises BadTokenStore.
 
     Args:
         served: What to serve.
         bound: A listening socket.
         on_ready: Called once clients can connect.
         lifeline: A descriptor; the server ends at its EOF too.
-
-    Raises:
-        BadTokenStore: The tokens cannot be read.
     """
     serving, shared, admission = served.serving, served.shared, served.admission
     to_stderr(access=LOG if serving.access_log else None)

@@ -174,7 +174,6 @@ class MemoryAccounts:
         self._kept: OrderedDict[str, Balance] = OrderedDict()
 
     def take(self, accounts: Sequence[Account], wanted: int) -> Taken:
-        """See `Accounts`."""
         with self._lock:
             before = [self._kept.get(one.key, Balance()) for one in accounts]
             amount = max(0, min(wanted, room(accounts, before))) if accounts else wanted
@@ -182,7 +181,6 @@ class MemoryAccounts:
         return Taken("", amount, before)
 
     def grow(self, taken: str, accounts: Sequence[Account], amount: int, more: int) -> bool:
-        """See `Accounts`."""
         with self._lock:
             if accounts and room(accounts, [self._kept.get(one.key, Balance()) for one in accounts]) < more:
                 return False
@@ -190,17 +188,14 @@ class MemoryAccounts:
         return True
 
     def settle(self, taken: str, accounts: Sequence[Account], amount: int, tokens: int) -> Sequence[int]:
-        """See `Accounts`."""
         with self._lock:
             return [one.used for one in self._add(accounts, held=-amount, used=tokens)]
 
     def balances(self, accounts: Sequence[Account]) -> Sequence[Balance]:
-        """See `Accounts`."""
         with self._lock:
             return [self._kept.get(one.key, Balance()) for one in accounts]
 
     def all(self) -> Sequence[tuple[str, Balance]]:
-        """See `Accounts`."""
         with self._lock:
             return list(self._kept.items())
 

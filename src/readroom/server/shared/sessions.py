@@ -248,8 +248,6 @@ class SharedSeen:
         return self._database.look(self._epoch)
 
     def advance(self, epoch: int | None) -> int:
-        """Advance to an epoch, or to the next one; returns the new epoch. Raises StateFailed."""
-
         def work(execute: Execute) -> int:
             now = self._epoch(execute)
             # If a lost connection makes one compaction count twice, files are shown again, never too little.
@@ -264,7 +262,6 @@ class SharedSeen:
         return self._database.change(work)
 
     def show(self, path: str, content_hash: str) -> None:
-        """Remember that a state of a file was shown."""
         key = (self.row_id, as_key(path), content_hash)
         try:
             epoch = self.epoch
@@ -276,7 +273,6 @@ class SharedSeen:
             log().error("what was shown is not remembered: %s", failure)
 
     def shown(self, path: str, start: str) -> bool:
-        """Whether a state whose hash begins so was shown in this epoch. Raises StateFailed."""
         key = (self.row_id, as_key(path), start)
         if self._written.get(key) == self.epoch:
             return True

@@ -45,7 +45,6 @@ class SharedOutputs:
         self._workspace = as_key(workspace)
 
     def begin(self, owner: Owner, name: str) -> bool:
-        """Reserve a name; False if there is such an output. Raises StateFailed."""
         values = (self._key(owner), name, self._workspace)
         sql = (
             "INSERT INTO state_outputs (owner, name, server, number, bytes, state, lost, time_us) "
@@ -54,12 +53,10 @@ class SharedOutputs:
         return bool(self._database.change(lambda execute: execute(sql, (*values, execute.now_us()))))
 
     def drop(self, owner: Owner, name: str) -> None:
-        """Forget an output whose name was never shown. Raises StateFailed."""
         key = self._key(owner)
         self._database.change(lambda execute: _dropped(execute, key, name))
 
     def put(self, owner: Owner, name: str, files: Files, most_bytes: int) -> None:
-        """Store an output; the oldest are dropped if there are too many. Raises StateFailed or OSError."""
         key = self._key(owner)
         total = 0
         for stream, (path, _) in files.items():
@@ -70,7 +67,6 @@ class SharedOutputs:
         self._database.change(lambda execute: self._settle(execute, key, name, total, lost, most_bytes))
 
     def all(self, owner: Owner) -> dict[str, KeptOutput]:
-        """The outputs of an owner by name. Raises StateFailed."""
         sql = "SELECT name, lost, time_us FROM state_outputs WHERE owner = ? AND state = 'kept'"
         key = self._key(owner)
         rows = self._database.look(lambda execute: execute(sql, (key,)))
@@ -80,13 +76,11 @@ class SharedOutputs:
         }
 
     def gone(self, owner: Owner, name: str) -> bool:
-        """Whether there was an output of that name that was dropped. Raises StateFailed."""
         sql = "SELECT 1 FROM state_outputs WHERE owner = ? AND name = ? AND state = 'gone'"
         key = self._key(owner)
         return bool(self._database.look(lambda execute: execute(sql, (key, name))))
 
     def fetch(self, owner: Owner, name: str, stream: str, path: str) -> None:
-        """Write a stream of an output into a new file. Raises StateFailed or OSError."""
         key, number, folder = self._key(owner), 0, os.path.dirname(path)
         # Outside the listed folder.
         beside = os.path.join(os.path.dirname(folder), f"new-{os.path.basename(folder)}")
@@ -306,11 +300,9 @@ class SharedState:
         self.visits = SharedVisits(database, server)
 
     def conversations(self, workspace: str) -> Callable[[str], SharedSeen]:
-        """What each conversation of a workspace was shown, by its id, for the duration of a call."""
         return partial(SharedSeen, self.database, LruCache(SESSIONS * 16), workspace)
 
     def outputs(self, workspace: str) -> SharedOutputs:
-        """The kept outputs of a workspace, by its root."""
         return SharedOutputs(self.database, workspace)
 
     @property

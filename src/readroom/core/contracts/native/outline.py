@@ -26,11 +26,7 @@ SYMBOL_CHARS = 500
 
 
 def checked(request: ReadRequest) -> ReadRequest:
-    """The request, if its arguments fit together.
-
-    Raises:
-        BadValue: It does not; with the call that does.
-    """
+    """The request, if its arguments fit together. Raises BadValue."""
     wants = request.symbol is not None or request.view in OUTLINES
     if request.symbol is not None and not request.symbol.strip():
         raise BadValue(

@@ -334,7 +334,6 @@ class OwnRoom:
         return run(self._runner, job)
 
     def parse(self, path: str) -> WorkPath | None:
-        """The normal form of a path below `/.outputs`; None for any other path."""
         try:
             inner = paths.parse(path, (OUTPUTS,))
         except ReadroomError as error:
@@ -366,7 +365,6 @@ class OwnRoom:
         return None
 
     def holds(self, path: WorkPath) -> bool:
-        """Whether there is an output at this path."""
         try:
             self.guard.stat(path)
         except DatabaseFailed:
@@ -376,7 +374,6 @@ class OwnRoom:
         return True
 
     def read(self, request: ReadRequest, look: Callable[[ReadRequest], ReadResult]) -> ReadResult:
-        """Read an output, adding what was not kept of it. Raises what `look` raises."""
         try:
             result = look(self._as_printed(request))
         except Binary as error:

@@ -200,7 +200,6 @@ class KeptText:
         return self._index.total_lines
 
     def row(self, number: int) -> OutputLine | None:
-        """A line as it is shown; None if it was redrawn later."""
         text = self._window(number).get(number)
         if text is None:
             self.redrawn.add(number)

@@ -69,7 +69,7 @@ class Command(Closeable):
         most: int,
         deadline: Deadline,
     ) -> None:
-        """Start it.
+        """Start it. Raises NotStarted.
 
         Args:
             line: The shell, by its path, and its arguments.
@@ -78,9 +78,6 @@ class Command(Closeable):
             folder: A descriptor of the folder where it starts; None if the confinement sets it.
             most: The most processes that it may have at once.
             deadline: When it must end.
-
-        Raises:
-            NotStarted: The supervisor cannot be started.
         """
         self._deadline = deadline
         self._shell = line[0]
@@ -140,11 +137,7 @@ class Command(Closeable):
                     yield streams[fd], data
 
     def end(self) -> End:
-        """How it ended; call it after `output`.
-
-        Raises:
-            NotStarted: The shell could not be started, or the supervisor was ended.
-        """
+        """How it ended; call it after `output`. Raises NotStarted."""
         try:
             report = json.loads(self._said)
         except ValueError:

@@ -50,12 +50,7 @@ def binary_media(source: Source, sample: bytes, encoding: Encoding | None) -> st
 def require_editable(
     path: str, source: Source, sample: bytes, encoding: Encoding | None, advice: str, compressed: str = ""
 ) -> Encoding:
-    """The encoding of a text that can be edited.
-
-    Raises:
-        Binary: It is not a text; with that advice, or the other one where it is compressed.
-        BrokenPlace: Its bytes depend on those before them.
-    """
+    """The encoding of a text that can be edited. Raises Binary, BrokenPlace."""
     media = binary_media(source, sample, encoding)
     if encoding is None or media is not None:
         if compressed and by_magic(sample) is not None:

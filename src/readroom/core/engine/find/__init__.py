@@ -272,10 +272,7 @@ class _Ranking:
     def _apart(self, scale: Scale, files: Sequence[RankedFile], deadline: Deadline) -> list[Apart]:
         """The files split into parts, those that are worth an outline into definitions.
 
-        All of them or none: the next page continues in the order of all their parts.
-
-        Raises:
-            TimedOut: From the deadline.
+        All of them or none: the next page continues in the order of all their parts. Raises TimedOut.
         """
         if self._large is not None:
             return [self._large.apart(files)] if files else []

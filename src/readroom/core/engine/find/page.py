@@ -118,11 +118,7 @@ def _apart(file: RankedFile, decoded: DecodedFile, links: int) -> Apart:
 
 
 def outlined(services: Services, apart: Apart, deadline: Deadline) -> Apart:
-    """The file split by its definitions, where a grammar knows it.
-
-    Raises:
-        TimedOut, Cancelled: From the deadline.
-    """
+    """The file split by its definitions, where a grammar knows it. Raises TimedOut, Cancelled."""
     lines = apart.lines
     if not isinstance(lines, TextLines):
         return apart

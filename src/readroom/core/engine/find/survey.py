@@ -403,11 +403,7 @@ def look_at(source: Source, query: Query, opener: Opener, deadline: Deadline) ->
 
 
 def look_at_document(real: WorkPath, query: Query, document: DocumentText) -> Seen:
-    """The first stage for one document that was asked for by name.
-
-    Raises:
-        BadDocument, EncryptedDocument: It cannot be read.
-    """
+    """The first stage for one document that was asked for by name. Raises BadDocument, EncryptedDocument."""
     if not document.is_open:
         raise document.failure(real)
     seen = look_at_text(real, query, document.text)

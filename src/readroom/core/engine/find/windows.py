@@ -62,13 +62,7 @@ class LargeText:
     """
 
     def __init__(self, source: Source, query: Query, deadline: Deadline) -> None:
-        """Look at the whole text.
-
-        Raises:
-            Binary: It is not text.
-            TooLarge: It is larger than is looked at, or one of its lines is.
-            TimedOut, Cancelled: From the deadline.
-        """
+        """Look at the whole text. Raises Binary, TooLarge, TimedOut, Cancelled."""
         self._source = source
         self._query = query
         self._encoding = self._require_text()

@@ -116,7 +116,6 @@ class Plain:
         return self._tree.stopped_at
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
-        """Candidates in path order; from a cursor on, its own file included."""
         for path in self._tree.files(after, at_once=at_once) if after else self._all(at_once):
             self.found.add(path)
             yield path
@@ -230,7 +229,6 @@ class Late:
         self._seen.add(path)
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
-        """Candidates in path order; from a cursor on, its own file included."""
         least = b"" if after is None else after.place.key
         left = self._deadline.remaining
         # A share for all that only prepares this round, so that each page gets further.

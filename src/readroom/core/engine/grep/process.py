@@ -62,7 +62,7 @@ class Child(Closeable):
         memory: int = GREP_CHILD_BYTES,
         held_back: bool = False,
     ) -> None:
-        """Start rg.
+        """Start rg. Raises StoreFailed.
 
         Args:
             flags: All arguments after the program name.
@@ -74,9 +74,6 @@ class Child(Closeable):
             reports: Extracts the reports about binary files from its messages.
             memory: Its memory limit in bytes, unless files are mapped.
             held_back: Block it once a few lines are unread: for a caller that may stop soon.
-
-        Raises:
-            StoreFailed: rg cannot be started.
         """
         self._deadline = deadline
         self._reports = reports
@@ -125,10 +122,7 @@ class Child(Closeable):
     def output(self, given_up: Callable[[], bool] | None = None, pause_s: float = CLOCK_S) -> Iterator[bytes]:
         """Its output as it arrives, until the process ends, or until `given_up`, called in pauses, is true.
 
-        `pause_s` is the longest pause.
-
-        Raises:
-            TimedOut, Cancelled: From the deadline.
+        `pause_s` is the longest pause. Raises TimedOut, Cancelled.
         """
         messages = self._process.stderr
         assert messages is not None
@@ -260,11 +254,7 @@ def _types() -> dict[str, list[str]]:
 
 
 def globs_of_type(request: GrepRequest) -> Sequence[str] | None:
-    """The globs of the file type of a request; None without one.
-
-    Raises:
-        BadPattern: The type does not exist; similar names are listed.
-    """
+    """The globs of the file type of a request; None without one. Raises BadPattern."""
     if request.type is None:
         return None
     table = _types()
@@ -308,11 +298,7 @@ def _problem(value: str) -> str | None:
 
 
 def pattern_of(request: GrepRequest, deadline: Deadline, *, local: bool) -> Pattern:
-    """The pattern, which at least one of the two engines accepts.
-
-    Raises:
-        BadPattern: None does, or only the one that this store does not have.
-    """
+    """The pattern, which at least one of the two engines accepts. Raises BadPattern."""
     pattern = Pattern(
         request.pattern, fixed=request.fixed, ignore_case=request.ignore_case, multiline=request.multiline
     )

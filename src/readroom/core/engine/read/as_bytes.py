@@ -28,12 +28,7 @@ _PICTURE = "It is a picture, and this tool shows text: look for a description of
 
 
 def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Deadline) -> ReadResult:
-    """The first bytes of a binary file, as many as the contract wants.
-
-    Raises:
-        Binary: None are handed out.
-        Shrunk: The file is shorter than it was when it was opened.
-    """
+    """The first bytes of a binary file, as many as the contract wants. Raises Binary, Shrunk."""
     most = request.options.raw_bytes
     if not most:
         media = media_type(request.path, sample)
@@ -60,12 +55,7 @@ IMAGE_MAX_BYTES = 24 * 1024 * 1024
 def read_image(
     source: Source, request: ReadRequest, known: str | None, sample: bytes, data: bytes | None
 ) -> ReadResult:
-    """Read an image; `data` are all of its bytes, if they were read already.
-
-    Raises:
-        BadImage: It cannot be decoded, or is too large to be.
-        Shrunk: The file is shorter than it was when it was opened.
-    """
+    """Read an image; `data` are all of its bytes, if they were read already. Raises BadImage, Shrunk."""
     form = (sniff(sample) or UNKNOWN).name
     if source.size > IMAGE_MAX_BYTES:
         problem = f"it is larger than {IMAGE_MAX_BYTES} bytes"

@@ -56,7 +56,7 @@ def asked_document(
 
     A notebook is a document unless an encoding is given, HTML one only where parts of
     it are asked for: both are texts, too, which can be edited.  So are CSV and JSON lines, which are
-    tables where their parts or their outline are asked for.
+    tables where their parts or their outline are asked for. Raises BadValue.
 
     Args:
         path: The file's own name.
@@ -64,9 +64,6 @@ def asked_document(
         request: What is asked for.
         packed: Whether it was compressed.
         tables: Whether databases and tables are documents, and so is what was compressed.
-
-    Raises:
-        BadValue: `pages` of what has none, or `encoding` of what is not text.
     """
     recognised = None if packed and not tables else recognise(path, head)
     if recognised is None and tables:

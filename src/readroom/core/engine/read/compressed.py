@@ -89,11 +89,7 @@ def searchable(
 ) -> AbstractContextManager[Source]:
     """The source to search: the content of a compressed file, completely expanded, or the file itself.
 
-    With `documents` that may be one.
-
-    Raises:
-        TimedOut: It was not expanded in time; the next call goes on.
-        Changed: It is being changed.
+    With `documents` that may be one. Raises TimedOut, Changed.
     """
     try:
         content = unpacked(source, request, indexes, limits, deadline, documents=documents)

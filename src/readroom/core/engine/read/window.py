@@ -88,13 +88,7 @@ class Windows(Struct, frozen=True):
         )
 
     def window(self, content: Content) -> ReadResult:
-        """The window that the request asks for.
-
-        Raises:
-            BadRange: There is no such line or column.
-            BadValue: A column and a limit.
-            TimedOut: It is not among what was counted in time.
-        """
+        """The window that the request asks for. Raises BadRange, BadValue, TimedOut."""
         request, text = self._request, content.text
         if request.options.blank_whole and isinstance(text, WholeText) and not text.whole.strip():
             options = replace(request.options, blank_whole=False)

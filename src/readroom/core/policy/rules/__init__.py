@@ -132,7 +132,6 @@ class Denials:
         return None
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
-        """The rule that denies exactly this name, if any."""
         for prefix in self._prefixes:
             pattern = self._list.deciding(prefix + folded, folder=folder)
             if pattern is not None and not pattern.negated:
@@ -194,11 +193,7 @@ class AllowList:
     __slots__ = ("_below", "_list", "_rule", "_ways")
 
     def __init__(self, globs: Sequence[str], source: str, *, below_matches: bool = True) -> None:
-        """With `below_matches`, a matching folder allows everything below it.
-
-        Raises:
-            UnusablePattern: One matches nothing, or is a negation: what is not listed is out anyway.
-        """
+        """With `below_matches`, a matching folder allows everything below it. Raises UnusablePattern."""
         parsed = patterns(globs)
         for pattern in parsed:
             if pattern.negated:
@@ -396,7 +391,6 @@ class _Inside:
         self.everywhere = layer.everywhere
 
     def decide(self, path: str, folded: str, *, folder: bool) -> Rule | None:
-        """The rule that denies one of its names, if any."""
         rule = self._layer.decide(path, folded, folder=folder)
         for name in _names(folded):
             rule = rule or self._layer.decide(name, name, folder=folder)

@@ -281,11 +281,7 @@ class IgnorePattern:
         self._regex: re.Pattern[str] | None = None
 
     def compiled(self) -> re.Pattern[str]:
-        """Its regular expression, made when first needed.
-
-        Raises:
-            UnusablePattern: It can match nothing.
-        """
+        """Its regular expression, made when first needed. Raises UnusablePattern."""
         if self._regex is None:
             if not 0 < len(self.glob) <= MAX_PATH_BYTES:
                 raise UnusablePattern(self.text)

@@ -46,11 +46,7 @@ class LocalSource(Closeable):
     __slots__ = ("_content", "_fd", "real", "size", "stat", "version")
 
     def __init__(self, opened: Found) -> None:
-        """Takes over the descriptor.
-
-        Raises:
-            NoPermission, StoreFailed: It is one that the system makes as it is read, which failed.
-        """
+        """Takes over the descriptor. Raises NoPermission, StoreFailed."""
         self._fd = opened.fd
         self.real = opened.real
         # What was known when it was opened; a read uses each several times.
@@ -80,7 +76,6 @@ class LocalSource(Closeable):
             raise translated(error, self.real) from None
 
     def read_at(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset`; shorter only at the end."""
         if self._content is not None:
             return self._content[offset : offset + size]
         try:
@@ -118,7 +113,6 @@ class LocalSource(Closeable):
         return self._fd
 
     def close(self) -> None:
-        """Release it; a second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -198,7 +192,6 @@ class LocalFolder(Closeable):
         return self._fd
 
     def close(self) -> None:
-        """Release it; a second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)
@@ -217,17 +210,13 @@ class LocalStore:
     def __init__(
         self, root: str | PathLike[str], confinement: Confinement = "auto", notes: str | None = None
     ) -> None:
-        """Open a root.
+        """Open a root. Raises NotFound, NotAFolder, NoPermission, StoreFailed.
 
         Args:
             root: The folder. A link to one is followed once, now.
             confinement: "kernel" or "walk"; "auto" takes the kernel's where it works.
             notes: A folder in which temporary names are noted while files are written, so that
                 the next writer removes what a crash left; None leaves that where it is.
-
-        Raises:
-            NotFound, NotAFolder, NoPermission: There is no such folder, or it may not be read.
-            StoreFailed: "kernel" was asked for and this system has no such thing.
         """
         self._path = path = os.path.abspath(os.fspath(root))
         self.name = os.path.realpath(path)

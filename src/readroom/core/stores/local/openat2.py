@@ -140,7 +140,6 @@ class KernelWay:
         self._links = Opener(os.O_PATH, _BENEATH)
 
     def file(self, path: WorkPath) -> Found:
-        """A regular file, opened for reading."""
         handle = self._held(path)
         if handle is None:
             return self._walk.file(path)
@@ -151,7 +150,6 @@ class KernelWay:
             os.close(handle.fd)
 
     def folder(self, path: WorkPath) -> Found:
-        """A folder, opened for reading its names."""
         handle = self._held(path)
         if handle is None:
             return self._walk.folder(path)
@@ -163,7 +161,6 @@ class KernelWay:
             os.close(handle.fd)
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, os.stat_result]:
-        """Where and what anything is, without opening it."""
         handle = self._held(path)
         if handle is None:
             return self._walk.stat(path)

@@ -40,12 +40,7 @@ _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.E
 
 
 def create(folder: int, temporary: str, name: str) -> None:
-    """Give a new file its name if nothing has it.
-
-    Raises:
-        Moved: Something has.
-        OSError: The system's refusal; the file still has its temporary name.
-    """
+    """Give a new file its name if nothing has it. Raises Moved, OSError."""
     try:
         _renamed_if_free((folder, temporary), (folder, name))
     except FileExistsError:
@@ -53,12 +48,7 @@ def create(folder: int, temporary: str, name: str) -> None:
 
 
 def move(old: Name, new: Name, expected: Identity) -> None:
-    """Give a file, link or folder another name if nothing has that.
-
-    Raises:
-        Moved: Something has, or another object was at the old name; that one has its name again.
-        OSError: The system's refusal; nothing is changed.
-    """
+    """Give a file, link or folder another name if nothing has that. Raises Moved, OSError."""
     try:
         _renamed_if_free(old, new)
     except (FileExistsError, FileNotFoundError):
@@ -119,12 +109,7 @@ def remove(folder: int, name: str, expected: Version, aside: str) -> None:
 
 
 def replace(folder: int, temporary: str, name: str, expected: Version) -> None:
-    """Give a new file the name of another, whose state is `expected`.
-
-    Raises:
-        Moved: Another file, or another state of it, is there.
-        OSError: The system's refusal; both files have their names.
-    """
+    """Give a new file the name of another, whose state is `expected`. Raises Moved, OSError."""
     if not _same(_stat(folder, name), expected):
         raise Moved
     if not exchange(folder, temporary, name, expected):
@@ -266,16 +251,12 @@ class Removal:
         self.removed = 0
 
     def folder(self, above: int, name: str, path: WorkPath) -> None:
-        """Remove it.
+        """Remove it. Raises Moved, OSError.
 
         Args:
             above: The folder that it is in.
             name: Its name there.
             path: Its name for `step`.
-
-        Raises:
-            Moved: Another program is changing it.
-            OSError: The system's refusal.
         """
         self._step(path, True)
         try:

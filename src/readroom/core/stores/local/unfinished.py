@@ -44,12 +44,7 @@ _LONGEST_WAIT_S = 0.05
 
 
 def lock(folder: int, deadline: Deadline) -> None:
-    """Wait until no other writer is at work in the folder.
-
-    Raises:
-        TimedOut: One is, and does not end.
-        Cancelled: The caller no longer waits.
-    """
+    """Wait until no other writer is at work in the folder. Raises TimedOut, Cancelled."""
     within = deadline.within(LOCK_WAIT_S)
     wait = _FIRST_WAIT_S
     while not try_lock(folder):
@@ -181,7 +176,7 @@ class Draft(Closeable):
     """A new file that is being written, by `fd`. It is gone when it is closed without a name."""
 
     def __init__(self, folder: int, notes: Notes, old: Version | None, mode: int, *, nameless: bool) -> None:
-        """Make one.
+        """Make one. Raises OSError.
 
         Args:
             folder: The open folder of the file.
@@ -189,9 +184,6 @@ class Draft(Closeable):
             old: The state of the file that it replaces.
             mode: The mode of new files.
             nameless: Try to write an unnamed file.
-
-        Raises:
-            OSError: The system's refusal.
         """
         self._folder = folder
         self._notes = notes

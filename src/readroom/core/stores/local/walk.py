@@ -52,7 +52,6 @@ class WalkWay:
         self._names = [[part for part in name.split("/") if part] for name in names]
 
     def file(self, path: WorkPath) -> Found:
-        """A regular file, opened for reading."""
         with _Walk(self._root.fd, self._names, path) as walk:
             while True:
                 status = walk.to_leaf()
@@ -63,7 +62,6 @@ class WalkWay:
                     return checked(fd, walk.real(), path)
 
     def folder(self, path: WorkPath) -> Found:
-        """A folder, opened for reading its names."""
         with _Walk(self._root.fd, self._names, path) as walk:
             while True:
                 status = walk.to_leaf()
@@ -74,7 +72,6 @@ class WalkWay:
                     return Found(fd, walk.real(), os.fstat(fd))
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, os.stat_result]:
-        """Where and what anything is, without opening it."""
         with _Walk(self._root.fd, self._names, path) as walk:
             status = walk.to_leaf()
             return walk.real(), status

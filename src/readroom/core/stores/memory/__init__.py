@@ -60,15 +60,12 @@ class MemoryStore:
         clock: Callable[[], int] = time.time_ns,
         most_bytes: int | None = None,
     ) -> None:
-        """Fill a store.
+        """Fill a store. Raises NoSpace.
 
         Args:
             files: Contents by path; text is stored as UTF-8.
             clock: Nanoseconds since the epoch, for the times of files.
             most_bytes: The limit for all files together; None for no limit.
-
-        Raises:
-            NoSpace: They are more than `most_bytes`.
         """
         self._most_bytes = most_bytes
         self._clock = clock
@@ -81,12 +78,7 @@ class MemoryStore:
             self.put(path, data)
 
     def put(self, path: str, data: bytes | str, *, mtime_ns: int | None = None) -> None:
-        """Write a whole file; folders above it are made.
-
-        Raises:
-            NotAFile: The name is a folder's.
-            NotAFolder: A file stands in the way.
-        """
+        """Write a whole file; folders above it are made. Raises NotAFile, NotAFolder."""
         content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
         with self._lock:
             folder, name = self._place(path)
@@ -95,11 +87,7 @@ class MemoryStore:
             self._put(folder, name, content, self._clock() if mtime_ns is None else mtime_ns)
 
     def replace(self, path: WorkPath, data: bytes, expected: Version | None) -> None:
-        """Put a file if what is there has that version, or, for None, if nothing is.
-
-        Raises:
-            Moved: Something else is there.
-        """
+        """Put a file if what is there has that version, or, for None, if nothing is. Raises Moved."""
         with self._lock:
             folder, name = self._place(path)
             old = folder.names.get(name)
@@ -132,11 +120,7 @@ class MemoryStore:
             self._bytes -= size_of(folder.names.pop(name))
 
     def move(self, path: WorkPath, found: Stat, to: WorkPath, over: Version | None) -> None:
-        """Give what is at a name another one; folders above that are made.
-
-        Raises:
-            Moved: Something else than `found` is there, or at the other name than the file `over`.
-        """
+        """Give what is at a name another one; folders above that are made. Raises Moved."""
         with self._lock:
             folder, name, node = self._there(path)
             if node is None or stat_of(node) != found:
@@ -186,11 +170,7 @@ class MemoryStore:
             folder.names[name] = Link(target, self._clock())
 
     def delete(self, path: str) -> None:
-        """Remove a file, a link, or a folder with all that is in it.
-
-        Raises:
-            NotFound: There is no such name.
-        """
+        """Remove a file, a link, or a folder with all that is in it. Raises NotFound."""
         with self._lock:
             folder, name = self._place(path)
             if name not in folder.names:

@@ -45,7 +45,7 @@ class Line(NamedTuple):
 
 
 def replaced(text: str, old: str, new: str, *, every: bool, named: int) -> tuple[str, int]:
-    """Replace `old`; the new text, and the number of replacements.
+    """Replace `old`; the new text, and the number of replacements. Raises NoPlace, ManyPlaces.
 
     Args:
         text: The text to change.
@@ -53,9 +53,6 @@ def replaced(text: str, old: str, new: str, *, every: bool, named: int) -> tuple
         new: The replacement.
         every: Replace all occurrences that do not overlap; otherwise there must be exactly one.
         named: The number of occurrences whose lines the error names.
-
-    Raises:
-        NoPlace, ManyPlaces: There is no occurrence, or more than one.
     """
     own = _usual_end(text)
     old_end, new_end = _inner_end(old), _inner_end(new)

@@ -177,11 +177,7 @@ def detect_printed(head: bytes, *, complete: bool) -> Encoding | None:
 
 
 def named(name: str) -> Encoding:
-    """The encoding for any of its usual names.
-
-    Raises:
-        UnknownEncoding: There is none of that name, or its lines cannot be addressed.
-    """
+    """The encoding for any of its usual names. Raises UnknownEncoding."""
     problem = _problem(name)
     if problem is not None:
         raise UnknownEncoding(problem, _near(name))
@@ -283,11 +279,7 @@ def decode(data: bytes, encoding: Encoding) -> str:
 
 
 def decode_strict(data: bytes, encoding: Encoding) -> str:
-    """Decode bytes that must be valid.
-
-    Raises:
-        UnicodeDecodeError: Some bytes are not characters in `encoding`.
-    """
+    """Decode bytes that must be valid. Raises UnicodeDecodeError."""
     if encoding.name in STATEFUL:
         data = _by_lines(data)
     return data.decode(encoding.name)

@@ -208,11 +208,7 @@ def _sample(data: bytes) -> bytes:
 
 
 def _decode(data: bytes, name: str) -> str:
-    """Decode `data`; a few invalid bytes do not rule out a multi-byte codec.
-
-    Raises:
-        UnicodeDecodeError: The codec has one byte per character, and none for some byte.
-    """
+    """Decode `data`; a few invalid bytes do not rule out a multi-byte codec. Raises UnicodeDecodeError."""
     if name == UTF8:
         data = without_surrogates(data)
     return data.decode(name, "strict" if name in _SINGLE_BYTE else "surrogateescape")

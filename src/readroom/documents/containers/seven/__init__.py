@@ -320,7 +320,6 @@ class _Seven:
         self._cursor: _Cursor | None = None
 
     def place(self, member: Member) -> tuple[int, int] | None:
-        """The place of content that is stored as it is; None if it is compressed. Raises BadContainer."""
         if member.problem:
             raise BadContainer(member.problem)
         stored = self._files[member.at]
@@ -349,11 +348,9 @@ class _Seven:
             raise BadContainer(WRONG_SUM)
 
     def target(self, member: Member) -> str:
-        """Where a link leads: its content. Raises BadContainer."""
         return link_target(member, self.pieces(member))
 
     def over(self, file: Bytes) -> _Seven:
-        """The same for the same bytes, opened again."""
         return _Seven(file, self._folders, self._files)
 
     def _reached(self, stored: Stored) -> _Cursor:

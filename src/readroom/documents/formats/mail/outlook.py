@@ -274,34 +274,28 @@ class _StoredItem:
         self._page = page or page_of(self)
 
     def raw(self, key: int) -> bytes:
-        """A property of fixed size; empty without it."""
         return self._fixed.get(key, b"")
 
     def text(self, key: int) -> str:
-        """A property that is a text; empty without it."""
         wide = self._streams.optional(self._name(key, "001f"))
         if wide:
             return wide[: len(wide) // 2 * 2].decode("utf-16-le", "replace").rstrip("\0")
         return decoded(self._streams.optional(self._name(key, "001e")), self._page).rstrip("\0")
 
     def data(self, key: int) -> bytes:
-        """A property that is bytes; empty without it."""
         return self._streams.optional(self._name(key, "0102"))
 
     def texts(self) -> set[int]:
-        """The properties that are texts."""
         start = f"{self._folder}__substg1.0_"
         names = (name for name in self._streams.streams if name.startswith(start))
         keys = {name[len(start) :][:4] for name in names if name.endswith(("001f", "001e"))}
         return {int(key, 16) for key in keys if _HEX.issuperset(key)}
 
     def recipients(self) -> Iterator[_StoredItem]:
-        """To whom a message goes."""
         for folder in self._folders(_RECIPIENT)[:MOST]:
             yield _StoredItem(self._streams, folder, 8, self._page)
 
     def attachments(self) -> Iterator[Attachment]:
-        """What is attached to a message."""
         for folder in self._folders(_ATTACHMENT)[:MOST]:
             item = _StoredItem(self._streams, folder, 8, self._page)
             name = named(item)
@@ -318,7 +312,6 @@ class _StoredItem:
             yield Attachment(name, mime, size, partial(self._read, stream))
 
     def left(self) -> Counter[str]:
-        """Recipients and attachments that are too many."""
         kinds = {"recipient": _RECIPIENT, "attachment": _ATTACHMENT}
         return Counter({what: max(0, len(self._folders(start)) - MOST) for what, start in kinds.items()})
 

@@ -162,34 +162,27 @@ class _PackedItem:
     # --- as an item ---------------------------------------------------------------------------------
 
     def raw(self, key: int) -> bytes:
-        """A property of fixed size; empty without it."""
         return self._value(key, *_SIZES)
 
     def text(self, key: int) -> str:
-        """A property that is a text; empty without it."""
         wide = self._value(key, _WIDE)
         if wide:
             return wide[: len(wide) // 2 * 2].decode("utf-16-le", "replace").rstrip("\0")
         return outlook.decoded(self._value(key, _TEXT), self._page or outlook.page_of(self)).rstrip("\0")
 
     def data(self, key: int) -> bytes:
-        """A property that is bytes; empty without it."""
         return self._value(key, _BYTES)
 
     def texts(self) -> Iterator[int]:
-        """The properties that are texts."""
         return (key for key, (kind, _) in self._values.items() if kind in (_TEXT, _WIDE) and key < _NAMED)
 
     def recipients(self) -> Iterator[_PackedItem]:
-        """To whom a message goes."""
         return iter(self._recipients)
 
     def attachments(self) -> Iterator[Attachment]:
-        """What is attached to a message."""
         return (item.attachment() for item in self._attached)
 
     def left(self) -> Counter[str]:
-        """Recipients and attachments that are too many."""
         return self._left
 
     def attachment(self) -> Attachment:

@@ -378,11 +378,7 @@ STRING_BYTES = 1024 * 1024
 
 
 def only(pieces: Iterator[bytes], needed: frozenset[int]) -> bytes:
-    """The table of texts, up to the last that is needed, all others empty.
-
-    Raises:
-        Unreadable: There are too many, or one is too long.
-    """
+    """The table of texts, up to the last that is needed, all others empty. Raises Unreadable."""
     last = max(needed)
     if last >= SHARED_STRINGS:
         raise Unreadable(
