@@ -17,20 +17,12 @@ from typing import Any, Generic, Protocol, TypeVar, final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core import config
+from readroom.core import config, errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.closeable import Closeable
 from readroom.core.contracts import Setup, contract
 from readroom.core.contracts.base import Bound, Contract, Tool
 from readroom.core.deadline import Deadline
-from readroom.core.errors import (
-    Internal,
-    NoOutline,
-    NotGranted,
-    OneProcess,
-    ReadroomError,
-    TooLarge,
-)
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.limits.session import STORE_BYTES
 from readroom.core.log import log
@@ -87,7 +79,7 @@ class Instances(Generic[W]):
         key, (instance, used) = next(iter(self._kept.items()))
         if self._clock() - used < STORE_IDLE_S:
             advice = "Go on in one of them, or work without `instance`."
-            raise TooLarge("Stores in memory", STORES + 1, STORES, "stores", advice)
+            raise errors.TooLarge("Stores in memory", STORES + 1, STORES, "stores", advice)
         del self._kept[key]
         instance.close()
 
@@ -300,17 +292,17 @@ class Workspace(Closeable):
         with CallContext(self.gatekeeper, caller, record, tool, arguments, cap) as visit:
             try:
                 if granted is not None and record.tool(tool).name not in granted:
-                    raise NotGranted(
+                    raise errors.NotGranted(
                         tool,
                         [granted_tool.name for granted_tool in record.tools if granted_tool.name in granted],
                     )
                 bound = record.bind(tool, arguments)
                 return self._answer(visit, record, bound, caller, deadline or Deadline())
-            except ReadroomError as error:
+            except errors.ReadroomError as error:
                 return visit.refusal(error)
             except Exception as error:
                 log().exception("call of %s failed", tool)
-                return visit.refusal(Internal(type(error).__name__))
+                return visit.refusal(errors.Internal(type(error).__name__))
 
     def session(self, session_id: str = "") -> Session:
         """The conversation of that id; call its `compacted` when the conversation was shortened."""
@@ -318,7 +310,7 @@ class Workspace(Closeable):
 
     def refuse(
         self,
-        error: ReadroomError,
+        error: errors.ReadroomError,
         contract_name: str = "native",
         tool: str = "",
         *,
@@ -368,7 +360,7 @@ class Workspace(Closeable):
                 result = engine.perform(
                     attempt.request, attempt.cap, deadline, caller, bound.steps, record.terms
                 )
-            except NoOutline:
+            except errors.NoOutline:
                 if attempt.is_degraded:
                     continue  # without a reply: the next attempt returns counts only
                 raise
@@ -394,7 +386,7 @@ class Workspace(Closeable):
         if not store and self.guard.folder is None:
             return self
         if self.state is not None and self.state.several:
-            raise OneProcess
+            raise errors.OneProcess
 
         def make() -> Workspace:
             if store:

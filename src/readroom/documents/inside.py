@@ -20,6 +20,7 @@ from typing import final
 
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import Cursor, end_of_folder, path_key
 from readroom.core.engine.grep.candidates import Finder, Rounds, Walked
@@ -28,15 +29,6 @@ from readroom.core.engine.grep.page import Page, Reached, part_of, place_in, row
 from readroom.core.engine.grep.ripgrep import Noted, Tree
 from readroom.core.engine.scope import Scope, join_below
 from readroom.core.engine.services import ArchiveOpener
-from readroom.core.errors import (
-    BadDocument,
-    BrokenData,
-    NoPermission,
-    RefusedError,
-    StoreFailed,
-    TimedOut,
-    TooLarge,
-)
 from readroom.core.formats.kinds import is_archive_name, is_searched
 from readroom.core.limits import Limits
 from readroom.core.paths import BORDER, WorkPath
@@ -92,7 +84,7 @@ class Beside:
         """The next of one of them; None behind its last. Raises TimedOut, and says where that was."""
         try:
             return next(files, None)
-        except TimedOut:
+        except errors.TimedOut:
             stopped = finder.stopped_at
             if stopped is not None:
                 self.stopped_at = stopped if waiting is None else min(stopped, waiting, key=path_key)
@@ -269,10 +261,16 @@ class ArchiveSearch:
         outer = self._opened[-1][1] if self._opened else self._guard
         try:
             inside = self._archives.folder(outer, path, self._deadline)
-        except (BrokenData, BadDocument, NoPermission, StoreFailed, TooLarge):
+        except (
+            errors.BrokenData,
+            errors.BadDocument,
+            errors.NoPermission,
+            errors.StoreFailed,
+            errors.TooLarge,
+        ):
             self._broken.append(archive)
             return None
-        except RefusedError:
+        except errors.RefusedError:
             return None  # as of a file that is denied
         return None if inside is None else inside[0]
 
@@ -306,7 +304,7 @@ class _Members:
         """The next file of the tree; None behind the last. Raises TimedOut, and says where that was."""
         try:
             return next(paths, None)
-        except TimedOut:
+        except errors.TimedOut:
             stopped = self._every.stopped_at
             self.stopped_at = stopped if stopped is None else min((stopped, *waiting), key=path_key)
             raise

@@ -14,13 +14,7 @@ import msgspec
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import TimedOut
-from readroom.core.limits.outline import (
-    LARGE_OUTLINE_S,
-    OUTLINE_DEPTH,
-    OUTLINE_NAME_CHARS,
-    OUTLINE_PIECE_CHARS,
-    OUTLINE_SIGNATURE_CHARS,
-)
+from readroom.core.limits import outline
 from readroom.core.outline import TooMuchMemory, Unparsable, build
 from readroom.core.outline.grammars import GRAMMARS
 from readroom.core.outline.pieces import outline_in_pieces
@@ -28,7 +22,7 @@ from readroom.core.text.encodings import Encoding, decode
 from readroom.core.values.files import Item, Outline
 from readroom.documents.formats import Area, Heading, Part, Unit, Unreadable
 
-_WHOLE_S, _PIECES_S = LARGE_OUTLINE_S / 2, LARGE_OUTLINE_S * 5 / 6
+_WHOLE_S, _PIECES_S = outline.LARGE_OUTLINE_S / 2, outline.LARGE_OUTLINE_S * 5 / 6
 """Processor time after which the process stops parsing a text as a whole, and stops parsing it in pieces."""
 
 
@@ -48,7 +42,7 @@ class _OutlinePieces:
     contents: Sequence[Heading] = ()
 
     def __init__(self, text: str) -> None:
-        size = OUTLINE_PIECE_CHARS
+        size = outline.OUTLINE_PIECE_CHARS
         self._pieces = [text[at : at + size] for at in range(0, len(text), size)]
         self.titles = [""] * len(self._pieces)
 
@@ -103,10 +97,10 @@ def received(pieces: Sequence[str], language: str, total_lines: int) -> Outline:
 
 
 def _is_sound(items: Sequence[Item], first: int, last: int, depth: int) -> bool:
-    return depth <= 2 * OUTLINE_DEPTH and all(
+    return depth <= 2 * outline.OUTLINE_DEPTH and all(
         first <= item.start <= item.line <= item.end <= last
-        and len(item.name) <= OUTLINE_NAME_CHARS
-        and len(item.signature) <= OUTLINE_SIGNATURE_CHARS + OUTLINE_NAME_CHARS + 1
+        and len(item.name) <= outline.OUTLINE_NAME_CHARS
+        and len(item.signature) <= outline.OUTLINE_SIGNATURE_CHARS + outline.OUTLINE_NAME_CHARS + 1
         and "\n" not in item.signature + item.name
         and _is_sound(item.members, item.start, item.end, depth + 1)
         for item in items

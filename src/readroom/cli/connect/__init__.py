@@ -26,15 +26,7 @@ from msgspec.structs import replace
 
 from readroom.cli import output
 from readroom.cli.commands import FOLDER_TOKENS, found
-from readroom.cli.connect.clients import (
-    CLIENTS,
-    GENERIC,
-    SERVER,
-    TOKEN,
-    Folders,
-    KnownClient,
-    longest_reply,
-)
+from readroom.cli.connect import clients
 from readroom.cli.connect.files import BACKUP, SettingsFile
 from readroom.cli.connect.formats import Unusable
 from readroom.cli.connect.handshake import Greeting, NoAnswer, reach, start
@@ -53,11 +45,11 @@ class _Task(Struct, frozen=True):
     """The client, the folder and the settings to configure."""
 
     name: str
-    client: KnownClient
+    client: clients.KnownClient
     folder: str
     url: str | None
     file: SettingsFile | None
-    server: str = SERVER
+    server: str = clients.SERVER
 
     @property
     def path(self) -> list[str]:
@@ -83,7 +75,7 @@ class _Task(Struct, frozen=True):
         """The command that does the same with other options."""
         place = ["--user"] if self.file and self.client.project and self.file.base != self.folder else []
         options_again = [] if self.url is None else ["--url", self.url]
-        options_again += [] if self.server == SERVER else ["--name", self.server]
+        options_again += [] if self.server == clients.SERVER else ["--name", self.server]
         return _line([*_typed(), "connect", self.name, self.folder, *place, *options_again, *options])
 
 
@@ -101,7 +93,7 @@ def _connect(
 
     CLIENT is one of those that --help lists.  Without --write nothing is changed.
     """
-    if client is None or client not in CLIENTS:
+    if client is None or client not in clients.CLIENTS:
         return _unknown(client, os.path.abspath(folder), url)
     if write and undo:
         raise UsageError("--write and --undo exclude each other", "Leave one of them out.")
@@ -130,21 +122,23 @@ def _line(words: list[str]) -> str:
 
 
 def _task(name: str, folder: str, user: bool, url: str | None) -> _Task:
-    client = CLIENTS[name]
+    client = clients.CLIENTS[name]
     if client.project is not None and not (user and client.user is not None):
         return _Task(name, client, folder, url, SettingsFile(folder, client.project))
     assert client.user is not None, "a client has one of the two"
     return _Task(name, client, folder, url, SettingsFile(*client.user(_folders())))
 
 
-def _folders() -> Folders:
+def _folders() -> clients.Folders:
     from readroom.core import config
 
     home = os.path.expanduser("~")
     variables = config.variables("XDG_CONFIG_HOME", "CODEX_HOME")
     settings = variables.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     desktop = os.path.join(home, "Library", "Application Support") if sys.platform == "darwin" else settings
-    return Folders(home, settings, desktop, variables.get("CODEX_HOME") or os.path.join(home, ".codex"))
+    return clients.Folders(
+        home, settings, desktop, variables.get("CODEX_HOME") or os.path.join(home, ".codex")
+    )
 
 
 def _folder(path: str) -> str:
@@ -166,14 +160,14 @@ def _typed() -> list[str]:
 
 def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
     """The clients there are, and what any other takes."""
-    width = max(map(len, CLIENTS))
-    known = "\n".join(f"  {word:{width}}  {client.title}" for word, client in CLIENTS.items())
-    form = _entry_text(_Task("CLIENT", GENERIC, folder, url, None))
+    width = max(map(len, clients.CLIENTS))
+    known = "\n".join(f"  {word:{width}}  {client.title}" for word, client in clients.CLIENTS.items())
+    form = _entry_text(_Task("CLIENT", clients.GENERIC, folder, url, None))
     text = f"The clients are:\n\n{known}\n\nAny other that reads `mcpServers` takes:\n\n{form}"
     if name is None:
         output.show(text)
         return ExitCode.OK
-    problem = f"{quote(name)} is not a client that connect knows. {did_you_mean(name, CLIENTS)}"
+    problem = f"{quote(name)} is not a client that connect knows. {did_you_mean(name, clients.CLIENTS)}"
     output.complain(f"readroom: {problem.rstrip()}\n\n{text}")
     return ExitCode.USAGE
 
@@ -200,7 +194,7 @@ def _shown(task: _Task) -> str:
 
 
 def _export(task: _Task) -> str:
-    return f'export {TOKEN}="$({_line([*program(), "token", "show", task.folder])})"'
+    return f'export {clients.TOKEN}="$({_line([*program(), "token", "show", task.folder])})"'
 
 
 def _greeted(task: _Task, *, written: bool) -> ExitCode:
@@ -216,7 +210,7 @@ def _greeted(task: _Task, *, written: bool) -> ExitCode:
     tools = f"{len(greeting.tools)} tools ({', '.join(greeting.tools)})"
     answered = f"{greeting.server} answers in {greeting.seconds:.1f} s with {tools}"
     limited = known(task.client.wire)
-    most = longest_reply(None if limited is None else limited.chars)
+    most = clients.longest_reply(None if limited is None else limited.chars)
     output.show(f"\nTried as {task.client.wire}: {answered}; {most}.")
     if written:
         undo = f"To take it out again: {task.again('--undo')}"
@@ -231,7 +225,7 @@ def _greeting(task: _Task) -> Greeting:
         return start(task.command, task.client.wire, task.folder)
     from readroom.core import config
 
-    token = config.variables(TOKEN).get(TOKEN)
+    token = config.variables(clients.TOKEN).get(clients.TOKEN)
     if token is None and config.has_state():
         own = found(FOLDER_TOKENS)().of(task.folder)
         token = None if own is None else own.token
@@ -244,7 +238,7 @@ def _own_check(task: _Task, *, wanted: bool) -> None:
     In a project it may start whatever else the folder configures, servers and plugins, so there only
     who trusts the folder asks for it.
     """
-    check = [task.server if word == SERVER else word for word in task.client.check]
+    check = [task.server if word == clients.SERVER else word for word in task.client.check]
     executable = shutil.which(check[0]) if check else None
     if executable is None:
         return
@@ -379,10 +373,10 @@ connect = subcommand(
     option(
         "--name",
         "What the client calls the server; another for each folder, where its settings are yours.",
-        default=SERVER,
+        default=clients.SERVER,
         metavar="NAME",
     ),
     option("--url", "A server that runs already, instead of one that the client starts.", metavar="URL"),
     words=f"{cleandoc(_connect.__doc__ or '')}\n\n\b\nClients:\n"
-    + "\n".join(f"  {word:15} {client.title}" for word, client in CLIENTS.items()),
+    + "\n".join(f"  {word:15} {client.title}" for word, client in clients.CLIENTS.items()),
 )

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from readroom.contracts.coder import words
 from readroom.contracts.coder.words import RESPONSE_LINES, own_calls, present
+from readroom.core import values
 from readroom.core.contracts.base import Sentences, Wording
 from readroom.core.contracts.json_replies import encoded
 from readroom.core.contracts.native import facts as native_facts
@@ -18,19 +19,6 @@ from readroom.core.contracts.native import outline as native_outline
 from readroom.core.contracts.native import render as native_render
 from readroom.core.errors import NotAbsolute, ReadroomError, TooMuch
 from readroom.core.text.select import MARK_BYTES, MAX_CHAR_BYTES, byte_size
-from readroom.core.values import (
-    Cap,
-    Fact,
-    ListEntry,
-    ListMeasure,
-    Measure,
-    Omission,
-    ReadMeasure,
-    ReadRequest,
-    ReadResult,
-    Reply,
-    Result,
-)
 from readroom.core.values.files import Cut
 from readroom.core.values.options import ReadOptions
 from readroom.core.values.steps import Steps, TextUpTo
@@ -50,7 +38,7 @@ MARK = "... [truncated]"
 _ENVELOPE = 100
 """More than the names of the fields around an error."""
 
-Fields: TypeAlias = dict[str, Fact]
+Fields: TypeAlias = dict[str, values.Fact]
 
 
 class Bounds(Struct, frozen=True):
@@ -69,7 +57,7 @@ def require_absolute(path: str, root: str) -> str:
     return path
 
 
-def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) -> ReadRequest:
+def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) -> values.ReadRequest:
     """The canonical read; 0 means that an argument was left out. Raises NotAbsolute."""
     options = ReadOptions(
         line_chars=0,
@@ -82,7 +70,7 @@ def read_request(root: str, path: str, offset: int, limit: int, bounds: Bounds) 
     )
     # One line more than may be shown is enough to know that they are too many.
     lines = max(1, min(limit or bounds.lines, bounds.lines + 1))
-    return ReadRequest(require_absolute(path, root), offset=offset or 1, limit=lines, options=options)
+    return values.ReadRequest(require_absolute(path, root), offset=offset or 1, limit=lines, options=options)
 
 
 def read_steps(root: str, offset: int, limit: int, bounds: Bounds) -> Steps:
@@ -92,8 +80,12 @@ def read_steps(root: str, offset: int, limit: int, bounds: Bounds) -> Steps:
 
 
 def _require_all(
-    measured: Measure, bounds: Bounds, request: ReadRequest, result: ReadResult, cap: Cap
-) -> ReadResult:
+    measured: values.Measure,
+    bounds: Bounds,
+    request: values.ReadRequest,
+    result: values.ReadResult,
+    cap: values.Cap,
+) -> values.ReadResult:
     """The result, if it is complete and within the bounds. Raises TooMuch.
 
     Line by line, bytes are checked before lines: the bound that is exceeded first is named.
@@ -113,7 +105,7 @@ def _require_all(
     return result
 
 
-def _without_wide_characters(result: ReadResult, most: int) -> ReadResult:
+def _without_wide_characters(result: values.ReadResult, most: int) -> values.ReadResult:
     """The result with empty lines where already the first character is larger than a line may be.
 
     The selection has at least one character of each line, so that a caller who continues gets further;
@@ -124,27 +116,27 @@ def _without_wide_characters(result: ReadResult, most: int) -> ReadResult:
         return result
     cuts = {**result.cuts, **{n: Cut(1, 0, _chars(result, n, line)) for n, line in wide.items()}}
     kept = tuple(item for item in result.omitted if item.line not in wide)
-    rests = (Omission("columns", 1, cuts[number].total, "line_cap", number) for number in wide)
+    rests = (values.Omission("columns", 1, cuts[number].total, "line_cap", number) for number in wide)
     lines = ["" if number in wide else line for number, line in enumerate(result.lines, result.start)]
     return replace(result, lines=lines, cuts=cuts, omitted=(*kept, *rests))
 
 
-def _chars(result: ReadResult, number: int, line: str) -> int:
+def _chars(result: values.ReadResult, number: int, line: str) -> int:
     cut = result.cuts.get(number)
     return cut.total if cut else len(line)
 
 
-def _cut_for_the_reply(line: str, chars: int, cap: Cap, bounds: Bounds) -> bool:
+def _cut_for_the_reply(line: str, chars: int, cap: values.Cap, bounds: Bounds) -> bool:
     """Whether a line was cut for lack of room, and not at the longest length of a line."""
     return chars < cap.size and byte_size(line) + MAX_CHAR_BYTES <= bounds.line_bytes
 
 
-def _too_much(limit: int, unit: str, fitting: int, request: ReadRequest) -> TooMuch:
+def _too_much(limit: int, unit: str, fitting: int, request: values.ReadRequest) -> TooMuch:
     following = replace(request, limit=fitting) if fitting else None
     return TooMuch(limit, unit, fitting=fitting, next_request=following)
 
 
-def fields(result: ReadResult) -> Fields:
+def fields(result: values.ReadResult) -> Fields:
     """The fields of a read, without empty ones."""
     lines = [_numbered(result, number, line) for number, line in enumerate(result.lines, result.start)]
     if not lines and result.outline is not None:
@@ -158,7 +150,7 @@ def fields(result: ReadResult) -> Fields:
     )
 
 
-def _numbered(result: ReadResult, number: int, line: str) -> str:
+def _numbered(result: values.ReadResult, number: int, line: str) -> str:
     cut = result.cuts.get(number)
     return f"{number}\t{line}{MARK if cut is not None and cut.last < cut.total else ''}"
 
@@ -178,9 +170,9 @@ class CoderForm:
         self._calls = own_calls(root)
         self._chat = chat
 
-    def read(self, result: Result, cap: Cap) -> Reply:
+    def read(self, result: values.Result, cap: values.Cap) -> values.Reply:
         """The reply for a read. Raises TooMuch when its JSON is larger than the cap."""
-        assert isinstance(result, ReadResult)
+        assert isinstance(result, values.ReadResult)
         reply_fields: Fields = {"success": True, **fields(result)}
         if self._chat:
             every: Fields = {"content": "", "file_size": 0, "lines_read": 0, "total_lines": 0}
@@ -191,7 +183,7 @@ class CoderForm:
             raise TooMuch(cap.size, "bytes", fitting=len(result.lines) * cap.size // size)
         return native_render.reply(text, partial(native_facts.of_read, result, self._calls))
 
-    def failed(self, text: str, error: ReadroomError) -> Reply:
+    def failed(self, text: str, error: ReadroomError) -> values.Reply:
         """The reply for a failure in those words."""
         body = text if self._chat else encoded({"success": False, "error": text})
 
@@ -205,25 +197,25 @@ class CoderForm:
         return Wording(self.read, capped(self.failed, words.LINES, path, offset))
 
     @property
-    def without_path(self) -> Callable[[ReadroomError, Cap], Reply]:
+    def without_path(self) -> Callable[[ReadroomError, values.Cap], values.Reply]:
         """How the chat loop's failures are worded before a path is known."""
         return capped(self.failed, words.CHAT)
 
     @property
-    def plainly(self) -> Callable[[ReadroomError, Cap], Reply]:
+    def plainly(self) -> Callable[[ReadroomError, values.Cap], values.Reply]:
         """How failures without a known path are worded."""
         return capped(self.failed, ())
 
 
 def capped(
-    make: Callable[[str, ReadroomError], Reply],
+    make: Callable[[str, ReadroomError], values.Reply],
     tables: Sequence[Sentences],
     path: str = "",
     offset: int = 0,
-) -> Callable[[ReadroomError, Cap], Reply]:
+) -> Callable[[ReadroomError, values.Cap], values.Reply]:
     """Words failures within the cap: only monstrous names ever reach it."""
 
-    def render(error: ReadroomError, cap: Cap) -> Reply:
+    def render(error: ReadroomError, cap: values.Cap) -> values.Reply:
         text = words.words(error, tables, path, offset)
         most = cap.size - _ENVELOPE
         while True:
@@ -250,7 +242,7 @@ def _json_bytes(text: str) -> int:
     return len(encoded({"": text}).encode()) - len('{"":""}')
 
 
-def measure(root: str) -> Measure:
+def measure(root: str) -> values.Measure:
     """Numbers and line feeds of lines, and entries of listings; nothing around them.
 
     `root` stands before the path of every entry.
@@ -261,9 +253,11 @@ def measure(root: str) -> Measure:
         # The names of the fields, and twice the path of a folder.
         return _FIELDS + 2 * (before + _json_bytes(path))
 
-    def listed(entry: ListEntry) -> int:
+    def listed(entry: values.ListEntry) -> int:
         # It has its name twice; the path of its folder is counted with its own.
         return _ENTRY + before + 2 * _json_bytes(entry.path)
 
-    read = ReadMeasure(lambda number: len(str(number)) + len("\t\n"), native_outline.row_bytes, MARK_BYTES)
-    return Measure(frame, read, list=ListMeasure(listed))
+    read = values.ReadMeasure(
+        lambda number: len(str(number)) + len("\t\n"), native_outline.row_bytes, MARK_BYTES
+    )
+    return values.Measure(frame, read, list=values.ListMeasure(listed))

@@ -16,18 +16,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts.coder import words
-from readroom.contracts.coder.read import (
-    FILE_BYTES,
-    LINE_BYTES,
-    RESPONSE_BYTES,
-    Bounds,
-    CoderForm,
-    capped,
-    read_request,
-    read_steps,
-    require_absolute,
-)
+from readroom.contracts.coder import read, words
 from readroom.contracts.coder.words import RESPONSE_LINES, go_quoted, own_calls, present, spelled
 from readroom.core.contracts.base import Sentences, Tool, Wording
 from readroom.core.contracts.json_replies import NOTES, encoded
@@ -35,15 +24,7 @@ from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
 from readroom.core.errors import BadValue, MissingArgument, ReadroomError
 from readroom.core.quoting import as_given, quote
-from readroom.core.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result
-from readroom.core.values.changes import (
-    Edit,
-    EditFilesRequest,
-    EditFilesResult,
-    FileEdits,
-    WriteRequest,
-    WriteResult,
-)
+from readroom.core.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result, changes
 from readroom.core.values.files import BytesRequest, BytesResult
 
 LIST_BYTES = 1024 * 1024
@@ -73,10 +54,10 @@ class LinesQuery(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     offset: _Count = 0
     limit: _Count = 0
-    max_file_size: _Count = FILE_BYTES
-    max_line_bytes: _Count = LINE_BYTES
+    max_file_size: _Count = read.FILE_BYTES
+    max_line_bytes: _Count = read.LINE_BYTES
     max_response_lines: _Count = RESPONSE_LINES
-    max_response_bytes: _Count = RESPONSE_BYTES
+    max_response_bytes: _Count = read.RESPONSE_BYTES
 
 
 class BytesQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -153,7 +134,7 @@ class _Routes:
             arguments=arguments,
             to_request=to_request,
             wording=wording,
-            render_error=capped(self._failed, ()),
+            render_error=read.capped(self._failed, ()),
             **more,
         )
 
@@ -177,16 +158,16 @@ class _Routes:
             body, facts = render(result)
             return native_render.reply(encoded(body), lambda: {**facts, STATUS: 200})
 
-        return Wording(reply, capped(self._failed, tables, path))
+        return Wording(reply, read.capped(self._failed, tables, path))
 
     # --- reading ------------------------------------------------------------------------------
 
     def read_lines(self) -> Tool:
         """GET read-file-lines."""
-        form = CoderForm(self._root, chat=False)
+        form = read.CoderForm(self._root, chat=False)
 
-        def bounds(arguments: LinesQuery) -> Bounds:
-            return Bounds(
+        def bounds(arguments: LinesQuery) -> read.Bounds:
+            return read.Bounds(
                 arguments.max_file_size,
                 arguments.max_line_bytes,
                 arguments.max_response_lines,
@@ -197,9 +178,9 @@ class _Routes:
             READ_LINES,
             "Read numbered lines of a file",
             LinesQuery,
-            lambda query: read_request(self._root, query.path, query.offset, query.limit, bounds(query)),
+            lambda query: read.read_request(self._root, query.path, query.offset, query.limit, bounds(query)),
             lambda query: form.wording(query.path, query.offset),
-            steps=lambda query: read_steps(self._root, query.offset, query.limit, bounds(query)),
+            steps=lambda query: read.read_steps(self._root, query.offset, query.limit, bounds(query)),
         )
         return replace(tool, render_error=form.plainly)
 
@@ -207,7 +188,7 @@ class _Routes:
         """GET read-file."""
 
         def to_request(arguments: BytesQuery) -> BytesRequest:
-            path = require_absolute(arguments.path, self._root)
+            path = read.require_absolute(arguments.path, self._root)
             return BytesRequest(path, arguments.offset, arguments.limit or None)
 
         return self._tool(
@@ -215,7 +196,7 @@ class _Routes:
             "Read the bytes of a file",
             BytesQuery,
             to_request,
-            lambda query: Wording(_bytes, capped(self._failed, words.BYTES, query.path)),
+            lambda query: Wording(_bytes, read.capped(self._failed, words.BYTES, query.path)),
         )
 
     def list(self) -> Tool:
@@ -235,7 +216,7 @@ class _Routes:
 
     def _folder(self, arguments: ListBody) -> str:
         if arguments.path:
-            return require_absolute(arguments.path, self._root)
+            return read.require_absolute(arguments.path, self._root)
         if arguments.relativity not in ("home", "root"):
             raise BadValue(
                 "relativity", arguments.relativity, "is not known", "Send home or root, or a path."
@@ -252,13 +233,13 @@ class _Routes:
     def write(self) -> Tool:
         """POST write-file."""
 
-        def to_request(arguments: WriteQuery) -> WriteRequest:
-            return WriteRequest(
-                require_absolute(arguments.path, self._root), "", None, data=arguments.content
+        def to_request(arguments: WriteQuery) -> changes.WriteRequest:
+            return changes.WriteRequest(
+                read.require_absolute(arguments.path, self._root), "", None, data=arguments.content
             )
 
         def render(path: str, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
-            assert isinstance(result, WriteResult)
+            assert isinstance(result, changes.WriteResult)
             return {"message": f"Successfully wrote to {go_quoted(path)}"}, native_facts.of_write(result)
 
         def wording(arguments: WriteQuery) -> Wording:
@@ -270,10 +251,10 @@ class _Routes:
     def edit(self) -> Tool:
         """POST edit-files."""
 
-        def to_request(arguments: EditBody) -> EditFilesRequest:
+        def to_request(arguments: EditBody) -> changes.EditFilesRequest:
             if not arguments.files:
                 raise MissingArgument(EDIT, "files")
-            return EditFilesRequest(tuple(map(self._file, arguments.files)))
+            return changes.EditFilesRequest(tuple(map(self._file, arguments.files)))
 
         def wording(arguments: EditBody) -> Wording:
             return self._wording(partial(_edited, arguments.include_diff), words.EDITED)
@@ -281,18 +262,18 @@ class _Routes:
         more = {"read_only": False, "idempotent": False}
         return self._tool(EDIT, "Edit several files", EditBody, to_request, wording, **more)
 
-    def _file(self, file: FileToEdit) -> FileEdits:
-        edits = tuple(Edit(edit.search, edit.replace, edit.replace_all) for edit in file.edits)
+    def _file(self, file: FileToEdit) -> changes.FileEdits:
+        edits = tuple(changes.Edit(edit.search, edit.replace, edit.replace_all) for edit in file.edits)
         problem: ReadroomError | None = None
         try:
             if not file.path:
                 raise MissingArgument(EDIT, "path")
-            require_absolute(file.path, self._root)
+            read.require_absolute(file.path, self._root)
             if not edits:
                 raise MissingArgument(EDIT, "edits")
         except ReadroomError as error:
             problem = error
-        return FileEdits(file.path, edits, problem)
+        return changes.FileEdits(file.path, edits, problem)
 
 
 # --- results ----------------------------------------------------------------------------------
@@ -340,7 +321,7 @@ def _listing(root: str, path: str, result: Result) -> tuple[dict[str, Fact], dic
 
 
 def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
-    assert isinstance(result, EditFilesResult)
+    assert isinstance(result, changes.EditFilesResult)
     files: list[Fact] = []
     facts: list[Fact] = []
     for file in result.files:

@@ -16,18 +16,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.contracts.everruns.requests import (
-    CONTEXT,
-    EDIT,
-    GREP,
-    GREP_MOST,
-    LIST,
-    LIST_MOST,
-    READ,
-    named,
-    plain,
-    to_call,
-)
+from readroom.contracts.everruns import requests
 from readroom.core.contracts import json_replies
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.render import reply, warning_parts
@@ -141,12 +130,12 @@ BAD_GLOB = "invalid grep path_pattern"
 OVERLAP = "Edits overlap in the target file"
 
 _MOST: Mapping[str, Mapping[str, int]] = {
-    GREP: {
-        "before_context": CONTEXT,
-        "after_context": CONTEXT,
-        "limit": GREP_MOST,
+    requests.GREP: {
+        "before_context": requests.CONTEXT,
+        "after_context": requests.CONTEXT,
+        "limit": requests.GREP_MOST,
     },
-    LIST: {"limit": LIST_MOST},
+    requests.LIST: {"limit": requests.LIST_MOST},
 }
 _NUMBERS = frozenset({"offset", "limit", "column", "before_context", "after_context"})
 
@@ -159,7 +148,7 @@ _ITEM = re.compile(r"edits\[(\d+)\](?:\.(old_text|new_text))?")
 
 
 def render_error(
-    error: ReadroomError, cap: Cap, *, tool: str = READ, texts: Mapping[str, str] | None = None
+    error: ReadroomError, cap: Cap, *, tool: str = requests.READ, texts: Mapping[str, str] | None = None
 ) -> Reply:
     """The reply that says what failed; `texts` are those of the call that the words repeat."""
     own, failure = _WORDS.get(error.code), _Failure(error.facts, tool, texts or {})
@@ -170,18 +159,18 @@ def render_error(
     room = cap.size
     if byte_size(text) > room:
         text = json_replies.short(text, room)
-    return replace(reply(text, partial(native_facts.of_error, error, to_call, text)), is_error=True)
+    return replace(reply(text, partial(native_facts.of_error, error, requests.to_call, text)), is_error=True)
 
 
 def _plainly(error: ReadroomError) -> str:
     text = str(error)
     path = error.facts.get("path")
     if error.code in _OF_FILES and isinstance(path, str):
-        shown = quote(plain(path))
+        shown = quote(requests.plain(path))
         for lead in ("", "Access to "):
             if text.startswith(f"{lead}{shown} "):
-                text = f"{lead}{named(plain(path))}{text[len(lead) + len(shown) :]}"
-    call = None if error.next is None else to_call(error.next)
+                text = f"{lead}{requests.named(requests.plain(path))}{text[len(lead) + len(shown) :]}"
+    call = None if error.next is None else requests.to_call(error.next)
     if call is not None:
         text += f" Next: {call.tool} {json_replies.encoded(call.arguments)}"
     return text
@@ -196,7 +185,7 @@ class _Failure(Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        return named(plain(str(self.facts["path"])))
+        return requests.named(requests.plain(str(self.facts["path"])))
 
     @property
     def argument(self) -> str:
@@ -218,7 +207,7 @@ class _Failure(Struct, frozen=True):
 
 
 def _absent(failure: _Failure) -> str:
-    kind = "Directory" if failure.tool == LIST else "File"
+    kind = "Directory" if failure.tool == requests.LIST else "File"
     return f"{kind} not found: {failure.path}"
 
 
@@ -231,7 +220,7 @@ def _not_a_file(failure: _Failure) -> str:
 
 def _not_a_folder(failure: _Failure) -> str:
     kind = failure.facts["what"]
-    advice = " Use read_file instead." if kind == "file" and failure.tool == LIST else ""
+    advice = " Use read_file instead." if kind == "file" and failure.tool == requests.LIST else ""
     return f"Path '{failure.path}' is a {kind}, not a directory.{advice}"
 
 
@@ -246,14 +235,14 @@ def _bad_value(failure: _Failure) -> str | None:
     name, value, item = failure.argument, failure.facts.get("value"), failure.item
     if item is not None and item[1] == "old_text" and value == "":
         return f"Edit {item[0]} has an empty old_text"
-    if name == "edits" and failure.tool == EDIT:
+    if name == "edits" and failure.tool == requests.EDIT:
         return NO_EDITS
     if name not in _NUMBERS or not isinstance(value, int):
         return None
     most = _MOST.get(failure.tool, {}).get(name)
     if most is not None and value > most:
         return f"{name} must not exceed {most}"
-    if name == "limit" and failure.tool != READ and value == 0:
+    if name == "limit" and failure.tool != requests.READ and value == 0:
         return "limit must be greater than 0"
     return _number(failure)
 
@@ -262,7 +251,7 @@ def _wrong_type(failure: _Failure) -> str | None:
     item = failure.item
     if item is not None and item[1]:
         return f"Edit {item[0]} is missing {item[1]}"
-    if failure.tool == EDIT and (item is not None or failure.argument == "edits"):
+    if failure.tool == requests.EDIT and (item is not None or failure.argument == "edits"):
         return NO_EDITS
     if failure.argument in _NUMBERS:
         return _number(failure)
@@ -270,7 +259,7 @@ def _wrong_type(failure: _Failure) -> str | None:
 
 
 def _number(failure: _Failure) -> str:
-    kind = "positive" if failure.argument == "limit" and failure.tool == READ else "non-negative"
+    kind = "positive" if failure.argument == "limit" and failure.tool == requests.READ else "non-negative"
     return f"{failure.argument} must be a {kind} integer"
 
 
@@ -297,7 +286,7 @@ def _no_match(failure: _Failure) -> str:
 
 
 def _binary(failure: _Failure) -> str | None:
-    if failure.tool != EDIT:
+    if failure.tool != requests.EDIT:
         return None
     return (
         f"File '{failure.path}' is not a text file. edit_file only supports text files; "

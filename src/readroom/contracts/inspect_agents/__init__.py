@@ -36,17 +36,7 @@ from readroom.core.policy.rules import Layer, Rule
 from readroom.core.policy.rules.gitignore import byte_text
 from readroom.core.policy.rules.names import foldable
 from readroom.core.policy.rules.terms import Terms
-from readroom.core.values import Call, ListRequest, ReadRequest, Request
-from readroom.core.values.changes import (
-    DeleteRequest,
-    Edit,
-    EditRequest,
-    MakeFolderRequest,
-    MoveRequest,
-    StatRequest,
-    TrashRequest,
-    WriteRequest,
-)
+from readroom.core.values import Call, ListRequest, ReadRequest, Request, changes
 from readroom.core.values.options import ReadOptions
 from readroom.core.values.steps import AS_IT_IS, Steps, TextUpTo
 
@@ -331,7 +321,7 @@ class _Variant:
                     return ListRequest(depth=depth, include=frozenset(("ignored",)), sort="made", limit=every)
                 return ListRequest(include=frozenset(("ignored",)), limit=every)
             case Stat():
-                return StatRequest(self._path(params.path))
+                return changes.StatRequest(self._path(params.path))
         return self._to_change(params)
 
     def _to_change(self, params: Write | Replace | Delete | Trash | Mkdir | Move) -> Request:
@@ -343,18 +333,20 @@ class _Variant:
                 size = len(params.content.encode("utf-8", "replace"))
                 if size > most:
                     raise TooLarge("content", size, most, "bytes", "Write smaller files.")
-                return WriteRequest(self._path(params.file_path), params.content, None)
+                return changes.WriteRequest(self._path(params.file_path), params.content, None)
             case Replace():
-                edit = Edit(params.old_string, params.new_string, params.replace_all, params.expected_count)
+                edit = changes.Edit(
+                    params.old_string, params.new_string, params.replace_all, params.expected_count
+                )
                 path = self._path(params.file_path)
-                return EditRequest(path, None, (edit,), dry_run=params.dry_run, most_bytes=most)
+                return changes.EditRequest(path, None, (edit,), dry_run=params.dry_run, most_bytes=most)
             case Delete():
                 if not self.in_store:
                     raise Protected(params.file_path, "nothing is deleted in sandbox mode")
-                return DeleteRequest(self._path(params.file_path))
+                return changes.DeleteRequest(self._path(params.file_path))
             case Trash():
-                return TrashRequest(self._path(params.file_path))
+                return changes.TrashRequest(self._path(params.file_path))
             case Mkdir():
-                return MakeFolderRequest(self._path(params.dir_path))
+                return changes.MakeFolderRequest(self._path(params.dir_path))
             case Move():
-                return MoveRequest(self._path(params.src_path), self._path(params.dst_path))
+                return changes.MoveRequest(self._path(params.src_path), self._path(params.dst_path))

@@ -12,56 +12,16 @@ from msgspec.structs import replace
 
 from readroom.contracts.inspect_agents.calls import key_meant, key_of_path, key_sendable, path_of, path_of_key
 from readroom.contracts.inspect_agents.settings import InspectSettings
+from readroom.core import errors, values
 from readroom.core.contracts import json_replies
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
-from readroom.core.errors import (
-    BadRange,
-    Binary,
-    BrokenPlace,
-    Denied,
-    ManyMatches,
-    NoMatch,
-    NotAFile,
-    NotFound,
-    OutsideRoot,
-    Protected,
-    ReadroomError,
-    SymbolicLink,
-    Taken,
-    TimedOut,
-    TooLarge,
-    Unencodable,
-    WrongCount,
-)
 from readroom.core.formats.kinds import UNKNOWN
 from readroom.core.paths import parse
 from readroom.core.quoting import as_given, as_value
 from readroom.core.text.encodings import STATEFUL
 from readroom.core.text.select import MARK_BYTES
-from readroom.core.values import (
-    Call,
-    Cap,
-    EntryKind,
-    Fact,
-    ListMeasure,
-    ListResult,
-    Measure,
-    ReadMeasure,
-    ReadResult,
-    Reply,
-    Request,
-    Result,
-)
-from readroom.core.values.changes import (
-    DeleteResult,
-    EditResult,
-    FolderResult,
-    MoveResult,
-    StatResult,
-    TrashResult,
-    WriteResult,
-)
+from readroom.core.values import changes
 
 NUMBER_WIDTH = 6
 """Width to which line numbers are padded, as in `cat -n`; as documented."""
@@ -82,7 +42,7 @@ class CallWords(Struct, frozen=True):
     op: str
     path: str
     other: str
-    to_call: Callable[[Request], Call | None]
+    to_call: Callable[[values.Request], values.Call | None]
 
     @property
     def answered_by(self) -> str:
@@ -106,67 +66,69 @@ class CallWords(Struct, frozen=True):
 _VARIABLE = "INSPECT_AGENTS_FS_MAX_BYTES"
 
 
-def words(call: CallWords, error: ReadroomError) -> str:
+def words(call: CallWords, error: errors.ReadroomError) -> str:
     """The words for a failure of a call."""
     match error:
-        case NotFound():
+        case errors.NotFound():
             return _missing(call)
-        case BadRange() if "total_lines" in error.facts and call.op == "read":
+        case errors.BadRange() if "total_lines" in error.facts and call.op == "read":
             return _past_end(call, error)
-        case TooLarge() if error.facts["unit"] == "bytes" and error.facts["limit"] == call.setup.max_bytes:
+        case errors.TooLarge() if (
+            error.facts["unit"] == "bytes" and error.facts["limit"] == call.setup.max_bytes
+        ):
             return _too_large(call, error)
-        case NotAFile() if error.facts["what"] == "folder":
+        case errors.NotAFile() if error.facts["what"] == "folder":
             return f"'{call.shown}' is a directory, not a file. Name a file in it."
-        case OutsideRoot():
+        case errors.OutsideRoot():
             return (
                 f"Access denied: path '{as_given(_meant(call, error))}' is outside the configured filesystem "
                 f"root '{call.setup.root}'. Only paths within the root are allowed in sandbox mode."
             )
-        case SymbolicLink():
+        case errors.SymbolicLink():
             return (
                 f"Access denied: '{as_given(_meant(call, error))}' is a symbolic link. Symbolic links are "
                 "not allowed in sandbox mode for security reasons."
             )
-        case Denied():
+        case errors.Denied():
             return _denied(call, error)
-        case Protected() if not call.in_store and call.setup.read_only:
+        case errors.Protected() if not call.in_store and call.setup.read_only:
             return "SandboxReadOnly"
-        case Protected() if not call.in_store and call.op == "delete":
+        case errors.Protected() if not call.in_store and call.op == "delete":
             return (
                 "delete is disabled in sandbox mode; set INSPECT_AGENTS_FS_MODE=store to delete "
                 "from the in-memory Files store"
             )
-        case WrongCount():
+        case errors.WrongCount():
             return f"ExpectedCountMismatch: expected {error.facts['expected']}, got {error.facts['found']}"
-        case NoMatch():
+        case errors.NoMatch():
             return (
                 f"String '{call.other}' not found in file '{call.shown}'. "
                 "Please check the exact text to replace."
             )
-        case ManyMatches():
+        case errors.ManyMatches():
             return (
                 f"String '{call.other}' stands more than once in file '{call.shown}'. "
                 "Add text around it until it is unique, or use replace_all."
             )
-        case Binary() if error.facts["media_type"] == UNKNOWN.name and call.op in ("read", "edit"):
+        case errors.Binary() if error.facts["media_type"] == UNKNOWN.name and call.op in ("read", "edit"):
             size = f"{error.facts['size_bytes']:,} bytes"
             done = "read" if call.op == "read" else "edited"
             return f"File '{call.shown}' is binary ({size}), not text. Only text can be {done}."
-        case BrokenPlace() if error.facts["encoding"] in STATEFUL:
+        case errors.BrokenPlace() if error.facts["encoding"] in STATEFUL:
             return f"{error.message}. The command write replaces all of it, in that encoding."
-        case Unencodable():
+        case errors.Unencodable():
             advice = (
                 "Use characters that it has, or move the file away first (trash): a file that write makes "
                 "is in UTF-8."
             )
             return f"{_in_our_names(call, error, error.message)}. {advice}"
-        case Taken():
+        case errors.Taken():
             name = call.shown if call.op == "mkdir" else as_given(call.other)
             return (
                 f"'{name}' already exists ({error.facts['kind']}). "
                 "Choose another name, or move or delete what is there first."
             )
-        case TimedOut():
+        case errors.TimedOut():
             return (
                 f"Timeout: {call.op or 'the call'} took longer than {call.setup.seconds:g} seconds. "
                 "Ask for less, or increase INSPECT_AGENTS_TOOL_TIMEOUT."
@@ -174,12 +136,12 @@ def words(call: CallWords, error: ReadroomError) -> str:
     return _in_our_names(call, error, str(error))
 
 
-def _meant(call: CallWords, error: ReadroomError) -> str:
+def _meant(call: CallWords, error: errors.ReadroomError) -> str:
     """The name that a refusal is about, as the caller wrote it: of a move it may be the other one."""
     if call.op != "move":
         return call.path
     source = path_of(call.path, call.setup.root, in_store=call.in_store)
-    with suppress(ReadroomError):
+    with suppress(errors.ReadroomError):
         source = parse(source)
     return call.path if error.facts.get("path") == as_value(source) else call.other
 
@@ -192,7 +154,7 @@ def _missing(call: CallWords) -> str:
     return _MISSING.get(call.op, usual).format(call.shown)
 
 
-def _past_end(call: CallWords, error: BadRange) -> str:
+def _past_end(call: CallWords, error: errors.BadRange) -> str:
     total = int(str(error.facts["total_lines"]))
     return (
         f"Line offset {call.other} exceeds file length ({total} lines). "
@@ -206,20 +168,20 @@ _TOO_LARGE = {
 }
 
 
-def _too_large(call: CallWords, error: TooLarge) -> str:
+def _too_large(call: CallWords, error: errors.TooLarge) -> str:
     sizes = f"{error.facts['size']:,} bytes > {error.facts['limit']:,} bytes"
     usual = "File exceeds maximum size limit: {}. Use a smaller limit parameter"
     return f"{_TOO_LARGE.get(call.op, usual).format(sizes)} or increase {_VARIABLE}."
 
 
-def _denied(call: CallWords, error: Denied) -> str:
+def _denied(call: CallWords, error: errors.Denied) -> str:
     root, name = call.setup.root, _meant(call, error)
     path = as_given(name if name.startswith(("/", '"')) else f"{root}/{name}")
     rule = error.facts["rule"]
     return f"PolicyDenied: operation '{call.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
 
 
-def _in_our_names(call: CallWords, error: ReadroomError, text: str) -> str:
+def _in_our_names(call: CallWords, error: errors.ReadroomError, text: str) -> str:
     """Sentences of the engine, in this contract's names."""
     for ours, theirs in (
         ("edits[0].old_text", "old_string"),
@@ -249,39 +211,39 @@ _QUOTES_BYTES = 4
 """The cost of a string in a JSON list beside its own bytes: quotes, a comma, one escape."""
 
 
-MEASURE = Measure(
+MEASURE = values.Measure(
     frame=lambda path: _FRAME_BYTES + 2 * len(path.encode("utf-8", "replace")),
-    read=ReadMeasure(
+    read=values.ReadMeasure(
         numbered=lambda number: max(NUMBER_WIDTH, len(str(number))) + 1 + _QUOTES_BYTES,
         outlined=lambda row: _FRAME_BYTES,
         mark_bytes=MARK_BYTES,
     ),
-    list=ListMeasure(lambda entry: len(entry.path.encode("utf-8", "replace")) + _QUOTES_BYTES),
+    list=values.ListMeasure(lambda entry: len(entry.path.encode("utf-8", "replace")) + _QUOTES_BYTES),
 )
 """What the rendering below adds."""
 
 
-def render(call: CallWords, result: Result, cap: Cap) -> Reply:
+def render(call: CallWords, result: values.Result, cap: values.Cap) -> values.Reply:
     """The reply for a result of a call."""
-    if isinstance(result, ReadResult):
+    if isinstance(result, values.ReadResult):
         return _read(call, result, cap)
-    if isinstance(result, ListResult):
+    if isinstance(result, values.ListResult):
         return _listed(call, result, cap)
     return _CHANGED[type(result)](call, result)
 
 
-def render_error(call: CallWords, error: ReadroomError, cap: Cap) -> Reply:
+def render_error(call: CallWords, error: errors.ReadroomError, cap: values.Cap) -> values.Reply:
     """The reply for a failure; that nothing is left to delete is not a failure."""
-    if isinstance(error, NotFound) and call.op == "delete":
+    if isinstance(error, errors.NotFound) and call.op == "delete":
         text = f"File {call.shown} did not exist (delete operation was idempotent)"
         return _said(call, text, {"path": call.path}, {})
-    if isinstance(error, BadRange) and call.op == "read" and error.facts.get("total_lines") == 0:
+    if isinstance(error, errors.BadRange) and call.op == "read" and error.facts.get("total_lines") == 0:
         text = json_replies.encoded({"lines": [], "summary": EMPTY}) if call.setup.typed else EMPTY
         return _reply(call, text, {"path": call.path, "total_lines": 0})
     return _failed(call, words(call, error), error, cap)
 
 
-def render_invalid(call: CallWords, error: ReadroomError, cap: Cap) -> Reply:
+def render_invalid(call: CallWords, error: errors.ReadroomError, cap: values.Cap) -> values.Reply:
     """The reply for arguments of `files` that fit no command."""
     return _failed(call, f"Invalid parameters: {error}", error, cap)
 
@@ -289,7 +251,7 @@ def render_invalid(call: CallWords, error: ReadroomError, cap: Cap) -> Reply:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def _read(call: CallWords, result: ReadResult, cap: Cap) -> Reply:
+def _read(call: CallWords, result: values.ReadResult, cap: values.Cap) -> values.Reply:
     if _is_blank(result):
         text = json_replies.encoded({"lines": [], "summary": EMPTY}) if call.setup.typed else EMPTY
         return _reply(call, text, _read_facts(call, result))
@@ -301,13 +263,13 @@ def _read(call: CallWords, result: ReadResult, cap: Cap) -> Reply:
     )
 
 
-def _is_blank(result: ReadResult) -> bool:
+def _is_blank(result: values.ReadResult) -> bool:
     """Whether the whole file was looked at and has nothing but white space."""
     seen = len(result.lines) == result.total_lines
     return seen and not result.cuts and not any(line.strip() for line in result.lines)
 
 
-def _read_text(call: CallWords, result: ReadResult) -> str:
+def _read_text(call: CallWords, result: values.ReadResult) -> str:
     width = NUMBER_WIDTH
     lines = [f"{number:{width}d}\t{line}" for number, line in enumerate(result.lines, result.start)]
     capped = any(item.reason == "reply_cap" and item.what == "lines" for item in result.omitted)
@@ -325,18 +287,18 @@ def _read_text(call: CallWords, result: ReadResult) -> str:
     return json_replies.encoded({"lines": lines, "summary": f"{summary}. {goes_on}" if capped else summary})
 
 
-def _read_facts(call: CallWords, result: ReadResult) -> dict[str, Fact]:
+def _read_facts(call: CallWords, result: values.ReadResult) -> dict[str, values.Fact]:
     return {**native_facts.of_read(result, call.to_call), "path": call.path}
 
 
 # --- everything else --------------------------------------------------------------------------
 
 
-def _listed(call: CallWords, result: ListResult, cap: Cap) -> Reply:
+def _listed(call: CallWords, result: values.ListResult, cap: values.Cap) -> values.Reply:
     files = [
         call.name(entry.path)
         for entry in result.entries
-        if not call.in_store or entry.kind is not EntryKind.FOLDER
+        if not call.in_store or entry.kind is not values.EntryKind.FOLDER
     ]
 
     def text(count: int) -> str:
@@ -349,7 +311,7 @@ def _listed(call: CallWords, result: ListResult, cap: Cap) -> Reply:
     shown = len(files) if fits(len(files)) else json_replies.most(len(files) - 1, fits)
     cut = shown < len(files) or result.next is not None
     total = result.total - (len(result.entries) - len(files))
-    facts: dict[str, Fact] = {"total": total, "shown": shown, "truncated": cut, "next": None}
+    facts: dict[str, values.Fact] = {"total": total, "shown": shown, "truncated": cut, "next": None}
     return _reply(call, text(shown), facts)
 
 
@@ -361,7 +323,7 @@ def _list_text(call: CallWords, files: Sequence[str], cut: bool) -> str:
     return json_replies.encoded({"files": files, "truncated": True, "notes": [note]})
 
 
-def _edited(call: CallWords, result: EditResult) -> Reply:
+def _edited(call: CallWords, result: changes.EditResult) -> values.Reply:
     count = result.replacements
     text = f"Updated file {call.shown}"
     if result.dry_run:
@@ -369,13 +331,13 @@ def _edited(call: CallWords, result: EditResult) -> Reply:
     return _said(call, text, {"path": call.path, "replaced": count}, native_facts.of_edit(result))
 
 
-def _stat(call: CallWords, result: StatResult) -> Reply:
-    is_dir = result.kind is EntryKind.FOLDER
+def _stat(call: CallWords, result: changes.StatResult) -> values.Reply:
+    is_dir = result.kind is values.EntryKind.FOLDER
     size = None if is_dir or not result.exists else result.size_bytes
     state = "missing"
     if result.exists:
         state = "dir" if is_dir else f"file ({size} bytes)"
-    value: dict[str, Fact] = {
+    value: dict[str, values.Fact] = {
         "path": call.path,
         "exists": result.exists,
         "is_dir": result.exists and is_dir,
@@ -384,35 +346,39 @@ def _stat(call: CallWords, result: StatResult) -> Reply:
     return _reply(call, json_replies.encoded(value) if call.setup.typed else f"{call.shown}: {state}", value)
 
 
-def _moved(call: CallWords, verb: str, target: str) -> Reply:
+def _moved(call: CallWords, verb: str, target: str) -> values.Reply:
     text = f"{verb} {call.shown} -> {as_given(target)}"
     return _said(call, text, {"src": call.path, "dst": target}, {})
 
 
-_CHANGED: Mapping[type, Callable[[CallWords, Any], Reply]] = {
-    EditResult: _edited,
-    StatResult: _stat,
-    WriteResult: lambda call, result: _said(
+_CHANGED: Mapping[type, Callable[[CallWords, Any], values.Reply]] = {
+    changes.EditResult: _edited,
+    changes.StatResult: _stat,
+    changes.WriteResult: lambda call, result: _said(
         call, f"Updated file {call.shown}", {"path": call.path}, native_facts.of_write(result)
     ),
-    DeleteResult: lambda call, _: _said(call, f"Deleted file {call.shown}", {"path": call.path}, {}),
-    FolderResult: lambda call, _: _reply(call, f"Created directory {call.shown}", {"path": call.path}),
-    MoveResult: lambda call, _: _moved(call, "Moved", call.other),
-    TrashResult: lambda call, result: _moved(call, "Trashed", call.name(result.trashed_to)),
+    changes.DeleteResult: lambda call, _: _said(call, f"Deleted file {call.shown}", {"path": call.path}, {}),
+    changes.FolderResult: lambda call, _: _reply(
+        call, f"Created directory {call.shown}", {"path": call.path}
+    ),
+    changes.MoveResult: lambda call, _: _moved(call, "Moved", call.other),
+    changes.TrashResult: lambda call, result: _moved(call, "Trashed", call.name(result.trashed_to)),
 }
 """How the results of all other commands are worded."""
 
 
-def _said(call: CallWords, summary: str, value: dict[str, Fact], facts: dict[str, Fact]) -> Reply:
+def _said(
+    call: CallWords, summary: str, value: dict[str, values.Fact], facts: dict[str, values.Fact]
+) -> values.Reply:
     text = json_replies.encoded({**value, "summary": summary}) if call.setup.typed else summary
     return _reply(call, text, {**facts, **value})
 
 
-def _failed(call: CallWords, text: str, error: ReadroomError, cap: Cap) -> Reply:
+def _failed(call: CallWords, text: str, error: errors.ReadroomError, cap: values.Cap) -> values.Reply:
     data = text.encode("utf-8", "replace")[: cap.size].decode("utf-8", "ignore")
     reply = _reply(call, data, native_facts.of_error(error, call.to_call, data))
     return replace(reply, is_error=True)
 
 
-def _reply(call: CallWords, text: str, facts: dict[str, Fact]) -> Reply:
+def _reply(call: CallWords, text: str, facts: dict[str, values.Fact]) -> values.Reply:
     return native_render.reply(text, lambda: {"answered_by": call.answered_by, **facts})

@@ -18,40 +18,15 @@ import msgspec
 from msgspec import Meta, Struct
 
 from readroom.contracts.rnd.front_matter import FrontMatter, published
+from readroom.core import errors, values
 from readroom.core.contracts import Setup, json_replies
 from readroom.core.contracts.base import Contract, Tool, Wording, call_of
 from readroom.core.contracts.native import facts as native_facts
-from readroom.core.errors import (
-    BadRange,
-    Binary,
-    Denied,
-    HardLinked,
-    NoPermission,
-    NotAFile,
-    NotFound,
-    OutsideRoot,
-    ReadroomError,
-    SymbolicLink,
-    TimedOut,
-    TooLarge,
-)
 from readroom.core.limits import CLOSING_BYTES
 from readroom.core.paths import ELSEWHERE
 from readroom.core.policy.rules import AllowList, Denials, Layer, Rule
 from readroom.core.policy.rules.terms import Terms
 from readroom.core.quoting import as_given, as_value, quote, shortened, unquoted
-from readroom.core.values import (
-    Call,
-    Cap,
-    Fact,
-    Measure,
-    ReadMeasure,
-    ReadRequest,
-    ReadResult,
-    Reply,
-    Request,
-    Result,
-)
 from readroom.core.values.files import Row
 from readroom.core.values.options import ReadOptions
 from readroom.core.values.steps import Steps, TextUpTo
@@ -79,8 +54,8 @@ def made(setup: Setup) -> Contract:
     """The contract for a workspace with that setup."""
     command = setup.own if isinstance(setup.own, FrontMatter) else published()
 
-    def to_request(arguments: RndRead) -> ReadRequest:
-        return ReadRequest(
+    def to_request(arguments: RndRead) -> values.ReadRequest:
+        return values.ReadRequest(
             arguments.path,
             offset=arguments.offset or 1,
             limit=min(arguments.limit or command.max_lines, command.max_lines),
@@ -162,9 +137,9 @@ class RndCall(Struct, frozen=True):
         return as_given(self.given.path, NAME_BYTES)
 
 
-MEASURE = Measure(
+MEASURE = values.Measure(
     frame=lambda path: CLOSING_BYTES + 2 * len(quote(path).encode("utf-8", "replace")),
-    read=ReadMeasure(
+    read=values.ReadMeasure(
         numbered=lambda number: len(r"\n"),
         outlined=lambda row: json_replies.size(_outlined(row)) + 1,
         mark_bytes=0,
@@ -173,23 +148,23 @@ MEASURE = Measure(
 """What the object adds to its content: escapes of the line ends, and the fields around it."""
 
 
-def to_call(request: Request) -> Call | None:
+def to_call(request: values.Request) -> values.Call | None:
     """The call for a read of lines; this contract has no other."""
-    if not isinstance(request, ReadRequest) or request.column > 1 or request.view != "text":
+    if not isinstance(request, values.ReadRequest) or request.column > 1 or request.view != "text":
         return None
     return call_of(READ, path=as_value(request.path), offset=request.offset, limit=request.limit)
 
 
-def render(call: RndCall, result: Result, cap: Cap) -> Reply:
+def render(call: RndCall, result: values.Result, cap: values.Cap) -> values.Reply:
     """A window of a file as an object."""
-    assert isinstance(result, ReadResult), "this contract only reads"
+    assert isinstance(result, values.ReadResult), "this contract only reads"
     return json_replies.window(
         result, cap, partial(_object, call), partial(native_facts.of_read, own_call=to_call)
     )
 
 
-def _object(call: RndCall, result: ReadResult) -> dict[str, Fact]:
-    fields: dict[str, Fact] = {
+def _object(call: RndCall, result: values.ReadResult) -> dict[str, values.Fact]:
+    fields: dict[str, values.Fact] = {
         "ok": True,
         "content": _content(result),
         "lines_read": len(result.lines),
@@ -201,7 +176,7 @@ def _object(call: RndCall, result: ReadResult) -> dict[str, Fact]:
     return {**fields, "warnings": warnings} if warnings else fields
 
 
-def _content(result: ReadResult) -> str:
+def _content(result: values.ReadResult) -> str:
     """The lines with their ends, as in the file; the last may have none."""
     if not result.lines:
         return ""
@@ -212,8 +187,8 @@ def _content(result: ReadResult) -> str:
     return text if result.end == result.total_lines and not result.ends.final else f"{text}\n"
 
 
-def _warnings(call: RndCall, result: ReadResult) -> list[Fact]:
-    sentences: list[Fact] = []
+def _warnings(call: RndCall, result: values.ReadResult) -> list[values.Fact]:
+    sentences: list[values.Fact] = []
     most = call.command.max_lines
     limit = call.given.limit
     if limit is not None and limit > most:
@@ -236,7 +211,7 @@ def _warnings(call: RndCall, result: ReadResult) -> list[Fact]:
     return sentences
 
 
-def _rest(result: ReadResult) -> list[str]:
+def _rest(result: values.ReadResult) -> list[str]:
     """The note on what is left out below, with the offset that continues."""
     if result.total_lines and not result.lines:
         return [
@@ -263,51 +238,51 @@ def _lines(count: int) -> str:
     return "1 line" if count == 1 else f"{count} lines"
 
 
-def render_error(call: RndCall, error: ReadroomError, cap: Cap) -> Reply:
+def render_error(call: RndCall, error: errors.ReadroomError, cap: values.Cap) -> values.Reply:
     """A failure as an object: what happened, and a reason or suggestions."""
     value = _failure(call, error)
     if json_replies.size(value) > cap.size:
-        least: dict[str, Fact] = {"ok": False, "error": "", "reason": error.code}
+        least: dict[str, values.Fact] = {"ok": False, "error": "", "reason": error.code}
         words = json_replies.short(str(value["error"]), max(0, (cap.size - json_replies.size(least)) // 6))
         value = {**least, "error": words}
     return json_replies.failure(value, str(value["error"]), error, to_call)
 
 
-def _failure(call: RndCall, error: ReadroomError) -> dict[str, Fact]:
+def _failure(call: RndCall, error: errors.ReadroomError) -> dict[str, values.Fact]:
     match error:
-        case NotFound():
+        case errors.NotFound():
             return _missing(call)
-        case OutsideRoot() if call.given.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
+        case errors.OutsideRoot() if call.given.path.startswith("/") and error.facts.get("how") == ELSEWHERE:
             # It was not looked up, and counts as missing.
             return _missing(call)
-        case OutsideRoot():
+        case errors.OutsideRoot():
             return _denied(f"{call.name} is outside the project root")
-        case Denied():
+        case errors.Denied():
             return _by_rule(call, error)
-        case HardLinked() | NoPermission() | SymbolicLink():
+        case errors.HardLinked() | errors.NoPermission() | errors.SymbolicLink():
             return _denied(error.message)
-        case TooLarge() if error.facts["unit"] == "bytes":
+        case errors.TooLarge() if error.facts["unit"] == "bytes":
             sizes = megabytes(error.facts["limit"], error.facts["size"])
             return _failed(
                 f"File exceeds size limit ({sizes[1]} > {sizes[0]})",
                 "Use offset/limit for partial reading",
                 "Process in chunks",
             )
-        case BadRange() if "total_lines" in error.facts:
+        case errors.BadRange() if "total_lines" in error.facts:
             total, offset = int(str(error.facts["total_lines"])), call.given.offset or 1
             return _failed(
                 f"Offset {offset} is beyond the end of {call.name}, which has {_lines(total)}",
                 f"Use an offset from 1 to {max(1, total)}",
             )
-        case Binary():
+        case errors.Binary():
             return _failed(
                 f"Cannot read binary file: {call.name} ({error.media_type})",
                 "Only text files can be read",
                 reason=error.code,
             )
-        case NotAFile():
+        case errors.NotAFile():
             return _failed(f"Not a file: {call.name}", "Name a file in it", reason=error.code)
-        case TimedOut():
+        case errors.TimedOut():
             return _failed(
                 f"Read timed out after {error.seconds:g} seconds",
                 "Use offset/limit for partial reading",
@@ -317,22 +292,22 @@ def _failure(call: RndCall, error: ReadroomError) -> dict[str, Fact]:
     return _failed(error.message, *advice, reason=error.code)
 
 
-def _failed(words: str, *suggestions: str, reason: str | None = None) -> dict[str, Fact]:
-    fields: dict[str, Fact] = {"ok": False, "error": words}
+def _failed(words: str, *suggestions: str, reason: str | None = None) -> dict[str, values.Fact]:
+    fields: dict[str, values.Fact] = {"ok": False, "error": words}
     if reason is not None:
         fields["reason"] = reason
     return {**fields, "suggestions": list(suggestions)} if suggestions else fields
 
 
-def _missing(call: RndCall) -> dict[str, Fact]:
+def _missing(call: RndCall) -> dict[str, values.Fact]:
     return _failed(f"File not found: {call.name}", "Check file path", "Verify file exists")
 
 
-def _denied(words: str, *suggestions: str) -> dict[str, Fact]:
+def _denied(words: str, *suggestions: str) -> dict[str, values.Fact]:
     return _failed(f"Access denied: {words}", *suggestions, reason=_POLICY)
 
 
-def _by_rule(call: RndCall, error: Denied) -> dict[str, Fact]:
+def _by_rule(call: RndCall, error: errors.Denied) -> dict[str, values.Fact]:
     rule = str(error.facts["rule"])
     if error.facts["source"] == call.command.source and not rule.startswith("allow = "):
         return _denied(f"{rule} files are restricted")
@@ -348,7 +323,7 @@ def _last(path: str) -> str:
     return shortened(name, NAME_BYTES)
 
 
-def megabytes(*sizes: Fact) -> list[str]:
+def megabytes(*sizes: values.Fact) -> list[str]:
     """Sizes in decimal megabytes, or smaller units if the first is smaller, written apart if they differ."""
     counts = [int(str(size)) for size in sizes]
     power, unit = next(

@@ -75,6 +75,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.config import settings as _settings
 from readroom.core.config.settings import (
     LEDGER_FILE,
@@ -88,16 +89,6 @@ from readroom.core.config.settings import Settings as Settings
 from readroom.core.contracts import OwnSettings, Setup
 from readroom.core.contracts import variables as variables_of_contracts
 from readroom.core.engine import Engine
-from readroom.core.errors import (
-    BadConfig,
-    BadValue,
-    CommandsOff,
-    DatabaseFailed,
-    NoFolder,
-    NotFound,
-    ReadroomError,
-    StoreFailed,
-)
 from readroom.core.limits import CONFIG_FILE_BYTES
 from readroom.core.paths import WorkPath, parse
 from readroom.core.policy.changes import WriteTargets
@@ -124,7 +115,7 @@ def open_store(root: str | os.PathLike[str] | Store) -> Store:
         from readroom.core.stores.local import LocalStore
 
         if not os.fspath(root):
-            raise BadValue("root", "", "names no folder", "Name one; . is the current folder.")
+            raise errors.BadValue("root", "", "names no folder", "Name one; . is the current folder.")
         return LocalStore(root, notes=own_file(NOTES_FOLDER))
     return root
 
@@ -182,7 +173,7 @@ def token_file() -> str:
     path = own_file(TOKENS_FILE)
     if path is None:
         advice = "Set HOME or XDG_STATE_HOME; a server that asks for no token needs none (--open, --socket)."
-        raise BadConfig("HOME", "", "it is not set to a folder", advice)
+        raise errors.BadConfig("HOME", "", "it is not set to a folder", advice)
     return path
 
 
@@ -237,7 +228,7 @@ def places(guarded: Guard, settings: Settings) -> WriteTargets:
     protected = []
     files = [file for own in settings.contracts.values() for file in own.files]
     for name in (*settings.files, *files):
-        with contextlib.suppress(ReadroomError):  # an operator's file is usually elsewhere
+        with contextlib.suppress(errors.ReadroomError):  # an operator's file is usually elsewhere
             protected.append(parse(os.path.realpath(name), guarded.roots))
     return WriteTargets(guarded, settings.changes, protected)
 
@@ -251,12 +242,16 @@ def engine(store: Store, settings: Settings, state: State | None = None) -> Engi
     return Engine(guarded, targets, settings.limits, indexes(store, settings), commands, off)
 
 
-def _commands_off(store: Store, settings: Settings) -> CommandsOff | NoFolder:
+def _commands_off(store: Store, settings: Settings) -> errors.CommandsOff | errors.NoFolder:
     """Why there is nowhere for commands to run."""
     policy = settings.commands
     if policy.forbidden_by:
-        return CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
-    return NoFolder(store.name) if policy.enabled else CommandsOff("the operator has not allowed them")
+        return errors.CommandsOff(f"{policy.forbidden_by} of this folder forbids it")
+    return (
+        errors.NoFolder(store.name)
+        if policy.enabled
+        else errors.CommandsOff("the operator has not allowed them")
+    )
 
 
 def indexes(store: Store, settings: Settings) -> IndexCache:
@@ -320,9 +315,9 @@ def _from_store(store: Store) -> bytes | None:
         with store.open(NAME) as source:
             require_one_name(source, NAME)
             return source.read_at(0, CONFIG_FILE_BYTES + 1)
-    except NotFound:
+    except errors.NotFound:
         return None
-    except (BadConfig, StoreFailed, DatabaseFailed):
+    except (errors.BadConfig, errors.StoreFailed, errors.DatabaseFailed):
         raise  # an error of the store, or one that names its file already
-    except ReadroomError as error:
-        raise BadConfig(NAME, "", error.message, "Correct the file, or remove it.") from None
+    except errors.ReadroomError as error:
+        raise errors.BadConfig(NAME, "", error.message, "Correct the file, or remove it.") from None

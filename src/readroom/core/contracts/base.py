@@ -16,23 +16,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from readroom.core import values
 from readroom.core.contracts.schema import parse, schema
 from readroom.core.errors import ReadroomError, UnknownTool
 from readroom.core.policy.rules.terms import NO_TERMS, Terms
-from readroom.core.values import (
-    Call,
-    Cap,
-    Fact,
-    GrepLine,
-    Image,
-    ListMeasure,
-    Measure,
-    PartsMeasure,
-    Reply,
-    Request,
-    Result,
-    SearchMeasure,
-)
 from readroom.core.values.files import PartView
 from readroom.core.values.steps import AS_IT_IS, Steps
 
@@ -44,8 +31,8 @@ clients show the model nothing else when it is there."""
 class Wording(Struct, frozen=True):
     """How to word the result or the failure of one call."""
 
-    render: Callable[[Result, Cap], Reply]
-    render_error: Callable[[ReadroomError, Cap], Reply]
+    render: Callable[[values.Result, values.Cap], values.Reply]
+    render_error: Callable[[ReadroomError, values.Cap], values.Reply]
 
 
 Sentences: TypeAlias = Mapping[type[ReadroomError], str | Callable[[Any, Any], str | None]]
@@ -65,9 +52,9 @@ def sentence(error: ReadroomError, call: object, *tables: Sentences) -> str:
     raise AssertionError(error)
 
 
-def call_of(tool: str, **arguments: Fact) -> Call:
+def call_of(tool: str, **arguments: values.Fact) -> values.Call:
     """A call with those arguments that are not None."""
-    return Call(tool, {name: value for name, value in arguments.items() if value is not None})
+    return values.Call(tool, {name: value for name, value in arguments.items() if value is not None})
 
 
 class Tool(Struct, frozen=True):
@@ -84,12 +71,12 @@ class Tool(Struct, frozen=True):
     title: str
     description: str
     arguments: type[msgspec.Struct]
-    to_request: Callable[[Any], Request]
+    to_request: Callable[[Any], values.Request]
     read_only: bool = True
     idempotent: bool = True
     reports_progress: bool = False
-    render: Callable[[Result, Cap], Reply] | None = None
-    render_error: Callable[[ReadroomError, Cap], Reply] | None = None
+    render: Callable[[values.Result, values.Cap], values.Reply] | None = None
+    render_error: Callable[[ReadroomError, values.Cap], values.Reply] | None = None
     wording: Callable[[Any], Wording] | None = None
     store: Callable[[Any], str | None] | None = None
     steps: Callable[[Any], Steps] | None = None
@@ -116,7 +103,7 @@ class Bound(Struct, frozen=True):
         steps: What the contract decides about the read.
     """
 
-    request: Request
+    request: values.Request
     wording: Wording
     store: str | None
     steps: Steps = AS_IT_IS
@@ -126,13 +113,13 @@ IMAGE_PIXELS_PER_TOKEN = 750
 """What an image costs: Anthropic's published formula; others charge by tiles, about the same."""
 
 
-def reply_tokens(text: str, images: Sequence[Image], count: Callable[[str], int]) -> int:
+def reply_tokens(text: str, images: Sequence[values.Image], count: Callable[[str], int]) -> int:
     """The tokens of a reply: its text, and its images by their size."""
     pixels = sum(image.width * image.height for image in images)
     return count(text) + -(-pixels // IMAGE_PIXELS_PER_TOKEN)
 
 
-def remarked(reply: Reply, words: str) -> Reply:
+def remarked(reply: values.Reply, words: str) -> values.Reply:
     """The reply with one more bracketed line."""
     return replace(reply, text=f"{reply.text}\n[{words}]")
 
@@ -158,13 +145,13 @@ class Contract(Struct, frozen=True, dict=True):
     instructions: str
     tools: tuple[Tool, ...]
     reply_bytes: int
-    measure: Measure
-    render: Callable[[Result, Cap], Reply]
-    render_error: Callable[[ReadroomError, Cap], Reply]
-    to_call: Callable[[Request], Call | None]
+    measure: values.Measure
+    render: Callable[[values.Result, values.Cap], values.Reply]
+    render_error: Callable[[ReadroomError, values.Cap], values.Reply]
+    to_call: Callable[[values.Request], values.Call | None]
     commands: tuple[Tool, ...] = ()
     routes: tuple[Tool, ...] = ()
-    remark: Callable[[Reply, str], Reply] = remarked
+    remark: Callable[[values.Reply, str], values.Reply] = remarked
     terms: Terms = NO_TERMS
     seconds: float | None = None
     raisable: bool = False
@@ -232,9 +219,9 @@ class Contract(Struct, frozen=True, dict=True):
         return Wording(tool.render or self.render, tool.render_error or self.render_error)
 
 
-def tool_result(reply: Reply) -> dict[str, Fact]:
+def tool_result(reply: values.Reply) -> dict[str, values.Fact]:
     """A reply in the shape of an MCP tool result: what every face sends or prints."""
-    content: list[dict[str, Fact]] = [{"type": "text", "text": reply.text}]
+    content: list[dict[str, values.Fact]] = [{"type": "text", "text": reply.text}]
     for image in reply.images:
         from base64 import b64encode
 
@@ -260,13 +247,13 @@ LINES_AROUND = 6
 outline, and a note about a budget."""
 
 
-def in_lines(cap: Cap, lines: int) -> Cap:
+def in_lines(cap: values.Cap, lines: int) -> values.Cap:
     """The cap of a reply of at most `lines` lines, including those around its content."""
     left = max(1, lines - LINES_AROUND)
     return replace(cap, measure=_in_rows(cap.measure, -(-cap.size // left)), lines=left)
 
 
-def _in_rows(measure: Measure, least: int) -> Measure:
+def _in_rows(measure: values.Measure, least: int) -> values.Measure:
     """A measure by which every row costs at least so many bytes."""
     read, parts, search, listing = measure.read, measure.parts, measure.search, measure.list
     return replace(
@@ -274,19 +261,19 @@ def _in_rows(measure: Measure, least: int) -> Measure:
         read=replace(read, outlined=lambda row: max(least, read.outlined(row))),
         parts=None if parts is None else _parts_in_rows(parts, least),
         search=None if search is None else _search_in_rows(search, least),
-        list=None if listing is None else ListMeasure(lambda entry: max(least, listing.listed(entry))),
+        list=None if listing is None else values.ListMeasure(lambda entry: max(least, listing.listed(entry))),
     )
 
 
-def _parts_in_rows(measure: PartsMeasure, least: int) -> PartsMeasure:
+def _parts_in_rows(measure: values.PartsMeasure, least: int) -> values.PartsMeasure:
     def part(part: PartView, unit: str, total: int) -> int:
         return max(least * (LINES_AROUND + len(part.notes)), measure.part(part, unit, total))
 
-    return PartsMeasure(lambda heading: max(least, measure.heading(heading)), part)
+    return values.PartsMeasure(lambda heading: max(least, measure.heading(heading)), part)
 
 
-def _search_in_rows(measure: SearchMeasure, least: int) -> SearchMeasure:
-    def line_bytes(line: GrepLine) -> int:
+def _search_in_rows(measure: values.SearchMeasure, least: int) -> values.SearchMeasure:
+    def line_bytes(line: values.GrepLine) -> int:
         rows = 1 if line.symbol is None else _ROWS_OF_MATCH
         return max(least * rows, measure.line(line))
 

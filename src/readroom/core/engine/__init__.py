@@ -18,21 +18,11 @@ from typing import TYPE_CHECKING, final
 
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.deadline import Deadline
 from readroom.core.engine.services import ArchiveOpener, Documents, Job, OwnCommands, Services
 from readroom.core.engine.suggest import with_near_names, with_note, with_place_inside
-from readroom.core.errors import (
-    BadPath,
-    BadValue,
-    Binary,
-    Closed,
-    NotAFolder,
-    NotFound,
-    OutsideRoot,
-    Protected,
-    ReadroomError,
-)
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.formats.registry import brought, table
 from readroom.core.limits import Limits
@@ -65,7 +55,7 @@ class Engine:
         limits: Limits,
         indexes: IndexCache,
         commands: CommandService | None,
-        commands_off: Callable[[], ReadroomError],
+        commands_off: Callable[[], errors.ReadroomError],
     ) -> None:
         """Take ownership of guard, indexes and commands (None for none); `close` releases them."""
         self._targets = targets
@@ -116,7 +106,7 @@ class Engine:
             ReadroomError: From the engine of the verb; a NotFound suggests existing names.
         """
         if self._closed:
-            raise Closed
+            raise errors.Closed
         self.services.guard.store.require_root()
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
         own = guard = services.guard
@@ -125,13 +115,13 @@ class Engine:
             spelled, there = getattr(request, name), own
             if isinstance(request, WriteRequest) and spelled.removesuffix('"').endswith("/"):
                 advice = "Leave out the slash; folders above a file are made with it."
-                raise BadPath(spelled, "ends with a slash, as names of folders do", advice)
+                raise errors.BadPath(spelled, "ends with a slash, as names of folders do", advice)
             try:
                 if services.commands is None:
                     path = own.parse(spelled)
                 else:
                     there, path = _place(services.commands, own, terms, request, spelled)
-            except OutsideRoot as error:
+            except errors.OutsideRoot as error:
                 raise with_place_inside(error, own, request, spelled) from None
             if name == verb.paths[0]:
                 guard = there
@@ -150,9 +140,9 @@ class Engine:
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
             performed = act(services, job)
-        except NotFound as error:
+        except errors.NotFound as error:
             raise with_near_names(error, services, request, deadline, archives=terms.archives) from None
-        except NotAFolder as error:
+        except errors.NotAFolder as error:
             if verb.traces == "edit":  # reading what is in the way does not help a change
                 error.advice, error.next = "Choose a path that does not lead through it.", None
             raise
@@ -229,7 +219,7 @@ def _inside(services: Services, job: Job[Request]) -> Result:
         return inside
     try:
         return _performed(services, job)
-    except (Binary, NotAFolder) as error:
+    except (errors.Binary, errors.NotAFolder) as error:
         instead: Result = brought("perform_instead")(services, job, _performed, error)
         return instead
 
@@ -253,9 +243,9 @@ def _place(
         if output is None:
             return own, path
     if is_edit(request):
-        raise Protected(output, "it is the kept output of a command")
+        raise errors.Protected(output, "it is the kept output of a command")
     if isinstance(request, RunRequest):
-        raise BadValue(
+        raise errors.BadValue(
             "cwd", output, "is not a folder of the workspace", "Leave it out to start in the root."
         )
     return commands.guard, output

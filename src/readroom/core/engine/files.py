@@ -15,25 +15,10 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import stale
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import (
-    BadValue,
-    Changed,
-    Denied,
-    FolderNotEmpty,
-    HoldsDenied,
-    NotAFile,
-    NotAFolder,
-    NotFound,
-    PartlyDeleted,
-    ReadOnlyFile,
-    ReadroomError,
-    SymbolicLink,
-    Taken,
-    TooLarge,
-)
 from readroom.core.limits import MAX_PATH_DEPTH
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.paths import ROOT, WorkPath, join, parent, parts
@@ -41,19 +26,7 @@ from readroom.core.policy.changes import WriteTargets
 from readroom.core.stores.base import Folder, Moved, WriteTarget
 from readroom.core.text import hashes
 from readroom.core.text.line_index import Shrunk
-from readroom.core.values import EntryKind, ListRequest, Stat, Version
-from readroom.core.values.changes import (
-    DeleteRequest,
-    DeleteResult,
-    FolderResult,
-    MakeFolderRequest,
-    MoveRequest,
-    MoveResult,
-    StatRequest,
-    StatResult,
-    TrashRequest,
-    TrashResult,
-)
+from readroom.core.values import EntryKind, ListRequest, Stat, Version, changes
 
 # -----------------------------------------------------------------------------
 # What is in a folder that is to be deleted or moved as a whole, and whether it may go with it.
@@ -96,7 +69,7 @@ class _Survey:
             at, new = pending.pop()
             try:
                 opened = self._places.guard.open_folder(at)
-            except (NotFound, NotAFolder):
+            except (errors.NotFound, errors.NotAFolder):
                 raise Moved from None
             with opened:
                 if opened.real != at:
@@ -105,7 +78,7 @@ class _Survey:
                     if recursive:
                         pending.append((join(at, name), None if new is None else join(new, name)))
         if self._denied:
-            raise HoldsDenied(self._asked, self._denied)
+            raise errors.HoldsDenied(self._asked, self._denied)
         return self._entries
 
     def _folders(self, opened: Folder, at: WorkPath, new: WorkPath | None) -> list[str]:
@@ -119,7 +92,7 @@ class _Survey:
                 self._places.require_inside(join(at, entry.name), folder=is_folder)
                 if new is not None:
                     self._places.require_inside(join(new, entry.name), folder=is_folder)
-            except Denied:
+            except errors.Denied:
                 self._denied += 1
                 continue
             if is_folder:
@@ -132,17 +105,19 @@ class _Survey:
         self._entries += 1
         advice = "Go on with the folders in it, one by one."
         if self._entries > TREE_ENTRIES:
-            raise TooLarge(self._asked, self._entries, TREE_ENTRIES, "names", advice)
+            raise errors.TooLarge(self._asked, self._entries, TREE_ENTRIES, "names", advice)
         if len(parts(folder)) >= MAX_PATH_DEPTH:
-            raise TooLarge(self._asked, MAX_PATH_DEPTH + 1, MAX_PATH_DEPTH, "folders in one path", advice)
+            raise errors.TooLarge(
+                self._asked, MAX_PATH_DEPTH + 1, MAX_PATH_DEPTH, "folders in one path", advice
+            )
 
     def _require_writable(self, opened: Folder, at: WorkPath, name: str) -> None:
         try:
             mode = opened.stat(name).mode
-        except NotFound:
+        except errors.NotFound:
             raise Moved from None
         if not mode & 0o222:
-            raise ReadOnlyFile(join(at, name), mode)
+            raise errors.ReadOnlyFile(join(at, name), mode)
 
 
 TRASH = WorkPath(".trash")
@@ -151,7 +126,7 @@ TRASH = WorkPath(".trash")
 T = TypeVar("T")
 
 
-def stat(services: Services, job: Job[StatRequest]) -> StatResult:
+def stat(services: Services, job: Job[changes.StatRequest]) -> changes.StatResult:
     """The stat of a name, or that there is nothing.
 
     Raises:
@@ -163,22 +138,22 @@ def stat(services: Services, job: Job[StatRequest]) -> StatResult:
         if path.startswith("/"):  # a kept output, which is in no folder
             return _described(path, services.guard.stat(path)[1], None)
         _, state = places.look(path)
-    except NotFound:
+    except errors.NotFound:
         state = None
     if state is None:
-        return StatResult(path, exists=False)
+        return changes.StatResult(path, exists=False)
     if state.kind is not EntryKind.LINK:
         return _described(path, state, None)
     try:
         target, behind = places.guard.stat(path)
-    except ReadroomError:
+    except errors.ReadroomError:
         # It makes no difference whether the link is broken, denied, or leads outside.
         return _described(path, state, None)
     return _described(path, behind, target)
 
 
-def _described(path: str, state: Stat, target: str | None) -> StatResult:
-    return StatResult(
+def _described(path: str, state: Stat, target: str | None) -> changes.StatResult:
+    return changes.StatResult(
         path=path,
         exists=True,
         kind=state.kind,
@@ -192,7 +167,7 @@ def _described(path: str, state: Stat, target: str | None) -> StatResult:
     )
 
 
-def delete(services: Services, job: Job[DeleteRequest]) -> DeleteResult:
+def delete(services: Services, job: Job[changes.DeleteRequest]) -> changes.DeleteResult:
     """Remove a file, a link, or a folder.
 
     Raises:
@@ -208,7 +183,7 @@ def delete(services: Services, job: Job[DeleteRequest]) -> DeleteResult:
     expected = request.expected_hash
     digits = None if expected is None else hashes.parse_hash("expected_hash", expected)
 
-    def once() -> DeleteResult:
+    def once() -> changes.DeleteResult:
         with places.entry(request.path) as place:
             state = _entered(places, place, request.path, job.deadline)
             if state.kind is EntryKind.FOLDER:
@@ -216,7 +191,7 @@ def delete(services: Services, job: Job[DeleteRequest]) -> DeleteResult:
             else:
                 entries = 1
                 place.remove(None if digits is None else _expected(services, job, place, state, digits))
-            return DeleteResult(request.path, state.kind, entries, place.warnings)
+            return changes.DeleteResult(request.path, state.kind, entries, place.warnings)
 
     return _steadily(once, request.path)
 
@@ -225,25 +200,25 @@ def _entered(places: WriteTargets, place: WriteTarget, path: str, deadline: Dead
     """Lock a place, and return what is there, if it may be changed."""
     try:
         place.enter(deadline, make_folders=False)
-    except NotFound:
+    except errors.NotFound:
         places.require(place, path, folder=True)
-        raise NotFound(path) from None
+        raise errors.NotFound(path) from None
     return _there(places, place, path)
 
 
 def _there(places: WriteTargets, place: WriteTarget, path: str) -> Stat:
     state = places.there(place, path)
     if state is None:
-        raise NotFound(path)
+        raise errors.NotFound(path)
     if state.kind is EntryKind.OTHER:
-        raise NotAFile(path, "device")
+        raise errors.NotAFile(path, "device")
     if state.kind is EntryKind.FILE:
         places.require_writable(place, path, state)
     return state
 
 
 def _expected(
-    services: Services, job: Job[DeleteRequest], place: WriteTarget, state: Stat, digits: str
+    services: Services, job: Job[changes.DeleteRequest], place: WriteTarget, state: Stat, digits: str
 ) -> Version:
     """The version of a file with the expected hash. Raises Stale for another."""
     path = job.request.path
@@ -261,8 +236,8 @@ def _expected(
         return source.version
 
 
-def _no_hash(path: str) -> BadValue:
-    return BadValue(
+def _no_hash(path: str) -> errors.BadValue:
+    return errors.BadValue(
         "expected_hash",
         path,
         "has no hash: it is not a file",
@@ -272,14 +247,14 @@ def _no_hash(path: str) -> BadValue:
 
 
 def _delete_folder(
-    places: WriteTargets, place: WriteTarget, request: DeleteRequest, deadline: Deadline
+    places: WriteTargets, place: WriteTarget, request: changes.DeleteRequest, deadline: Deadline
 ) -> int:
     path, top = request.path, place.real
     if request.expected_hash is not None:
         raise _no_hash(path)
     entries = _Survey(places, path, deadline).count(top, recursive=request.recursive)
     if entries and not request.recursive:
-        raise FolderNotEmpty(path, entries)
+        raise errors.FolderNotEmpty(path, entries)
 
     def step(name: WorkPath, folder: bool) -> None:
         if name != top:
@@ -287,20 +262,22 @@ def _delete_folder(
                 raise Moved
             deadline.check()
             if len(parts(name)) > MAX_PATH_DEPTH:
-                raise TooLarge(path, len(parts(name)), MAX_PATH_DEPTH, "folders in one path", "Ask the user.")
+                raise errors.TooLarge(
+                    path, len(parts(name)), MAX_PATH_DEPTH, "folders in one path", "Ask the user."
+                )
             places.require_inside(name, folder=folder)
 
     try:
         place.remove_folder(step)
-    except (Moved, ReadroomError) as error:
+    except (Moved, errors.ReadroomError) as error:
         if not place.removed:
             raise
-        why = error.message if isinstance(error, ReadroomError) else "another program is changing it"
-        raise PartlyDeleted(path, place.removed, why) from None
+        why = error.message if isinstance(error, errors.ReadroomError) else "another program is changing it"
+        raise errors.PartlyDeleted(path, place.removed, why) from None
     return place.removed
 
 
-def make_folder(services: Services, job: Job[MakeFolderRequest]) -> FolderResult:
+def make_folder(services: Services, job: Job[changes.MakeFolderRequest]) -> changes.FolderResult:
     """Make a folder and its parents.
 
     Raises:
@@ -311,18 +288,18 @@ def make_folder(services: Services, job: Job[MakeFolderRequest]) -> FolderResult
     """
     path, places = job.request.path, services.targets
     if path == ROOT:
-        return FolderResult(path, created=False)
+        return changes.FolderResult(path, created=False)
 
-    def once() -> FolderResult:
+    def once() -> changes.FolderResult:
         with places.entry(path) as place:
             state = places.there(place, path)
             if state is not None:
                 if state.kind is EntryKind.FOLDER or _leads_to_folder(places, path, state):
-                    return FolderResult(path, created=False)
-                raise Taken(path, state.kind)
+                    return changes.FolderResult(path, created=False)
+                raise errors.Taken(path, state.kind)
             place.enter(job.deadline, make_folders=True)
             place.make()
-            return FolderResult(path, folders=place.folders, warnings=place.warnings)
+            return changes.FolderResult(path, folders=place.folders, warnings=place.warnings)
 
     return _steadily(once, path)
 
@@ -332,11 +309,11 @@ def _leads_to_folder(places: WriteTargets, path: str, state: Stat) -> bool:
         return False
     try:
         return places.guard.stat(path)[1].kind is EntryKind.FOLDER
-    except ReadroomError:
+    except errors.ReadroomError:
         return False
 
 
-def move(services: Services, job: Job[MoveRequest]) -> MoveResult:
+def move(services: Services, job: Job[changes.MoveRequest]) -> changes.MoveResult:
     """Rename a file, a link or a folder; missing folders are made.
 
     Raises:
@@ -350,22 +327,22 @@ def move(services: Services, job: Job[MoveRequest]) -> MoveResult:
     request, places = job.request, services.targets
     path, destination = request.path, request.destination
 
-    def once() -> MoveResult:
+    def once() -> changes.MoveResult:
         with places.entry(path) as place, places.entry(destination) as to:
             _require_elsewhere(place, to, request)
             state, over = _both(places, place, to, request, job.deadline)
             place.move(state, to, over)
             warnings = (*place.warnings, *to.warnings)
-            return MoveResult(path, destination, state.kind, over is not None, to.folders, warnings)
+            return changes.MoveResult(path, destination, state.kind, over is not None, to.folders, warnings)
 
     return _steadily(once, path)
 
 
-def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: MoveRequest) -> None:
+def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: changes.MoveRequest) -> None:
     """Refuse to move a name to itself or below itself."""
     if f"{to.real}/".startswith(f"{place.real}/"):
         same = to.real == place.real
-        raise BadValue(
+        raise errors.BadValue(
             "destination",
             request.destination,
             "is the same name" if same else "lies in what is to be moved",
@@ -375,24 +352,28 @@ def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: MoveRequest
 
 
 def _both(
-    places: WriteTargets, place: WriteTarget, to: WriteTarget, request: MoveRequest, deadline: Deadline
+    places: WriteTargets,
+    place: WriteTarget,
+    to: WriteTarget,
+    request: changes.MoveRequest,
+    deadline: Deadline,
 ) -> tuple[Stat, Version | None]:
     """Lock both ends; the stat of what is moved, and the version of the file that it replaces."""
     path, destination = request.path, request.destination
     if place.look() is None:
         places.require(place, path, folder=True)
-        raise NotFound(path)
+        raise errors.NotFound(path)
     try:
         place.enter_with(to, deadline)
-    except NotFound:
-        raise NotFound(path) from None
+    except errors.NotFound:
+        raise errors.NotFound(path) from None
     state = _there(places, place, path)
     there = places.there(to, destination)
     over = None
     if there is not None:
         files = state.kind is there.kind is EntryKind.FILE
         if not (request.overwrite and files):
-            raise Taken(destination, there.kind, replaceable=files)
+            raise errors.Taken(destination, there.kind, replaceable=files)
         with places.source(to, destination) as source:
             over = source.version
     if state.kind is EntryKind.FOLDER:
@@ -405,7 +386,9 @@ TRASH_TRIES = 100
 """Names tried for a trashed file; a name is in use only if the same one was trashed in its millisecond."""
 
 
-def trash(services: Services, job: Job[TrashRequest], clock: Callable[[], int] = time.time_ns) -> TrashResult:
+def trash(
+    services: Services, job: Job[changes.TrashRequest], clock: Callable[[], int] = time.time_ns
+) -> changes.TrashResult:
     """Move a file, a link or a folder into the workspace's trash, under an unused name.
 
     Raises:
@@ -416,7 +399,7 @@ def trash(services: Services, job: Job[TrashRequest], clock: Callable[[], int] =
     path, places = WorkPath(job.request.path), services.targets
     if parts(path)[:1] == [TRASH]:
         advice = "Move it out of there, or delete it."
-        raise BadValue(
+        raise errors.BadValue(
             "path", path, "is in the trash already", advice, next_request=ListRequest(parent(path))
         )
     moment = clock() // 1_000_000
@@ -424,13 +407,13 @@ def trash(services: Services, job: Job[TrashRequest], clock: Callable[[], int] =
         name = f"{TRASH}/{moment + later}/{path}"
         with places.entry(path), places.entry(name) as to:
             if to.real != name:
-                raise SymbolicLink(TRASH, None)
+                raise errors.SymbolicLink(TRASH, None)
         try:
-            done = move(services, Job(MoveRequest(path, name), job.cap, job.deadline))
-        except Taken:
+            done = move(services, Job(changes.MoveRequest(path, name), job.cap, job.deadline))
+        except errors.Taken:
             continue
-        return TrashResult(path, name, done.kind, done.warnings)
-    raise Changed(TRASH, next_request=ListRequest(parent(path)))
+        return changes.TrashResult(path, name, done.kind, done.warnings)
+    raise errors.Changed(TRASH, next_request=ListRequest(parent(path)))
 
 
 def _steadily(once: Callable[[], T], path: str) -> T:
@@ -440,4 +423,4 @@ def _steadily(once: Callable[[], T], path: str) -> T:
             return once()
         except Moved:
             continue
-    raise Changed(path, next_request=ListRequest(parent(WorkPath(path))))
+    raise errors.Changed(path, next_request=ListRequest(parent(WorkPath(path))))

@@ -20,19 +20,11 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.engine.cursors import ListPlace, path_key, read_cursor, write_cursor
 from readroom.core.engine.scope import globs_in, reading_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.engine.walk import CHECK_EVERY, Run, Walk, behind, in_order
-from readroom.core.errors import (
-    BadPath,
-    Denied,
-    NoPermission,
-    NotFound,
-    ReadroomError,
-    StoreFailed,
-    TimedOut,
-)
 from readroom.core.limits import LIST_MAX_DEPTH
 from readroom.core.paths import WorkPath, join
 from readroom.core.policy.ignore_files import IgnoreTree
@@ -129,7 +121,7 @@ class _Listing:
                 self._by_value(runs)
         if not walk.finished and not self._page.entries:
             advice = "List a subfolder, or use a smaller depth."
-            raise TimedOut(self._limits.list_timeout_s, advice, next_request=self._smaller())
+            raise errors.TimedOut(self._limits.list_timeout_s, advice, next_request=self._smaller())
         return self._shown(walk)
 
     def _smaller(self) -> ListRequest | None:
@@ -191,7 +183,7 @@ class _Listing:
                     yield place, entry
                 else:
                     self._before += 1
-        except TimedOut:
+        except errors.TimedOut:
             return
 
     def _looked(self, runs: Iterator[Run]) -> Iterator[ListEntry]:
@@ -219,9 +211,9 @@ class _Listing:
         path, kind = run.prefix + name, run.kind(name)
         try:
             stat = run.folder.stat(name)
-        except NotFound:
+        except errors.NotFound:
             return None
-        except (NoPermission, StoreFailed):
+        except (errors.NoPermission, errors.StoreFailed):
             return ListEntry(path, kind, None, None)
         if stat.kind is not kind:
             # Policy was asked about the other file, and may decide differently about this one.
@@ -238,9 +230,9 @@ class _Listing:
             if target is None:
                 return None
             self._guard.stat(join(folder.real, name))
-        except Denied:
+        except errors.Denied:
             return None
-        except ReadroomError:
+        except errors.ReadroomError:
             return target
         return target
 
@@ -294,8 +286,10 @@ class _Listing:
         return Omission("entries", after + 1, max(self._total, after + 1), reason, request=way)
 
 
-def _warnings(closed: Mapping[str, ReadroomError]) -> Iterator[Warn]:
-    shut = [path for path, error in closed.items() if isinstance(error, (NoPermission, BadPath))]
+def _warnings(closed: Mapping[str, errors.ReadroomError]) -> Iterator[Warn]:
+    shut = [
+        path for path, error in closed.items() if isinstance(error, (errors.NoPermission, errors.BadPath))
+    ]
     if shut:
         yield Warn("no_permission", f"cannot be opened: {first_of(shut, _NAMED_CLOSED)}")
     broken = [path for path in closed if path not in shut]

@@ -9,6 +9,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from readroom.core import values
 from readroom.core.deadline import Deadline
 from readroom.core.engine.services import Services
 from readroom.core.errors import AbsentError, NotFound, OutsideRoot, ReadroomError
@@ -18,15 +19,6 @@ from readroom.core.limits import HEAD_BYTES, LIST_MAX_DEPTH, NEAR_SCAN_NAMES
 from readroom.core.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
-from readroom.core.values import (
-    EntryKind,
-    FindRequest,
-    GrepRequest,
-    ListRequest,
-    ReadRequest,
-    Request,
-    Result,
-)
 from readroom.core.values.changes import EditFilesResult
 from readroom.core.values.files import OTHER_SPELLING, BytesResult
 from readroom.core.values.verbs import BY_REQUEST, Suggestion
@@ -50,7 +42,7 @@ _WITH_LINES = re.compile(
 
 
 def with_near_names(
-    error: NotFound, services: Services, request: Request, deadline: Deadline, *, archives: bool = True
+    error: NotFound, services: Services, request: values.Request, deadline: Deadline, *, archives: bool = True
 ) -> NotFound:
     """The error with names that would have worked, if it is about the requested path.
 
@@ -75,13 +67,13 @@ def with_near_names(
         return NotFound(request.path, next_request=pattern)
     verb = BY_REQUEST[type(request)]
     asked = _without_lines(request)
-    is_wanted = partial(_can_be_read, services.guard) if isinstance(request, ReadRequest) else _any
+    is_wanted = partial(_can_be_read, services.guard) if isinstance(request, values.ReadRequest) else _any
     near = services.guard.near(asked.path, verb.near, deadline, is_wanted)
     if archives and (archive := _archive_in(services.guard, request.path)) is not None:
-        return NotFound(request.path, next_request=ListRequest(archive + BORDER), inside=inside)
+        return NotFound(request.path, next_request=values.ListRequest(archive + BORDER), inside=inside)
     if not near and "\\" in asked.path and (meant := _by_its_end(services.guard, asked.path)) is not None:
         near = [meant]
-    if inside is not None and not near and EntryKind.FILE in verb.near and is_wanted(inside):
+    if inside is not None and not near and values.EntryKind.FILE in verb.near and is_wanted(inside):
         near = [inside]
     if near and near[0] == asked.path:
         near = near[:1]
@@ -93,7 +85,7 @@ def with_near_names(
     return NotFound(request.path, near, next_request=following, inside=inside)
 
 
-def with_place_inside(error: OutsideRoot, guard: Guard, request: Request, spelled: str) -> OutsideRoot:
+def with_place_inside(error: OutsideRoot, guard: Guard, request: values.Request, spelled: str) -> OutsideRoot:
     """The error with the path in the workspace that the end of an outside path names, if any."""
     meant = None if error.next is not None else _by_its_end(guard, spelled)
     if meant is None or spelled != getattr(request, "path", None):
@@ -102,7 +94,7 @@ def with_place_inside(error: OutsideRoot, guard: Guard, request: Request, spelle
     return OutsideRoot(spelled, str(error.facts["how"]), meant=meant, next_request=following)
 
 
-def with_note(result: Result) -> Result:
+def with_note(result: values.Result) -> values.Result:
     """The result with the remark that the name in it is spelled otherwise than it was asked for."""
     if isinstance(result, (BytesResult, EditFilesResult)):
         return result  # bytes have no place for it, and of several files each has its own
@@ -130,7 +122,7 @@ def _archive_in(guard: Guard, path: str) -> WorkPath | None:
                 _, stat = guard.stat(above)
             except ReadroomError:
                 continue
-            if stat.kind is EntryKind.FILE:
+            if stat.kind is values.EntryKind.FILE:
                 return above
     return None
 
@@ -139,7 +131,7 @@ def _borders(path: str) -> Iterator[int]:
     return (at for at, char in enumerate(path) if char == BORDER and not path[at + 1 :].startswith("/"))
 
 
-def _in_large_folder(guard: Guard, path: WorkPath) -> ListRequest | None:
+def _in_large_folder(guard: Guard, path: WorkPath) -> values.ListRequest | None:
     """The listing of names like that of a path, if some names in its folder were not compared."""
     try:
         folder = guard.open_folder(parent(path))
@@ -148,7 +140,7 @@ def _in_large_folder(guard: Guard, path: WorkPath) -> ListRequest | None:
     with folder:
         is_large = next(islice(folder.entries(), NEAR_SCAN_NAMES, None), None) is not None
     stem = _SIGNS.sub("?", basename(path).rpartition(".")[0] or basename(path))
-    return ListRequest(parent(path), glob=(f"*{stem}*",)) if is_large else None
+    return values.ListRequest(parent(path), glob=(f"*{stem}*",)) if is_large else None
 
 
 def _dangling(guard: Guard, path: WorkPath) -> str | None:
@@ -174,7 +166,7 @@ def _file_above(guard: Guard, path: WorkPath) -> WorkPath | None:
             continue
         except ReadroomError:
             return None
-        return above if stat.kind is EntryKind.FILE else None
+        return above if stat.kind is values.EntryKind.FILE else None
     return None
 
 
@@ -191,14 +183,16 @@ def _can_be_read(guard: Guard, name: WorkPath) -> bool:
             head = source.read_at(0, HEAD_BYTES)
             if by_magic(head) is not None or is_archive_name(name):
                 return True
-            return not isinstance(classify(source, head, ReadRequest(name), None), AsBytes)
+            return not isinstance(classify(source, head, values.ReadRequest(name), None), AsBytes)
     except ReadroomError:
         return False
 
 
-def _by_glob(request: Request, guard: Guard) -> Request | None:
+def _by_glob(request: values.Request, guard: Guard) -> values.Request | None:
     """The request for the files that a path with wildcards matches; None for another path."""
-    if not isinstance(request, (FindRequest, GrepRequest, ListRequest, ReadRequest)):
+    if not isinstance(
+        request, (values.FindRequest, values.GrepRequest, values.ListRequest, values.ReadRequest)
+    ):
         return None
     parts = request.path.split("/")
     at = next((at for at, part in enumerate(parts) if _WILD.search(part)), None)
@@ -209,40 +203,40 @@ def _by_glob(request: Request, guard: Guard) -> Request | None:
         guard.open_folder(WorkPath(folder)).close()
     except ReadroomError:
         return None
-    if isinstance(request, ReadRequest):
-        request = ListRequest()
-    if isinstance(request, ListRequest):
+    if isinstance(request, values.ReadRequest):
+        request = values.ListRequest()
+    if isinstance(request, values.ListRequest):
         request = replace(request, depth=LIST_MAX_DEPTH if "/" in glob else request.depth)
     return None if request.glob else replace(request, path=folder, glob=(glob,), cursor=None)
 
 
-def _without_lines(request: Request) -> Request:
+def _without_lines(request: values.Request) -> values.Request:
     """The request for a path like `a.py:12`, with the line numbers as arguments instead."""
     lines = _WITH_LINES.fullmatch(request.path)
     if lines is None:
         return request
     first, last = lines["line"] or lines["mark"], lines["last"] or lines["end"]
     request = replace(request, path=lines["path"])
-    if not isinstance(request, ReadRequest) or request.offset is not None or request.view != "text":
+    if not isinstance(request, values.ReadRequest) or request.offset is not None or request.view != "text":
         return request
     if last is not None and int(last) >= int(first):
         request = replace(request, limit=int(last) - int(first) + 1)
     return replace(request, offset=int(first))
 
 
-def _next(suggestion: Suggestion, request: Request, name: WorkPath) -> Request | None:
+def _next(suggestion: Suggestion, request: values.Request, name: WorkPath) -> values.Request | None:
     match suggestion:
-        case "none" if isinstance(request, ReadRequest) and basename(name) == basename(
+        case "none" if isinstance(request, values.ReadRequest) and basename(name) == basename(
             WorkPath(request.path)
         ):
             return replace(request, path=name)
         case "again":
-            assert isinstance(request, (FindRequest, GrepRequest, ListRequest))
+            assert isinstance(request, (values.FindRequest, values.GrepRequest, values.ListRequest))
             return replace(request, path=name, cursor=None)
         case "list":
             # Do not suggest the command again: that is the caller's decision.
-            return ListRequest(name)
+            return values.ListRequest(name)
         case "above":
             # Nor a change: show where the first name is instead.
-            return ListRequest(parent(name))
+            return values.ListRequest(parent(name))
     return None

@@ -18,18 +18,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from readroom.core import errors
 from readroom.core.deadline import Deadline
-from readroom.core.errors import (
-    BadPath,
-    Cancelled,
-    NoPermission,
-    NotAFolder,
-    NotFound,
-    ReadroomError,
-    RefusedError,
-    StoreFailed,
-    TimedOut,
-)
 from readroom.core.paths import WorkPath, join
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.ignore_files import IgnoreTree
@@ -157,7 +147,7 @@ class Walk:
         self._seen = 0
         self.denied = 0
         self.ignored = 0
-        self.closed: dict[str, ReadroomError] = {}
+        self.closed: dict[str, errors.ReadroomError] = {}
         self.finished = False
 
     def below(self, top: Folder, asked_path: WorkPath) -> Generator[Run]:
@@ -184,7 +174,7 @@ class Walk:
                 if deeper is not None:
                     stack.append(deeper)
             self.finished = True
-        except TimedOut:
+        except errors.TimedOut:
             return
         finally:
             for level in stack[1:]:
@@ -195,10 +185,10 @@ class Walk:
         below = join(asked_path, path)
         try:
             folder = self._guard.open_folder(below)
-        except (NoPermission, StoreFailed, BadPath) as error:
+        except (errors.NoPermission, errors.StoreFailed, errors.BadPath) as error:
             self.closed[path] = error
             return None
-        except (NotFound, NotAFolder, RefusedError):
+        except (errors.NotFound, errors.NotAFolder, errors.RefusedError):
             # Gone or replaced since its name was read; its replacement was not asked for.
             return None
         try:
@@ -239,9 +229,9 @@ class Walk:
                 out = self._out(folder.real, asked_path, some)
                 names += [name for name in some.names if name not in out] if out else some.names
                 kinds |= some.kinds
-        except (Cancelled, TimedOut):
+        except (errors.Cancelled, errors.TimedOut):
             raise
-        except ReadroomError as error:
+        except errors.ReadroomError as error:
             # A dead mount opens and cannot be read; only where it was asked for is that the answer.
             if not prefix:
                 raise

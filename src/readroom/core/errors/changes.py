@@ -7,31 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.core.errors.base import (
-    KW_ONLY,
-    Aside,
-    ConflictError,
-    FailedError,
-    Name,
-    ReadroomError,
-    RefusedError,
-    UsageError,
-)
+from readroom.core.errors import base
 from readroom.core.quoting import as_value, joined, quote
 from readroom.core.values import EntryKind, ListRequest, ReadRequest
 
 
-class Stale(ConflictError):
+class Stale(base.ConflictError):
     """The file has changed since the state that the call names."""
 
     # Sentences have 12 digits of a hash, facts have all of it.
     message = "{path} has changed: expected {expected:.19}, found {found:.19}"
-    path: Name
+    path: base.Name
     expected: str  # the hash in the call, as "sha256:..."
     found: str
-    _: KW_ONLY
+    _: base.KW_ONLY
     changed: str | None  # a diff between the two states; None if the expected one is no longer known
-    complete: Aside[bool] = True  # whether the diff has all changes
+    complete: base.Aside[bool] = True  # whether the diff has all changes
 
     def _fill(self) -> None:
         self.detail = self.changed or ""
@@ -44,38 +35,38 @@ class Stale(ConflictError):
             self.advice = "Part of what changed since is below; read the file again, then use the new hash."
 
 
-class Exists(ConflictError, FileExistsError):
+class Exists(base.ConflictError, FileExistsError):
     """A file that was to be created is already there."""
 
     message = "{path} already exists"
     advice = "Read it first; to replace it, send its current hash as expected_hash."
-    path: Name
+    path: base.Name
 
     def _fill(self) -> None:
         self.next = ReadRequest(self.path)
 
 
-class Vanished(ConflictError):
+class Vanished(base.ConflictError):
     """A file that was to be replaced is not there."""
 
     message = "There is no file {path}; expected {expected:.19}"
     advice = 'It was removed, renamed or never there. Send expected_hash="absent" to create it.'
-    path: Name
+    path: base.Name
     expected: str
 
     def _fill(self) -> None:
         self.next = ListRequest()
 
 
-class NoMatch(ConflictError):
+class NoMatch(base.ConflictError):
     """The text to be replaced is not in the file."""
 
     message = "edits[{edit}].old_text is not in {path}{besides}"
     advice = "{hint}"
-    path: Name
+    path: base.Name
     edit: int  # from 0
     hint: str  # why the text does not match, or the closest match
-    _: KW_ONLY
+    _: base.KW_ONLY
     place: str = ""  # the most similar lines, with their numbers
     first: int | None = None  # of these lines
     last: int | None = None
@@ -86,17 +77,17 @@ class NoMatch(ConflictError):
         self.next = self.next or ReadRequest(self.path)
 
 
-class ManyMatches(ConflictError):
+class ManyMatches(base.ConflictError):
     """The text to be replaced stands in the file more than once."""
 
     message = "edits[{edit}].old_text is in {path} {least}{count} times, in line{plural} {numbers}{besides}"
     advice = "Make it longer so that it fits one place only, or set replace_all to change them all."
-    path: Name
+    path: base.Name
     edit: int
     lines: Sequence[int]  # of the first matches
     count: int
-    _: KW_ONLY
-    exact: Aside[bool] = True  # False if there are more than `count`
+    _: base.KW_ONLY
+    exact: base.Aside[bool] = True  # False if there are more than `count`
     others: Sequence[int] = ()
 
     def _fill(self) -> None:
@@ -114,12 +105,12 @@ def _others(numbers: Sequence[int]) -> str:
     return f" (nor do these fit one place: {', '.join(f'edits[{number}]' for number in numbers)})"
 
 
-class WrongCount(ConflictError):
+class WrongCount(base.ConflictError):
     """The caller said how often a text would be replaced, and it is another number."""
 
     message = "edits[{edit}] would replace {found} place{plural} in {path}, not {expected}"
     advice = "Send count={found} if that is what you mean, or a longer old_text."
-    path: Name
+    path: base.Name
     edit: int
     expected: int
     found: int
@@ -128,23 +119,23 @@ class WrongCount(ConflictError):
         self.plural = "" if self.found == 1 else "s"
 
 
-class SameFile(UsageError):
+class SameFile(base.UsageError):
     """Two paths of one call are one file."""
 
     message = "{both} are the same file"
     advice = "Send all edits of a file together."
-    path: Name
-    other: Name
+    path: base.Name
+    other: base.Name
 
     def _fill(self) -> None:
         self.both = joined((self.path, self.other), " and ")
 
 
-class EditsFailed(ConflictError):
+class EditsFailed(base.ConflictError):
     """Some of the files of one call cannot be changed as it says; none was."""
 
     advice = "No file was changed. Mend these edits, then send all of them again."
-    failures: Aside[Sequence[tuple[str, ReadroomError]]]  # by the paths as asked for
+    failures: base.Aside[Sequence[tuple[str, base.ReadroomError]]]  # by the paths as asked for
 
     def _fill(self) -> None:
         self.message = "; ".join(f"{quote(path)}: {error.message}" for path, error in self.failures)
@@ -155,12 +146,12 @@ class EditsFailed(ConflictError):
         self.next = self.failures[0][1].next
 
 
-class Overlap(ConflictError):
+class Overlap(base.ConflictError):
     """Two edits of one call change the same place."""
 
     message = "edits[{first}] and edits[{second}] overlap in line {line} of {path}"
     advice = "Join them into one edit; all edits are matched against the text as it is before the call."
-    path: Name
+    path: base.Name
     first: int  # from 0, as the second
     second: int
     line: int  # where the second begins
@@ -174,11 +165,11 @@ AROUND = 20
 """Lines of a suggested read around a place."""
 
 
-class Unencodable(FailedError, UnicodeError):
+class Unencodable(base.FailedError, UnicodeError):
     """Text that the encoding of the file cannot hold."""
 
     message = "{path} is {encoding}, which cannot hold {char!r} (U+{number:04X}) in line {line} of {where}"
-    path: Name
+    path: base.Name
     where: str  # the argument
     char: str
     line: int  # in the argument, from 1
@@ -189,16 +180,16 @@ class Unencodable(FailedError, UnicodeError):
         self.number = ord(self.char)
 
 
-class BrokenPlace(FailedError):
+class BrokenPlace(base.FailedError):
     """A change beside bytes that are not characters, or that depend on it, would alter what they are."""
 
     message = "Line {line} of {path} has bytes that are not {encoding}, which the new text would join"
     advice = "Choose old_text that keeps a character away from them, shown as \ufffd."
-    path: Name
+    path: base.Name
     line: int
     encoding: str
-    _: KW_ONLY
-    stateful: Aside[bool] = False  # bytes mean something only together with those before them
+    _: base.KW_ONLY
+    stateful: base.Aside[bool] = False  # bytes mean something only together with those before them
 
     def _fill(self) -> None:
         self.next = ReadRequest(self.path, offset=self.line, limit=1)
@@ -208,27 +199,27 @@ class BrokenPlace(FailedError):
             self.advice = "write_file replaces all of it, in this encoding or with encoding=utf-8."
 
 
-class TooLarge(FailedError):
+class TooLarge(base.FailedError):
     """More than one call may carry or change."""
 
     message = "{what}: {size:,} {unit}, more than the {limit:,} that one call may have"
-    what: Aside[str]
+    what: base.Aside[str]
     size: int
     limit: int
     unit: str
     advice: str
 
 
-class Protected(RefusedError):
+class Protected(base.RefusedError):
     """Policy lets the file be read, not changed."""
 
     message = "{path} cannot be changed: {why}"
     advice = "Go on without changing it, or ask the user to do it."
-    path: Name
+    path: base.Name
     why: str
-    _: KW_ONLY
+    _: base.KW_ONLY
     pattern: str | None = None  # of the built-in rule; None if it cannot be overridden
-    exception: Aside[str] = ""  # the pattern with which an operator allows it, as a TOML string
+    exception: base.Aside[str] = ""  # the pattern with which an operator allows it, as a TOML string
 
     def _fill(self) -> None:
         if self.pattern is not None:
@@ -238,13 +229,13 @@ class Protected(RefusedError):
             )
 
 
-class SymbolicLink(RefusedError):
+class SymbolicLink(base.RefusedError):
     """The name is a link, and policy does not let changes go through links."""
 
     message = "{path} is a symbolic link to {target}"
     advice = "Changes do not follow links; change {target} itself."
-    path: Name
-    target: Name | None  # the file in the workspace that it leads to, if any
+    path: base.Name
+    target: base.Name | None  # the file in the workspace that it leads to, if any
 
     def _fill(self) -> None:
         if self.target is not None:
@@ -258,35 +249,35 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0] or "."
 
 
-class ReadOnlyFile(FailedError, PermissionError):
+class ReadOnlyFile(base.FailedError, PermissionError):
     """The file's mode or attribute lets no user, or not this process, write to it."""
 
     message = "{path} is write-protected ({why})"
     advice = "Ask the user to make it writable, or write to another file."
-    path: Name
+    path: base.Name
     mode: int
-    _: KW_ONLY
-    immutable: Aside[bool] = False
+    _: base.KW_ONLY
+    immutable: base.Aside[bool] = False
 
     def _fill(self) -> None:
         self.facts["mode"] = mode = f"{self.mode:04o}"
         self.why = "by its immutable attribute, lsattr shows it" if self.immutable else f"mode {mode}"
 
 
-class ReadOnlyPlace(FailedError, OSError):
+class ReadOnlyPlace(base.FailedError, OSError):
     """The file system or store takes no changes."""
 
     message = "{path} is on a file system that is mounted read-only"
     advice = "Nothing can be changed there; ask the user for another place."
-    path: Name
+    path: base.Name
 
 
-class NoSpace(FailedError, OSError):
+class NoSpace(base.FailedError, OSError):
     """The disk or the quota is full."""
 
     message = "{path} was not changed: {problem}"
     advice = "Ask the user to free some space, then send the call again."
-    path: Name
+    path: base.Name
     problem: str
 
 
@@ -295,38 +286,38 @@ class NoSpace(FailedError, OSError):
 # -----------------------------------------------------------------------------
 
 
-class HoldsDenied(RefusedError):
+class HoldsDenied(base.RefusedError):
     """A folder with names in it that policy denies: they are not removed or moved with it."""
 
     message = "{path} holds {names} that policy denies, so it stays where it is"
     advice = "Change what may be seen in it, one by one, or ask the user to do it."
-    path: Name
+    path: base.Name
     denied: int  # how many; which ones is not said
 
     def _fill(self) -> None:
         self.names, self.next = _names(self.denied), ListRequest(self.path)
 
 
-class FolderNotEmpty(ConflictError, OSError):
+class FolderNotEmpty(base.ConflictError, OSError):
     """A folder that was to be removed alone has something in it."""
 
     message = "{path} is a folder with {names} in it"
     advice = "Delete those first, or ask for the folder to be deleted with all that is in it."
-    path: Name
+    path: base.Name
     entries: int
 
     def _fill(self) -> None:
         self.names, self.next = _names(self.entries), ListRequest(self.path)
 
 
-class Taken(ConflictError, FileExistsError):
+class Taken(base.ConflictError, FileExistsError):
     """The name that was to be given to something has another thing."""
 
     message = "{path} already exists ({kind.value})"
     advice = "Choose another name, or move or delete what is there first{replace}."
-    path: Name
+    path: base.Name
     kind: EntryKind
-    _: KW_ONLY
+    _: base.KW_ONLY
     replaceable: bool = False  # the call may ask for it to be replaced
 
     def _fill(self) -> None:
@@ -338,12 +329,12 @@ class Taken(ConflictError, FileExistsError):
             self.next = ListRequest(self.path if self.kind is EntryKind.FOLDER else _folder(self.path))
 
 
-class PartlyDeleted(FailedError):
+class PartlyDeleted(base.FailedError):
     """A folder that was to be removed lost part of what was in it before something failed."""
 
     message = "{path} is still there; what was deleted in it: {names}. Then: {why}"
     advice = "See what is left, then send the call again or ask the user."
-    path: Name
+    path: base.Name
     removed: int  # names that are gone
     why: str
 

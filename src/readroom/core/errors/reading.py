@@ -4,34 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.core.errors.base import (
-    KW_ONLY,
-    AbsentError,
-    Aside,
-    FailedError,
-    Name,
-    ReadroomError,
-    UsageError,
-    brief,
-)
+from readroom.core.errors import base
 from readroom.core.quoting import as_value, joined, quote
 from readroom.core.values import Fact, ListRequest, ReadRequest
 from readroom.core.values.files import Row
 
 
-class Closed(FailedError):
+class Closed(base.FailedError):
     """The workspace was closed before the call."""
 
     message = "the workspace was closed"
     advice = "Open it again: `Workspace(root)`."
 
 
-class NotAFile(FailedError, IsADirectoryError):
+class NotAFile(base.FailedError, IsADirectoryError):
     """The path names a folder, a device, a pipe or a socket."""
 
     message = "{path} is a {what}, not a file"
     advice = "Only regular files can be opened."
-    path: Name
+    path: base.Name
     what: str  # folder, device, pipe or socket
 
     def _fill(self) -> None:
@@ -40,14 +31,14 @@ class NotAFile(FailedError, IsADirectoryError):
             self.next = ListRequest(self.path)
 
 
-class NotAFolder(FailedError, NotADirectoryError):
+class NotAFolder(base.FailedError, NotADirectoryError):
     """The path names a file where a folder is needed."""
 
     message = "{path} is a {what}, not a folder"
-    path: Name
+    path: base.Name
     what: str  # file, device, pipe or socket
-    _: KW_ONLY
-    readable: Aside[bool] = True  # False for a file that no read shows
+    _: base.KW_ONLY
+    readable: base.Aside[bool] = True  # False for a file that no read shows
     advice: str = ""
 
     def _fill(self) -> None:
@@ -56,75 +47,75 @@ class NotAFolder(FailedError, NotADirectoryError):
         self.next = ReadRequest(self.path) if readable else None
 
 
-class Binary(FailedError):
+class Binary(base.FailedError):
     """A file whose content is not text."""
 
     message = "{path} is binary ({media_type}, {size_bytes:,} bytes), not text"
-    path: Name
+    path: base.Name
     media_type: str
     size_bytes: int
     advice: str
 
 
-class BrokenData(FailedError):
+class BrokenData(base.FailedError):
     """A compressed file of whose content nothing can be expanded."""
 
     message = "Nothing of {path} ({compression}, {size_bytes:,} bytes) can be read: {problem}"
     advice = "Look for another copy, or ask for one."
-    path: Name
+    path: base.Name
     compression: str
     size_bytes: int
     problem: str  # a sentence about the data without its full stop
 
 
-class BadImage(FailedError):
+class BadImage(base.FailedError):
     """An image that cannot be decoded or is too large to decode safely."""
 
     message = "{path} is {media_type} ({size_bytes:,} bytes) that cannot be shown: {problem}"
-    path: Name
+    path: base.Name
     media_type: str
     size_bytes: int
     problem: str
     advice: str = "Use another copy of the image, or convert it to a smaller PNG or JPEG outside this tool."
 
 
-class BadEncoding(FailedError, UnicodeError):
+class BadEncoding(base.FailedError, UnicodeError):
     """An unknown encoding, or bytes that are not valid in the one asked for."""
 
     message = "{path} cannot be read as {encoding}: {problem}"
-    path: Name
+    path: base.Name
     encoding: str
     problem: str
     advice: str
-    _: KW_ONLY
+    _: base.KW_ONLY
     line: int | None = None
 
 
-class NoPermission(FailedError, PermissionError):
+class NoPermission(base.FailedError, PermissionError):
     """The operating system refuses the access."""
 
     message = "The operating system does not let this process {action} {path}"
     advice = "Ask the user to change the file's permissions, or go on without it."
-    path: Name
-    action: Aside[str] = "read"  # or change
+    path: base.Name
+    action: base.Aside[str] = "read"  # or change
 
 
-class Changed(FailedError):
+class Changed(base.FailedError):
     """The file changed while it was being read, twice."""
 
     message = "{path} changed while it was being read, and again on the second try"
     advice = "Something is writing to it; read it again in a moment."
-    path: Name
+    path: base.Name
 
 
-class TooMuch(FailedError):
+class TooMuch(base.FailedError):
     """More lines than one reply shows, for a contract that refuses instead of cutting."""
 
     message = "What is asked for takes more than {limit:,} {unit}"
     advice = "Ask for {fitting:,} lines at most."
     limit: int
     unit: str  # bytes or lines
-    _: KW_ONLY
+    _: base.KW_ONLY
     fitting: int = 0  # lines that would have fitted, 0 when none does
 
     def _fill(self) -> None:
@@ -132,28 +123,28 @@ class TooMuch(FailedError):
             self.advice = "Not even one line fits."
 
 
-class TimedOut(FailedError, TimeoutError):
+class TimedOut(base.FailedError, TimeoutError):
     """The time limit passed before there was anything to show."""
 
     message = "The call reached its {limit}"
     seconds: float
     advice: str = "Ask for less, or give it more time."
-    _: KW_ONLY
-    processor: Aside[bool] = False  # the limit is one of processor time, not of the clock
+    _: base.KW_ONLY
+    processor: base.Aside[bool] = False  # the limit is one of processor time, not of the clock
 
     def _fill(self) -> None:
         spent = f"limit of {self.seconds:g} s"
         self.limit = f"{spent} of processor time" if self.processor else f"time {spent}"
 
 
-class Cancelled(FailedError):
+class Cancelled(base.FailedError):
     """The caller went away or cancelled the call."""
 
     message = "The call was cancelled"
     advice = "Send it again if its answer is still wanted."
 
 
-class MissingProgram(FailedError):
+class MissingProgram(base.FailedError):
     """A program or optional package that this call needs is not installed."""
 
     message = "{program} is not installed"
@@ -162,11 +153,11 @@ class MissingProgram(FailedError):
     install: str
 
 
-class StoreFailed(FailedError, OSError):
+class StoreFailed(base.FailedError, OSError):
     """The operating system or the store failed in a way that nothing above explains."""
 
     message = "{path} cannot be used: {problem}"
-    path: Name
+    path: base.Name
     problem: str
     advice: str = "Try again; if it stays, tell the user what the system said."
 
@@ -176,12 +167,12 @@ def reason_of(error: OSError) -> str:
     return error.strerror or type(error).__name__
 
 
-def store_failure(error: OSError, path: str) -> ReadroomError:
+def store_failure(error: OSError, path: str) -> base.ReadroomError:
     """The failure to raise for one of the system about which no more can be said; one of ours stays."""
-    return error if isinstance(error, ReadroomError) else StoreFailed(path, reason_of(error))
+    return error if isinstance(error, base.ReadroomError) else StoreFailed(path, reason_of(error))
 
 
-class Internal(FailedError):
+class Internal(base.FailedError):
     """A defect of readroom itself; the traceback is in the server's log, never in a reply."""
 
     message = "readroom failed inside ({what})"
@@ -194,15 +185,15 @@ class Internal(FailedError):
 # -----------------------------------------------------------------------------
 
 
-class BadDocument(FailedError):
+class BadDocument(base.FailedError):
     """A document, or a part of one, that cannot be extracted."""
 
     message = "{path} ({format}) cannot be read: {problem}"
-    path: Name
+    path: base.Name
     format: str
     problem: str  # a clause
     advice: str
-    _: KW_ONLY
+    _: base.KW_ONLY
     part: int | None = None  # None for the whole document
 
 
@@ -231,7 +222,7 @@ def _fact(row: Row) -> dict[str, Fact]:
     }
 
 
-class Ambiguous(UsageError):
+class Ambiguous(base.UsageError):
     """A name that several definitions of a file have."""
 
     message = "{count} definitions in {path} are named {name!r}"
@@ -241,7 +232,7 @@ class Ambiguous(UsageError):
 
     def _fill(self) -> None:
         self.count, self.path = len(self.rows), quote(self.request.path)
-        self.name = brief(self.request.symbol or "")
+        self.name = base.brief(self.request.symbol or "")
         differ = len({row.name for row in self.rows}) > 1
         self.detail = "\n".join(
             f"{row.item.start}-{row.item.end} {f'{quote(row.name)}: ' if differ else ''}{row.item.signature}"
@@ -257,19 +248,19 @@ class Ambiguous(UsageError):
         }
 
 
-class UnknownSymbol(AbsentError):
+class UnknownSymbol(base.AbsentError):
     """No definition of a file has that name."""
 
     message = "{path} defines no {name!r}"
     advice = '{guess}view="outline" lists what it defines.'
     request: ReadRequest
     near: Sequence[Row]  # definitions with similar names
-    _: KW_ONLY
+    _: base.KW_ONLY
     partial: str | None = None  # why the file may define it nevertheless
     lines: Sequence[int] = ()  # where the name occurs
 
     def _fill(self) -> None:
-        self.path, self.name = quote(self.request.path), brief(self.request.symbol or "")
+        self.path, self.name = quote(self.request.path), base.brief(self.request.symbol or "")
         self.guess = f"Did you mean {joined((row.name for row in self.near), ' or ')}? " if self.near else ""
         if self.lines:
             self.message = (
@@ -285,10 +276,10 @@ class UnknownSymbol(AbsentError):
         }
 
 
-class NoOutline(FailedError):
+class NoOutline(base.FailedError):
     """A file whose definitions are not known."""
 
     message = "{path} has no outline: {problem}"
     advice = "Read it, or find definitions in it with grep_files."
-    path: Name
+    path: base.Name
     problem: str

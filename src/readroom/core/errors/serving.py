@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readroom.core.errors.base import (
-    KW_ONLY,
-    AbsentError,
-    Aside,
-    Brief,
-    FailedError,
-    RefusedError,
-    UsageError,
-    brief,
-)
+from readroom.core.errors import base
 
 
-class BadRequest(UsageError):
+class BadRequest(base.UsageError):
     """A request that is not what the route takes: its address, its type or its body."""
 
     message = "The request cannot be used: {problem}"
@@ -24,7 +15,7 @@ class BadRequest(UsageError):
     advice: str
 
 
-class RepeatedHeader(UsageError):
+class RepeatedHeader(base.UsageError):
     """A header that decides something, sent twice: two readers of it would not read the same."""
 
     message = "The header {header} is sent twice"
@@ -32,26 +23,26 @@ class RepeatedHeader(UsageError):
     header: str
 
 
-class TokenInAddress(UsageError):
+class TokenInAddress(base.UsageError):
     """A token in the query of an address, where logs, histories and proxies keep it."""
 
     message = "The address has a token in its query"
     advice = "Send the header Authorization: Bearer TOKEN, and replace that token: addresses end up in logs."
 
 
-class WrongMethod(UsageError):
+class WrongMethod(base.UsageError):
     """A route that does not take the method."""
 
     message = "This address does not take {method}"
     advice = "Use {listed}."
-    method: Brief
+    method: base.Brief
     allowed: Sequence[str]
 
     def _fill(self) -> None:
         self.listed = " or ".join(self.allowed)
 
 
-class BodyTooLarge(UsageError):
+class BodyTooLarge(base.UsageError):
     """A request body above the server's limit."""
 
     message = "The request body is larger than {most_bytes:,} bytes"
@@ -59,26 +50,26 @@ class BodyTooLarge(UsageError):
     most_bytes: int
 
 
-class WrongMediaType(UsageError):
+class WrongMediaType(base.UsageError):
     """A body that is not JSON."""
 
     message = "The body has {type}"
     advice = "Send JSON, with the header Content-Type: application/json."
-    given: Brief
+    given: base.Brief
 
     def _fill(self) -> None:
-        self.type = f"the type {brief(self.given)!r}" if self.given else "no type"
+        self.type = f"the type {base.brief(self.given)!r}" if self.given else "no type"
 
 
-class UnknownCoding(UsageError):
+class UnknownCoding(base.UsageError):
     """A body in a transfer coding that this server does not undo."""
 
     message = "The body has the transfer coding {coding!r}"
     advice = "Send it as it is, with a Content-Length or with Transfer-Encoding: chunked."
-    coding: Brief
+    coding: base.Brief
 
 
-class WrongVersion(UsageError):
+class WrongVersion(base.UsageError):
     """A request of another version of HTTP."""
 
     message = "The request is HTTP/{version}"
@@ -86,7 +77,7 @@ class WrongVersion(UsageError):
     version: str
 
 
-class SlowRequest(FailedError):
+class SlowRequest(base.FailedError):
     """A request whose body did not come in time."""
 
     message = "The request was not complete after {seconds:g} s"
@@ -94,27 +85,27 @@ class SlowRequest(FailedError):
     seconds: float
 
 
-class NoSuchRoute(AbsentError):
+class NoSuchRoute(base.AbsentError):
     """An address that nothing is served at."""
 
     message = "Nothing is served at this address"
     advice = "GET /openapi.json lists every address."
 
 
-class NoSuchView(AbsentError):
+class NoSuchView(base.AbsentError):
     """Nothing that the dashboard could show; what is hidden looks the same."""
 
     message = "There is no such {what} here, or none that you may see"
     advice = "Go on from the overview."
-    what: Aside[str]
+    what: base.Aside[str]
 
 
-class NoSuchWorkspace(AbsentError):
+class NoSuchWorkspace(base.AbsentError):
     """A name of no workspace that this token opens."""
 
     message = "There is no workspace {workspace!r}"
     advice = "The workspaces are: {known}."
-    workspace: Brief
+    workspace: base.Brief
     known: Sequence[str]
 
     def _fill(self) -> None:
@@ -122,15 +113,15 @@ class NoSuchWorkspace(AbsentError):
             self.advice = "This token opens none."
 
 
-class NotThisHost(RefusedError):
+class NotThisHost(base.RefusedError):
     """A request for another host: DNS rebinding looks like that."""
 
     message = "The request is for {host!r}, which is not a name of this server"
     advice = "Use the address that the server printed. The operator can add names with --allow-host."
-    host: Brief
+    host: base.Brief
 
 
-class WrongOrigin(RefusedError):
+class WrongOrigin(base.RefusedError):
     """A request from a page of another site."""
 
     message = "The request comes from a page of {origin!r}"
@@ -138,10 +129,10 @@ class WrongOrigin(RefusedError):
         "Only pages of this very address can use this server, and programs, which send no Origin header. "
         "The operator can add others with --allow-origin."
     )
-    origin: Brief
+    origin: base.Brief
 
 
-class Unauthorized(RefusedError):
+class Unauthorized(base.RefusedError):
     """No token, or none that works. `presented` tells the two apart, as RFC 6750 wants it in the header."""
 
     message = "The token of the request does not work here: {problem}"
@@ -150,15 +141,15 @@ class Unauthorized(RefusedError):
         "folder with `readroom token show DIR`, or makes another with `readroom token create NAME`."
     )
     problem: str
-    _: KW_ONLY
-    presented: Aside[bool] = True
+    _: base.KW_ONLY
+    presented: base.Aside[bool] = True
 
     def _fill(self) -> None:
         if not self.presented:
             self.message = "The request has no token"
 
 
-class NotGranted(RefusedError):
+class NotGranted(base.RefusedError):
     """A tool that the caller's token does not include."""
 
     message = "This token does not include {tool}"
@@ -171,7 +162,7 @@ class NotGranted(RefusedError):
             self.advice = "It includes no tool of this contract."
 
 
-class TooManyRequests(RefusedError):
+class TooManyRequests(base.RefusedError):
     """A rate limit, of a token or of an address."""
 
     message = "Too many requests"
@@ -179,34 +170,34 @@ class TooManyRequests(RefusedError):
     retry_after_s: int
 
 
-class Busy(FailedError):
+class Busy(base.FailedError):
     """As many calls as the server takes at once are running and waiting already."""
 
     message = "The server has as many calls as it can hold"
     advice = "Send the call again in a second."
 
 
-class Closing(FailedError):
+class Closing(base.FailedError):
     """The server is shutting down."""
 
     message = "The server is shutting down"
     advice = "Send the call again when it has been restarted."
 
 
-class NoSuchToken(AbsentError):
+class NoSuchToken(base.AbsentError):
     """An id of no token."""
 
     message = "There is no token {token!r}"
     advice = "`readroom token list` shows the ids."
-    token: Brief
-    known: Aside[Sequence[str]]
+    token: base.Brief
+    known: base.Aside[Sequence[str]]
 
     def _fill(self) -> None:
         if not self.known:
             self.advice = "No token has been made."
 
 
-class NoFolderToken(AbsentError):
+class NoFolderToken(base.AbsentError):
     """A folder that has no token of its own."""
 
     message = "{shown} has no token yet"
@@ -217,10 +208,10 @@ class NoFolderToken(AbsentError):
     folder: str
 
     def _fill(self) -> None:
-        self.shown = brief(self.folder)
+        self.shown = base.brief(self.folder)
 
 
-class BadTokenStore(FailedError):
+class BadTokenStore(base.FailedError):
     """The file of tokens cannot be used."""
 
     message = "The tokens in {path} cannot be read or written: {problem}"
@@ -234,7 +225,7 @@ class BadTokenStore(FailedError):
 # -----------------------------------------------------------------------------
 
 
-class BudgetSpent(RefusedError):
+class BudgetSpent(base.RefusedError):
     """The tokens that an operator allows are used up, or too few are left for this call."""
 
     message = "The budget of this {scope} is spent: {used:,} of {limit:,} tokens"
@@ -242,7 +233,7 @@ class BudgetSpent(RefusedError):
     scope: str  # call, session, token or workspace
     limit: int
     used: int
-    _: KW_ONLY
+    _: base.KW_ONLY
     changes_left: bool  # whether edits are still possible
 
     def _fill(self) -> None:
@@ -253,7 +244,7 @@ class BudgetSpent(RefusedError):
         )
 
 
-class DatabaseFailed(FailedError, OSError):
+class DatabaseFailed(base.FailedError, OSError):
     """A database that is needed cannot be used."""
 
     message = "The {noun} {where} cannot be used: {problem}"
@@ -276,7 +267,7 @@ class StateFailed(DatabaseFailed):
     advice: str = "Send the call again in some seconds. The operator of the server has to mend its database."
 
 
-class OneProcess(RefusedError):
+class OneProcess(base.RefusedError):
     """A call that needs what one process keeps in memory, at a server of several."""
 
     message = "Stores in memory are kept by one process, and this server has several"

@@ -17,17 +17,7 @@ from typing import TypeAlias, final
 
 from msgspec import Struct
 
-from readroom.core.errors import (
-    Denied,
-    HardLinked,
-    NotAFile,
-    NotAFolder,
-    NotFound,
-    Protected,
-    ReadOnlyFile,
-    ReadroomError,
-    SymbolicLink,
-)
+from readroom.core import errors
 from readroom.core.paths import ROOT, WorkPath, join, require_normal
 from readroom.core.policy.executed import ExecutedNames
 from readroom.core.policy.guard import Guard
@@ -107,7 +97,7 @@ class WriteTargets:
                 return place
             if stat.kind is not EntryKind.LINK:
                 self._require(requested, requested, folder=stat.kind is EntryKind.FOLDER)
-                raise NotAFile(requested, _what(place, stat))
+                raise errors.NotAFile(requested, _what(place, stat))
         except BaseException:
             place.close()
             raise
@@ -122,7 +112,7 @@ class WriteTargets:
         """
         requested = self._changeable(path)
         if requested == ROOT:
-            raise Protected(requested, "it is the root of the workspace")
+            raise errors.Protected(requested, "it is the root of the workspace")
         return self._at(requested, requested)
 
     def there(self, place: WriteTarget, requested: str) -> Stat | None:
@@ -159,19 +149,19 @@ class WriteTargets:
 
         return among
 
-    def protection(self, path: WorkPath, *, folder: bool) -> Protected | None:
+    def protection(self, path: WorkPath, *, folder: bool) -> errors.Protected | None:
         """Why a visible name must not be changed; None if it may be."""
         try:
             self._require_unprotected(path, path, folder=folder)
             self._require_no_link(self._search.links(), path, path)
-        except Protected as why:
+        except errors.Protected as why:
             return why
         return None
 
     def require_writable(self, place: WriteTarget, requested: str, stat: Stat) -> None:
         """Raise unless a file may be deleted or renamed. Raises ReadOnlyFile, ReadOnlyPlace, HardLinked."""
         if not place.writable:
-            raise ReadOnlyFile(requested, stat.mode)
+            raise errors.ReadOnlyFile(requested, stat.mode)
         if stat.links > 1:
             with place.open() as source:
                 self.guard.check_links(source, WorkPath(requested))
@@ -191,7 +181,7 @@ class WriteTargets:
         self._visible(requested, requested, folder=False)
         try:
             place = self.guard.store.place(requested)
-        except NotAFolder:
+        except errors.NotAFolder:
             self._visible(requested, requested, folder=True)
             return requested, None
         with place:
@@ -205,7 +195,7 @@ class WriteTargets:
     def _changeable(self, path: str) -> WorkPath:
         requested = require_normal(path)
         if self.policy.read_only:
-            raise Protected(requested, "the workspace is read-only")
+            raise errors.Protected(requested, "the workspace is read-only")
         return requested
 
     def source(self, place: WriteTarget, requested: str) -> Source:
@@ -219,12 +209,12 @@ class WriteTargets:
         """
         try:
             source = place.open()
-        except NotFound:
-            raise NotFound(requested) from None
+        except errors.NotFound:
+            raise errors.NotFound(requested) from None
         try:
             self._check_links(source, WorkPath(requested))
             if not place.writable:
-                raise ReadOnlyFile(requested, source.stat.mode)
+                raise errors.ReadOnlyFile(requested, source.stat.mode)
         except BaseException:
             source.close()
             raise
@@ -247,26 +237,26 @@ class WriteTargets:
         """The target of a link, if policy follows links."""
         target = self._target(requested)
         if target is None or not self.policy.follow_links:
-            raise SymbolicLink(requested, target)
+            raise errors.SymbolicLink(requested, target)
         place = self._at(target, requested)
         stat = place.look()
         if stat is None or stat.kind is not EntryKind.FILE:
             place.close()
-            raise SymbolicLink(requested, None)
+            raise errors.SymbolicLink(requested, None)
         return place
 
     def _target(self, requested: WorkPath) -> WorkPath | None:
         """The file that a link leads to, if it is visible; a link must not reveal other names."""
         try:
             real, stat = self.guard.stat(requested)
-        except ReadroomError:
+        except errors.ReadroomError:
             return None
         return real if stat.kind is EntryKind.FILE else None
 
     def _visible(self, path: WorkPath, requested: WorkPath, *, folder: bool) -> None:
         rule = self.guard.decide(path, folder=folder).rule
         if rule is not None:
-            raise Denied(requested, rule.pattern, rule.source, rule.reason)
+            raise errors.Denied(requested, rule.pattern, rule.source, rule.reason)
 
     def _require(self, path: WorkPath, requested: WorkPath, *, folder: bool) -> None:
         self._visible(path, requested, folder=folder)
@@ -274,16 +264,16 @@ class WriteTargets:
 
     def _require_unprotected(self, path: WorkPath, requested: WorkPath, *, folder: bool) -> None:
         if self._is_policy(path):
-            raise Protected(requested, _POLICY)
+            raise errors.Protected(requested, _POLICY)
         rule = self._executed.rule(path, folder=folder, exists=self._exists)
         if rule is not None:
-            raise Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(path))
+            raise errors.Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(path))
 
     def _require_no_link(self, linked: LinkedNames, real: WorkPath, requested: WorkPath) -> None:
         """Raise Protected for a real name that links give a protected one, whatever is at it."""
         rule = self._by_link(linked, real, folder=False) or self._by_link(linked, real, folder=True)
         if rule is not None:
-            raise Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(real))
+            raise errors.Protected(requested, rule.reason, pattern=rule.pattern, exception=_exception(real))
 
     def _give_protected_names(self, folder: WorkPath, names: Sequence[str]) -> set[str]:
         """The links in a folder by which something may have a protected or a denied name."""
@@ -293,7 +283,7 @@ class WriteTargets:
     def _is_linked(self, linked: LinkedNames, path: WorkPath, *, folder: bool) -> bool:
         try:
             return self._by_link(linked, path, folder=folder) is not None
-        except Protected:
+        except errors.Protected:
             return True
 
     def _by_link(self, linked: LinkedNames, path: WorkPath, *, folder: bool) -> Rule | None:
@@ -304,7 +294,7 @@ class WriteTargets:
             if rule is None and denied is not None and denied.source == SOURCE:
                 rule = denied
             if rule is None and self._is_policy(other):
-                raise Protected(path, _POLICY)
+                raise errors.Protected(path, _POLICY)
             if rule is not None:
                 return None if self._executed.excepted(path, folder=folder) else rule
         return None
@@ -316,7 +306,7 @@ class WriteTargets:
     def _exists(self, path: WorkPath) -> bool:
         try:
             self.guard.store.stat(path)
-        except ReadroomError:
+        except errors.ReadroomError:
             return False
         return True
 
@@ -326,7 +316,7 @@ class WriteTargets:
             return
         self.guard.check_links(source, requested)
         if not self.policy.split_hardlinks:
-            raise HardLinked(
+            raise errors.HardLinked(
                 requested,
                 links,
                 "a change would part this one from the others",
@@ -351,6 +341,6 @@ def _what(place: WriteTarget, stat: Stat) -> str:
         return "folder"
     try:
         place.open().close()
-    except NotAFile as problem:
+    except errors.NotAFile as problem:
         return str(problem.facts["what"])
     return "device"

@@ -17,28 +17,8 @@ from itertools import islice
 from operator import is_not
 from typing import Literal, TypeAlias, final
 
-from readroom.core import paths
+from readroom.core import errors, limits, paths
 from readroom.core.deadline import Deadline
-from readroom.core.errors import (
-    AbsentError,
-    BadPath,
-    Denied,
-    FailedError,
-    HardLinked,
-    NotAFile,
-    NotAFolder,
-    NotFound,
-    OutsideRoot,
-    ReadroomError,
-)
-from readroom.core.limits import (
-    NEAR_BESIDE_SCORE,
-    NEAR_NAMES,
-    NEAR_SCAN_NAMES,
-    NEAR_SCAN_PARTS,
-    NEAR_SCAN_S,
-    NEAR_TREE_SCORE,
-)
 from readroom.core.paths import BORDER, ROOT, WorkPath, ancestors, basename, join, parent, require_normal
 from readroom.core.policy.hardlinks import HardLinks
 from readroom.core.policy.ignore_files import MARKS, NAMES, IgnoreFile, IgnoreTree
@@ -68,8 +48,8 @@ class Effort:
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
-        self._names = NEAR_SCAN_NAMES
-        self._parts = NEAR_SCAN_PARTS
+        self._names = limits.NEAR_SCAN_NAMES
+        self._parts = limits.NEAR_SCAN_PARTS
         self.spent = False
 
     def takes_name(self) -> bool:
@@ -98,13 +78,15 @@ def near_names(
     is_usable: Callable[[WorkPath], bool] = lambda name: True,
 ) -> list[WorkPath]:
     """The names most similar to `path`, of some kinds and usable, best first."""
-    within = deadline.within(NEAR_SCAN_S)
+    within = deadline.within(limits.NEAR_SCAN_S)
     beside = [name for name, kind in visible(parent(path), Effort(within)) if kind in kinds]
-    near = list(islice(filter(is_usable, _ranked(path, beside, NEAR_BESIDE_SCORE)), NEAR_NAMES))
-    if len(near) < NEAR_NAMES:
+    near = list(islice(filter(is_usable, _ranked(path, beside, limits.NEAR_BESIDE_SCORE)), limits.NEAR_NAMES))
+    if len(near) < limits.NEAR_NAMES:
         known = {*near, *beside}
         tree = [name for name, kind in _tree(visible, Effort(within)) if kind in kinds and name not in known]
-        near += islice(filter(is_usable, _ranked(path, tree, NEAR_TREE_SCORE)), NEAR_NAMES - len(near))
+        near += islice(
+            filter(is_usable, _ranked(path, tree, limits.NEAR_TREE_SCORE)), limits.NEAR_NAMES - len(near)
+        )
     return near
 
 
@@ -125,7 +107,7 @@ def _ranked(path: WorkPath, candidates: Sequence[WorkPath], score: int) -> list[
         _folded(basename(path)),
         [_folded(basename(name)) for name in candidates],
         scorer=fuzz.ratio,
-        limit=8 * NEAR_NAMES,  # among equal last parts, the most alike path comes first
+        limit=8 * limits.NEAR_NAMES,  # among equal last parts, the most alike path comes first
         score_cutoff=score,
     )
     whole = _folded(path)
@@ -188,7 +170,7 @@ class Guard:
             name = self.store.name
             setting = f"[policy] roots = [{json.dumps(name)}]"
             advice = f"To serve it all the same, put {setting} into a file and name that with --config."
-            raise Denied(name, rule.pattern, rule.source, rule.reason, advice)
+            raise errors.Denied(name, rule.pattern, rule.source, rule.reason, advice)
 
     def narrowed(self, layers: Sequence[Layer]) -> Guard:
         """A guard of the same store with additional rules. Close only one of the two."""
@@ -235,9 +217,9 @@ class Guard:
         """Whether something has a name, or its absence must not be reported."""
         try:
             self.stat(path)
-        except (AbsentError, NotAFolder):
+        except (errors.AbsentError, errors.NotAFolder):
             return False
-        except ReadroomError:
+        except errors.ReadroomError:
             return True
         return True
 
@@ -250,7 +232,7 @@ class Guard:
                     folders = {name for name, kind in some.kinds.items() if kind is EntryKind.FOLDER}
                     alike = [name for name in some.names if unicodedata.normalize("NFC", name) == normal]
                     equal |= {*alike} - self.denied(opened.real, alike, folders)
-        except ReadroomError:
+        except errors.ReadroomError:
             return None
         if part in equal:
             return join(folder, part)
@@ -270,7 +252,7 @@ class Guard:
         _require(rules, requested, folder=False)
         try:
             source = self.store.open(requested)
-        except (NotFound, NotAFile):
+        except (errors.NotFound, errors.NotAFile):
             # If it exists, it is a folder: a rule for folders must not tell.
             _require(rules, requested, folder=True)
             raise
@@ -291,9 +273,9 @@ class Guard:
         _require(rules, requested, folder=True)
         try:
             folder = self.store.open_folder(requested)
-        except NotAFolder:
+        except errors.NotAFolder:
             # Refuse here what a read would refuse: a link must not tell what it leads to.
-            with suppress(AbsentError, FailedError):
+            with suppress(errors.AbsentError, errors.FailedError):
                 self.open(requested).close()
             raise
         try:
@@ -311,7 +293,7 @@ class Guard:
         _require(rules, requested, folder=False)
         try:
             real, stat = self.store.stat(requested)
-        except NotFound:
+        except errors.NotFound:
             _require(rules, requested, folder=True)
             raise
         folder = stat.kind is EntryKind.FOLDER
@@ -328,7 +310,7 @@ class Guard:
             return None
         try:
             path = self.parse(quote(target if target.startswith("/") else f"{folder.real}/{target}"))
-        except (BadPath, OutsideRoot):
+        except (errors.BadPath, errors.OutsideRoot):
             return None
         return target if self.allows(path, folder=False) and self.allows(path, folder=True) else None
 
@@ -342,7 +324,7 @@ class Guard:
             try:
                 with self.store.place(name) as place:
                     stat = place.look()
-            except ReadroomError:
+            except errors.ReadroomError:
                 return False
             if stat is None or stat.kind is EntryKind.LINK:
                 return stat is not None
@@ -411,7 +393,7 @@ class Guard:
     def check_links(self, source: Source, requested: WorkPath) -> None:
         """Raise HardLinked unless a file with several names may be read."""
         if self.hardlinks == "refuse":
-            raise HardLinked(requested, source.stat.links, "policy refuses such files")
+            raise errors.HardLinked(requested, source.stat.links, "policy refuses such files")
         self._links.check(source, requested, self._rules[1])
 
     def close(self) -> None:
@@ -431,7 +413,7 @@ class Guard:
                     name, is_folder = join(folder, entry.name), entry.kind is EntryKind.FOLDER
                     if self.allows(name, folder=is_folder) and not hidden.ignored(name, folder=is_folder):
                         yield name, entry.kind
-        except ReadroomError:
+        except errors.ReadroomError:
             return
 
     def _opens(self, path: WorkPath) -> bool:
@@ -439,7 +421,7 @@ class Guard:
         try:
             _, stat = self.stat(path)
             (self.open_folder if stat.kind is EntryKind.FOLDER else self.open)(path).close()
-        except ReadroomError:
+        except errors.ReadroomError:
             return False
         return True
 
@@ -468,7 +450,7 @@ class VisibleNames:
         """Open one of the files. Raises NotFound, NotAFile, HardLinked, NoPermission, StoreFailed."""
         path = join(self._folder.real, name)
         if name not in self.kinds:
-            raise NotFound(path)
+            raise errors.NotFound(path)
         source = self._folder.open(name)
         try:
             if source.stat.links > 1:
@@ -483,4 +465,4 @@ def _require(rules: Rules, path: WorkPath, *, folder: bool, requested: WorkPath 
     rule = rules.decide(path, folder=folder, opened=not folder).rule
     if rule is not None:
         # The requested name, not the real one: a link must not reveal names that are denied.
-        raise Denied(requested or path, rule.pattern, rule.source, rule.reason)
+        raise errors.Denied(requested or path, rule.pattern, rule.source, rule.reason)

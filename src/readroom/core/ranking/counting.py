@@ -14,16 +14,8 @@ from typing import final
 
 import stringzilla
 
+from readroom.core.ranking import words
 from readroom.core.ranking.query import MAX_TERMS, Query, Term
-from readroom.core.ranking.words import (
-    SUB_WORD,
-    fold,
-    folded_and_lowered,
-    is_attached,
-    may_be_attached_to,
-    spelled_out,
-    sub_word_end,
-)
 
 COUNTED = 2000
 """Occurrences of a word that are told apart in one file.  With 64 the long files lose: 1 to 6 points of NDCG
@@ -67,8 +59,8 @@ class CountedText:
 
     def __init__(self, text: str) -> None:
         self.size = len(text)
-        text, self._added = spelled_out(text)
-        self._folded, self._low = folded_and_lowered(text)
+        text, self._added = words.spelled_out(text)
+        self._folded, self._low = words.folded_and_lowered(text)
         self._places: dict[str, Sequence[int]] = {}
 
     @property
@@ -134,7 +126,7 @@ class CountedText:
 
     def defines(self, name: str) -> bool:
         """Whether a line looks like a definition of the name; a grammar knows better."""
-        folded, name = self._folded, fold(spelled_out(name)[0])
+        folded, name = self._folded, words.fold(words.spelled_out(name)[0])
         at = folded.find(name)
         for _ in range(COUNTED):
             if at < 0:
@@ -160,7 +152,7 @@ class CountedText:
         places: list[int] = []
         known: dict[str, bool] = {}
         # That comparison is not enough if letters before a word may not belong to it.
-        is_word_of = self._is_any_word_of if may_be_attached_to(key[0]) else self._is_known_word_of
+        is_word_of = self._is_any_word_of if words.may_be_attached_to(key[0]) else self._is_known_word_of
         while at >= 0 and len(places) < most:
             if term.anywhere or is_word_of(term, at, known):
                 places.append(at)
@@ -197,10 +189,10 @@ class CountedText:
         elif (
             before.isalpha()
             and not (folded[at].isupper() and (before.islower() or folded[at + 1 : at + 2].islower()))
-            and not (may_be_attached_to(term.key[0]) and is_attached(folded, at))
+            and not (words.may_be_attached_to(term.key[0]) and words.is_attached(folded, at))
         ):
             return False
-        word = SUB_WORD.match(folded, at)
+        word = words.SUB_WORD.match(folded, at)
         if word is None:
             return False
         end = word.end()
@@ -209,9 +201,9 @@ class CountedText:
         if end - at < len(term.key):
             # `websocket` and `filename` may be spelled `WebSocket` and `fileName` elsewhere.
             while end - at < len(term.key) and folded[end : end + 1].isupper():
-                end = sub_word_end(folded, end)
+                end = words.sub_word_end(folded, end)
         else:
-            end = sub_word_end(folded, at)
+            end = words.sub_word_end(folded, at)
         return end != word.end() and term.is_stem_of(self._low[at:end])
 
 

@@ -13,13 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import final
 
 from readroom.core.errors import BadPattern
-from readroom.core.policy.rules.gitignore import (
-    IgnorePattern,
-    PatternList,
-    UnusablePattern,
-    byte_text,
-    patterns,
-)
+from readroom.core.policy.rules import gitignore
 
 _MOST_ALTERNATIVES = 64
 """The most globs that braces in one may expand to; two pairs of eight."""
@@ -45,7 +39,7 @@ class Globs:
     def __init__(self, globs: Sequence[str]) -> None:
         """Raises BadPattern if one of the globs can match nothing."""
         parsed = [pattern for number, glob in enumerate(globs, 1) for pattern in _patterns(glob, number)]
-        self._list = PatternList(parsed)
+        self._list = gitignore.PatternList(parsed)
         self._positive = [pattern for pattern in parsed if not pattern.negated]
         self._takes_rest = all(pattern.negated for pattern in parsed)
         self.takes_all = not parsed
@@ -53,17 +47,17 @@ class Globs:
 
     def decides(self, path: str, *, folder: bool) -> bool | None:
         """Whether a glob selects or excludes exactly this path; None if no glob matches it."""
-        pattern = self._list.deciding(byte_text(path), folder=folder)
+        pattern = self._list.deciding(gitignore.byte_text(path), folder=folder)
         return None if pattern is None else not pattern.negated
 
     def takes(self, path: str, *, folder: bool) -> bool:
         """Whether a path, relative to the folder of the call, is selected."""
-        pattern = self._list.deciding(byte_text(path), folder=folder)
+        pattern = self._list.deciding(gitignore.byte_text(path), folder=folder)
         return self._takes_rest if pattern is None else not pattern.negated
 
     def enters(self, path: str) -> bool:
         """Whether anything below a folder may be selected."""
-        pattern = self._list.deciding(byte_text(path), folder=True)
+        pattern = self._list.deciding(gitignore.byte_text(path), folder=True)
         return pattern is None or not pattern.negated
 
     @property
@@ -73,7 +67,7 @@ class Globs:
 
     def hidden_name(self, path: str) -> bool:
         """Whether the glob that selects a path names something hidden."""
-        pattern = self._list.deciding(byte_text(path), folder=False)
+        pattern = self._list.deciding(gitignore.byte_text(path), folder=False)
         return pattern is not None and not pattern.negated and _names_hidden(pattern)
 
     @property
@@ -91,14 +85,14 @@ class Globs:
 
     def may_hold(self, folder: str) -> bool:
         """Whether a path below a folder may be selected, as far as the literal beginnings of globs tell."""
-        parts = byte_text(folder).split("/")
+        parts = gitignore.byte_text(folder).split("/")
         return not self._positive or any(
             pattern.last_part_only or _agrees(pattern.glob.split("/")[:-1], parts)
             for pattern in self._positive
         )
 
 
-def _names_hidden(pattern: IgnorePattern) -> bool:
+def _names_hidden(pattern: gitignore.IgnorePattern) -> bool:
     return any(part.removeprefix("\\").startswith((".", "[.]")) for part in pattern.glob.split("/"))
 
 
@@ -111,19 +105,19 @@ def _agrees(named: Sequence[str], parts: Sequence[str]) -> bool:
     return True
 
 
-def _patterns(glob: str, number: int) -> Iterator[IgnorePattern]:
+def _patterns(glob: str, number: int) -> Iterator[gitignore.IgnorePattern]:
     sign, glob_text = ("!", glob[1:]) if glob.startswith("!") else ("", glob)
     backward = _backward_range(glob_text)
     if backward is not None:
         problem = f"the range {backward!r} ends before it begins"
         raise BadPattern("glob", _brief(glob), problem, _ADVICE)
     for alternative in _alternatives(glob, glob_text):
-        parsed = patterns([sign + alternative.removeprefix("./")], first=number)
+        parsed = gitignore.patterns([sign + alternative.removeprefix("./")], first=number)
         try:
             if not parsed:
-                raise UnusablePattern(alternative)
+                raise gitignore.UnusablePattern(alternative)
             parsed[0].compiled()
-        except UnusablePattern:
+        except gitignore.UnusablePattern:
             raise BadPattern("glob", _brief(glob), f"{_brief(glob)!r} can match no name", _ADVICE) from None
         yield parsed[0]
 

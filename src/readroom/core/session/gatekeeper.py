@@ -16,17 +16,9 @@ from typing import Any, Self, final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.caller import Caller
 from readroom.core.contracts.base import Bound, Contract, Wording, reply_tokens
-from readroom.core.errors import (
-    BudgetSpent,
-    Denied,
-    Internal,
-    ReadroomError,
-    RefusedError,
-    StateFailed,
-    UsageError,
-)
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.session.conversation import Seen, Session, Sessions, shown_by
 from readroom.core.session.journal import Entry, Journal
@@ -70,7 +62,7 @@ def noted(
     return record.remark(reply, " ".join(words)) if words else reply
 
 
-def unrecorded(reply: Reply, record: Contract, failure: ReadroomError) -> Reply:
+def unrecorded(reply: Reply, record: Contract, failure: errors.ReadroomError) -> Reply:
     """The reply with a warning that its call is missing in the ledger."""
     warning: dict[str, Fact] = {"code": "not_recorded", "detail": failure.message}
 
@@ -257,23 +249,23 @@ class CallContext:
         if journal is not None and journal.required and changes(request):
             journal.begin(self._entry())
 
-    def refusal(self, error: ReadroomError) -> Reply:
+    def refusal(self, error: errors.ReadroomError) -> Reply:
         """The reply for an error, in the contract's words."""
         reply = self._worded(error)
         if self._over or not self._gatekeeper.counts:
             return reply
         decision, rule = "allowed", None
-        if isinstance(error, RefusedError):
+        if isinstance(error, errors.RefusedError):
             decision, facts = "refused", error.facts
-            rule = f"{facts['rule']} ({facts['source']})" if isinstance(error, Denied) else error.code
-        elif isinstance(error, UsageError):
+            rule = f"{facts['rule']} ({facts['source']})" if isinstance(error, errors.Denied) else error.code
+        elif isinstance(error, errors.UsageError):
             decision = "none"
         # The refusal is not charged: repeated calls would overdraw the budget.
-        tokens = 0 if isinstance(error, BudgetSpent) else self._cost(reply)
+        tokens = 0 if isinstance(error, errors.BudgetSpent) else self._cost(reply)
         try:
             self._level = Level.CONTENT
             return self._leave(reply, tokens, outcome=error.code, decision=decision, rule=rule)
-        except ReadroomError as unwritten:
+        except errors.ReadroomError as unwritten:
             return self._worded(unwritten)
 
     def __enter__(self) -> Self:
@@ -283,9 +275,11 @@ class CallContext:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is not None and not self._over:
-            self.refusal(error if isinstance(error, ReadroomError) else Internal(type(error).__name__))
+            self.refusal(
+                error if isinstance(error, errors.ReadroomError) else errors.Internal(type(error).__name__)
+            )
 
-    def _worded(self, error: ReadroomError) -> Reply:
+    def _worded(self, error: errors.ReadroomError) -> Reply:
         wording = self._wording or self._record.worded(self._tool, self._arguments)
         return wording.render_error(error, self._cap)
 
@@ -304,10 +298,10 @@ class CallContext:
             raise self._spent(changes_left=reservation.level is Level.CHANGES)
         return reservation
 
-    def _spent(self, *, changes_left: bool) -> BudgetSpent:
+    def _spent(self, *, changes_left: bool) -> errors.BudgetSpent:
         assert self._reserved is not None
         use = self._reserved.spent()
-        return BudgetSpent(use.scope, use.limit, use.used, changes_left=changes_left)
+        return errors.BudgetSpent(use.scope, use.limit, use.used, changes_left=changes_left)
 
     def _leave(self, reply: Reply, tokens: int, **known: Any) -> Reply:
         """Pay and record the call. Raises LedgerFailed if a required ledger cannot be written."""
@@ -336,7 +330,7 @@ class CallContext:
             return ()
         try:
             return self._reserved.settle(tokens)
-        except StateFailed:
+        except errors.StateFailed:
             self._reserved = None
             if reply.is_error or self._is_change:
                 return ()
@@ -346,7 +340,7 @@ class CallContext:
         """The journal entry of the call so far."""
         if self._epoch is None:  # the call failed before it was looked up
             self._epoch = 0
-            with suppress(StateFailed):
+            with suppress(errors.StateFailed):
                 self._epoch = self._session.epoch
         return Entry(
             self._caller,

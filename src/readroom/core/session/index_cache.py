@@ -28,16 +28,8 @@ from readroom.core.lru import LruCache
 from readroom.core.session.expansions import Expansions
 from readroom.core.session.index_files import IndexFolder, IndexPolicy
 from readroom.core.stores.base import Source
+from readroom.core.text import line_index
 from readroom.core.text.encodings import Encoding
-from readroom.core.text.line_index import (
-    Counter,
-    LineIndex,
-    Pass,
-    continued,
-    index_of,
-    still_there,
-    whole_lines,
-)
 from readroom.core.values import Version
 
 _Key: TypeAlias = tuple[int, int, str, Encoding]
@@ -55,7 +47,7 @@ class Unfinished(Exception):
     """
 
     def __init__(
-        self, index: LineIndex, counted: int, size: int, cause: TimedOut, *, packed: bool = False
+        self, index: line_index.LineIndex, counted: int, size: int, cause: TimedOut, *, packed: bool = False
     ) -> None:
         super().__init__(counted)
         self.index = index
@@ -74,8 +66,8 @@ class _Kept(Struct, frozen=True):
     """What is known of one state of a file: an index of all or part of it, or an unfinished pass."""
 
     version: Version
-    index: LineIndex
-    work: Pass | None = None
+    index: line_index.LineIndex
+    work: line_index.Pass | None = None
     saved_bytes: int = 0
 
 
@@ -103,7 +95,7 @@ class IndexCache:
 
     def of(
         self, source: Source, encoding: Encoding, deadline: Deadline, *, hashed: bool = False
-    ) -> LineIndex:
+    ) -> line_index.LineIndex:
         """The index of an opened file in the state in which it was opened.
 
         Without `hashed` its hash may be missing.  Raises Unfinished when the deadline has passed (the next
@@ -123,7 +115,7 @@ class IndexCache:
             except Cancelled:
                 self._kept.put(key, _Kept(source.version, _part(work), work))
                 raise
-            return self._finished(key, source, index_of(work), kept, since)
+            return self._finished(key, source, line_index.index_of(work), kept, since)
 
     def extends(self, size: int) -> bool:
         """Whether the index of a file of that size is continued when the file grows."""
@@ -152,7 +144,7 @@ class IndexCache:
         if kept.version != source.version:
             return kept if _grown(kept.version, source.version) else None
         # Device numbers are reused: a check of the content detects another file with the same numbers.
-        if not still_there(kept.index, source, INDEX_SPOTS):
+        if not line_index.still_there(kept.index, source, INDEX_SPOTS):
             return None
         self._kept.put(key, kept)
         return kept
@@ -163,7 +155,9 @@ class IndexCache:
 
     # --- a pass -------------------------------------------------------------------------------
 
-    def _work(self, kept: _Kept | None, source: Source, encoding: Encoding, *, hashed: bool) -> Pass:
+    def _work(
+        self, kept: _Kept | None, source: Source, encoding: Encoding, *, hashed: bool
+    ) -> line_index.Pass:
         """The pass to make: over the whole file, or the rest of it."""
         if kept is not None and kept.version == source.version and kept.work is not None:
             if kept.work.hashed or not hashed:
@@ -172,22 +166,22 @@ class IndexCache:
             kept is not None
             and not hashed
             and self.extends(source.size)
-            and still_there(kept.index, source, INDEX_SPOTS)
+            and line_index.still_there(kept.index, source, INDEX_SPOTS)
         ):
-            return continued(kept.index, source)
-        return Pass(Counter(encoding, BLOCK_BYTES), hashed=True)
+            return line_index.continued(kept.index, source)
+        return line_index.Pass(line_index.Counter(encoding, BLOCK_BYTES), hashed=True)
 
     def _stopped(
-        self, key: _Key, source: Source, work: Pass, kept: _Kept | None, error: TimedOut
+        self, key: _Key, source: Source, work: line_index.Pass, kept: _Kept | None, error: TimedOut
     ) -> Unfinished:
         part = _part(work)
         saved = self._saved(source, part, kept)
         self._kept.put(key, _Kept(source.version, part, work, saved))
-        return Unfinished(whole_lines(part, source), part.size, source.size, error)
+        return Unfinished(line_index.whole_lines(part, source), part.size, source.size, error)
 
     def _finished(
-        self, key: _Key, source: Source, index: LineIndex, kept: _Kept | None, since: int
-    ) -> LineIndex:
+        self, key: _Key, source: Source, index: line_index.LineIndex, kept: _Kept | None, since: int
+    ) -> line_index.LineIndex:
         now = source.current()
         if now == source.version:
             settled = since - now.ctime_ns > self._policy.settled_ms * 1_000_000
@@ -199,7 +193,7 @@ class IndexCache:
             self._kept.put(key, _Kept(source.version, index, saved_bytes=self._saved(source, index, kept)))
         return index
 
-    def _saved(self, source: Source, index: LineIndex, kept: _Kept | None) -> int:
+    def _saved(self, source: Source, index: line_index.LineIndex, kept: _Kept | None) -> int:
         """Store the index if it is worth it; returns how many bytes the stored index covers."""
         before = kept.saved_bytes if kept is not None else 0
         worth = bool(index.sha256) or index.size - before >= self._policy.from_bytes
@@ -234,9 +228,9 @@ class IndexCache:
                     self._turns.pop(key, None)
 
 
-def _part(work: Pass) -> LineIndex:
+def _part(work: line_index.Pass) -> line_index.LineIndex:
     """The index of what was counted so far; a copy, because the pass goes on filling its arrays."""
-    part = index_of(work)
+    part = line_index.index_of(work)
     return replace(part, newlines=part.newlines[:], checks=part.checks[:], sha256="")
 
 
@@ -248,7 +242,7 @@ class _Turn:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.waiting = 0
-        self.work: Pass | None = None
+        self.work: line_index.Pass | None = None
 
 
 def _answers(kept: _Kept, version: Version, *, hashed: bool) -> bool:

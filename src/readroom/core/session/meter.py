@@ -13,20 +13,11 @@ from typing import Final, Protocol, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from readroom.core import values
 from readroom.core.caller import Caller
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
 from readroom.core.session.conversation import State
-from readroom.core.values import (
-    FindRequest,
-    GrepRequest,
-    ListRequest,
-    Omission,
-    ReadRequest,
-    ReadResult,
-    Request,
-    Result,
-)
 from readroom.core.values.commands import RunRequest
 from readroom.core.values.find import FindOutput
 from readroom.core.values.verbs import BY_REQUEST, function
@@ -105,32 +96,32 @@ REASON = "budget"
 """The `reason` of omissions because of a budget."""
 
 
-def degraded(request: Request, level: Level) -> Request:
+def degraded(request: values.Request, level: Level) -> values.Request:
     """The request reduced to what a level allows."""
     less = BY_REQUEST[type(request)].degraded
     if level is Level.CONTENT or less is None:
         return request
-    smaller: Request = function(less)(request, level)
+    smaller: values.Request = function(less)(request, level)
     return smaller
 
 
-def less_of_read(request: ReadRequest, level: Level) -> ReadRequest:
+def less_of_read(request: values.ReadRequest, level: Level) -> values.ReadRequest:
     """The outline of the file; at the lowest level a read that shows only counts."""
     return outlined(request) if level is Level.OUTLINE else replace(request, view="text", symbol=None)
 
 
-def less_of_grep(request: GrepRequest, level: Level) -> GrepRequest:
+def less_of_grep(request: values.GrepRequest, level: Level) -> values.GrepRequest:
     """Counts of matches, at every level."""
     return replace(request, output="count", cursor=None) if request.output == "content" else request
 
 
-def less_of_find(request: FindRequest, level: Level) -> FindRequest:
+def less_of_find(request: values.FindRequest, level: Level) -> values.FindRequest:
     """The signatures of passages, then the names of their files."""
     output: FindOutput = "outline" if level is Level.OUTLINE else "files"
     return replace(request, output=output, cursor=None, explain=False)
 
 
-def less_of_list(request: ListRequest, level: Level) -> ListRequest:
+def less_of_list(request: values.ListRequest, level: Level) -> values.ListRequest:
     """The folder alone, at every level."""
     return replace(request, depth=1)
 
@@ -140,11 +131,11 @@ def less_of_run(request: RunRequest, level: Level) -> RunRequest:
     return replace(request, output="silent")
 
 
-def outlined(request: ReadRequest) -> ReadRequest:
+def outlined(request: values.ReadRequest) -> values.ReadRequest:
     """The request for the outline of the same file."""
     if request.pages is not None or request.view == "outline":
         return request
-    return ReadRequest(
+    return values.ReadRequest(
         request.path,
         known_hash=request.known_hash,
         encoding=request.encoding,
@@ -153,27 +144,27 @@ def outlined(request: ReadRequest) -> ReadRequest:
     )
 
 
-def shows_content(request: Request, level: Level) -> bool:
+def shows_content(request: values.Request, level: Level) -> bool:
     """Whether the result is shown as it is at that level."""
     if level is Level.CONTENT or BY_REQUEST[type(request)].counted is None:
         return True
     return level is Level.OUTLINE and getattr(request, "view", "") == "outline"
 
 
-def counted(result: Result, request: Request) -> Result:
+def counted(result: values.Result, request: values.Request) -> values.Result:
     """The result reduced to its counts."""
     less = BY_REQUEST[type(request)].counted
     assert less is not None
-    counts: Result = function(less)(result, request)
+    counts: values.Result = function(less)(result, request)
     return counts
 
 
-def counts_of_read(result: ReadResult, request: ReadRequest) -> ReadResult:
+def counts_of_read(result: values.ReadResult, request: values.ReadRequest) -> values.ReadResult:
     """A read without its lines: facts about the file, and the request that would show it."""
     if result.not_modified:
         return result
     total = result.total_lines or 0
-    omitted = (Omission("lines", 1, total, REASON, request=request),) if total else ()
+    omitted = (values.Omission("lines", 1, total, REASON, request=request),) if total else ()
     return replace(
         result,
         start=0,

@@ -14,15 +14,7 @@ from readroom.core.errors import NotAFile, NotAFolder, NotFound, OutputGone
 from readroom.core.errors.changes import ReadOnlyPlace
 from readroom.core.paths import OUTPUTS, ROOT, WorkPath
 from readroom.core.stores.base import WriteTarget
-from readroom.core.stores.local import LocalFolder, LocalSource
-from readroom.core.stores.local.resolve import (
-    FOLDER_FLAGS,
-    READ_FLAGS,
-    Found,
-    require_regular,
-    to_stat,
-    translated,
-)
+from readroom.core.stores.local import LocalFolder, LocalSource, resolve
 from readroom.core.stores.outputs import OwnOutputs
 from readroom.core.values import Stat, Version
 
@@ -55,16 +47,16 @@ class OutputsMount:
             raise NotAFile(OUTPUTS, "folder")
         self._outputs.refresh()
         try:
-            fd = os.open(self._file(path), READ_FLAGS | os.O_NOFOLLOW)
+            fd = os.open(self._file(path), resolve.READ_FLAGS | os.O_NOFOLLOW)
         except OSError as error:
             raise self._failure(error, path) from None
         try:
             status = os.fstat(fd)
-            require_regular(status, path)
+            resolve.require_regular(status, path)
         except BaseException:
             os.close(fd)
             raise
-        return LocalSource(Found(fd, path, status))
+        return LocalSource(resolve.Found(fd, path, status))
 
     def open_folder(self, path: WorkPath) -> LocalFolder:
         """Open the only folder, which has all outputs."""
@@ -73,16 +65,16 @@ class OutputsMount:
             raise NotAFolder(path, "file")
         self._outputs.refresh()
         try:
-            fd = os.open(self.folder, FOLDER_FLAGS)
+            fd = os.open(self.folder, resolve.FOLDER_FLAGS)
         except OSError as error:
-            raise translated(error, path) from None
-        return LocalFolder(Found(fd, OUTPUTS, os.fstat(fd)))
+            raise resolve.translated(error, path) from None
+        return LocalFolder(resolve.Found(fd, OUTPUTS, os.fstat(fd)))
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The stat of an output or of the folder."""
         if path in (OUTPUTS, ROOT):
             with self.open_folder(path) as folder:
-                return OUTPUTS, to_stat(os.fstat(folder.fileno()))
+                return OUTPUTS, resolve.to_stat(os.fstat(folder.fileno()))
         with self.open(path) as source:
             return path, source.stat
 
@@ -110,6 +102,6 @@ class OutputsMount:
     def _failure(self, error: OSError, path: WorkPath) -> Exception:
         name = path.removeprefix(f"{OUTPUTS}/")
         if not isinstance(error, FileNotFoundError) or name == path or "/" in name:
-            return translated(error, path)
+            return resolve.translated(error, path)
         left = self._outputs.gone(name.rpartition(".")[0])
         return OutputGone(path, _LEFT if left else _UNKNOWN, OUTPUTS)

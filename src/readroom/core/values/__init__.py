@@ -17,16 +17,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Struct, field
 
-from readroom.core.values.changes import (
-    EditFilesRequest,
-    EditFilesResult,
-    EditRequest,
-    EditResult,
-    NameRequest,
-    NameResult,
-    WriteRequest,
-    WriteResult,
-)
+from readroom.core.values import changes
 from readroom.core.values.commands import RunRequest, RunResult
 from readroom.core.values.files import (
     BytesRequest,
@@ -152,11 +143,11 @@ Request: TypeAlias = (
     | GrepRequest
     | FindRequest
     | ListRequest
-    | EditRequest
-    | EditFilesRequest
-    | WriteRequest
+    | changes.EditRequest
+    | changes.EditFilesRequest
+    | changes.WriteRequest
     | RunRequest
-    | NameRequest
+    | changes.NameRequest
     | BytesRequest
 )
 
@@ -332,11 +323,11 @@ Result: TypeAlias = (
     | GrepResult
     | FindResult
     | ListResult
-    | EditResult
-    | EditFilesResult
-    | WriteResult
+    | changes.EditResult
+    | changes.EditFilesResult
+    | changes.WriteResult
     | RunResult
-    | NameResult
+    | changes.NameResult
     | BytesResult
 )
 

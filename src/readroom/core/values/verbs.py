@@ -15,19 +15,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.values import (
-    EntryKind,
-    FindRequest,
-    FindResult,
-    GrepRequest,
-    GrepResult,
-    ListRequest,
-    ListResult,
-    ReadRequest,
-    ReadResult,
-    Request,
-    Result,
-)
+from readroom.core import values
 from readroom.core.values.changes import (
     DeleteRequest,
     DeleteResult,
@@ -81,14 +69,14 @@ class Verb(Struct, frozen=True):
         time_limit: The field of `Limits` that limits it; None if the verb limits itself.
     """
 
-    request: type[Request]
-    result: type[Result]
+    request: type[values.Request]
+    result: type[values.Result]
     perform: str
     degraded: str | None = None
     counted: str | None = None
     shown: str | None = None
     traces: Traces = "none"
-    near: frozenset[EntryKind] = frozenset((EntryKind.FILE,))
+    near: frozenset[values.EntryKind] = frozenset((values.EntryKind.FILE,))
     suggestion: Suggestion = "none"
     paths: tuple[str, ...] = ("path",)
     in_archives: InArchives = "no"
@@ -98,25 +86,25 @@ class Verb(Struct, frozen=True):
 _ENGINE = "readroom.core.engine."
 _METER = "readroom.core.session.meter:"
 _SHOWN = "readroom.core.session.conversation:"
-_FOLDER = frozenset((EntryKind.FOLDER,))
-_ANY = frozenset((EntryKind.FILE, EntryKind.FOLDER))
+_FOLDER = frozenset((values.EntryKind.FOLDER,))
+_ANY = frozenset((values.EntryKind.FILE, values.EntryKind.FOLDER))
 
 
-def _change(request: type[Request], result: type[Result], perform: str, **more: Any) -> Verb:
+def _change(request: type[values.Request], result: type[values.Result], perform: str, **more: Any) -> Verb:
     """The row of a change of content."""
     perform = _ENGINE + perform
     return Verb(request, result, perform, traces="edit", time_limit="change_timeout_s", **more)
 
 
-def _of_names(request: type[Request], result: type[Result], name: str, **more: Any) -> Verb:
+def _of_names(request: type[values.Request], result: type[values.Result], name: str, **more: Any) -> Verb:
     """The row of a change of names: what is deleted, moved or made."""
     return _change(request, result, f"files:{name}", near=_ANY, suggestion="above", **more)
 
 
 VERBS = (
     Verb(
-        ReadRequest,
-        ReadResult,
+        values.ReadRequest,
+        values.ReadResult,
         perform=_ENGINE + "read:perform",
         degraded=_METER + "less_of_read",
         counted=_METER + "counts_of_read",
@@ -125,8 +113,8 @@ VERBS = (
         time_limit="read_timeout_s",
     ),
     Verb(
-        GrepRequest,
-        GrepResult,
+        values.GrepRequest,
+        values.GrepResult,
         perform=_ENGINE + "grep:perform",
         degraded=_METER + "less_of_grep",
         shown=_SHOWN + "shown_by_grep",
@@ -135,8 +123,8 @@ VERBS = (
         suggestion="again",
     ),
     Verb(
-        FindRequest,
-        FindResult,
+        values.FindRequest,
+        values.FindResult,
         perform=_ENGINE + "find:perform",
         degraded=_METER + "less_of_find",
         shown=_SHOWN + "shown_by_find",
@@ -145,8 +133,8 @@ VERBS = (
         suggestion="again",
     ),
     Verb(
-        ListRequest,
-        ListResult,
+        values.ListRequest,
+        values.ListResult,
         perform=_ENGINE + "list:perform",
         degraded=_METER + "less_of_list",
         in_archives="inside",
@@ -180,8 +168,8 @@ VERBS = (
     _of_names(TrashRequest, TrashResult, "trash"),
 )
 
-BY_REQUEST: Mapping[type[Request], Verb] = MappingProxyType({verb.request: verb for verb in VERBS})
-BY_RESULT: Mapping[type[Result], Verb] = MappingProxyType({verb.result: verb for verb in VERBS})
+BY_REQUEST: Mapping[type[values.Request], Verb] = MappingProxyType({verb.request: verb for verb in VERBS})
+BY_RESULT: Mapping[type[values.Result], Verb] = MappingProxyType({verb.result: verb for verb in VERBS})
 
 
 @cache
@@ -193,13 +181,13 @@ def function(name: str) -> Callable[..., Any]:
     return target
 
 
-def changes(request: Request) -> bool:
+def changes(request: values.Request) -> bool:
     """Whether performing it leaves traces, so that it must not be done twice."""
     if BY_REQUEST[type(request)].traces == "none":
         return False
     return not getattr(request, "dry_run", False)
 
 
-def is_edit(request: Request) -> bool:
+def is_edit(request: values.Request) -> bool:
     """Whether it is what remains possible when only changes are."""
     return BY_REQUEST[type(request)].traces == "edit"

@@ -19,22 +19,11 @@ from typing import TypeAlias, final
 
 from msgspec.structs import replace
 
+from readroom.core import errors, values
 from readroom.core.deadline import Deadline
 from readroom.core.engine.read.classify import AsBytes, classify
 from readroom.core.engine.services import Act, Job, Services
 from readroom.core.engine.suggest import with_near_names, with_note
-from readroom.core.errors import (
-    BadDocument,
-    Binary,
-    BrokenData,
-    EncryptedDocument,
-    NotAFile,
-    NotAFolder,
-    NotFound,
-    Protected,
-    ReadroomError,
-    store_failure,
-)
 from readroom.core.formats.compressed import MAGIC_BYTES, by_magic
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.limits import HEAD_BYTES as SAMPLE_BYTES
@@ -47,16 +36,6 @@ from readroom.core.quoting import first_of, quote
 from readroom.core.session.expansions import Expansions, NotText
 from readroom.core.stores.base import Source
 from readroom.core.text.line_index import Shrunk
-from readroom.core.values import (
-    Bytes,
-    ListRequest,
-    ListResult,
-    ReadRequest,
-    Request,
-    Result,
-    Version,
-    Warn,
-)
 from readroom.core.values.verbs import BY_REQUEST, is_edit
 from readroom.documents.archives.store import Contents, MemberStore, Origin
 from readroom.documents.containers import HEAD_BYTES, form_of, open_container, recognise
@@ -67,7 +46,7 @@ _NAMED_PROBLEMS = 5
 """Reasons for unreadable members that a listing names."""
 
 
-def perform(services: Services, job: Job[Request], act: Act) -> Result:
+def perform(services: Services, job: Job[values.Request], act: Act) -> values.Result:
     """Perform a request with `act`, inside the archive that its path leads into, if any. Raises Protected."""
     guard, request = services.guard, job.request
     if is_edit(request):
@@ -87,7 +66,7 @@ def perform(services: Services, job: Job[Request], act: Act) -> Result:
     return _as_folder(services, job, act) or act(services, job)
 
 
-def _as_folder(services: Services, job: Job[Request], act: Act) -> Result | None:
+def _as_folder(services: Services, job: Job[values.Request], act: Act) -> values.Result | None:
     """What `act` makes of an archive by its own name, where that means its members; None elsewhere."""
     request = job.request
     if BY_REQUEST[type(request)].in_archives != "folder" or not is_archive_name(request.path):
@@ -96,71 +75,75 @@ def _as_folder(services: Services, job: Job[Request], act: Act) -> Result | None
     return None if inside is None else _in_folder(services, job, act, *inside)
 
 
-def instead(services: Services, job: Job[Request], act: Act, error: Binary | NotAFolder) -> Result:
+def instead(
+    services: Services, job: Job[values.Request], act: Act, error: errors.Binary | errors.NotAFolder
+) -> values.Result:
     """List a file that turned out to be an archive; if it was to be read, raise an error that says so."""
     request = job.request
     if BY_REQUEST[type(request)].in_archives != "inside":
         raise error
     try:
         inside = services.archives().folder(services.guard, WorkPath(request.path), job.deadline)
-    except BrokenData:
-        if isinstance(error, Binary):
+    except errors.BrokenData:
+        if isinstance(error, errors.Binary):
             raise error from None  # it only starts like an archive
         raise
     if inside is None:
-        raise error if isinstance(error, Binary) else _unlisted(services.guard, error)
-    if isinstance(error, Binary):
+        raise error if isinstance(error, errors.Binary) else _unlisted(services.guard, error)
+    if isinstance(error, errors.Binary):
         inside[0].close()
         raise _listed(error, inside[1])
     return _in_folder(services, job, act, *inside)
 
 
-def _unlisted(guard: Guard, error: NotAFolder) -> NotAFolder:
+def _unlisted(guard: Guard, error: errors.NotAFolder) -> errors.NotAFolder:
     """The error for listing a file, which suggests reading it only if a read would show something."""
-    if not isinstance(error.next, ReadRequest):
+    if not isinstance(error.next, values.ReadRequest):
         return error
     try:
         with guard.open(WorkPath(error.next.path)) as source:
             sample = source.read_at(0, SAMPLE_BYTES)
             sort = classify(source, sample, error.next, None)
-    except ReadroomError:
+    except errors.ReadroomError:
         return error  # the read says why it cannot be read
     readable = not isinstance(sort, AsBytes) or by_magic(sample[:MAGIC_BYTES]) is not None
-    return error if readable else NotAFolder(error.next.path, "file", readable=False)
+    return error if readable else errors.NotAFolder(error.next.path, "file", readable=False)
 
 
-def _in_folder(services: Services, job: Job[Request], act: Act, inner: Guard, path: WorkPath) -> Result:
+def _in_folder(
+    services: Services, job: Job[values.Request], act: Act, inner: Guard, path: WorkPath
+) -> values.Result:
     with closing(inner):
         request = replace(job.request, path=path)
         return _performed(replace(services, guard=inner), replace(job, request=request), act)
 
 
-def _performed(services: Services, job: Job[Request], act: Act) -> Result:
+def _performed(services: Services, job: Job[values.Request], act: Act) -> values.Result:
     """Perform a request whose path is in the archive of the guard."""
     inner, path = services.guard, WorkPath(job.request.path)
     assert isinstance(inner.store, MemberStore)
     try:
         result = act(services, job)
-    except (Binary, NotAFolder) as error:
+    except (errors.Binary, errors.NotAFolder) as error:
         return instead(services, job, act, error)
-    except NotFound as error:
+    except errors.NotFound as error:
         raise with_near_names(error, services, job.request, job.deadline) from None
-    if isinstance(result, ListResult):
+    if isinstance(result, values.ListResult):
         notes = _about(inner, inner.store.origin, path)
         return replace(result, warnings=(*result.warnings, *notes))
     return result
 
 
-def _require_outside(services: Services, request: Request, deadline: Deadline) -> None:
+def _require_outside(services: Services, request: values.Request, deadline: Deadline) -> None:
     """Raise Protected if a request would change a member."""
     for name in (getattr(request, field) for field in BY_REQUEST[type(request)].paths):
         inner = services.archives().entered(services.guard, WorkPath(name), deadline)
         if inner is not None:
             inner.close()
-            raise Protected(name, "it is in an archive, whose members are read, not changed")
+            raise errors.Protected(name, "it is in an archive, whose members are read, not changed")
 
 
-def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[Warn, ...]:
+def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[values.Warn, ...]:
     """What the listing of a whole archive says in addition to its members."""
     container = origin.container
     if path != f"{origin.path}{BORDER}":
@@ -178,7 +161,7 @@ def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[Warn, ...]:
     sentences += [f"{count:,} cannot be read: {problem}" for problem, count in named]
     if others := unread.total() - sum(count for _, count in named):
         sentences.append(f"{others:,} more cannot be read for other reasons, which a read of each names")
-    return (Warn("archive", "; ".join(sentences)),)
+    return (values.Warn("archive", "; ".join(sentences)),)
 
 
 def _left_out(guard: Guard, origin: Origin) -> str:
@@ -199,10 +182,12 @@ def _may_be_named(guard: Guard, archive: WorkPath, name: str) -> bool:
     return guard.allows(path, folder=False) and guard.allows(path, folder=True)
 
 
-def _listed(error: Binary, path: WorkPath) -> Binary:
+def _listed(error: errors.Binary, path: WorkPath) -> errors.Binary:
     """The error for reading an archive as a file, with the request that lists it."""
     advice = f"List its members; each is read as {quote(f'{path}/NAME')}."
-    return Binary(error.path, error.media_type, error.size_bytes, advice, next_request=ListRequest(path))
+    return errors.Binary(
+        error.path, error.media_type, error.size_bytes, advice, next_request=values.ListRequest(path)
+    )
 
 
 # -----------------------------------------------------------------------------
@@ -210,7 +195,7 @@ def _listed(error: Binary, path: WorkPath) -> Binary:
 # -----------------------------------------------------------------------------
 
 
-_Key: TypeAlias = tuple[Version, str]
+_Key: TypeAlias = tuple[values.Version, str]
 
 
 CONTAINER_NESTING = 3
@@ -276,18 +261,18 @@ class Archives:
         """The guard of the archive in a file; None when there is no such file."""
         try:
             source = guard.open(path)
-        except (NotFound, NotAFile):
+        except (errors.NotFound, errors.NotAFile):
             return None
         try:
             origin = self._opened(source, path, deadline)
             if origin is None:
                 source.close()
                 if required:
-                    raise _unlisted(guard, NotAFolder(path, "file"))
+                    raise _unlisted(guard, errors.NotAFolder(path, "file"))
                 return None
             if depth >= CONTAINER_NESTING:
                 problem = f"it lies in {depth} other archives, and that is as deep as is looked"
-                raise BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
+                raise errors.BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
             store = MemberStore(origin, self._contents, deadline)
             rules = guard.refresh()
             # The results of an archive already name members, also those of archives inside it.
@@ -310,9 +295,9 @@ class Archives:
         except NotText:
             return None
         except Shrunk:
-            raise BrokenData(path, compression, source.size, "it became shorter meanwhile") from None
+            raise errors.BrokenData(path, compression, source.size, "it became shorter meanwhile") from None
         except OSError as error:
-            raise store_failure(error, path) from None
+            raise errors.store_failure(error, path) from None
         if expanded.out_of_time is not None:
             raise expanded.out_of_time
         container = self._container(source, expanded, path, deadline, is_one=True)
@@ -323,7 +308,7 @@ class Archives:
         return Origin(path, source, expanded, container, compression)
 
     def _container(
-        self, source: Source, content: Bytes, path: WorkPath, deadline: Deadline, *, is_one: bool
+        self, source: Source, content: values.Bytes, path: WorkPath, deadline: Deadline, *, is_one: bool
     ) -> Container | None:
         """The members, from the cache or parsed now."""
         if not is_one:
@@ -337,8 +322,8 @@ class Archives:
         except BadContainer as error:
             if error.is_encrypted:
                 advice = "Ask the user to unpack it."
-                raise EncryptedDocument(path, "archive", error.problem, advice) from None
-            raise BrokenData(path, "archive", source.size, error.problem) from None
+                raise errors.EncryptedDocument(path, "archive", error.problem, advice) from None
+            raise errors.BrokenData(path, "archive", source.size, error.problem) from None
         if made is not None:
             # Without its source, which is closed at the end of the call.
             self._kept.put(key, made)
@@ -365,9 +350,9 @@ def _is_there(guard: Guard, path: WorkPath) -> bool:
     """
     try:
         guard.store.stat(path)
-    except NotFound:
+    except errors.NotFound:
         return False
-    except ReadroomError:
+    except errors.ReadroomError:
         return True  # opening it says why it cannot be seen
     return True
 

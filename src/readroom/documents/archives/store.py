@@ -17,21 +17,9 @@ from typing import final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.closeable import Closeable
 from readroom.core.deadline import Deadline
-from readroom.core.errors import (
-    BadDocument,
-    BrokenData,
-    EncryptedDocument,
-    NotAFile,
-    NotAFolder,
-    NotFound,
-    OutsideRoot,
-    ReadOnlyPlace,
-    ReadroomError,
-    TooLarge,
-    store_failure,
-)
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.lru import LruCache
 from readroom.core.paths import BORDER, WorkPath, join
@@ -255,9 +243,9 @@ class MemberStore(Struct, dict=True):
         """Open a member for reading."""
         inner, member = self._found(path)
         if member is None or member.kind == "folder":
-            raise NotAFile(path, "folder")
+            raise errors.NotAFile(path, "folder")
         if member.kind == "other":
-            raise NotAFile(path, "device or pipe")
+            raise errors.NotAFile(path, "device or pipe")
         version, container = self._version(member), self.origin.container
         self.deadline.check()
         with self._translated(path, member):
@@ -271,7 +259,7 @@ class MemberStore(Struct, dict=True):
         """Open a folder of the archive."""
         inner, member = self._found(path)
         if inner not in self.origin.container.folders:
-            raise NotAFolder(path, "file" if member is None or member.kind == "file" else member.kind)
+            raise errors.NotAFolder(path, "file" if member is None or member.kind == "file" else member.kind)
         return MemberFolder(self, self._named(inner), inner)
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
@@ -283,13 +271,13 @@ class MemberStore(Struct, dict=True):
         """Identity of what is there."""
         try:
             _, member = self._found(path)
-        except ReadroomError:
+        except errors.ReadroomError:
             return None
         return None if member is None else self._version(member)
 
     def place(self, path: WorkPath) -> WriteTarget:
         """Raises ReadOnlyPlace: nothing can be changed."""
-        raise ReadOnlyPlace(path)
+        raise errors.ReadOnlyPlace(path)
 
     def close(self) -> None:
         """Release the archive."""
@@ -307,18 +295,18 @@ class MemberStore(Struct, dict=True):
             yield
         except BadContainer as error:
             if member.is_encrypted:
-                raise EncryptedDocument(path, self.origin.form, error.problem, _ADVICE) from None
+                raise errors.EncryptedDocument(path, self.origin.form, error.problem, _ADVICE) from None
             if isinstance(error, NotUnpacked):
                 others = ListRequest(self.origin.path)
-                raise BadDocument(
+                raise errors.BadDocument(
                     path, self.origin.form, error.problem, _UNPACK, next_request=others
                 ) from None
-            raise BrokenData(path, self.origin.form, member.packed, error.problem) from None
+            raise errors.BrokenData(path, self.origin.form, member.packed, error.problem) from None
         except TooMuch as error:
             advice = "Ask the user to unpack it."
-            raise TooLarge(quote(path), member.size, error.most, "bytes", advice) from None
+            raise errors.TooLarge(quote(path), member.size, error.most, "bytes", advice) from None
         except OSError as error:
-            raise store_failure(error, path) from None
+            raise errors.store_failure(error, path) from None
 
     # --- inside -------------------------------------------------------------------------------
 
@@ -326,7 +314,7 @@ class MemberStore(Struct, dict=True):
         """The stat of a name inside, without following a link. Raises NotFound."""
         member = self.origin.container.members.get(inner)
         if member is None and inner not in self.origin.container.folders:
-            raise NotFound(self._named(inner))
+            raise errors.NotFound(self._named(inner))
         return self._stat(member)
 
     def target(self, inner: str) -> str | None:
@@ -360,16 +348,16 @@ class MemberStore(Struct, dict=True):
         """
         inner = self._inner(path)
         if inner is None:
-            raise NotFound(path)
+            raise errors.NotFound(path)
         container = self.origin.container
         for _ in range(CONTAINER_HOPS):
             link = self._first_link(inner)
             if link is None:
                 if inner not in container.members and inner not in container.folders:
-                    raise NotFound(path)
+                    raise errors.NotFound(path)
                 return inner, container.members.get(inner)
             inner = self._followed(path, inner, link)
-        raise NotFound(path)
+        raise errors.NotFound(path)
 
     def _first_link(self, inner: str) -> str | None:
         members = self.origin.container.members
@@ -386,10 +374,10 @@ class MemberStore(Struct, dict=True):
         try:
             target = self.origin.container.reader.target(member)
         except BadContainer as error:
-            raise BrokenData(path, self.origin.form, member.packed, error.problem) from None
+            raise errors.BrokenData(path, self.origin.form, member.packed, error.problem) from None
         led = resolved_link("" if member.is_hard else link, target)
         if led is None:
-            raise OutsideRoot(path, "a link leads out of the archive")
+            raise errors.OutsideRoot(path, "a link leads out of the archive")
         return f"{led}{inner[len(link) :]}".strip("/")
 
     def _stat(self, member: Member | None) -> Stat:
@@ -484,7 +472,7 @@ class MemberFolder(Closeable):
         """Open a member in it, never following a link."""
         path = join(self.real, name)
         if self.stat(name).kind is EntryKind.LINK:
-            raise NotAFile(path, "link")
+            raise errors.NotAFile(path, "link")
         return self._store.open(path)
 
     def fileno(self) -> None:

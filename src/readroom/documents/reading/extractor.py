@@ -30,14 +30,9 @@ from readroom.core.errors import StoreFailed, TimedOut
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.limits.files import CLOCK_S
 from readroom.core.stores.base import Source
+from readroom.documents import limits
 from readroom.documents.formats import Area, Encrypted, NoSuchColumn, Part, Picture, Unreadable, protocol
 from readroom.documents.formats.protocol import Extracted, Opened, Refused
-from readroom.documents.limits import (
-    DOCUMENT_CHILD_CPU_S,
-    DOCUMENT_CONTENTS,
-    DOCUMENT_NOTE_CHARS,
-    DOCUMENT_PART_CHARS,
-)
 from readroom.documents.reading import worker
 
 _ENDED = "reading it ended the program that reads it: it is broken, or takes too much memory"
@@ -70,7 +65,7 @@ class Extractor:
         *,
         argument: str = "",
         memory_bytes: int = DOCUMENT_CHILD_BYTES,
-        most_s: float = DOCUMENT_CHILD_CPU_S,
+        most_s: float = limits.DOCUMENT_CHILD_CPU_S,
     ) -> None:
         """Start the process; fetch its first answer with `opened`.
 
@@ -308,9 +303,9 @@ def _start(
         files=DOCUMENT_CHILD_FILES,
         titles=DOCUMENT_TITLES,
         title_chars=DOCUMENT_TITLE_CHARS,
-        note_chars=DOCUMENT_NOTE_CHARS,
-        contents=DOCUMENT_CONTENTS,
-        part_chars=DOCUMENT_PART_CHARS,
+        note_chars=limits.DOCUMENT_NOTE_CHARS,
+        contents=limits.DOCUMENT_CONTENTS,
+        part_chars=limits.DOCUMENT_PART_CHARS,
         pictures_bytes=DOCUMENT_PICTURES_BYTES,
     )
     try:

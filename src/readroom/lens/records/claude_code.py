@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from readroom.lens.limits import RESULT_BYTES, Bounds
+from readroom.lens.records import values
 from readroom.lens.records.events import (
     Answered,
     Compacted,
@@ -27,19 +28,6 @@ from readroom.lens.records.events import (
 )
 from readroom.lens.records.messages import answer_events, result_of
 from readroom.lens.records.stream import Element, Line, each
-from readroom.lens.records.values import (
-    Object,
-    as_cost,
-    as_list,
-    as_object,
-    as_text,
-    counts_of,
-    objects,
-    parts_text,
-    text_bytes,
-    texts_of,
-    time_of,
-)
 
 NAME = "Claude Code"
 
@@ -59,13 +47,13 @@ _FILES = frozenset(
 """Attachments that carry content of files."""
 
 
-def recognises(line: Object) -> bool:
+def recognises(line: values.Object) -> bool:
     """Whether this client wrote a line."""
     if "provenance" in line:
         return False
     if "session_id" in line and "sessionId" not in line:
-        return as_text(line.get("type")) in ("system", "assistant", "user") and "uuid" in line
-    return "sessionId" in line and ("uuid" in line or as_text(line.get("type")) in _SILENT)
+        return values.as_text(line.get("type")) in ("system", "assistant", "user") and "uuid" in line
+    return "sessionId" in line and ("uuid" in line or values.as_text(line.get("type")) in _SILENT)
 
 
 def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
@@ -84,9 +72,9 @@ def read_list(elements: Iterable[Element | Skipped], _session: str, bounds: Boun
     return read(lines, bounds)
 
 
-def _recorded(line: Object) -> Object:
+def _recorded(line: values.Object) -> values.Object:
     """A line of `--output-format stream-json` in the form of the record."""
-    agent = as_text(line.get("parent_tool_use_id"))
+    agent = values.as_text(line.get("parent_tool_use_id"))
     return {**line, "sessionId": line.get("session_id"), "isSidechain": bool(agent), "agentId": agent}
 
 
@@ -104,13 +92,13 @@ class _ClaudeSessions:
         released.
         """
 
-    def events(self, entry: Object, number: int) -> Iterator[Event]:
+    def events(self, entry: values.Object, number: int) -> Iterator[Event]:
         if "session_id" in entry and "sessionId" not in entry:
             entry = _recorded(entry)
-        kind = as_text(entry.get("type"))
+        kind = values.as_text(entry.get("type"))
         if kind == "api-request-blob":  # which agent sent it, only the ids of its calls say
             for held in self._pending.values():
-                _sent(as_object(entry.get("message")), held)
+                _sent(values.as_object(entry.get("message")), held)
             self._chars = sum(held.chars for held in self._pending.values())
             return
         if kind in _SILENT and ("uuid" not in entry or "session_id" in entry):
@@ -129,30 +117,30 @@ class _ClaudeSessions:
             self._chars -= oldest.chars
             yield from oldest.release()
 
-    def _gone_back(self, entry: Object, session: str, held: _Held) -> Iterator[Event]:
+    def _gone_back(self, entry: values.Object, session: str, held: _Held) -> Iterator[Event]:
         """A user who goes back continues from an earlier line, as a branch of the record."""
-        message = as_object(entry.get("message"))
+        message = values.as_object(entry.get("message"))
         if entry.get("type") == "assistant":
             held.latest = _key(entry, message)
         elif entry.get("type") == "user" and not _has_results(message):
-            before = self._answers.get(as_text(entry.get("parentUuid")))
+            before = self._answers.get(values.as_text(entry.get("parentUuid")))
             if before is not None and before != held.latest:
                 yield from held.release()
                 held.latest = before
                 yield Rewound(session, before)
-        self._answers.put(as_text(entry.get("uuid")), held.latest)
+        self._answers.put(values.as_text(entry.get("uuid")), held.latest)
 
-    def _session(self, entry: Object) -> str:
+    def _session(self, entry: values.Object) -> str:
         """The session of a line. Sub-agents are sessions: by name, or in older versions, which wrote them
         into the same file without one, by their first line.
         """
-        session = as_text(entry.get("sessionId")) or "unnamed"
+        session = values.as_text(entry.get("sessionId")) or "unnamed"
         if entry.get("isSidechain") is not True:
             return short_name(session)
-        agent = as_text(entry.get("agentId"))
+        agent = values.as_text(entry.get("agentId"))
         if not agent:
-            own = as_text(entry.get("uuid"))
-            agent = self._roots.get(as_text(entry.get("parentUuid"))) or short_name(own)
+            own = values.as_text(entry.get("uuid"))
+            agent = self._roots.get(values.as_text(entry.get("parentUuid"))) or short_name(own)
             self._roots.put(own, agent)
         return short_name(f"{session}/{agent}")
 
@@ -181,23 +169,23 @@ class _Held:
         self.results, self.added, self.sent, self.chars = {}, [], {}, 0
 
 
-def _key(entry: Object, message: Object) -> str:
-    return short_name(as_text(message.get("id")) or as_text(entry.get("uuid")))
+def _key(entry: values.Object, message: values.Object) -> str:
+    return short_name(values.as_text(message.get("id")) or values.as_text(entry.get("uuid")))
 
 
-def _has_results(message: Object) -> bool:
-    return any(block.get("type") == "tool_result" for block in objects(message.get("content")))
+def _has_results(message: values.Object) -> bool:
+    return any(block.get("type") == "tool_result" for block in values.objects(message.get("content")))
 
 
-def _opened(entry: Object, session: str) -> Opened:
+def _opened(entry: values.Object, session: str) -> Opened:
     parent = session.partition("/")[0] if "/" in session else ""
-    version, folder = texts_of(entry, "version", "cwd")
-    return Opened(session, NAME, version, folder, parent, time=time_of(entry.get("timestamp")))
+    version, folder = values.texts_of(entry, "version", "cwd")
+    return Opened(session, NAME, version, folder, parent, time=values.time_of(entry.get("timestamp")))
 
 
-def _events(entry: Object, session: str, pending: _Held, number: int) -> Iterator[Event]:
-    kind = as_text(entry.get("type"))
-    message = as_object(entry.get("message"))
+def _events(entry: values.Object, session: str, pending: _Held, number: int) -> Iterator[Event]:
+    kind = values.as_text(entry.get("type"))
+    message = values.as_object(entry.get("message"))
     if kind == "assistant":
         yield from pending.release()
         yield from _answer(entry, message, session)
@@ -209,61 +197,69 @@ def _events(entry: Object, session: str, pending: _Held, number: int) -> Iterato
         yield from _system(entry, session, pending)
     elif kind == "result" and "session_id" in entry:
         if pending.latest:
-            yield Answered(session, pending.latest, cost=as_cost(entry.get("total_cost_usd")))
+            yield Answered(session, pending.latest, cost=values.as_cost(entry.get("total_cost_usd")))
     elif kind not in _SILENT:
         yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", session)
     if entry.get("version") and kind in ("user", "assistant"):
-        yield Opened(session, version=as_text(entry["version"]), folder=as_text(entry.get("cwd")))
+        yield Opened(
+            session, version=values.as_text(entry["version"]), folder=values.as_text(entry.get("cwd"))
+        )
 
 
 _CLEARED = "[Old tool result content cleared]"
 """What later requests carry instead of a result, when the client makes room without a summary."""
 
 
-def _system(entry: Object, session: str, pending: _Held) -> Iterator[Event]:
-    kind = as_text(entry.get("subtype"))
+def _system(entry: values.Object, session: str, pending: _Held) -> Iterator[Event]:
+    kind = values.as_text(entry.get("subtype"))
     if kind == "init":
-        version, folder, model = texts_of(entry, "claude_code_version", "cwd", "model")
+        version, folder, model = values.texts_of(entry, "claude_code_version", "cwd", "model")
         yield Opened(session, version=version, folder=folder, model=model)
     elif kind == "compact_boundary":
         yield from pending.release()
-        yield Compacted(session, time_of(entry.get("timestamp")))
+        yield Compacted(session, values.time_of(entry.get("timestamp")))
     elif kind == "microcompact_boundary":
         yield from pending.release()
-        for id in as_list(as_object(entry.get("microcompactMetadata")).get("compactedToolIds")):
-            yield Returned(session, as_text(id), _CLEARED, rewritten=True)
+        for id in values.as_list(values.as_object(entry.get("microcompactMetadata")).get("compactedToolIds")):
+            yield Returned(session, values.as_text(id), _CLEARED, rewritten=True)
 
 
 _USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
-def _answer(entry: Object, message: Object, session: str) -> Iterator[Event]:
-    used = counts_of(as_object(message.get("usage")), *_USAGE)
-    time = time_of(entry.get("timestamp"))
-    yield Answered(session, _key(entry, message), time, as_text(message.get("model")), *used)
+def _answer(entry: values.Object, message: values.Object, session: str) -> Iterator[Event]:
+    used = values.counts_of(values.as_object(message.get("usage")), *_USAGE)
+    time = values.time_of(entry.get("timestamp"))
+    yield Answered(session, _key(entry, message), time, values.as_text(message.get("model")), *used)
     yield from answer_events(message.get("content"), session, time)
 
 
-def _keep_results(entry: Object, message: Object, session: str, pending: _Held) -> None:
-    time = time_of(entry.get("timestamp"))
-    for block in objects(message.get("content")):
+def _keep_results(entry: values.Object, message: values.Object, session: str, pending: _Held) -> None:
+    time = values.time_of(entry.get("timestamp"))
+    for block in values.objects(message.get("content")):
         if block.get("type") == "tool_result":
             result = result_of(block, session, time)
-            pending.chars += text_bytes(result.text) + RESULT_BYTES
+            pending.chars += values.text_bytes(result.text) + RESULT_BYTES
             pending.results[short_name(result.id)] = result
 
 
-def _attach(entry: Object, pending: _Held) -> None:
+def _attach(entry: values.Object, pending: _Held) -> None:
     """Keep what the client added to waiting results; the content of files is not part of them."""
-    text = "\n".join(parts_text(piece.get("content"))[0] for piece in objects(entry.get("rendered")))
-    if text and pending.results and as_text(as_object(entry.get("attachment")).get("type")) not in _FILES:
+    text = "\n".join(
+        values.parts_text(piece.get("content"))[0] for piece in values.objects(entry.get("rendered"))
+    )
+    if (
+        text
+        and pending.results
+        and values.as_text(values.as_object(entry.get("attachment")).get("type")) not in _FILES
+    ):
         pending.added.append(text)
-        pending.chars += text_bytes(text) + RESULT_BYTES
+        pending.chars += values.text_bytes(text) + RESULT_BYTES
 
 
-def _sent(message: Object, pending: _Held) -> None:
-    for block in objects(message.get("content")):
-        id = short_name(as_text(block.get("tool_use_id")))
+def _sent(message: values.Object, pending: _Held) -> None:
+    for block in values.objects(message.get("content")):
+        id = short_name(values.as_text(block.get("tool_use_id")))
         if block.get("type") == "tool_result" and id in pending.results:
-            text = pending.sent.setdefault(id, parts_text(block.get("content"))[0])
-            pending.chars += text_bytes(text)
+            text = pending.sent.setdefault(id, values.parts_text(block.get("content"))[0])
+            pending.chars += values.text_bytes(text)

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from readroom.lens.limits import RESULT_BYTES, Bounds
+from readroom.lens.records import values
 from readroom.lens.records.events import (
     Answered,
     Called,
@@ -29,23 +30,12 @@ from readroom.lens.records.events import (
     short_name,
 )
 from readroom.lens.records.stream import Line, each, file_beside
-from readroom.lens.records.values import (
-    Object,
-    as_object,
-    as_text,
-    counts_of,
-    objects,
-    parts_text,
-    response_text,
-    text_bytes,
-    time_of,
-)
 
 NAME = "Gemini CLI"
 _MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})
 
 
-def recognises(line: Object) -> bool:
+def recognises(line: values.Object) -> bool:
     """Whether a line is of this client."""
     return "projectHash" in line or set(line) == {"$set"} or (line.get("type") == "gemini" and "id" in line)
 
@@ -96,45 +86,51 @@ class _Chat:
         self._chars = 0
         """Of all waiting results; when they are too long, the oldest are taken as sent."""
 
-    def events(self, entry: Object, number: int) -> Iterator[Event]:
+    def events(self, entry: values.Object, number: int) -> Iterator[Event]:
         if "projectHash" in entry:
-            self._session = as_text(entry.get("sessionId")) or self._session
+            self._session = values.as_text(entry.get("sessionId")) or self._session
             parent = self._folder if entry.get("kind") == "subagent" else ""
             hashed = hashlib.sha256(self._root.encode()).hexdigest()
-            root = self._root if as_text(entry["projectHash"]) == hashed else ""
-            yield Opened(self._session, NAME, "", root, parent, time=time_of(entry.get("startTime")))
+            root = self._root if values.as_text(entry["projectHash"]) == hashed else ""
+            yield Opened(self._session, NAME, "", root, parent, time=values.time_of(entry.get("startTime")))
             if isinstance(entry.get("messages"), list):
                 yield from self._replaced(entry["messages"])
         elif "$set" in entry:
-            changed = as_object(entry["$set"])
+            changed = values.as_object(entry["$set"])
             if isinstance(changed.get("messages"), list):
                 yield from self._replaced(changed["messages"])
         elif "$rewindTo" in entry:
-            yield from self._rewound(as_text(entry["$rewindTo"]))
-        elif as_text(entry.get("type")) in _MESSAGES:
+            yield from self._rewound(values.as_text(entry["$rewindTo"]))
+        elif values.as_text(entry.get("type")) in _MESSAGES:
             yield from self._message(entry)
         else:
-            kind = as_text(entry.get("type")) or ", ".join(list(entry)[:3])
+            kind = values.as_text(entry.get("type")) or ", ".join(list(entry)[:3])
             yield Skipped(f"line {number}", f"kind {kind[:40]!r} is not known", self._session)
 
     def _replaced(self, messages: list[object]) -> Iterator[Event]:
         if not self._seen:
-            for message in objects(messages):
+            for message in values.objects(messages):
                 yield from self._message(message)
             return
-        new = [message for message in objects(messages) if as_text(message.get("id")) not in self._seen]
-        for message in new:
-            self._meet(as_text(message.get("id")))
-        responses = [
-            _response(part) for message in objects(messages) for part in objects(message.get("content"))
+        new = [
+            message
+            for message in values.objects(messages)
+            if values.as_text(message.get("id")) not in self._seen
         ]
-        kept = [short_name(as_text(response.get("id"))) for response in responses if response]
+        for message in new:
+            self._meet(values.as_text(message.get("id")))
+        responses = [
+            _response(part)
+            for message in values.objects(messages)
+            for part in values.objects(message.get("content"))
+        ]
+        kept = [short_name(values.as_text(response.get("id"))) for response in responses if response]
         # A resume first writes a list with nothing new; a list that drops results for new text is a
         # compression.
         if new and not self._returned.all_in(kept):
             yield Compacted(self._session, kept=tuple(kept))
         for response in filter(None, responses):
-            if short_name(as_text(response.get("id"))) in self._returned:
+            if short_name(values.as_text(response.get("id"))) in self._returned:
                 yield from self._response(response, 0, "")
 
     def _meet(self, id: str) -> None:
@@ -148,45 +144,47 @@ class _Chat:
             self._returned.keep_first(before[1])  # else a later list without them would be a compression
             yield Rewound(self._session, before[0])
 
-    def _message(self, message: Object) -> Iterator[Event]:
-        id = as_text(message.get("id"))
+    def _message(self, message: values.Object) -> Iterator[Event]:
+        id = values.as_text(message.get("id"))
         first = id not in self._seen
         self._meet(id)
-        time = time_of(message.get("timestamp"))
+        time = values.time_of(message.get("timestamp"))
         if message.get("type") == "gemini":
             yield from self._answer(message, id, time, first)
         elif message.get("type") == "user":
             yield from self._user(message, time)
 
-    def _answer(self, message: Object, id: str, time: str, first: bool) -> Iterator[Event]:
+    def _answer(self, message: values.Object, id: str, time: str, first: bool) -> Iterator[Event]:
         content = _parts(message.get("content"))
-        calls = [as_object(part.get("functionCall")) for part in objects(content)]
-        if any(short_name(as_text(call.get("id"))) in self._called for call in calls if call):
+        calls = [values.as_object(part.get("functionCall")) for part in values.objects(content)]
+        if any(short_name(values.as_text(call.get("id"))) in self._called for call in calls if call):
             return  # a compression or a resume writes what was said before once more, under new ids
-        tokens = as_object(message.get("tokens"))
-        read, wrote, thought, cached = counts_of(tokens, "input", "output", "thoughts", "cached")
+        tokens = values.as_object(message.get("tokens"))
+        read, wrote, thought, cached = values.counts_of(tokens, "input", "output", "thoughts", "cached")
         if first or tokens:
             self._answer_before = id
             used = (max(0, read - cached), wrote + thought, cached)
-            yield Answered(self._session, id, time, as_text(message.get("model")), *used)
+            yield Answered(self._session, id, time, values.as_text(message.get("model")), *used)
         if first and message.get("content"):
-            spoken = [part for part in objects(content) if part.get("thought") is not True]
-            yield Said(self._session, parts_text(spoken or message["content"])[0])
-        for part in objects(content):
+            spoken = [part for part in values.objects(content) if part.get("thought") is not True]
+            yield Said(self._session, values.parts_text(spoken or message["content"])[0])
+        for part in values.objects(content):
             if "functionCall" in part and not message.get("toolCalls"):
-                yield from self._call(as_object(part["functionCall"]))
-        for call in objects(message.get("toolCalls")):
+                yield from self._call(values.as_object(part["functionCall"]))
+        for call in values.objects(message.get("toolCalls")):
             yield from self._call(call)
 
-    def _call(self, call: Object) -> Iterator[Event]:
-        id = short_name(as_text(call.get("id")))
-        time = time_of(call.get("timestamp"))
+    def _call(self, call: values.Object) -> Iterator[Event]:
+        id = short_name(values.as_text(call.get("id")))
+        time = values.time_of(call.get("timestamp"))
         if id and id not in self._called:
             self._called.put(id, None)
-            yield Called(self._session, id, as_text(call.get("name")), as_object(call.get("args")), time)
-        failed = as_text(call.get("status")) == "error"
+            yield Called(
+                self._session, id, values.as_text(call.get("name")), values.as_object(call.get("args")), time
+            )
+        failed = values.as_text(call.get("status")) == "error"
         result = call.get("result")
-        for part in objects(_parts(result)):
+        for part in values.objects(_parts(result)):
             response = _response(part)
             if response and id not in self._returned:
                 self._let_go(id)
@@ -205,14 +203,14 @@ class _Chat:
             self._chars -= _weight(waiting)
         return waiting
 
-    def _user(self, message: Object, time: str) -> Iterator[Event]:
+    def _user(self, message: values.Object, time: str) -> Iterator[Event]:
         content = _parts(message.get("content"))
-        images = sum(1 for part in objects(content) if "inlineData" in part or "fileData" in part)
-        for response in filter(None, map(_response, objects(content))):
+        images = sum(1 for part in values.objects(content) if "inlineData" in part or "fileData" in part)
+        for response in filter(None, map(_response, values.objects(content))):
             yield from self._response(response, images, time)
 
-    def _response(self, response: Object, images: int, time: str) -> Iterator[Event]:
-        id = short_name(as_text(response.get("id")))
+    def _response(self, response: values.Object, images: int, time: str) -> Iterator[Event]:
+        id = short_name(values.as_text(response.get("id")))
         waiting = self._let_go(id)
         result = _result(self._session, id, response, waiting.error if waiting else None, time)
         size = len(result.text)
@@ -238,13 +236,13 @@ def _parts(value: object) -> object:
 
 
 def _weight(result: Returned) -> int:
-    return text_bytes(result.text) + RESULT_BYTES
+    return values.text_bytes(result.text) + RESULT_BYTES
 
 
-def _response(part: Object) -> Object:
-    return as_object(part.get("functionResponse"))
+def _response(part: values.Object) -> values.Object:
+    return values.as_object(part.get("functionResponse"))
 
 
-def _result(session: str, id: str, response: Object, error: bool | None, time: str) -> Returned:
-    text, images, failed = response_text(response)
+def _result(session: str, id: str, response: values.Object, error: bool | None, time: str) -> Returned:
+    text, images, failed = values.response_text(response)
     return Returned(session, id, text, failed or error, images, time)

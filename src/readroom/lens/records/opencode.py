@@ -18,17 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from readroom.lens.limits import RECORD_LINE_BYTES, RECORDS_FOUND, Bounds
-from readroom.lens.records.events import (
-    Answered,
-    Called,
-    Compacted,
-    Event,
-    Opened,
-    Returned,
-    Said,
-    Skipped,
-    short_name,
-)
+from readroom.lens.records import events
 from readroom.lens.records.sqlite import columns, opened, row_of
 from readroom.lens.records.stream import file_beside
 from readroom.lens.records.values import (
@@ -52,7 +42,7 @@ _SILENT = frozenset(
 _OF_SESSION = ("id", "parent_id", "directory", "version", "time_created")
 
 
-def read(path: Path, _bounds: Bounds) -> Iterator[Event]:
+def read(path: Path, _bounds: Bounds) -> Iterator[events.Event]:
     """The events of every session in the database, one session after the other."""
     with opened(path) as connection:
         known = columns(connection, "session")
@@ -62,14 +52,16 @@ def read(path: Path, _bounds: Bounds) -> Iterator[Event]:
             session = row_of(connection, "session", wanted, row)
             id = as_text(session.get("id"))
             if not id:
-                yield Skipped(f"session in row {row}", "its id is not text, or too long")
+                yield events.Skipped(f"session in row {row}", "its id is not text, or too long")
                 continue
             version, folder, parent = texts_of(session, "version", "directory", "parent_id")
-            yield Opened(id, NAME, version, folder, parent, time=time_of(session.get("time_created")))
+            yield events.Opened(id, NAME, version, folder, parent, time=time_of(session.get("time_created")))
             try:
                 yield from _session(connection, id)
             except (sqlite3.DataError, MemoryError):  # too much for a value, or for all of them
-                yield Skipped(f"session {id[:40]}", "an id among its messages is too long: read up to it", id)
+                yield events.Skipped(
+                    f"session {id[:40]}", "an id among its messages is too long: read up to it", id
+                )
 
 
 _PARTS = """
@@ -81,21 +73,21 @@ ORDER BY m.id, p.id
 """The parts in order; their content is read one by one, since sorting it would mean reading it twice."""
 
 
-def _session(connection: sqlite3.Connection, session: str) -> Iterator[Event]:
+def _session(connection: sqlite3.Connection, session: str) -> Iterator[events.Event]:
     message_row = None
     message: Object = {}
     for m_row, m_id, p_row, p_id in connection.execute(_PARTS, (session,)):
         if m_row != message_row:
-            message_row, message_id = m_row, short_name(as_text(m_id))
+            message_row, message_id = m_row, events.short_name(as_text(m_id))
             message, problem = _data(connection, "message", m_row)
             if problem:
-                yield Skipped(f"message {message_id[:40]}", problem, session)
+                yield events.Skipped(f"message {message_id[:40]}", problem, session)
             yield from _message(message, message_id, session)
         if p_row is None:
             continue
         part, problem = _data(connection, "part", p_row)
         if problem:
-            yield Skipped(f"part {as_text(p_id)[:40]}", problem, session)
+            yield events.Skipped(f"part {as_text(p_id)[:40]}", problem, session)
         else:
             yield from _part(part, message, session)
 
@@ -105,22 +97,22 @@ def recognises(document: Object) -> bool:
     return as_text(document.get("id")).startswith("ses") and {"projectID", "directory"} <= document.keys()
 
 
-def read_storage(path: Path, session: Object, _bounds: Bounds) -> Iterator[Event]:
+def read_storage(path: Path, session: Object, _bounds: Bounds) -> Iterator[events.Event]:
     """The events of one session whose messages and parts are files of their own."""
     storage = path.parents[2]
     id = path.stem
     version, folder, parent = texts_of(session, "version", "directory", "parentID")
     time = time_of(as_object(session.get("time")).get("created"))
-    yield Opened(id, NAME, version, folder, parent, time=time)
+    yield events.Opened(id, NAME, version, folder, parent, time=time)
     for message_file in _files(storage / "message" / id):
         message, problem = _document(message_file)
         if problem:
-            yield Skipped(f"message {message_file.stem[:40]}", problem, id)
+            yield events.Skipped(f"message {message_file.stem[:40]}", problem, id)
         yield from _message(message, message_file.stem, id)
         for part_file in _files(storage / "part" / message_file.stem):
             part, problem = _document(part_file)
             if problem:
-                yield Skipped(f"part {part_file.stem[:40]}", problem, id)
+                yield events.Skipped(f"part {part_file.stem[:40]}", problem, id)
             else:
                 yield from _part(part, message, id)
 
@@ -157,7 +149,7 @@ def _decoded(raw: bytes) -> tuple[Object, str]:
         return {}, f"{len(raw):,} bytes, {error}"
 
 
-def _message(message: Object, id: str, session: str) -> Iterator[Event]:
+def _message(message: Object, id: str, session: str) -> Iterator[events.Event]:
     if message.get("role") != "assistant":
         return
     tokens = as_object(message.get("tokens"))
@@ -167,30 +159,30 @@ def _message(message: Object, id: str, session: str) -> Iterator[Event]:
         wrote += thought  # the sum says that it is not part of the output
     time, model = time_of(as_object(message.get("time")).get("created")), as_text(message.get("modelID"))
     cost = as_cost(message.get("cost"))
-    yield Answered(session, id, time, model, read, wrote, cached, written, cost)
+    yield events.Answered(session, id, time, model, read, wrote, cached, written, cost)
     path = as_object(message.get("path"))
     if path.get("cwd"):
-        yield Opened(session, folder=as_text(path["cwd"]))
+        yield events.Opened(session, folder=as_text(path["cwd"]))
 
 
-def _part(part: Object, message: Object, session: str) -> Iterator[Event]:
+def _part(part: Object, message: Object, session: str) -> Iterator[events.Event]:
     kind = as_text(part.get("type"))
     if kind == "tool":
         yield from _call(part, session)
     elif kind == "text":
         if message.get("role") == "assistant":
-            yield Said(session, as_text(part.get("text")))
+            yield events.Said(session, as_text(part.get("text")))
     elif kind == "compaction":
-        yield Compacted(session, time_of(as_object(message.get("time")).get("created")))
+        yield events.Compacted(session, time_of(as_object(message.get("time")).get("created")))
     elif kind and kind not in _SILENT:
-        yield Skipped(f"part of {session[:40]}", f"kind {kind[:40]!r} is not known", session)
+        yield events.Skipped(f"part of {session[:40]}", f"kind {kind[:40]!r} is not known", session)
 
 
-def _call(part: Object, session: str) -> Iterator[Event]:
+def _call(part: Object, session: str) -> Iterator[events.Event]:
     state = as_object(part.get("state"))
     times = as_object(state.get("time"))
     id, tool = texts_of(part, "callID", "tool")
-    yield Called(session, id, tool, as_object(state.get("input")), time_of(times.get("start")))
+    yield events.Called(session, id, tool, as_object(state.get("input")), time_of(times.get("start")))
     status = as_text(state.get("status"))
     if status not in ("completed", "error"):
         return
@@ -202,4 +194,4 @@ def _call(part: Object, session: str) -> Iterator[Event]:
     beside = as_object(state.get("metadata"))
     code = beside["exit"] if isinstance(beside.get("exit"), int) else None
     kept_at, time = as_text(beside.get("outputPath")), time_of(times.get("end"))
-    yield Returned(session, id, text, failed or None, images, time, kept_at, exit_code=code)
+    yield events.Returned(session, id, text, failed or None, images, time, kept_at, exit_code=code)

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 
 import re2
 
+from readroom.lens.records import values
 from readroom.lens.records.events import (
     Answered,
     Arguments,
@@ -28,18 +29,6 @@ from readroom.lens.records.events import (
     Whole,
 )
 from readroom.lens.records.stream import Element
-from readroom.lens.records.values import (
-    NotReadable,
-    Object,
-    as_cost,
-    as_count,
-    as_object,
-    as_text,
-    decode,
-    objects,
-    parts_text,
-    time_of,
-)
 
 NAME = "SWE-agent"
 MINI_NAME = "mini-swe-agent"
@@ -49,34 +38,37 @@ def read_trajectory(elements: Iterable[Element | Skipped], session: str) -> Iter
     """The events of a trajectory of SWE-agent."""
     yield Opened(session, NAME)
     number = 0
-    stats: Object = {}
+    stats: values.Object = {}
     for element in elements:
         if isinstance(element, Skipped):
             yield element
         elif element.key == "trajectory":
-            yield from _step(as_object(element.value), session, number)
+            yield from _step(values.as_object(element.value), session, number)
             number += 1
         elif element.key == "info":
-            stats = as_object(as_object(element.value).get("model_stats"))
+            stats = values.as_object(values.as_object(element.value).get("model_stats"))
     if number and stats:
-        sent, received = as_count(stats.get("tokens_sent")), as_count(stats.get("tokens_received"))
-        cost = as_cost(stats.get("instance_cost"))
+        sent, received = (
+            values.as_count(stats.get("tokens_sent")),
+            values.as_count(stats.get("tokens_received")),
+        )
+        cost = values.as_cost(stats.get("instance_cost"))
         yield Answered(session, f"step {number - 1}", input_tokens=sent, output_tokens=received, cost=cost)
 
 
-def _step(step: Object, session: str, number: int) -> Iterator[Event]:
-    action = as_text(step.get("action"))
+def _step(step: values.Object, session: str, number: int) -> Iterator[Event]:
+    action = values.as_text(step.get("action"))
     yield Answered(session, f"step {number}")
     if step.get("thought"):
-        yield Said(session, as_text(step["thought"]))
-    folder = as_text(_state(step).get("working_dir"))
+        yield Said(session, values.as_text(step["thought"]))
+    folder = values.as_text(_state(step).get("working_dir"))
     if folder and number == 0:
         yield Opened(session, folder=folder)
     words = action.split(maxsplit=1)
     tool = words[0] if words else ""
     id = f"step {number}"
     yield Called(session, id, tool, _edited(action) if tool == _EDITOR else {"command": action})
-    yield Returned(session, id, as_text(step.get("observation")))
+    yield Returned(session, id, values.as_text(step.get("observation")))
 
 
 _EDITOR = "str_replace_editor"
@@ -100,14 +92,14 @@ def _edited(action: str) -> Arguments:
     return arguments
 
 
-def _state(step: Object) -> Object:
+def _state(step: values.Object) -> values.Object:
     state = step.get("state")
     if isinstance(state, str):
         try:
-            return as_object(decode(state.encode("utf-8", "replace")))
-        except NotReadable:
+            return values.as_object(values.decode(state.encode("utf-8", "replace")))
+        except values.NotReadable:
             return {}
-    return as_object(state)
+    return values.as_object(state)
 
 
 # -----------------------------------------------------------------------------
@@ -121,7 +113,7 @@ _TOOL = "bash"
 
 def is_mini(element: Element) -> bool:
     """Whether a member of a document shows that mini-swe-agent wrote it."""
-    return element.key == "info" and "mini_version" in as_object(element.value)
+    return element.key == "info" and "mini_version" in values.as_object(element.value)
 
 
 def read_mini(elements: Iterable[Element | Skipped], session: str) -> Iterator[Event]:
@@ -131,16 +123,16 @@ def read_mini(elements: Iterable[Element | Skipped], session: str) -> Iterator[E
         if isinstance(element, Skipped):
             yield element
         elif element.key == "info":
-            yield _opened(as_object(element.value), session)
+            yield _opened(values.as_object(element.value), session)
         elif element.key == "messages":
-            yield from run.events(as_object(element.value))
+            yield from run.events(values.as_object(element.value))
 
 
-def _opened(info: Object, session: str) -> Opened:
-    config = as_object(info.get("config"))
-    folder = as_text(as_object(config.get("environment")).get("cwd"))
-    model = as_text(as_object(config.get("model")).get("model_name"))
-    return Opened(session, MINI_NAME, as_text(info.get("mini_version")), folder, model=model)
+def _opened(info: values.Object, session: str) -> Opened:
+    config = values.as_object(info.get("config"))
+    folder = values.as_text(values.as_object(config.get("environment")).get("cwd"))
+    model = values.as_text(values.as_object(config.get("model")).get("model_name"))
+    return Opened(session, MINI_NAME, values.as_text(info.get("mini_version")), folder, model=model)
 
 
 class _Run:
@@ -152,45 +144,45 @@ class _Run:
         self._ids: list[str] = []
         self._returned = 0
 
-    def events(self, message: Object) -> Iterator[Event]:
-        extra = as_object(message.get("extra"))
+    def events(self, message: values.Object) -> Iterator[Event]:
+        extra = values.as_object(message.get("extra"))
         if message.get("role") == "assistant" or message.get("object") == "response":
             yield from self._answer(message, extra)
         elif self._returned < len(self._ids) and _is_result(message, extra):
             yield from self._result(message, extra)
 
-    def _answer(self, message: Object, extra: Object) -> Iterator[Event]:
+    def _answer(self, message: values.Object, extra: values.Object) -> Iterator[Event]:
         self._answers += 1
-        time = time_of(extra.get("timestamp"))
-        usage = as_object(as_object(extra.get("response", message)).get("usage"))
-        read, wrote = (as_count(_either(usage, *names)) for names in (_READ, _WROTE))
-        cached = as_count(as_object(_either(usage, *_OF_READ)).get("cached_tokens"))
-        kept = as_count(usage.get("cache_creation_input_tokens"))
+        time = values.time_of(extra.get("timestamp"))
+        usage = values.as_object(values.as_object(extra.get("response", message)).get("usage"))
+        read, wrote = (values.as_count(_either(usage, *names)) for names in (_READ, _WROTE))
+        cached = values.as_count(values.as_object(_either(usage, *_OF_READ)).get("cached_tokens"))
+        kept = values.as_count(usage.get("cache_creation_input_tokens"))
         rest = max(0, read - cached - kept)
-        cost = as_cost(extra.get("cost"))
+        cost = values.as_cost(extra.get("cost"))
         yield Answered(self._session, f"answer {self._answers}", time, "", rest, wrote, cached, kept, cost)
-        said = [message, *objects(message.get("output"))]
-        text = "\n".join(parts_text(piece.get("content"))[0] for piece in said)
+        said = [message, *values.objects(message.get("output"))]
+        text = "\n".join(values.parts_text(piece.get("content"))[0] for piece in said)
         yield Said(self._session, text)
         written = [{"command": block} for block in _BLOCK.findall(text)]
-        actions = list(objects(extra.get("actions", written)))
+        actions = list(values.objects(extra.get("actions", written)))
         self._ids, self._returned = [], 0
         for number, action in enumerate(actions):
-            id = as_text(action.get("tool_call_id")) or f"answer {self._answers}.{number}"
+            id = values.as_text(action.get("tool_call_id")) or f"answer {self._answers}.{number}"
             self._ids.append(id)
-            command = {"command": as_text(action.get("command"))}
+            command = {"command": values.as_text(action.get("command"))}
             yield Called(self._session, id, _TOOL, command, time)
 
-    def _result(self, message: Object, extra: Object) -> Iterator[Event]:
-        named = as_text(message.get("tool_call_id")) or as_text(message.get("call_id"))
+    def _result(self, message: values.Object, extra: values.Object) -> Iterator[Event]:
+        named = values.as_text(message.get("tool_call_id")) or values.as_text(message.get("call_id"))
         id = named or self._ids[self._returned]
         self._returned += 1
-        text, images = parts_text(message.get("output", message.get("content")))
-        whole = as_text(extra.get("raw_output"))
+        text, images = values.parts_text(message.get("output", message.get("content")))
+        whole = values.as_text(extra.get("raw_output"))
         if len(whole) > len(text):
             yield Whole(self._session, id, whole)
         code = extra.get("returncode")
-        time = time_of(extra.get("timestamp"))
+        time = values.time_of(extra.get("timestamp"))
         status = code if type(code) is int else None
         yield Returned(self._session, id, text, None, images, time, exit_code=status)
 
@@ -201,10 +193,10 @@ _WROTE = ("completion_tokens", "output_tokens")
 """Names in the two APIs of OpenAI; cached tokens are part of the input."""
 
 
-def _either(usage: Object, *names: str) -> object:
+def _either(usage: values.Object, *names: str) -> object:
     return next((usage[name] for name in names if usage.get(name) is not None), None)
 
 
-def _is_result(message: Object, extra: Object) -> bool:
+def _is_result(message: values.Object, extra: values.Object) -> bool:
     named = message.get("role") == "tool" or message.get("type") == "function_call_output"
-    return named or "returncode" in extra or as_text(message.get("content")).startswith("<returncode>")
+    return named or "returncode" in extra or values.as_text(message.get("content")).startswith("<returncode>")

@@ -18,22 +18,8 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from readroom.mcp.protocol import eras, params
+from readroom.mcp.protocol import eras, messages, params
 from readroom.mcp.protocol.card import Card
-from readroom.mcp.protocol.messages import (
-    NO_BATCH,
-    Answer,
-    Id,
-    Message,
-    Notification,
-    Request,
-    Unasked,
-    decode,
-    decode_batch,
-    ids_of,
-    notification,
-    refusal,
-)
 
 
 class State(Enum):
@@ -122,13 +108,13 @@ class ToolCall(msgspec.Struct, eq=False):
         cancelled: The client no longer waits for the result.
     """
 
-    id: Id
+    id: messages.Id
     method: str
     params: dict[str, Any]
     version: str
     client: str | None
     meta: Mapping[str, Any] | None
-    token: Id | None
+    token: messages.Id | None
     level: str | None
     cancelled: bool = False
 
@@ -147,7 +133,7 @@ class CallCancelled(msgspec.Struct, frozen=True):
     call: ToolCall
 
 
-Event: TypeAlias = Answer | ToolCall | CallCancelled | Notice
+Event: TypeAlias = messages.Answer | ToolCall | CallCancelled | Notice
 """What a message causes: an answer to send, a call to perform, a call to stop, or a notice."""
 
 
@@ -173,7 +159,7 @@ class Connection:
         self._envelopes = both or state is State.STATELESS
         self._version = eras.HANDSHAKE_VERSIONS[-1]
         self._level: str | None = None
-        self._running: dict[Id, ToolCall] = {}
+        self._running: dict[messages.Id, ToolCall] = {}
         # Calls may be answered from other threads than the receiving one.
         self._lock = threading.Lock()
 
@@ -196,7 +182,7 @@ class Connection:
 
     def receive(self, data: bytes) -> Event | None:
         """Process a message; the event it causes, None for none."""
-        return self.take(decode(data, self._card.most))
+        return self.take(messages.decode(data, self._card.most))
 
     @property
     def takes_batches(self) -> bool:
@@ -208,39 +194,39 @@ class Connection:
 
         If batches are not accepted, each request in one is still answered: a client would wait for minutes.
         """
-        batch = decode_batch(data, self._card.most)
+        batch = messages.decode_batch(data, self._card.most)
         if batch is None:
             event = self.receive(data)
             return [] if event is None else [event]
         return [event for event in self.take_all(batch) if event is not None]
 
-    def take_all(self, batch: Sequence[Message | Answer]) -> list[Event | None]:
+    def take_all(self, batch: Sequence[messages.Message | messages.Answer]) -> list[Event | None]:
         """Process a batch, each message of it as a single one, if the version has batches."""
-        words = NO_BATCH
+        words = messages.NO_BATCH
         if self.takes_batches:
             if len(batch) <= eras.MOST_BATCH:
                 return [self.take(message) for message in batch]
             words = f"A batch has at most {eras.MOST_BATCH} messages. Send fewer at once"
-        ids: Sequence[Id | None] = ids_of(batch) or [None]
-        return [refusal(one, eras.INVALID_REQUEST, words) for one in ids]
+        ids: Sequence[messages.Id | None] = messages.ids_of(batch) or [None]
+        return [messages.refusal(one, eras.INVALID_REQUEST, words) for one in ids]
 
-    def take(self, message: Message | Answer) -> Event | None:
+    def take(self, message: messages.Message | messages.Answer) -> Event | None:
         """Process a message that `decode` has parsed."""
-        if isinstance(message, Answer):
+        if isinstance(message, messages.Answer):
             return message
-        if isinstance(message, Request):
+        if isinstance(message, messages.Request):
             return self._asked(message)
-        return None if isinstance(message, Unasked) else self._told(message)
+        return None if isinstance(message, messages.Unasked) else self._told(message)
 
-    def answer(self, call: ToolCall, result: dict[str, Any]) -> Answer | None:
+    def answer(self, call: ToolCall, result: dict[str, Any]) -> messages.Answer | None:
         """The answer for a performed call; None if the client no longer waits."""
         if not self._settle(call):
             return None
-        return Answer(call.id, self._card.shaped(call.method, call.version, result))
+        return messages.Answer(call.id, self._card.shaped(call.method, call.version, result))
 
-    def refuse(self, call: ToolCall, code: int, message: str, data: object = None) -> Answer | None:
+    def refuse(self, call: ToolCall, code: int, message: str, data: object = None) -> messages.Answer | None:
         """The answer for a call that failed; None if the client no longer waits."""
-        return refusal(call.id, code, message, data) if self._settle(call) else None
+        return messages.refusal(call.id, code, message, data) if self._settle(call) else None
 
     def progress(self, call: ToolCall, done: float, total: float | None, words: str) -> bytes | None:
         """A progress notification for a client that wants them."""
@@ -249,13 +235,13 @@ class Connection:
         parameters: dict[str, Any] = {"progressToken": call.token, "progress": done, "message": words}
         if total is not None:
             parameters["total"] = total
-        return notification("notifications/progress", parameters)
+        return messages.notification("notifications/progress", parameters)
 
     def log(self, call: ToolCall, level: str, words: str) -> bytes | None:
         """A log message about a call, for a client that wants its level."""
         if call.level is None or call.cancelled or eras.LEVELS.index(level) < eras.LEVELS.index(call.level):
             return None
-        return notification(
+        return messages.notification(
             "notifications/message", {"level": level, "logger": self._card.name, "data": words}
         )
 
@@ -267,7 +253,7 @@ class Connection:
                 del self._running[_key(call.id)]
         return waited_for
 
-    def _asked(self, request: Request) -> Event:
+    def _asked(self, request: messages.Request) -> Event:
         kind, meta = self._kind(request), params.meta(request.params)
         target = TABLE[self.state][kind]
         # Discovery is answered regardless of the agreed version.
@@ -280,7 +266,7 @@ class Connection:
             return _enveloped(request, meta) or self._begun(request, target, meta, stateless=True)
         return self._begun(request, target, meta, stateless=False)
 
-    def _kind(self, request: Request) -> MethodKind:
+    def _kind(self, request: messages.Request) -> MethodKind:
         if self._handshakes and request.method == "initialize":
             return MethodKind.INITIALIZE
         if self._envelopes and eras.VERSION_META in (params.meta(request.params) or {}):
@@ -288,7 +274,7 @@ class Connection:
         return MethodKind.PING if request.method == "ping" else MethodKind.PLAIN
 
     def _begun(
-        self, request: Request, target: State, meta: Mapping[str, Any] | None, *, stateless: bool
+        self, request: messages.Request, target: State, meta: Mapping[str, Any] | None, *, stateless: bool
     ) -> Event:
         """Process a request that fits the state, and move to the next state."""
         parameters = request.params or {}
@@ -297,20 +283,24 @@ class Connection:
             return _unknown(request)
         wrong = params.problem(request.method, parameters)
         if wrong is not None:
-            return refusal(request.id, eras.INVALID_PARAMS, f"Invalid request parameters: {wrong}")
+            return messages.refusal(request.id, eras.INVALID_PARAMS, f"Invalid request parameters: {wrong}")
         self.state = target
         own = self._own(request, parameters)
         if own is not None:
             return own
         if _key(request.id) in self._running:
             words = f"The id {request.id!r} is that of a request that has no answer yet"
-            return refusal(request.id, eras.INVALID_REQUEST, words)
+            return messages.refusal(request.id, eras.INVALID_REQUEST, words)
         call = self._call(request, parameters, meta, stateless)
         self._running[_key(request.id)] = call
         return call
 
     def _call(
-        self, request: Request, parameters: dict[str, Any], meta: Mapping[str, Any] | None, stateless: bool
+        self,
+        request: messages.Request,
+        parameters: dict[str, Any],
+        meta: Mapping[str, Any] | None,
+        stateless: bool,
     ) -> ToolCall:
         version, client, level = self._version, self.client, self._level
         if stateless:
@@ -319,25 +309,27 @@ class Connection:
         token = params.progress_token(meta)
         return ToolCall(request.id, request.method, parameters, version, client, meta, token, level)
 
-    def _own(self, request: Request, parameters: Mapping[str, Any]) -> Answer | None:
+    def _own(self, request: messages.Request, parameters: Mapping[str, Any]) -> messages.Answer | None:
         """The answer to a request about the connection itself; None for a call to be performed."""
         if request.method == "initialize":
             greeting = self._card.greeting(parameters["protocolVersion"])
             self._version, self.client = greeting["protocolVersion"], parameters["clientInfo"]["name"]
-            return Answer(request.id, greeting)
+            return messages.Answer(request.id, greeting)
         if request.method == "logging/setLevel":
             self._level = parameters["level"]
-            return Answer(request.id, {})
+            return messages.Answer(request.id, {})
         if request.method == "server/discover":
             version = parameters["_meta"][eras.VERSION_META]
-            return Answer(request.id, self._card.shaped(request.method, version, self._card.discovered()))
-        return Answer(request.id, {}) if request.method == "ping" else None
+            return messages.Answer(
+                request.id, self._card.shaped(request.method, version, self._card.discovered())
+            )
+        return messages.Answer(request.id, {}) if request.method == "ping" else None
 
     def _serves(self, method: str, of_era: frozenset[str]) -> bool:
         own = method in ("initialize", "ping", "logging/setLevel", "server/discover")
         return method in of_era and (own or method in self._card.methods)
 
-    def _told(self, message: Notification) -> Event | None:
+    def _told(self, message: messages.Notification) -> Event | None:
         if message.method == "notifications/cancelled":
             return self._cancelled((message.params or {}).get("requestId"))
         if message.method not in self._card.notices or self.state is State.OPEN:
@@ -355,7 +347,7 @@ class Connection:
         return CallCancelled(call)
 
 
-def _key(request_id: Id) -> Id:
+def _key(request_id: messages.Id) -> messages.Id:
     """The key of a request id: some clients cancel 7 as "7"."""
     if isinstance(request_id, str) and len(request_id) < 20 and request_id.isdecimal():
         return int(request_id)
@@ -367,15 +359,15 @@ def _named(meta: Mapping[str, Any]) -> str | None:
     return info["name"] if isinstance(info, dict) else None
 
 
-def _unknown(request: Request) -> Answer:
-    return refusal(request.id, eras.METHOD_NOT_FOUND, "Method not found", request.method)
+def _unknown(request: messages.Request) -> messages.Answer:
+    return messages.refusal(request.id, eras.METHOD_NOT_FOUND, "Method not found", request.method)
 
 
-def _unfit(request: Request, why: Refused) -> Answer:
+def _unfit(request: messages.Request, why: Refused) -> messages.Answer:
     data = None
     if why is Refused.UNSUPPORTED:
         data = supported((request.params or {}).get("protocolVersion"))
-    return refusal(request.id, _CODES[why], why.value, data)
+    return messages.refusal(request.id, _CODES[why], why.value, data)
 
 
 def supported(requested: object) -> dict[str, Any]:
@@ -384,16 +376,16 @@ def supported(requested: object) -> dict[str, Any]:
     return {**data, "requested": requested} if isinstance(requested, str) else data
 
 
-def _enveloped(request: Request, meta: Mapping[str, Any]) -> Answer | None:
+def _enveloped(request: messages.Request, meta: Mapping[str, Any]) -> messages.Answer | None:
     """The error about the metadata of a request of 2026-07-28; None if it is valid."""
     missing = [key for key in (eras.VERSION_META, eras.CAPABILITIES_META) if key not in meta]
     if missing:
-        return refusal(request.id, eras.INVALID_PARAMS, f"params._meta lacks {', '.join(missing)}")
+        return messages.refusal(request.id, eras.INVALID_PARAMS, f"params._meta lacks {', '.join(missing)}")
     version = meta[eras.VERSION_META]
     if not isinstance(version, str):
-        return refusal(request.id, eras.INVALID_PARAMS, f"{eras.VERSION_META!r} must be a string")
+        return messages.refusal(request.id, eras.INVALID_PARAMS, f"{eras.VERSION_META!r} must be a string")
     if not eras.is_stateless(version):
         words = "Unsupported protocol version"
-        return refusal(request.id, eras.UNSUPPORTED_VERSION, words, supported(version))
+        return messages.refusal(request.id, eras.UNSUPPORTED_VERSION, words, supported(version))
     wrong = params.envelope_problem(meta)
-    return None if wrong is None else refusal(request.id, eras.INVALID_PARAMS, wrong)
+    return None if wrong is None else messages.refusal(request.id, eras.INVALID_PARAMS, wrong)

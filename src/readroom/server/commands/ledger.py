@@ -21,21 +21,8 @@ from readroom.cli.folders import Folder
 from readroom.cli.options import json_option, option, subcommand
 from readroom.core.errors import BadValue, UsageError
 from readroom.core.quoting import as_given
-from readroom.server.ledger import LedgerPolicy, open_book
+from readroom.server.ledger import LedgerPolicy, open_book, queries
 from readroom.server.ledger.ledger import Head, Ledger
-from readroom.server.ledger.queries import (
-    FORMATS,
-    GROUPS,
-    Filter,
-    Total,
-    Twice,
-    most_read,
-    shown_twice,
-    totals,
-    write_csv,
-    write_jsonl,
-    write_parquet,
-)
 from readroom.server.ledger.rows import COLUMNS, Event, Row, decoded
 from readroom.server.ledger.sums import LOOKED_AT
 from readroom.server.ledger.verify import Verdict, prune, verify
@@ -83,7 +70,7 @@ def _who(event: Event) -> str:
     return event.agent or event.face
 
 
-def of_totals(shown: Sequence[Total], every: Sequence[Total], by: str) -> str:
+def of_totals(shown: Sequence[queries.Total], every: Sequence[queries.Total], by: str) -> str:
     """Sums, one a line, then the sum of all."""
     if not every:
         return "No calls."
@@ -97,7 +84,7 @@ def of_totals(shown: Sequence[Total], every: Sequence[Total], by: str) -> str:
     return f"{_table(heads, cells)}\n{_of(len(shown), len(every), 'lines')}, {tokens:,} tokens in all"
 
 
-def of_twice(shown: Sequence[Twice], total: int) -> str:
+def of_twice(shown: Sequence[queries.Twice], total: int) -> str:
     """Spans that were shown again."""
     if not shown:
         return "Nothing was shown twice."
@@ -203,7 +190,7 @@ def _ledger(
     ACTION is list (the default), totals (by tool, or --by), files (most shown first), refused, twice (lines
     shown again while in view), verify, replay (which calls would show the same today), export or prune.
     """
-    chosen = Filter(
+    chosen = queries.Filter(
         **wanted,
         since_us=_moment("since", since),
         until_us=_moment("until", until),
@@ -223,7 +210,7 @@ def _ledger(
         return _shown(book, action, chosen, by, limit, as_json)
 
 
-def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_json: bool) -> ExitCode:
+def _shown(book: Ledger, action: str, chosen: queries.Filter, by: str, limit: int, as_json: bool) -> ExitCode:
     conditions = chosen.conditions()
     if action in ("list", "refused"):
         total = book.count(conditions)
@@ -233,10 +220,10 @@ def _shown(book: Ledger, action: str, chosen: Filter, by: str, limit: int, as_js
     else:
         found = book.rows(conditions)
         if action == "twice":
-            every: Sequence[Twice | Total] = (twice := shown_twice(found))
+            every: Sequence[queries.Twice | queries.Total] = (twice := queries.shown_twice(found))
             text = of_twice(twice[:limit], len(twice))
         else:
-            every = sums = totals(found, by) if action == "totals" else most_read(found)
+            every = sums = queries.totals(found, by) if action == "totals" else queries.most_read(found)
             text = of_totals(sums[:limit], sums, "path" if action == "files" else by)
         listed, total = [msgspec.to_builtins(row) for row in every[:limit]], len(every)
     _print({"rows": listed, "shown": len(listed), "total": total}, text, as_json)
@@ -259,7 +246,7 @@ def _verified(book: Ledger, noted: str | None, as_json: bool) -> ExitCode:
 
 
 def _replayed(
-    book: Ledger, chosen: Filter, root: str | None, config: str | None, limit: int, as_json: bool
+    book: Ledger, chosen: queries.Filter, root: str | None, config: str | None, limit: int, as_json: bool
 ) -> ExitCode:
     from readroom.core import config as configuration
     from readroom.core.workspace import Workspace
@@ -287,14 +274,14 @@ def _replayed(
     return ExitCode.OK if any(counts.values()) else ExitCode.NOTHING_FOUND
 
 
-def _exported(book: Ledger, chosen: Filter, format_name: str, output: str | None) -> ExitCode:
+def _exported(book: Ledger, chosen: queries.Filter, format_name: str, output: str | None) -> ExitCode:
     rows = book.rows(chosen.conditions())
     if format_name == "parquet":
         if output is None:
             raise UsageError("Parquet needs a file", "Name it with --output")
-        count = write_parquet(rows, output)
+        count = queries.write_parquet(rows, output)
     else:
-        write = write_jsonl if format_name == "jsonl" else write_csv
+        write = queries.write_jsonl if format_name == "jsonl" else queries.write_csv
         if output is None:
             write(rows, sys.stdout)
             return ExitCode.OK
@@ -394,12 +381,12 @@ ledger = subcommand(
         ["action"], required=False, default="list", type=click.Choice(ACTIONS), metavar="[ACTION]"
     ),
     *_filters(),
-    option("--by", "What totals are by.", type=click.Choice(GROUPS), default="tool"),
+    option("--by", "What totals are by.", type=click.Choice(queries.GROUPS), default="tool"),
     option("--limit", "Rows to show.", type=click.IntRange(min=1), default=_ROWS),
     json_option("Print one JSON object."),
     option("--noted", "verify: a head that an earlier verification printed.", metavar="NUMBER:HASH"),
     option("--output", "export: a new file instead of standard output.", metavar="FILE"),
-    option("--format format_name", "export: as what.", type=click.Choice(FORMATS), default="jsonl"),
+    option("--format format_name", "export: as what.", type=click.Choice(queries.FORMATS), default="jsonl"),
     option("--older-than", "prune: what is removed.", type=click.FloatRange(min=0), metavar="DAYS"),
     option("--file", "The ledger, instead of the configured one.", metavar="FILE"),
     option("--root", "The workspace whose configuration counts.", type=Folder(), metavar="DIR"),

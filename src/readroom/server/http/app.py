@@ -24,24 +24,12 @@ from readroom.core.values import Reply
 from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls, Failed
 from readroom.mcp.server import Server
-from readroom.server.http import coder, openapi
+from readroom.server.http import coder, gate, openapi
 from readroom.server.http.access_log import Exchange, Metrics
 from readroom.server.http.asking import Ask, here
 from readroom.server.http.awaiting import called, noted
 from readroom.server.http.conversations import OwnConversations, Sessions, SharedConversations
 from readroom.server.http.errors import JSON, again_later, as_body, headers_of, ok, refused, status_of_code
-from readroom.server.http.gate import (
-    ACCESS,
-    CLIENT_SCOPE,
-    EXCHANGE,
-    HEADERS,
-    MCP_PATH,
-    NAME,
-    NAME_IN_WORDS,
-    OPENS,
-    PAGE_ADDRESS,
-    within,
-)
 from readroom.server.http.readiness import Readiness
 from readroom.server.http.routes import SHOWN, Endpoint, as_json, failed, route, whole_body
 from readroom.server.http.streamable import Streamable
@@ -121,9 +109,9 @@ class _Inside:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         inside = self._router
         if scope["type"] == "http":
-            if PAGE_ADDRESS in scope:
+            if gate.PAGE_ADDRESS in scope:
                 inside = self._pages
-            elif scope["path"] == MCP_PATH:
+            elif scope["path"] == gate.MCP_PATH:
                 inside = self._mcp
             elif self._tools.serves(scope):
                 inside = self._tools
@@ -142,7 +130,7 @@ class PagesOnly:
         if scope["type"] == "http" and scope["path"] in ("/healthz", "/readyz"):
             await ok({"status": "ok"})(scope, receive, send)
             return
-        if scope["type"] == "http" and PAGE_ADDRESS not in scope:
+        if scope["type"] == "http" and gate.PAGE_ADDRESS not in scope:
             raise NoSuchRoute
         await self._pages(scope, receive, send)
 
@@ -176,7 +164,7 @@ class LazyDashboard:
 
 async def _unrouted(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    exchange: Exchange = request.scope[EXCHANGE]
+    exchange: Exchange = request.scope[gate.EXCHANGE]
     if error.status_code == 405:
         allowed = sorted((error.headers or {}).get("Allow", "GET").split(", "))
         failure: ReadroomError = WrongMethod(request.method, allowed)
@@ -188,9 +176,9 @@ async def _unrouted(request: Request, error: Exception) -> Response:
 
 async def _compacted(request: Request) -> Response:
     """The host has compacted a conversation: what was shown before is no longer in view."""
-    access, session = within(request.scope, "native"), request.path_params["session"]
-    if not re.fullmatch(NAME, session):
-        raise BadRequest("its address names no conversation", f"Use {NAME_IN_WORDS}.")
+    access, session = gate.within(request.scope, "native"), request.path_params["session"]
+    if not re.fullmatch(gate.NAME, session):
+        raise BadRequest("its address names no conversation", f"Use {gate.NAME_IN_WORDS}.")
     talk = access.workspace.session(conversation(access.caller.token, session))
     await noted(access.workspace, talk.compacted)
     return ok({"session": session, "compacted": True})
@@ -205,7 +193,7 @@ def _ready(ready: Readiness) -> Endpoint:
         problem = await ready.problem()
         if problem is None:
             return ok({"status": "ok"})
-        exchange: Exchange = request.scope[EXCHANGE]
+        exchange: Exchange = request.scope[gate.EXCHANGE]
         exchange.code = problem
         # Without the words of the error, which name the database: anyone may ask.
         return again_later(ok({"status": "unready", "code": problem}, HTTPStatus.SERVICE_UNAVAILABLE))
@@ -229,7 +217,7 @@ class _Descriptions:
     async def welcome(self, request: Request) -> Response:
         base = str(request.base_url).rstrip("/")
         return PlainTextResponse(
-            f"readroom is an MCP server. Point an MCP client at {base}{MCP_PATH}\n"
+            f"readroom is an MCP server. Point an MCP client at {base}{gate.MCP_PATH}\n"
             f"Its tools over plain HTTP are described at {base}/docs\n"
             f"People see what it did at {base}{UI_PATH}\n"
         )
@@ -244,19 +232,19 @@ class _Descriptions:
 
     def _others(self, request: Request) -> list[str]:
         """The named workspaces that the caller's token allows."""
-        names: list[str] = request.scope[OPENS]
+        names: list[str] = request.scope[gate.OPENS]
         return [name for name in names if name != self._workspaces.default]
 
 
 def _contracts(request: Request) -> list[Contract]:
     """All contracts, as configured for the workspace of a request."""
-    access: Access = request.scope[ACCESS]
+    access: Access = request.scope[gate.ACCESS]
     return [access.workspace.contract(name) for name in NAMES]
 
 
 def _runs(request: Request) -> bool:
     """Whether the workspace of a request offers tools that run commands."""
-    access: Access = request.scope[ACCESS]
+    access: Access = request.scope[gate.ACCESS]
     return access.workspace.runs_commands
 
 
@@ -293,7 +281,7 @@ class Tools:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the tool named in the address."""
-        exchange: Exchange = scope[EXCHANGE]
+        exchange: Exchange = scope[gate.EXCHANGE]
         exchange.route = PATH
         try:
             answer = await self._answer(scope, receive, exchange)
@@ -310,16 +298,16 @@ class Tools:
         if match is None or match[1] not in NAMES:
             raise NoSuchRoute
         name, tool = match.groups()
-        access = within(scope, name)
+        access = gate.within(scope, name)
         access.workspace.contract(name).tool(tool)
         exchange.contract, exchange.tool = name, tool
-        kind: bytes = scope[HEADERS].get(b"content-type", b"")
+        kind: bytes = scope[gate.HEADERS].get(b"content-type", b"")
         media_type = kind.decode("latin-1").partition(";")[0].strip().lower()
         if media_type != JSON:
             raise WrongMediaType(media_type)
         arguments = as_json(await whole_body(receive))
         exchange.reached = True
-        return await called(self._calls, access, tool, arguments, _sealed, scope[CLIENT_SCOPE])
+        return await called(self._calls, access, tool, arguments, _sealed, scope[gate.CLIENT_SCOPE])
 
 
 def _sealed(reply: Reply) -> _Answer:

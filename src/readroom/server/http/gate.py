@@ -20,18 +20,9 @@ from urllib.parse import parse_qsl
 from msgspec.structs import replace
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from readroom.core import errors
 from readroom.core.caller import Caller, conversation
 from readroom.core.contracts import NAMES, contract
-from readroom.core.errors import (
-    BadRequest,
-    Busy,
-    Closing,
-    NoSuchRoute,
-    ReadroomError,
-    RepeatedHeader,
-    TokenInAddress,
-    Unauthorized,
-)
 from readroom.core.limits import SERVE_CALL_S
 from readroom.mcp.access import Access
 from readroom.server.http.access_log import Exchange, Metrics
@@ -92,7 +83,7 @@ SERVE_PATH_BYTES = 1024
 @lru_cache(256)  # refused addresses, which may be long, are not kept
 def _checked(raw: bytes) -> str:
     if len(raw) > SERVE_PATH_BYTES or not _PLAIN.fullmatch(raw) or b"//" in raw or _DOTS.search(raw):
-        raise NoSuchRoute
+        raise errors.NoSuchRoute
     return raw.decode("ascii").rstrip("/") or "/"
 
 
@@ -214,7 +205,7 @@ class Gate:
                 await self._inner(inside, body.receive, out.send)
             finally:  # a cancelled call keeps it until its thread is done
                 client_scope.when_over(body.free)
-        except ReadroomError as error:
+        except errors.ReadroomError as error:
             await out.refuse(error)
         finally:
             client_scope.leave()
@@ -222,11 +213,11 @@ class Gate:
                 connection.answered(client_scope)
             exchange.seconds = time.perf_counter() - began
             if client_scope.turned_away:
-                exchange.code, exchange.reached = Busy.code, False
+                exchange.code, exchange.reached = errors.Busy.code, False
             elif not exchange.code and exchange.status >= HTTPStatus.BAD_REQUEST:
                 # A message that is not MCP is answered in terms of that protocol.
                 bad = exchange.status == HTTPStatus.BAD_REQUEST
-                exchange.code = BadRequest.code if bad else f"http_{exchange.status}"
+                exchange.code = errors.BadRequest.code if bad else f"http_{exchange.status}"
             self.over(exchange)
 
     def over(self, exchange: Exchange) -> None:
@@ -238,7 +229,7 @@ class Gate:
     async def _admitted(self, scope: Scope, exchange: Exchange, connection: Carrier | None) -> Scope:
         """The scope for the application; addresses in a workspace look like those of the default one."""
         if self.closing:
-            raise Closing
+            raise errors.Closing
         if scope["path"].rstrip("/") in _OPEN:
             self._rates.health(exchange.address)
             self._hosts.check(_headers(scope))
@@ -250,7 +241,7 @@ class Gate:
             await self._count(exchange.address)
         try:
             return await self._inside(scope, exchange, connection)
-        except ReadroomError:
+        except errors.ReadroomError:
             if known:
                 await self._count(exchange.address)
             raise
@@ -292,7 +283,7 @@ class Gate:
         """The scope for a page of the dashboard: a cookie identifies the visitor; without one, to sign in."""
         if scope["method"] not in ("GET", "HEAD") and b"origin" not in headers:
             # Browsers send the origin of a form, which `Hosts` has checked: SameSite is not enough.
-            raise BadRequest("it does not say which page sent it", "Use the dashboard in a browser.")
+            raise errors.BadRequest("it does not say which page sent it", "Use the dashboard in a browser.")
         name, path = split(path)
         inside = {**scope, "path": path, PAGE_ADDRESS: PageAddress(name, self._workspaces.default), OPENS: []}
         if path.startswith(_DOORS):
@@ -320,7 +311,7 @@ class Gate:
     ) -> Scope:
         """The scope, with what the caller may use."""
         if connection is not None and not self.crowd.let_in(connection, "" if grant is None else grant.token):
-            raise Busy
+            raise errors.Busy
         exchange.agent = _name(headers, "Readroom-Agent") or exchange.agent
         exchange.session = _name(headers, "Readroom-Session")
         if grant is not None and (counting := self._rates.token(grant.token)):
@@ -341,8 +332,8 @@ class Gate:
         if token is None:
             await self._sign_in.failed(exchange)
             if authorization is None:
-                raise Unauthorized("there is none", presented=False)
-            raise Unauthorized("it is not of the kind Bearer")
+                raise errors.Unauthorized("there is none", presented=False)
+            raise errors.Unauthorized("it is not of the kind Bearer")
         return await self._sign_in.check(token, exchange)
 
 
@@ -377,16 +368,16 @@ def _headers(scope: Scope) -> dict[bytes, bytes]:
         names = [name for name, _ in scope["headers"]]
         repeated = next((name for name in names if name in _DECIDING and names.count(name) > 1), None)
         if repeated is not None:
-            raise RepeatedHeader(repeated.decode("ascii").title())
+            raise errors.RepeatedHeader(repeated.decode("ascii").title())
     if b"content-length" in headers and b"transfer-encoding" in headers:
-        raise BadRequest("it has both Content-Length and Transfer-Encoding", "Send one of them.")
+        raise errors.BadRequest("it has both Content-Length and Transfer-Encoding", "Send one of them.")
     return headers
 
 
 def _no_token_in(query: bytes) -> None:
     """Raises TokenInAddress: a client that sends one there would get used to it (RFC 6750, 2.3)."""
     if b"_" in query and any(SECRET.fullmatch(value) for _, value in parse_qsl(query.decode("latin-1"))):
-        raise TokenInAddress
+        raise errors.TokenInAddress
 
 
 def within(scope: Scope, contract_name: str) -> Access:
@@ -405,7 +396,7 @@ def _name(headers: Mapping[bytes, bytes], header: str) -> str:
     """The name that a client gives itself or its conversation; empty without one. Raises BadRequest."""
     name = headers.get(header.lower().encode("ascii"), b"").decode("latin-1")
     if name and not _NAME.fullmatch(name):
-        raise BadRequest(f"its header {header} is no name", f"Send {NAME_IN_WORDS}, or leave it out.")
+        raise errors.BadRequest(f"its header {header} is no name", f"Send {NAME_IN_WORDS}, or leave it out.")
     return name
 
 
@@ -441,7 +432,7 @@ class _Outgoing:
             self._exchange.sent_bytes += len(message.get("body", b""))
         await self._send(message)
 
-    async def refuse(self, error: ReadroomError) -> None:
+    async def refuse(self, error: errors.ReadroomError) -> None:
         """Answer with the error, unless an answer has begun; the application can send no more."""
         if self._refused or self._exchange.status:
             return

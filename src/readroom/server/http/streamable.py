@@ -21,19 +21,8 @@ from readroom.core.limits import MCP_MESSAGE_BYTES
 from readroom.core.limits.session import LEDGER_NAME_CHARS
 from readroom.mcp.calls import Calls
 from readroom.mcp.pending import PendingCall
-from readroom.mcp.protocol import eras, headers
+from readroom.mcp.protocol import eras, headers, messages
 from readroom.mcp.protocol.connection import CallCancelled, Connection, Event, Notice, State, ToolCall
-from readroom.mcp.protocol.messages import (
-    Answer,
-    Message,
-    Notification,
-    Request,
-    Unasked,
-    decode,
-    decode_batch,
-    encode,
-    refusal,
-)
 from readroom.mcp.protocol.params import meta
 from readroom.mcp.server import WITHOUT_WORK, Sender, Server
 from readroom.server.http.access_log import Exchange
@@ -84,13 +73,13 @@ class Reply:
         self._unsent: list[bytes] = []
         self._sending: asyncio.Task[None] | None = None
 
-    async def answer(self, answer: Answer, status: int) -> None:
+    async def answer(self, answer: messages.Answer, status: int) -> None:
         """Send the answer as the last message; in a stream it has no status of its own."""
-        await self._last(encode(answer), status)
+        await self._last(messages.encode(answer), status)
 
-    async def answer_all(self, answers: Sequence[Answer]) -> None:
+    async def answer_all(self, answers: Sequence[messages.Answer]) -> None:
         """Send the answers to a batch as the last message."""
-        await self._last(b"[%s]" % b",".join(map(encode, answers)), 200)
+        await self._last(b"[%s]" % b",".join(map(messages.encode, answers)), 200)
 
     async def _last(self, message: bytes, status: int) -> None:
         self._over = True
@@ -108,7 +97,7 @@ class Reply:
         more = [("content-type", headers.JSON)]
         more += [] if allow is None else [("allow", allow)]
         more += [("retry-after", "1")] if status == 503 else []
-        await self._whole(status, encode(refusal(None, code, words)), *more)
+        await self._whole(status, messages.encode(messages.refusal(None, code, words)), *more)
 
     async def empty(self, status: int) -> None:
         """Send a status without a body."""
@@ -227,14 +216,16 @@ class Streamable:
             return
         connection = Connection(self._server.card, state=State.STATELESS, both=False)
         _note(arrival.exchange, message, None)
-        if isinstance(message, (Request, Notification)):
+        if isinstance(message, (messages.Request, messages.Notification)):
             wrong = headers.contradiction(message, arrival.headers, arrival.names)
             if wrong is not None:
                 await arrival.reply.answer(wrong, headers.status(wrong))
                 return
-        if isinstance(message, Unasked):
-            message = refusal(None, eras.INVALID_REQUEST, "An answer is not taken: nothing was asked")
-        if isinstance(message, Notification):
+        if isinstance(message, messages.Unasked):
+            message = messages.refusal(
+                None, eras.INVALID_REQUEST, "An answer is not taken: nothing was asked"
+            )
+        if isinstance(message, messages.Notification):
             # Clients cancel a call by closing its stream: by id, any client could cancel it.
             await arrival.reply.empty(202)
             return
@@ -242,7 +233,7 @@ class Streamable:
         if isinstance(event, ToolCall):
             answer = await self._performed(arrival, connection, event, None)
         else:
-            assert isinstance(event, Answer)
+            assert isinstance(event, messages.Answer)
             answer = event
         if answer is not None:
             await arrival.reply.answer(answer, headers.status(answer))
@@ -275,15 +266,15 @@ class Streamable:
         if body is None:
             return
         takes = opened and session.connection.takes_batches
-        batch = decode_batch(body, MCP_MESSAGE_BYTES) if takes else None
+        batch = messages.decode_batch(body, MCP_MESSAGE_BYTES) if takes else None
         if batch is not None:
             await self._posted_batch(arrival, session, batch)
             return
-        message = decode(body, MCP_MESSAGE_BYTES)
-        if isinstance(message, Answer):
+        message = messages.decode(body, MCP_MESSAGE_BYTES)
+        if isinstance(message, messages.Answer):
             await arrival.reply.answer(message, 400)
             return
-        opens = isinstance(message, Request) and message.method == "initialize"
+        opens = isinstance(message, messages.Request) and message.method == "initialize"
         if not opened and not opens:
             await arrival.reply.refuse(
                 400, "Missing session ID: send initialize first, which opens a session"
@@ -292,7 +283,7 @@ class Streamable:
         event = session.connection.take(message)
         _note(arrival.exchange, message, session.connection.client)
         if not opened:
-            assert isinstance(event, Answer)
+            assert isinstance(event, messages.Answer)
             if event.failure is not None:
                 await arrival.reply.answer(event, 400)
                 return
@@ -301,26 +292,26 @@ class Streamable:
                     503, "Too many open sessions, all of them in use", eras.INTERNAL_ERROR
                 )
                 return
-        elif event is None and isinstance(message, Notification):
+        elif event is None and isinstance(message, messages.Notification):
             await self._cancel_elsewhere(session, message)
         arrival.reply.session = session.id
         with self._sessions.using(session):
             await self._sessions.agreed(session)
             await self._answered(arrival, session, event)
 
-    async def _cancel_elsewhere(self, session: Session, message: Notification) -> None:
+    async def _cancel_elsewhere(self, session: Session, message: messages.Notification) -> None:
         request = (message.params or {}).get("requestId")
         if message.method == "notifications/cancelled" and isinstance(request, (int, str)):
             await self._sessions.cancel(session, request)
 
     async def _posted_batch(
-        self, arrival: _Arrival, session: Session, batch: Sequence[Message | Answer]
+        self, arrival: _Arrival, session: Session, batch: Sequence[messages.Message | messages.Answer]
     ) -> None:
         """Messages of 2025-03-26 at once: their answers come at once too."""
         events = session.connection.take_all(batch)
         for message in batch:
             _note(arrival.exchange, message, session.connection.client)
-            if isinstance(message, Notification):
+            if isinstance(message, messages.Notification):
                 await self._cancel_elsewhere(session, message)
         arrival.reply.session = session.id
         with self._sessions.using(session):
@@ -339,24 +330,26 @@ class Streamable:
         elif not isinstance(event, ToolCall):
             await arrival.reply.empty(202)
 
-    async def _outcome(self, arrival: _Arrival, session: Session, event: Event | None) -> Answer | None:
+    async def _outcome(
+        self, arrival: _Arrival, session: Session, event: Event | None
+    ) -> messages.Answer | None:
         """Do what comes of a message; its answer, if it has one."""
         if isinstance(event, CallCancelled):
             session.tasks[event.call].cancel()
         elif isinstance(event, Notice):
             sender = self._sender(arrival, session)
             await noted(sender.access.workspace, partial(self._server.hear, event, sender))
-        answer = event if isinstance(event, Answer) else None
+        answer = event if isinstance(event, messages.Answer) else None
         if isinstance(event, ToolCall):
             answer = await self._performed(arrival, session.connection, event, session)
             if answer is None and not arrival.reply.left:
-                answer = refusal(event.id, eras.CANCELLED, "Request cancelled")
+                answer = messages.refusal(event.id, eras.CANCELLED, "Request cancelled")
         return answer
 
-    async def _message(self, arrival: _Arrival) -> Message | Answer | None:
+    async def _message(self, arrival: _Arrival) -> messages.Message | messages.Answer | None:
         """The message of a request, or the answer to a bad body; None if that was sent."""
         body = await self._body(arrival)
-        return None if body is None else decode(body, MCP_MESSAGE_BYTES)
+        return None if body is None else messages.decode(body, MCP_MESSAGE_BYTES)
 
     async def _body(self, arrival: _Arrival) -> bytes | None:
         """The body of a request; None if it cannot be used, and its client has the error or has left."""
@@ -377,7 +370,7 @@ class Streamable:
 
     async def _performed(
         self, arrival: _Arrival, connection: Connection, call: ToolCall, session: Session | None
-    ) -> Answer | None:
+    ) -> messages.Answer | None:
         """The answer to a call; None if the client no longer waits for it."""
         sender = self._sender(arrival, session)
         self._note_call(arrival.exchange, call, sender)
@@ -409,8 +402,8 @@ class Streamable:
 
 
 async def _cancellable(
-    arrival: _Arrival, session: Session, call: ToolCall, work: Coroutine[Any, Any, Answer | None]
-) -> Answer | None:
+    arrival: _Arrival, session: Session, call: ToolCall, work: Coroutine[Any, Any, messages.Answer | None]
+) -> messages.Answer | None:
     """The answer, unless another message of the session cancels it, or its client leaves."""
     task = session.tasks[call] = asyncio.create_task(work)
     arrival.scope[CLIENT_SCOPE].on_leave(partial(_leave, arrival, task))
@@ -427,9 +420,9 @@ def _leave(arrival: _Arrival, task: asyncio.Task[Any]) -> None:
     task.cancel()
 
 
-def _note(exchange: Exchange, message: Message | Answer, client: str | None) -> None:
+def _note(exchange: Exchange, message: messages.Message | messages.Answer, client: str | None) -> None:
     """Record in the exchange what a message asked for, and who sent it."""
-    if not isinstance(message, (Request, Notification)):
+    if not isinstance(message, (messages.Request, messages.Notification)):
         return
     exchange.rpc = message.method if _METHOD.fullmatch(message.method) else ""
     named = (meta(message.params) or {}).get(eras.CLIENT_META)

@@ -25,14 +25,8 @@ from readroom.core.quoting import as_key
 from readroom.core.stores.base import Files, KeptOutput
 from readroom.core.values.commands import Lost
 from readroom.server.database import Backend, Damaged, Database, Execute, migrate
-from readroom.server.shared import StatePolicy
+from readroom.server.shared import StatePolicy, sessions
 from readroom.server.shared.accounts import SharedAccounts, SharedWindows
-from readroom.server.shared.sessions import (
-    SharedSeen,
-    SharedSessions,
-    SharedVisits,
-    SteadyClock,
-)
 from readroom.server.tokens import SharedTokens
 
 
@@ -295,12 +289,12 @@ class SharedState:
         self.server = server
         self.accounts = SharedAccounts(database, self.process)
         self.windows = SharedWindows(database, server)
-        self._clock = SteadyClock(one_machine=policy.url is None)
-        self.sessions = SharedSessions(database, server, self._clock)
-        self.visits = SharedVisits(database, server)
+        self._clock = sessions.SteadyClock(one_machine=policy.url is None)
+        self.sessions = sessions.SharedSessions(database, server, self._clock)
+        self.visits = sessions.SharedVisits(database, server)
 
-    def conversations(self, workspace: str) -> Callable[[str], SharedSeen]:
-        return partial(SharedSeen, self.database, LruCache(SESSIONS * 16), workspace)
+    def conversations(self, workspace: str) -> Callable[[str], sessions.SharedSeen]:
+        return partial(sessions.SharedSeen, self.database, LruCache(SESSIONS * 16), workspace)
 
     def outputs(self, workspace: str) -> SharedOutputs:
         return SharedOutputs(self.database, workspace)

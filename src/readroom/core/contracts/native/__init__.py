@@ -17,54 +17,22 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.core import limits
+from readroom.core import limits, values
 from readroom.core.contracts.base import Contract, Tool
 from readroom.core.contracts.native import changes as native_changes
 from readroom.core.contracts.native import changes as native_command
 from readroom.core.contracts.native import documents as native_documents
 from readroom.core.contracts.native import outline as native_outline
 from readroom.core.contracts.native import render as native_render
+from readroom.core.contracts.native import search
 from readroom.core.contracts.native.calls import GREP, LIST, READ, to_call
 from readroom.core.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
 from readroom.core.contracts.native.render import entry_bytes, render_list
-from readroom.core.contracts.native.search import (
-    FIND_RELEVANT,
-    file_bytes,
-    find_tokens,
-    line_bytes,
-    render_find,
-    render_grep,
-)
 from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.core.errors import BadValue
 from readroom.core.formats.kinds import default_lines
 from readroom.core.policy.rules.terms import Terms
 from readroom.core.text.select import MARK_BYTES
-from readroom.core.values import (
-    Cap,
-    FindResult,
-    GrepOutput,
-    GrepRequest,
-    GrepResult,
-    GrepSort,
-    Include,
-    Kind,
-    ListInclude,
-    ListMeasure,
-    ListRequest,
-    ListResult,
-    ListSort,
-    Measure,
-    OutputMeasure,
-    PartsMeasure,
-    ReadMeasure,
-    ReadRequest,
-    ReadResult,
-    ReadView,
-    Reply,
-    Result,
-    SearchMeasure,
-)
 from readroom.core.values.changes import (
     DeleteResult,
     EditResult,
@@ -101,7 +69,7 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     ] = 1
     pages: Annotated[str, Meta(description=PAGES, extra=DIGITS)] | None = None
     symbol: Annotated[str, Meta(description="One definition, like Class.method")] | None = None
-    view: ReadView = "text"
+    view: values.ReadView = "text"
     known_hash: Annotated[str, Meta(description="Earlier hash: if unchanged, only says so")] | None = None
     encoding: str | None = None
 
@@ -120,16 +88,16 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str = "."
     glob: Annotated[Globs, Meta(description="Like *.py, src/** or !test_*")] | None = None
     type: Annotated[str, Meta(description="As in rg: py, js")] | None = None
-    output: GrepOutput = "content"
+    output: values.GrepOutput = "content"
     context: Annotated[int, Meta(ge=0, le=GREP_MAX_CONTEXT, description="Lines around matches")] | None = None
     before: Annotated[int, Meta(ge=0, le=GREP_MAX_CONTEXT, description="Lines before")] | None = None
     after: Annotated[int, Meta(ge=0, le=GREP_MAX_CONTEXT, description="Lines after")] | None = None
     ignore_case: bool = False
     multiline: bool = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False
-    include: Annotated[list[Include], Meta(description="Search these files too")] | None = None
+    include: Annotated[list[values.Include], Meta(description="Search these files too")] | None = None
     documents: Annotated[bool, Meta(description="PDF, Office, notebooks, mail too")] = False
-    sort: Annotated[GrepSort, Meta(description="Order of files")] | None = None
+    sort: Annotated[values.GrepSort, Meta(description="Order of files")] | None = None
     symbols: Annotated[bool, Meta(description="Name the definition around each match")] = False
     limit: Annotated[int, Meta(ge=1, description="Most matches", extra=NEVER_ZERO)] | None = None
     cursor: Cursor | None = None
@@ -142,14 +110,14 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str = "."
     glob: Globs | None = None
     depth: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_DEPTH, extra=NEVER_ZERO)] = 1
-    include: Annotated[list[ListInclude], Meta(description="Show these too")] | None = None
-    sort: Annotated[ListSort, Meta(description="mtime: newest first")] = "name"
+    include: Annotated[list[values.ListInclude], Meta(description="Show these too")] | None = None
+    sort: Annotated[values.ListSort, Meta(description="mtime: newest first")] = "name"
     limit: Annotated[int, Meta(ge=1, description="Most entries", extra=NEVER_ZERO)] | None = None
     cursor: Cursor | None = None
 
 
-def _to_read(arguments: ReadArguments) -> ReadRequest:
-    request = ReadRequest(  # written out, as every read passes here
+def _to_read(arguments: ReadArguments) -> values.ReadRequest:
+    request = values.ReadRequest(  # written out, as every read passes here
         arguments.path,
         arguments.offset,
         arguments.limit,
@@ -165,10 +133,10 @@ def _to_read(arguments: ReadArguments) -> ReadRequest:
     return native_outline.checked(request)
 
 
-def _to_grep(arguments: GrepArguments) -> GrepRequest:
+def _to_grep(arguments: GrepArguments) -> values.GrepRequest:
     around = arguments.context or 0
     request = into(
-        GrepRequest,
+        values.GrepRequest,
         arguments,
         glob=_globs(arguments.glob),
         before=arguments.before or around,
@@ -187,9 +155,9 @@ def _to_grep(arguments: GrepArguments) -> GrepRequest:
     return request
 
 
-def _to_list(arguments: ListArguments) -> ListRequest:
+def _to_list(arguments: ListArguments) -> values.ListRequest:
     include = frozenset(arguments.include or ())
-    return into(ListRequest, arguments, glob=_globs(arguments.glob), include=include)
+    return into(values.ListRequest, arguments, glob=_globs(arguments.glob), include=include)
 
 
 def _globs(globs: Globs | None) -> tuple[str, ...]:
@@ -205,8 +173,8 @@ READ_FILE = Tool(
         "Read text (numbered lines), an image, a document (PDF, Office, EPUB, notebook, mail), a database or "
         "table; lib.zip!/inner/path is a member of an archive. "
         "Shows at most "
-        f"{default_lines(Kind.TEXT)} lines (logs: the last {default_lines(Kind.LOG)}; "
-        f"CSV: {default_lines(Kind.CSV)}); the last line says what is left out "
+        f"{default_lines(values.Kind.TEXT)} lines (logs: the last {default_lines(values.Kind.LOG)}; "
+        f"CSV: {default_lines(values.Kind.CSV)}); the last line says what is left out "
         'and the next call. For code, start with view="outline" (signatures, lines), then read a symbol.'
     ),
     arguments=ReadArguments,
@@ -236,11 +204,11 @@ LIST_DIRECTORY = Tool(
 )
 
 
-_RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
-    ReadResult: native_render.render_read,
-    GrepResult: render_grep,
-    FindResult: render_find,
-    ListResult: render_list,
+_RENDERED: Mapping[type[values.Result], Callable[[Any, values.Cap], values.Reply]] = {
+    values.ReadResult: native_render.render_read,
+    values.GrepResult: search.render_grep,
+    values.FindResult: search.render_find,
+    values.ListResult: render_list,
     EditResult: native_changes.render_edit,
     WriteResult: native_changes.render_write,
     RunResult: native_command.render,
@@ -251,20 +219,20 @@ _RENDERED: Mapping[type[Result], Callable[[Any, Cap], Reply]] = {
 """No tool of this contract yields others."""
 
 
-def _render(result: Result, cap: Cap) -> Reply:
-    if isinstance(result, ReadResult) and result.document is not None:
+def _render(result: values.Result, cap: values.Cap) -> values.Reply:
+    if isinstance(result, values.ReadResult) and result.document is not None:
         return native_documents.render(result, result.document, cap)
     return _RENDERED[type(result)](result, cap)
 
 
-MEASURE = Measure(
+MEASURE = values.Measure(
     frame=native_render.frame_bytes,
-    read=ReadMeasure(native_render.number_bytes, native_outline.row_bytes, MARK_BYTES),
-    parts=PartsMeasure(native_documents.heading_bytes, native_documents.part_bytes),
-    search=SearchMeasure(file_bytes, line_bytes),
-    find_tokens=find_tokens,
-    list=ListMeasure(entry_bytes),
-    output=OutputMeasure(native_render.number_bytes),
+    read=values.ReadMeasure(native_render.number_bytes, native_outline.row_bytes, MARK_BYTES),
+    parts=values.PartsMeasure(native_documents.heading_bytes, native_documents.part_bytes),
+    search=values.SearchMeasure(search.file_bytes, search.line_bytes),
+    find_tokens=search.find_tokens,
+    list=values.ListMeasure(entry_bytes),
+    output=values.OutputMeasure(native_render.number_bytes),
 )
 """The bytes that native rendering adds to content."""
 
@@ -277,7 +245,7 @@ NATIVE = Contract(
         "you need with read_file. "
         "Every reply says in its first and last line what it left out and the next call."
     ),
-    tools=(READ_FILE, GREP_FILES, FIND_RELEVANT, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
+    tools=(READ_FILE, GREP_FILES, search.FIND_RELEVANT, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
     reply_bytes=limits.REPLY_BYTES,
     raisable=True,
     terms=Terms(archives=True),

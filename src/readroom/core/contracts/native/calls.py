@@ -18,17 +18,15 @@ from msgspec.structs import fields
 
 from readroom.core.quoting import as_value
 from readroom.core.text.select import byte_size
-from readroom.core.values import Call, Fact, FindRequest, GrepRequest, ListRequest, ReadRequest, Request
-from readroom.core.values.changes import (
-    DeleteRequest,
-    Edit,
-    EditFilesRequest,
-    EditRequest,
-    MakeFolderRequest,
-    MoveRequest,
-    StatRequest,
-    TrashRequest,
-    WriteRequest,
+from readroom.core.values import (
+    Call,
+    Fact,
+    FindRequest,
+    GrepRequest,
+    ListRequest,
+    ReadRequest,
+    Request,
+    changes,
 )
 from readroom.core.values.commands import RunRequest
 from readroom.core.values.files import BytesRequest
@@ -43,8 +41,8 @@ _TOOLS = {
     GrepRequest: GREP,
     FindRequest: FIND,
     ListRequest: LIST,
-    EditRequest: EDIT,
-    WriteRequest: WRITE,
+    changes.EditRequest: EDIT,
+    changes.WriteRequest: WRITE,
     RunRequest: RUN,
 }
 """The requests that a native tool means."""
@@ -79,24 +77,24 @@ SAID: Mapping[type[Request], Sequence[str]] = {
         *("documents", "cursor", "include"),
     ),
     ListRequest: ("path", "glob", "depth", "sort", "limit", "cursor", "include"),
-    EditRequest: ("path", "expected_hash", "edits", "dry_run", "encoding"),
-    EditFilesRequest: ("path", "files", "dry_run"),
-    WriteRequest: ("path", "content", "expected_hash", "encoding"),
+    changes.EditRequest: ("path", "expected_hash", "edits", "dry_run", "encoding"),
+    changes.EditFilesRequest: ("path", "files", "dry_run"),
+    changes.WriteRequest: ("path", "content", "expected_hash", "encoding"),
     RunRequest: ("command", "path", "output", "timeout_s"),
     BytesRequest: ("path", "first", "count"),
-    StatRequest: ("path",),
-    DeleteRequest: ("path", "recursive", "expected_hash"),
-    MakeFolderRequest: ("path",),
-    MoveRequest: ("path", "destination", "overwrite"),
-    TrashRequest: ("path",),
+    changes.StatRequest: ("path",),
+    changes.DeleteRequest: ("path", "recursive", "expected_hash"),
+    changes.MakeFolderRequest: ("path",),
+    changes.MoveRequest: ("path", "destination", "overwrite"),
+    changes.TrashRequest: ("path",),
 }
 """The fields that are said, in the order of the arguments."""
 
 _ALWAYS: Mapping[type[Request], Sequence[str]] = {
-    EditFilesRequest: ("path", "dry_run"),
+    changes.EditFilesRequest: ("path", "dry_run"),
     BytesRequest: ("first",),
-    DeleteRequest: ("recursive", "expected_hash"),
-    MoveRequest: ("overwrite",),
+    changes.DeleteRequest: ("recursive", "expected_hash"),
+    changes.MoveRequest: ("overwrite",),
 }
 """Fields with a default that are said all the same."""
 
@@ -148,7 +146,7 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
                 {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
                 for file in value
             ]
-        case "content" if isinstance(request, WriteRequest):
+        case "content" if isinstance(request, changes.WriteRequest):
             return write_text(request)[0]
     fact: Fact = value
     return fact
@@ -161,7 +159,7 @@ def _context(request: Request) -> dict[str, Fact]:
     return {_CONTEXT: request.before} if request.before else {}
 
 
-def _edit(edit: Edit, *, every: bool) -> dict[str, Fact]:
+def _edit(edit: changes.Edit, *, every: bool) -> dict[str, Fact]:
     """One replacement; with `every` it is said whether all places are meant."""
     texts: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
     return {**texts, "replace_all": edit.replace_all} if every else texts
@@ -200,7 +198,7 @@ def shown(request: Request) -> str:
     return _SPELLING.get()(to_call(request))
 
 
-def write_text(request: WriteRequest) -> tuple[str, str]:
+def write_text(request: changes.WriteRequest) -> tuple[str, str]:
     """The content to write as text, and whether that is "text" or "base64"."""
     if request.data is None:
         return request.content, "text"

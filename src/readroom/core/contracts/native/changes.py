@@ -28,21 +28,7 @@ from readroom.core.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS
 from readroom.core.quoting import as_value, joined
 from readroom.core.text.select import byte_size
-from readroom.core.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request
-from readroom.core.values.changes import (
-    ABSENT,
-    DeleteResult,
-    Edit,
-    EditRequest,
-    EditResult,
-    FolderResult,
-    MoveResult,
-    NameResult,
-    StatResult,
-    TrashResult,
-    WriteRequest,
-    WriteResult,
-)
+from readroom.core.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request, changes
 from readroom.core.values.commands import SIGNALLED, Output, OutputLine, RunRequest, RunResult, Verbosity
 
 Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EXPLAINED)]
@@ -72,14 +58,16 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str
     content: str
     expected_hash: Annotated[
-        str, Meta(description=f'"{ABSENT}" creates; the current hash replaces', extra=EXPLAINED)
+        str, Meta(description=f'"{changes.ABSENT}" creates; the current hash replaces', extra=EXPLAINED)
     ]
     encoding: str | None = None
 
 
-def _to_edit(arguments: EditArguments) -> EditRequest:
-    edits = tuple(Edit(item.old_text, item.new_text, item.replace_all) for item in arguments.edits)
-    return EditRequest(arguments.path, arguments.expected_hash, edits, arguments.dry_run, arguments.encoding)
+def _to_edit(arguments: EditArguments) -> changes.EditRequest:
+    edits = tuple(changes.Edit(item.old_text, item.new_text, item.replace_all) for item in arguments.edits)
+    return changes.EditRequest(
+        arguments.path, arguments.expected_hash, edits, arguments.dry_run, arguments.encoding
+    )
 
 
 EDIT_FILE = Tool(
@@ -100,12 +88,12 @@ WRITE_FILE = Tool(
     title="Write a file",
     description="Create a file, with its folders, or replace all of its content.",
     arguments=WriteArguments,
-    to_request=partial(into, WriteRequest),
+    to_request=partial(into, changes.WriteRequest),
     read_only=False,
 )
 
 
-def render_edit(result: EditResult, cap: Cap) -> Reply:
+def render_edit(result: changes.EditResult, cap: Cap) -> Reply:
     """The reply for an edit, whose diff was selected under `cap`."""
     header = (
         f"{short(result.path, cap)} | {_what(result)} | {_hash(result.content_hash or result.previous_hash)}"
@@ -118,7 +106,7 @@ def render_edit(result: EditResult, cap: Cap) -> Reply:
     return reply(text, partial(native_facts.of_edit, result))
 
 
-def _what(result: EditResult) -> str:
+def _what(result: changes.EditResult) -> str:
     count = f"{result.replacements} replacement{'' if result.replacements == 1 else 's'}"
     first, last = min(result.first_line, result.last_line), result.last_line
     where = f"line {first}" if first == last else f"lines {first}-{last}"
@@ -127,7 +115,7 @@ def _what(result: EditResult) -> str:
     return f"{'dry run, ' if result.dry_run else ''}{place}{cut}"
 
 
-def _left_out(result: EditResult) -> list[str]:
+def _left_out(result: changes.EditResult) -> list[str]:
     parts = []
     for item in native_facts.omitted_hunks(result):
         count = result.diff.left_out
@@ -136,7 +124,7 @@ def _left_out(result: EditResult) -> list[str]:
     return parts
 
 
-def render_write(result: WriteResult, cap: Cap) -> Reply:
+def render_write(result: changes.WriteResult, cap: Cap) -> Reply:
     """The reply for a file that was written."""
     lines = f"{result.total_lines} line{'' if result.total_lines == 1 else 's'}"
     if result.previous_lines not in (None, result.total_lines):
@@ -170,7 +158,7 @@ def _hash(content_hash: str) -> str:
 # -----------------------------------------------------------------------------
 
 
-def render_file_change(result: NameResult, cap: Cap) -> Reply:
+def render_file_change(result: changes.NameResult, cap: Cap) -> Reply:
     """The reply for a result: one line, and a second one for warnings."""
     header = f"{short(result.path, cap)} | {_kind(result, cap)}"
     parts = warning_parts(result.warnings)
@@ -178,22 +166,22 @@ def render_file_change(result: NameResult, cap: Cap) -> Reply:
     return reply(text, partial(_facts, result))
 
 
-def _kind(result: NameResult, cap: Cap) -> str:
+def _kind(result: changes.NameResult, cap: Cap) -> str:
     match result:
-        case StatResult():
+        case changes.StatResult():
             return _stat(result)
-        case DeleteResult():
+        case changes.DeleteResult():
             return "deleted" if result.entries == 1 else f"deleted, {result.entries:,} names"
-        case FolderResult():
+        case changes.FolderResult():
             return "folder created" if result.created else "folder was there already"
-        case MoveResult():
+        case changes.MoveResult():
             over = ", replacing a file" if result.replaced else ""
             return f"moved to {short(result.destination, cap)}{over}"
-        case TrashResult():
+        case changes.TrashResult():
             return f"moved to {short(result.trashed_to, cap)}"
 
 
-def _stat(result: StatResult) -> str:
+def _stat(result: changes.StatResult) -> str:
     if not result.exists or result.kind is None:
         return "not there"
     about = result.kind.value
@@ -202,7 +190,7 @@ def _stat(result: StatResult) -> str:
     return f"{about}, read-only" if result.read_only else about
 
 
-def _facts(result: NameResult) -> dict[str, Fact]:
+def _facts(result: changes.NameResult) -> dict[str, Fact]:
     facts: dict[str, Fact] = {}
     for field in fields(result):
         value = getattr(result, field.name)

@@ -12,28 +12,15 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from readroom.core import values
 from readroom.core.contracts.native.calls import to_call
 from readroom.core.errors import ReadroomError
 from readroom.core.quoting import as_value
-from readroom.core.values import (
-    Call,
-    Fact,
-    GrepFile,
-    GrepResult,
-    LineEnds,
-    ListEntry,
-    ListResult,
-    Omission,
-    ReadRequest,
-    ReadResult,
-    Request,
-    Warn,
-)
 from readroom.core.values.changes import EditResult, WriteResult
 from readroom.core.values.files import Cut, Image, OutlineView, PartView, Row, ShownDocument
 
 
-def named(value: Struct, *names: str) -> dict[str, Fact]:
+def named(value: Struct, *names: str) -> dict[str, values.Fact]:
     """Fields of a value that are facts as they are, and of the same name."""
     return {name: getattr(value, name) for name in names}
 
@@ -43,12 +30,12 @@ def named(value: Struct, *names: str) -> dict[str, Fact]:
 # -----------------------------------------------------------------------------
 
 
-def of_image(image: Image) -> dict[str, Fact]:
+def of_image(image: Image) -> dict[str, values.Fact]:
     """What an image is, and was before it was shrunk."""
     return named(image, "media_type", "width", "height", "original_width", "original_height")
 
 
-def of_document(document: ShownDocument) -> dict[str, Fact]:
+def of_document(document: ShownDocument) -> dict[str, values.Fact]:
     """The facts of a document and of what is shown of it."""
     return {
         **named(document, "format", "unit", "total_parts"),
@@ -60,7 +47,7 @@ def of_document(document: ShownDocument) -> dict[str, Fact]:
     }
 
 
-def columns(numbers: Sequence[int], cuts: Mapping[int, Cut]) -> Fact:
+def columns(numbers: Sequence[int], cuts: Mapping[int, Cut]) -> values.Fact:
     """Of rests of lines, which characters are shown; None where lines are shown from their beginning."""
     if not numbers:
         return None
@@ -68,7 +55,7 @@ def columns(numbers: Sequence[int], cuts: Mapping[int, Cut]) -> Fact:
     return [{"line": line, "from": cut.first, "to": cut.last, "of": cut.total} for line, cut in line_cuts]
 
 
-def _part(part: PartView) -> dict[str, Fact]:
+def _part(part: PartView) -> dict[str, values.Fact]:
     return {
         "part": part.number,
         "title": part.title,
@@ -81,14 +68,14 @@ def _part(part: PartView) -> dict[str, Fact]:
     }
 
 
-def of_symbol(row: Row | None) -> Fact:
+def of_symbol(row: Row | None) -> values.Fact:
     """The fact `symbol`."""
     if row is None:
         return None
     return {"name": row.name, **named(row.item, "kind", "start", "end", "certain")}
 
 
-def of_outline(outline: OutlineView | None) -> Fact:
+def of_outline(outline: OutlineView | None) -> values.Fact:
     """The fact `outline`."""
     if outline is None:
         return None
@@ -110,11 +97,11 @@ def of_outline(outline: OutlineView | None) -> Fact:
     }
 
 
-OwnCall: TypeAlias = Callable[[Request], Call | None]
+OwnCall: TypeAlias = Callable[[values.Request], values.Call | None]
 """How a contract says a request; None when it has no call for it."""
 
 
-def of_read(result: ReadResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
+def of_read(result: values.ReadResult, own_call: OwnCall = to_call) -> dict[str, values.Fact]:
     """Facts of a read, without the tokens."""
     image = result.image
     return {
@@ -143,7 +130,7 @@ def of_read(result: ReadResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
     }
 
 
-def of_grep(result: GrepResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
+def of_grep(result: values.GrepResult, own_call: OwnCall = to_call) -> dict[str, values.Fact]:
     """Facts of a search, without the tokens."""
     return {
         "pattern": result.request.pattern,
@@ -155,7 +142,7 @@ def of_grep(result: GrepResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
     }
 
 
-def of_list(result: ListResult, own_call: OwnCall = to_call) -> dict[str, Fact]:
+def of_list(result: values.ListResult, own_call: OwnCall = to_call) -> dict[str, values.Fact]:
     """Facts of a listing, without the tokens."""
     return {
         "path": as_value(result.request.path),
@@ -169,7 +156,7 @@ _STATE = ("content_hash", "previous_hash", "size_bytes", "total_lines", "encodin
 """Facts about the state after a change."""
 
 
-def of_edit(result: EditResult) -> dict[str, Fact]:
+def of_edit(result: EditResult) -> dict[str, values.Fact]:
     """Facts of an edit, without the tokens."""
     last = result.last_line
     return {
@@ -182,17 +169,17 @@ def of_edit(result: EditResult) -> dict[str, Fact]:
     }
 
 
-def omitted_hunks(result: EditResult) -> tuple[Omission, ...]:
+def omitted_hunks(result: EditResult) -> tuple[values.Omission, ...]:
     """Hunks that had no room, as one omission; a read shows the file after the edit."""
     diff = result.diff
     if not diff.left_out:
         return ()
     limit = diff.left_last - diff.left_first + 1
-    request = None if result.dry_run else ReadRequest(result.path, offset=diff.left_first, limit=limit)
-    return (Omission("hunks", diff.left_first, diff.left_last, "reply_cap", request=request),)
+    request = None if result.dry_run else values.ReadRequest(result.path, offset=diff.left_first, limit=limit)
+    return (values.Omission("hunks", diff.left_first, diff.left_last, "reply_cap", request=request),)
 
 
-def of_write(result: WriteResult) -> dict[str, Fact]:
+def of_write(result: WriteResult) -> dict[str, values.Fact]:
     """Facts of a write, without the tokens."""
     return {
         "path": as_value(result.path),
@@ -206,7 +193,9 @@ def of_write(result: WriteResult) -> dict[str, Fact]:
     }
 
 
-def of_error(error: ReadroomError, own_call: OwnCall = to_call, words: str | None = None) -> dict[str, Fact]:
+def of_error(
+    error: ReadroomError, own_call: OwnCall = to_call, words: str | None = None
+) -> dict[str, values.Fact]:
     """Facts of a refusal or failure; `own_call` turns requests into calls of the contract, `words` is the
     message.
     """
@@ -232,11 +221,11 @@ def timestamp(mtime_ns: int | None) -> str | None:
 
 
 def common(
-    omitted: Sequence[Omission],
-    following: Request | None,
-    warnings: Sequence[Warn],
+    omitted: Sequence[values.Omission],
+    following: values.Request | None,
+    warnings: Sequence[values.Warn],
     own_call: OwnCall = to_call,
-) -> dict[str, Fact]:
+) -> dict[str, values.Fact]:
     """The facts that every reply has, without the tokens; `own_call` is how the contract says a request."""
     return {
         "truncated": bool(omitted) or following is not None,
@@ -246,17 +235,17 @@ def common(
     }
 
 
-def _mixed(ends: LineEnds) -> Fact:
+def _mixed(ends: values.LineEnds) -> values.Fact:
     return {"lf": ends.total - ends.crlf, "crlf": ends.crlf} if ends.form == "mixed" else None
 
 
-def _call(request: Request | None, own_call: OwnCall) -> Fact:
+def _call(request: values.Request | None, own_call: OwnCall) -> values.Fact:
     call = None if request is None else own_call(request)
     return None if call is None else call.to_fact()
 
 
-def _omission(item: Omission, own_call: OwnCall) -> dict[str, Fact]:
-    fact: dict[str, Fact] = {"what": item.what, "from": item.first, "to": item.last}
+def _omission(item: values.Omission, own_call: OwnCall) -> dict[str, values.Fact]:
+    fact: dict[str, values.Fact] = {"what": item.what, "from": item.first, "to": item.last}
     if item.line is not None:
         fact["line"] = item.line
     if item.part is not None:
@@ -264,8 +253,8 @@ def _omission(item: Omission, own_call: OwnCall) -> dict[str, Fact]:
     return {**fact, "reason": item.reason, "call": _call(item.request, own_call)}
 
 
-def _warning(item: Warn) -> dict[str, Fact]:
-    fact: dict[str, Fact] = {"code": item.code, "detail": item.detail}
+def _warning(item: values.Warn) -> dict[str, values.Fact]:
+    fact: dict[str, values.Fact] = {"code": item.code, "detail": item.detail}
     if item.line is not None:
         fact["line"] = item.line
     if item.column is not None:
@@ -273,7 +262,7 @@ def _warning(item: Warn) -> dict[str, Fact]:
     return fact
 
 
-def _grep_file(file: GrepFile) -> dict[str, Fact]:
+def _grep_file(file: values.GrepFile) -> dict[str, values.Fact]:
     return {
         "path": as_value(file.path),
         "matches": file.matches,
@@ -292,8 +281,8 @@ def _grep_file(file: GrepFile) -> dict[str, Fact]:
     }
 
 
-def _list_entry(entry: ListEntry) -> dict[str, Fact]:
-    fact: dict[str, Fact] = {
+def _list_entry(entry: values.ListEntry) -> dict[str, values.Fact]:
+    fact: dict[str, values.Fact] = {
         "path": as_value(entry.path),
         "kind": entry.kind.value,
         "size_bytes": entry.size,

@@ -16,6 +16,7 @@ from typing import final
 
 from msgspec.structs import replace
 
+from readroom.core import values
 from readroom.core.contracts.base import reply_tokens
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import outline as native_outline
@@ -25,19 +26,6 @@ from readroom.core.errors import ReadroomError
 from readroom.core.limits import CLOSING_BYTES
 from readroom.core.quoting import quote, shortened
 from readroom.core.text.select import byte_size
-from readroom.core.values import (
-    Cap,
-    Cut,
-    EntryKind,
-    Fact,
-    Image,
-    ListEntry,
-    ListResult,
-    Omission,
-    ReadResult,
-    Reply,
-    Warn,
-)
 
 HASH_DIGITS = 12
 """Hex digits of a hash in the text: 7 tokens instead of 36, and 48 bits tell versions of one file apart."""
@@ -59,13 +47,13 @@ def number_bytes(number: int) -> int:
     return len(str(number)) + 2
 
 
-def render_read(result: ReadResult, cap: Cap) -> Reply:
+def render_read(result: values.ReadResult, cap: values.Cap) -> values.Reply:
     """The reply for a read that was selected under `cap`, of anything but a document."""
     images = (result.image,) if result.image else ()
     return reply(_read_text(result, cap), partial(native_facts.of_read, result), images)
 
 
-def render_error(error: ReadroomError, cap: Cap) -> Reply:
+def render_error(error: ReadroomError, cap: values.Cap) -> values.Reply:
     """What happened, what to do, and the call that works."""
     text = str(error)
     if error.next is not None:
@@ -75,12 +63,14 @@ def render_error(error: ReadroomError, cap: Cap) -> Reply:
     return replace(reply(_cut(text, cap.size), partial(native_facts.of_error, error)), is_error=True)
 
 
-def reply(text: str, facts: Callable[[], dict[str, Fact]], images: Sequence[Image] = ()) -> Reply:
+def reply(
+    text: str, facts: Callable[[], dict[str, values.Fact]], images: Sequence[values.Image] = ()
+) -> values.Reply:
     """A reply whose facts are built when they are asked for."""
-    return Reply(text, facts, images, build_cost=_Estimate(text, images))
+    return values.Reply(text, facts, images, build_cost=_Estimate(text, images))
 
 
-def without_images(whole: Reply) -> Reply:
+def without_images(whole: values.Reply) -> values.Reply:
     """The reply without its images, which then cost nothing."""
     return replace(whole, images=(), build_cost=_Estimate(whole.text, ()))
 
@@ -91,12 +81,12 @@ class _Estimate:
 
     __slots__ = ("_images", "_text", "_tokens")
 
-    def __init__(self, text: str, images: Sequence[Image]) -> None:
+    def __init__(self, text: str, images: Sequence[values.Image]) -> None:
         self._text = text
         self._images = images
         self._tokens: int | None = None
 
-    def __call__(self) -> dict[str, Fact]:
+    def __call__(self) -> dict[str, values.Fact]:
         if self._tokens is None:
             from readroom.core.text.tokens import estimate  # 3 ms, and a person's terminal needs no facts
 
@@ -112,7 +102,7 @@ def _cut(text: str, room: int) -> str:
     return data[: room - len("…".encode())].decode("utf-8", "ignore") + "…"
 
 
-def body_within(body: str, cap: Cap) -> str:
+def body_within(body: str, cap: values.Cap) -> str:
     """A body cut so that the shortest closing line still fits."""
     return _cut(body, cap.size - len(f"[{MORE}]") - 1)
 
@@ -120,7 +110,7 @@ def body_within(body: str, cap: Cap) -> str:
 # --- read_file ---------------------------------------------------------------------------------
 
 
-def _read_text(result: ReadResult, cap: Cap) -> str:
+def _read_text(result: values.ReadResult, cap: values.Cap) -> str:
     header = _read_header(result, cap)
     if result.not_modified:
         unchanged = "[not modified: the file still has the known hash; nothing is shown]"
@@ -153,12 +143,12 @@ _END_OF_FILE = "[end of file]"
 """The end of a reply that leaves nothing out."""
 
 
-def short(path: str, cap: Cap) -> str:
+def short(path: str, cap: values.Cap) -> str:
     """The path as shown; of a very long one its beginning and its end."""
     return shortened(path, cap.size // _HEADER_SHARE)
 
 
-def _read_header(result: ReadResult, cap: Cap) -> str:
+def _read_header(result: values.ReadResult, cap: values.Cap) -> str:
     known = result.content_hash
     digest = "hash unknown" if known is None else known[: len("sha256:") + HASH_DIGITS]
     parts = [shortened(result.path, cap.size // _HEADER_SHARE)]
@@ -176,7 +166,7 @@ def _read_header(result: ReadResult, cap: Cap) -> str:
     return " | ".join(parts)
 
 
-def _span(result: ReadResult) -> str:
+def _span(result: values.ReadResult) -> str:
     if result.outline is not None and not result.lines:
         return native_outline.outline_span(result, result.outline)
     if result.start < 0 and result.lines:
@@ -190,7 +180,7 @@ def _span(result: ReadResult) -> str:
     return f"lines {result.start}-{result.end} of {total}{missing}"
 
 
-def _span_of_rests(result: ReadResult, total: int | str) -> str:
+def _span_of_rests(result: values.ReadResult, total: int | str) -> str:
     """What the header says of a reply that shows rests of cut lines."""
     more = " (more)" if result.next is not None and result.next.column > 1 else ""
     if len(result.numbers) > 1:
@@ -200,7 +190,7 @@ def _span_of_rests(result: ReadResult, total: int | str) -> str:
     return f"line {result.start} of {total}, characters {cut.first}-{cut.last} of {cut.total}{more}"
 
 
-def _missing(result: ReadResult) -> str:
+def _missing(result: values.ReadResult) -> str:
     """Which sides of the window are not shown, for the first line of the reply."""
     sides = []
     if result.read_mode == "tail" and result.start not in (0, 1):
@@ -212,7 +202,7 @@ def _missing(result: ReadResult) -> str:
     return f" ({', '.join(sides)})" if sides else ""
 
 
-def rest_rows(numbers: Sequence[int], lines: Sequence[str], cuts: Mapping[int, Cut]) -> list[str]:
+def rest_rows(numbers: Sequence[int], lines: Sequence[str], cuts: Mapping[int, values.Cut]) -> list[str]:
     """Rests of cut lines, each after its number and the column where it continues."""
     return [
         f"{number}:{cuts[number].first}\t{line}{cut_mark(cuts.get(number))}"
@@ -220,12 +210,12 @@ def rest_rows(numbers: Sequence[int], lines: Sequence[str], cuts: Mapping[int, C
     ]
 
 
-def cut_mark(cut: Cut | None) -> str:
+def cut_mark(cut: values.Cut | None) -> str:
     """The mark after a line that is not shown whole."""
     return "" if cut is None or cut.last >= cut.total else f" [+{cut.total - cut.last} chars]"
 
 
-def _numbered(result: ReadResult) -> str:
+def _numbered(result: values.ReadResult) -> str:
     if result.numbers:
         return "".join(f"\n{row}" for row in rest_rows(result.numbers, result.lines, result.cuts))
     lines = list(result.lines)
@@ -265,7 +255,7 @@ def _prefixes(first: int, behind: int) -> list[str]:
 _FEW = 511
 
 
-def _omissions(result: ReadResult) -> list[str | Aside]:
+def _omissions(result: values.ReadResult) -> list[str | Aside]:
     """The note on what is left out."""
     parts: list[str | Aside] = []
     lines = [item for item in result.omitted if item.what == "lines"]
@@ -283,12 +273,12 @@ def _omissions(result: ReadResult) -> list[str | Aside]:
     return parts + _cut_lines(result)
 
 
-def _is_below(item: Omission, result: ReadResult) -> bool:
+def _is_below(item: values.Omission, result: values.ReadResult) -> bool:
     """Whether what is left out comes after what is shown; bytes can also be left out before a shown end."""
     return item.first > 1 if item.what == "bytes" else item.first > result.end
 
 
-def _cut_lines(result: ReadResult) -> list[str | Aside]:
+def _cut_lines(result: values.ReadResult) -> list[str | Aside]:
     """Notes on shown lines whose ends are not."""
     cuts = [item for item in result.omitted if item.what == "columns"]
     own = [item for item in cuts if not result.numbers and (item.line or 0) >= result.start]
@@ -310,7 +300,7 @@ def _cut_lines(result: ReadResult) -> list[str | Aside]:
     return [*parts, f"{which}: the next call shows the rest{skip}."]
 
 
-def _skipping(result: ReadResult) -> str:
+def _skipping(result: values.ReadResult) -> str:
     """What reads on without what lines were cut of; empty at the end."""
     lines = [item for item in result.omitted if item.what == "lines"]
     if result.read_mode == "tail":
@@ -320,16 +310,16 @@ def _skipping(result: ReadResult) -> str:
     return "" if behind is None else f"offset={behind.first}"
 
 
-def _columns(item: Omission) -> str:
+def _columns(item: values.Omission) -> str:
     return f"{item.last - item.first + 1} characters more"
 
 
-def _left_out(items: Sequence[Omission], where: str) -> str:
+def _left_out(items: Sequence[values.Omission], where: str) -> str:
     count = sum(item.last - item.first + 1 for item in items)
     return f"{count} line{'s' if count > 1 else ''} {where} not shown ({items[0].reason})."
 
 
-def warning_parts(warnings: Sequence[Warn]) -> list[str]:
+def warning_parts(warnings: Sequence[values.Warn]) -> list[str]:
     """Sentences for the closing line."""
     parts = []
     for item in warnings[:_LISTED_WARNINGS]:
@@ -354,19 +344,19 @@ _SHARED_DAYS = 3
 """Files of one date from which naming it in the header is shorter than beside each."""
 
 
-def usual_day(entries: Sequence[ListEntry]) -> str | None:
+def usual_day(entries: Sequence[values.ListEntry]) -> str | None:
     """The date that most files of a page share, when saying it once is shorter than saying it each time.
 
     A date costs 7 tokens, a file without one 8 (o200k): in a fresh checkout this halves the page.
     """
-    days = Counter(_day(entry) for entry in entries if entry.kind is EntryKind.FILE)
+    days = Counter(_day(entry) for entry in entries if entry.kind is values.EntryKind.FILE)
     if not days:
         return None
     day, count = days.most_common(1)[0]
     return day if day != _NO_DAY and count >= _SHARED_DAYS else None
 
 
-def _day(entry: ListEntry) -> str:
+def _day(entry: values.ListEntry) -> str:
     return _NO_DAY if entry.mtime_ns is None else _date(entry.mtime_ns // _DAY_NS)
 
 
@@ -376,31 +366,31 @@ def _date(day: int) -> str:
     return (timestamp(day * _DAY_NS) or _NO_DAY)[: len("2026-01-01")]
 
 
-def entry_line(entry: ListEntry, usual: str | None = None) -> str:
+def entry_line(entry: values.ListEntry, usual: str | None = None) -> str:
     """Size first: `123<TAB>name` is one token shorter than the other way round."""
     name = quote(entry.path)
-    if entry.kind is EntryKind.FOLDER:
+    if entry.kind is values.EntryKind.FOLDER:
         return f"{name}/"
-    if entry.kind is EntryKind.LINK:
+    if entry.kind is values.EntryKind.LINK:
         return f"{name} -> {'(denied or outside)' if entry.target is None else quote(entry.target)}"
-    if entry.kind is EntryKind.OTHER:
+    if entry.kind is values.EntryKind.OTHER:
         return f"{name} (special file)"
     day = _day(entry)
     size = "?" if entry.size is None else entry.size
     return f"{size}\t{name}" if day == usual else f"{size} {day}\t{name}"
 
 
-def entry_bytes(entry: ListEntry) -> int:
+def entry_bytes(entry: values.ListEntry) -> int:
     """What an entry costs at most: with its date."""
     return len(entry_line(entry).encode()) + 1
 
 
-def render_list(result: ListResult, cap: Cap) -> Reply:
+def render_list(result: values.ListResult, cap: values.Cap) -> values.Reply:
     """The reply for a listing that was selected under `cap`."""
     return reply(_list_text(result, cap), partial(native_facts.of_list, result))
 
 
-def _list_text(result: ListResult, cap: Cap) -> str:
+def _list_text(result: values.ListResult, cap: values.Cap) -> str:
     usual = usual_day(result.entries)
     rows = [_list_header(result, usual, cap), *(entry_line(entry, usual) for entry in result.entries)]
     parts: list[str | Aside] = []
@@ -419,7 +409,7 @@ def _list_text(result: ListResult, cap: Cap) -> str:
     return f"{body}\n{closing(sentences or ['end of list'], cap.size - byte_size(body) - 1)}"
 
 
-def _list_header(result: ListResult, usual: str | None, cap: Cap) -> str:
+def _list_header(result: values.ListResult, usual: str | None, cap: values.Cap) -> str:
     path = short(result.request.path, cap)
     total = f"{result.total}{'' if result.total_known else '+'}"
     if not result.entries:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from readroom.core import values
 from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import outline as native_outline
@@ -28,39 +29,25 @@ from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.core.limits.find import FIND_BUDGET_TOKENS, FIND_REPEATED_CHARS
 from readroom.core.quoting import as_value, quote
 from readroom.core.text.select import byte_size
-from readroom.core.values import (
-    Cap,
-    Fact,
-    FindRequest,
-    FindResult,
-    GrepFile,
-    GrepLine,
-    GrepRequest,
-    GrepResult,
-    ListRequest,
-    Omission,
-    ReadRequest,
-    Reply,
-)
 from readroom.core.values.find import FindInclude, FindOutput, FoundFile, Passage, Reason
 
 
-def file_bytes(file: GrepFile) -> int:
+def file_bytes(file: values.GrepFile) -> int:
     """The bytes of a file's heading."""
     return len(_file_line(file).encode()) + 1
 
 
-def line_bytes(line: GrepLine) -> int:
+def line_bytes(line: values.GrepLine) -> int:
     """The bytes of a found line, with the definition around it."""
     return len(_found_line(line).encode()) + 1 + native_outline.symbol_bytes(line)
 
 
-def render_grep(result: GrepResult, cap: Cap) -> Reply:
+def render_grep(result: values.GrepResult, cap: values.Cap) -> values.Reply:
     """The reply for a search that was selected under `cap`."""
     return reply(_grep_text(result, cap), partial(native_facts.of_grep, result))
 
 
-def _grep_text(result: GrepResult, cap: Cap) -> str:
+def _grep_text(result: values.GrepResult, cap: values.Cap) -> str:
     rows: list[str] = [_grep_header(result)]
     for file in result.files:
         rows.append(
@@ -79,14 +66,14 @@ def _grep_text(result: GrepResult, cap: Cap) -> str:
     return f"{body}\n{closing(parts or ['end of matches'], cap.size - byte_size(body) - 1)}"
 
 
-def _warnings(result: GrepResult | FindResult) -> list[str]:
+def _warnings(result: values.GrepResult | values.FindResult) -> list[str]:
     """The note about files left out comes last, before the call that includes them."""
     last = [warning for warning in result.warnings if warning.code in ("compressed", "left_out")]
     others = [warning for warning in result.warnings if warning not in last]
     return [*warning_parts(others), *warning_parts(last)]
 
 
-def _grep_header(result: GrepResult) -> str:
+def _grep_header(result: values.GrepResult) -> str:
     unit = "match" if result.request.output == "content" else "file"
     count = f"{result.shown} {unit}{'' if result.shown == 1 else 'es' if unit == 'match' else 's'}"
     if unit == "match":
@@ -102,7 +89,7 @@ _WHY = {"limit": "limit reached", "reply_cap": "reply full", "timeout": "out of 
 """Why a search stopped, for the first line of its reply."""
 
 
-def _coverage(result: GrepResult) -> list[str]:
+def _coverage(result: values.GrepResult) -> list[str]:
     if result.complete or result.reason != "timeout":
         return []
     searched = "part of the tree" if result.searched_files is None else f"{result.searched_files} files"
@@ -120,13 +107,13 @@ _BESIDE = {
 
 
 _INSTEAD = {
-    ListRequest: "No search may take longer; search its folders one by one, they are listed by",
-    ReadRequest: "No search may take longer; its lines are read by",
+    values.ListRequest: "No search may take longer; search its folders one by one, they are listed by",
+    values.ReadRequest: "No search may take longer; its lines are read by",
 }
 """The same where the search itself cannot go on."""
 
 
-def _beside(result: GrepResult) -> list[str | Aside]:
+def _beside(result: values.GrepResult) -> list[str | Aside]:
     """How files are searched that were left out, or left before their end."""
     calls: dict[str, str | Aside] = {}
     for item in result.omitted:
@@ -140,11 +127,11 @@ def _beside(result: GrepResult) -> list[str | Aside]:
     return [_in_brief(call, result.request) if why in brief else call for why, call in calls.items()]
 
 
-def _file_line(file: GrepFile) -> str:
+def _file_line(file: values.GrepFile) -> str:
     return quote(file.path)
 
 
-def _found_line(line: GrepLine) -> str:
+def _found_line(line: values.GrepLine) -> str:
     before = "…" if line.column > 1 else ""
     after = "…" if line.chars is None or line.column - 1 + len(line.text) < line.chars else ""
     mark = "" if line.is_match else "-"
@@ -172,9 +159,9 @@ class FindArguments(msgspec.Struct, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
-def _to_find(arguments: FindArguments) -> FindRequest:
+def _to_find(arguments: FindArguments) -> values.FindRequest:
     return into(
-        FindRequest,
+        values.FindRequest,
         arguments,
         glob=() if arguments.glob is None else (arguments.glob,),
         budget_tokens=None if arguments.budget_tokens == FIND_BUDGET_TOKENS else arguments.budget_tokens,
@@ -192,31 +179,31 @@ FIND_RELEVANT = Tool(
 )
 
 
-def render_find(result: FindResult, cap: Cap) -> Reply:
+def render_find(result: values.FindResult, cap: values.Cap) -> values.Reply:
     """The reply for a page that was selected under `cap`."""
     return reply(_find_text(result, cap), partial(of_find, result))
 
 
-def _find_text(result: FindResult, cap: Cap) -> str:
+def _find_text(result: values.FindResult, cap: values.Cap) -> str:
     body = body_within(_found(result), cap)
     return f"{body}\n{closing(_sentences(result), cap.size - byte_size(body) - 1)}"
 
 
-def find_tokens(result: FindResult) -> int:
+def find_tokens(result: values.FindResult) -> int:
     """What the text of a page takes where all of it fits."""
     from readroom.core.text.tokens import estimate  # of ranked searches alone
 
     return estimate(f"{_found(result)}\n[{' '.join(_sentences(result))}]")
 
 
-def _found(result: FindResult) -> str:
+def _found(result: values.FindResult) -> str:
     rows = [_find_header(result)]
     for file in result.files:
         rows.extend(_file_rows(file, result.request.output))
     return "\n".join(rows)
 
 
-def _sentences(result: FindResult) -> list[str]:
+def _sentences(result: values.FindResult) -> list[str]:
     asides: list[str | Aside] = [*_asides(result), *_warnings(result), *_left_out(result)]
     following = result.next
     is_long = len(result.request.query) > FIND_REPEATED_CHARS
@@ -228,13 +215,13 @@ def _sentences(result: FindResult) -> list[str]:
     return sentences or ["end of files" if result.request.output == "files" else "end of passages"]
 
 
-def _left_out(result: FindResult) -> list[str | Aside]:
+def _left_out(result: values.FindResult) -> list[str | Aside]:
     """How files are looked at that were left out, compressed ones among them."""
     left = [item.request for item in result.omitted if item.reason == "left_out" and item.request is not None]
     return [_in_brief(Aside("To look at them too", request), result.request) for request in left]
 
 
-def _in_brief(aside: str | Aside, asked: FindRequest | GrepRequest) -> str | Aside:
+def _in_brief(aside: str | Aside, asked: values.FindRequest | values.GrepRequest) -> str | Aside:
     """The same; of another search of the same kind, only the arguments that differ."""
     if isinstance(aside, str) or not isinstance(aside.request, type(asked)) or not spells_tools():
         return aside
@@ -246,7 +233,7 @@ def _in_brief(aside: str | Aside, asked: FindRequest | GrepRequest) -> str | Asi
     return f"{aside.text}: the same call with {arguments}."
 
 
-def _find_header(result: FindResult) -> str:
+def _find_header(result: values.FindResult) -> str:
     if result.request.output == "files":
         count = _number(result.shown, "file")
     else:
@@ -316,7 +303,7 @@ _OUTLINES = 'Outlines of the best files (view="outline") now show more than furt
 """From the second page on: measured on fixes, by the needed lines that this number of tokens shows."""
 
 
-def _asides(result: FindResult) -> list[str | Aside]:
+def _asides(result: values.FindResult) -> list[str | Aside]:
     """The note on what is not shown."""
     parts = list[str | Aside]()
     if result.more_passages or result.more_files:
@@ -356,17 +343,17 @@ def _asides(result: FindResult) -> list[str | Aside]:
     return parts
 
 
-def _did_not_fit(items: Sequence[Omission]) -> Iterator[Aside]:
+def _did_not_fit(items: Sequence[values.Omission]) -> Iterator[Aside]:
     """The call for the rest of a passage that was cut."""
     if items:
         which = " and ".join(f"{item.first}-{item.last}" for item in items)
         request = items[0].request
-        if isinstance(request, ReadRequest):
+        if isinstance(request, values.ReadRequest):
             request = replace(request, limit=items[-1].last - items[0].first + 1)
         yield Aside(f"Lines {which} did not fit", request)
 
 
-def _nothing(result: FindResult) -> str:
+def _nothing(result: values.FindResult) -> str:
     """Why nothing is shown, and what to ask instead where nothing else in the reply says so."""
     if result.searched_files:
         return "No file has any of these words. Try other words."
@@ -374,11 +361,11 @@ def _nothing(result: FindResult) -> str:
     return "No text was looked at." + (" Try another path." if alone else "")
 
 
-def _path(item: Omission) -> str:
+def _path(item: values.Omission) -> str:
     return "it" if item.request is None else quote(item.request.path)
 
 
-def of_find(result: FindResult) -> dict[str, Fact]:
+def of_find(result: values.FindResult) -> dict[str, values.Fact]:
     """Facts of a ranked search, without the tokens."""
     return {
         "query": result.request.query,
@@ -391,7 +378,7 @@ def of_find(result: FindResult) -> dict[str, Fact]:
     }
 
 
-def _file(file: FoundFile) -> dict[str, Fact]:
+def _file(file: FoundFile) -> dict[str, values.Fact]:
     return {
         "path": as_value(file.path),
         "score": round(file.score, 3),
@@ -401,7 +388,7 @@ def _file(file: FoundFile) -> dict[str, Fact]:
     }
 
 
-def _passage(passage: Passage) -> dict[str, Fact]:
+def _passage(passage: Passage) -> dict[str, values.Fact]:
     return {
         "start": passage.first,
         "end": passage.last,
@@ -411,8 +398,8 @@ def _passage(passage: Passage) -> dict[str, Fact]:
     }
 
 
-def _why(whys: Sequence[Reason]) -> list[Fact]:
-    facts: list[Fact] = []
+def _why(whys: Sequence[Reason]) -> list[values.Fact]:
+    facts: list[values.Fact] = []
     for reason in whys:
         facts.append({"what": reason.what, "factor" if reason.factor else "points": round(reason.value, 3)})
     return facts

@@ -25,23 +25,13 @@ from typing import final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core import paths
+from readroom.core import errors, paths
 from readroom.core.caller import Owner
 from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
 from readroom.core.engine.command.output import chosen, hidden_in
 from readroom.core.engine.command.process import Command, End, environment
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import (
-    BadValue,
-    Binary,
-    Cancelled,
-    DatabaseFailed,
-    NoFolder,
-    NotFound,
-    OutsideRoot,
-    ReadroomError,
-)
 from readroom.core.limits import HEAD_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS, ROOT, WorkPath
 from readroom.core.policy.changes import WriteTargets
@@ -99,7 +89,7 @@ def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
     try:
         ran = _Run(runner, request, keepers, deadline.within(seconds), seconds).ran()
         if deadline.cancelled:
-            raise Cancelled
+            raise errors.Cancelled
         kept = runner.outputs.finish(name, keepers)
         return _result(runner, job, name, ran, kept)
     except BaseException:
@@ -125,7 +115,9 @@ def _require_usable(request: RunRequest) -> None:
         problem = f"is longer than {RUN_COMMAND_BYTES:,} bytes"
     if problem is not None:
         advice = "Send a command for the shell; write long scripts to a file and run that."
-        raise BadValue("command", request.command[:80].encode("utf-8", "replace").decode(), problem, advice)
+        raise errors.BadValue(
+            "command", request.command[:80].encode("utf-8", "replace").decode(), problem, advice
+        )
 
 
 def _half_characters(text: str) -> bool:
@@ -168,7 +160,7 @@ class _Run:
         """Start the command, keep its output, and wait for its end."""
         root = self._runner.guard.folder
         if root is None:
-            raise NoFolder(self._runner.guard.store.name)
+            raise errors.NoFolder(self._runner.guard.store.name)
         private = self._private()
         with ExitStack() as opened:
             opened.callback(remove_tree, private.temporary)
@@ -181,7 +173,7 @@ class _Run:
             variables = environment(here, private.home, start.temporary, path, list(more.items()))
             descriptor = None if start.program is not None else folder.fileno()
             if self._deadline.cancelled:
-                raise Cancelled
+                raise errors.Cancelled
             began = time.monotonic()
             most = self._runner.limits.run_processes
             chosen_shell = shell.found()
@@ -336,8 +328,8 @@ class OwnRoom:
     def parse(self, path: str) -> WorkPath | None:
         try:
             inner = paths.parse(path, (OUTPUTS,))
-        except ReadroomError as error:
-            if isinstance(error, OutsideRoot):
+        except errors.ReadroomError as error:
+            if isinstance(error, errors.OutsideRoot):
                 return None
             raise
         unquoted_path = path[1:] if path[:1] == '"' else path
@@ -358,27 +350,27 @@ class OwnRoom:
             return kept
         try:
             guard.stat(path)
-        except NotFound:
+        except errors.NotFound:
             return kept
-        except ReadroomError:
+        except errors.ReadroomError:
             return None
         return None
 
     def holds(self, path: WorkPath) -> bool:
         try:
             self.guard.stat(path)
-        except DatabaseFailed:
+        except errors.DatabaseFailed:
             raise  # whether there is one is not known
-        except ReadroomError:
+        except errors.ReadroomError:
             return False
         return True
 
     def read(self, request: ReadRequest, look: Callable[[ReadRequest], ReadResult]) -> ReadResult:
         try:
             result = look(self._as_printed(request))
-        except Binary as error:
+        except errors.Binary as error:
             advice = "To use it, let the command write it into a file of the workspace."
-            raise Binary(error.path, error.media_type, error.size_bytes, advice) from None
+            raise errors.Binary(error.path, error.media_type, error.size_bytes, advice) from None
         lost = self._outputs.lost(WorkPath(result.path))
         if lost is None:
             return result

@@ -21,22 +21,11 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
 from readroom.core.engine.edit.forms import form_of
 from readroom.core.engine.read.classify import asked_for
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import (
-    BadValue,
-    BrokenPlace,
-    Changed,
-    ManyMatches,
-    NoMatch,
-    NotFound,
-    Overlap,
-    TooLarge,
-    Unencodable,
-    WrongCount,
-)
 from readroom.core.errors.changes import AROUND
 from readroom.core.formats.kinds import reads_as_document
 from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
@@ -87,16 +76,16 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
                     place.enter(job.deadline, make_folders=False)
                 with places.source(place, request.path) as source:
                     return _Editing(services, job, place, source, expected).result()
-            except NotFound:
-                raise NotFound(request.path) from None
+            except errors.NotFound:
+                raise errors.NotFound(request.path) from None
             except (Moved, Shrunk):
                 continue
-    raise Changed(request.path, next_request=ReadRequest(request.path, encoding=request.encoding))
+    raise errors.Changed(request.path, next_request=ReadRequest(request.path, encoding=request.encoding))
 
 
 def _expected(request: EditRequest) -> str:
     if request.expected_hash == ABSENT:
-        raise BadValue(
+        raise errors.BadValue(
             "expected_hash",
             ABSENT,
             "is for new files",
@@ -109,11 +98,11 @@ def _expected(request: EditRequest) -> str:
 def _require_usable(request: EditRequest) -> None:
     """Refuse edits that cannot fit any file."""
     if not request.edits:
-        raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
+        raise errors.BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
     require_few(request.edits)
     for number, item in enumerate(request.edits):
         if not item.old_text:
-            raise BadValue(
+            raise errors.BadValue(
                 f"edits[{number}].old_text",
                 "",
                 "is empty",
@@ -121,7 +110,7 @@ def _require_usable(request: EditRequest) -> None:
                 "new_text; write_file fills an empty file.",
             )
         if not prepare(item, bom=True).pieces:
-            raise BadValue(
+            raise errors.BadValue(
                 f"edits[{number}].new_text",
                 item.new_text[:VALUE_CHARS],
                 "is the same as old_text",
@@ -194,7 +183,9 @@ class _Editing:
             scanned = scan(self._source, self._encoding, self._changes, self._deadline, hashing)
         except TooManyMatches:
             advice = "Make old_text longer, or change the file with a program."
-            raise TooLarge("An edit with replace_all", MATCHES + 1, MATCHES, "places", advice) from None
+            raise errors.TooLarge(
+                "An edit with replace_all", MATCHES + 1, MATCHES, "places", advice
+            ) from None
         return scanned, hashing.digits
 
     def _take_literally(self, scanned: Scan) -> bool:
@@ -254,7 +245,7 @@ class _Editing:
                     encode(piece.text, self._encoding)
                 except NotEncodable as problem:
                     line = change.new.count("\n", 0, piece.at + problem.index) + 1
-                    raise Unencodable(
+                    raise errors.Unencodable(
                         self._path,
                         f"edits[{number}].new_text",
                         problem.char,
@@ -275,7 +266,7 @@ class _Editing:
         for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
             replaced = place.count if item.replace_all else min(place.count, 1)
             if item.count is not None and replaced and replaced != item.count:
-                raise WrongCount(self._path, number, item.count, replaced)
+                raise errors.WrongCount(self._path, number, item.count, replaced)
         if wrong:
             first, *others = wrong
             raise (
@@ -284,17 +275,19 @@ class _Editing:
                 else self._ambiguous(scanned, first, others)
             )
         if scanned.crossing is not None:
-            raise Overlap(self._path, scanned.crossing.first, scanned.crossing.second, scanned.crossing.line)
+            raise errors.Overlap(
+                self._path, scanned.crossing.first, scanned.crossing.second, scanned.crossing.line
+            )
         line = broken_line(self._source, self._encoding, scanned.splices, scanned.ragged)
         if line is not None:
-            raise BrokenPlace(self._path, line, self._encoding.name)
+            raise errors.BrokenPlace(self._path, line, self._encoding.name)
         size = new_size(self._source.size, scanned.splices)
         most = self._request.most_bytes
         if most is not None and size > most:
-            raise TooLarge("The changed file", size, most, "bytes", "Send smaller edits.")
+            raise errors.TooLarge("The changed file", size, most, "bytes", "Send smaller edits.")
         grown = size - self._source.size
         if grown > GROWTH_BYTES:
-            raise TooLarge("The file would grow", grown, GROWTH_BYTES, "bytes", "Send smaller edits.")
+            raise errors.TooLarge("The file would grow", grown, GROWTH_BYTES, "bytes", "Send smaller edits.")
 
     def _require_readable(self, scanned: Scan) -> None:
         """Raise BadValue if a file that is shown otherwise than it is stored could no longer be read."""
@@ -307,7 +300,7 @@ class _Editing:
         self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in edits]
         works = bool(changed) and form.is_valid(self._spliced(self._scanned()[0]))
         text = json.dumps(edits[number].new_text, ensure_ascii=False)
-        raise BadValue(
+        raise errors.BadValue(
             f"edits[{number}].new_text",
             self._request.edits[number].new_text[:VALUE_CHARS],
             f"would leave {quote(self._path)} invalid {form.name}: an edit changes what is stored",
@@ -317,7 +310,7 @@ class _Editing:
     def _spliced(self, scanned: Scan) -> bytes:
         return b"".join(spliced(self._source, scanned.splices, self._deadline, Hashing()))
 
-    def _missing(self, number: int, others: Sequence[int]) -> NoMatch:
+    def _missing(self, number: int, others: Sequence[int]) -> errors.NoMatch:
         change = self._changes[number]
         text, whole = self._start_of_text()
         near = closest(text, change.old, change.new)
@@ -328,7 +321,7 @@ class _Editing:
             following = ReadRequest(self._path, encoding=self._read_in)
         else:
             following = self._around(near.first, near.last)
-        return NoMatch(
+        return errors.NoMatch(
             self._path,
             number,
             hint,
@@ -347,9 +340,9 @@ class _Editing:
             data = data[: encodings.prefix(data, self._encoding)]
         return encodings.decode(data, self._encoding).replace("\r\n", "\n"), whole
 
-    def _ambiguous(self, scanned: Scan, number: int, others: Sequence[int]) -> ManyMatches:
+    def _ambiguous(self, scanned: Scan, number: int, others: Sequence[int]) -> errors.ManyMatches:
         place = scanned.found[number]
-        return ManyMatches(
+        return errors.ManyMatches(
             self._path,
             number,
             place.lines,

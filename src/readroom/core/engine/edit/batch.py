@@ -20,24 +20,9 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+from readroom.core import errors
 from readroom.core.engine.edit.checks import require_editable, require_few
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import (
-    BadValue,
-    BrokenPlace,
-    Cancelled,
-    Changed,
-    EditsFailed,
-    ManyMatches,
-    NoMatch,
-    NotFound,
-    ReadroomError,
-    SameFile,
-    StoreFailed,
-    TimedOut,
-    TooLarge,
-    Unencodable,
-)
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
@@ -59,7 +44,7 @@ EDIT_FILE_BYTES = 16 * 1024 * 1024
 EDIT_FILES_BYTES = 32 * 1024 * 1024
 """All files of one call together, before and after."""
 
-_Failures: TypeAlias = dict[int, ReadroomError]
+_Failures: TypeAlias = dict[int, errors.ReadroomError]
 
 
 def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
@@ -80,13 +65,13 @@ def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
                 return _Batch(services, job, opened).result()
             except (Moved, Shrunk):
                 continue
-    raise Changed(job.request.path)
+    raise errors.Changed(job.request.path)
 
 
 def _require_usable(request: EditFilesRequest) -> None:
     files = request.files
     if len(files) > EDIT_FILES:
-        raise TooLarge("files", len(files), EDIT_FILES, "files", "Send them in several calls.")
+        raise errors.TooLarge("files", len(files), EDIT_FILES, "files", "Send them in several calls.")
     edits = [edit for file in files for edit in file.edits]
     require_few(edits)
 
@@ -143,7 +128,7 @@ class _Batch:
                 self._prepare(file)
         if self._failures:
             names = [file.path for file in self._request.files]
-            raise EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
+            raise errors.EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
         files = list(self._files.values())
         if not self._request.dry_run:
             self._write([file for file in files if file.changes])
@@ -154,9 +139,9 @@ class _Batch:
         """Record an error as that of one file, so that the other files are still checked."""
         try:
             yield
-        except (TimedOut, Cancelled):
+        except (errors.TimedOut, errors.Cancelled):
             raise
-        except ReadroomError as error:
+        except errors.ReadroomError as error:
             self._failures[number] = error
             self._files.pop(number, None)
 
@@ -169,7 +154,7 @@ class _Batch:
         path = self._places.guard.spelled(asked)
         place = self._held.enter_context(self._places.find(path))
         if place.look() is None:
-            raise NotFound(path)
+            raise errors.NotFound(path)
         self._files[number] = _EditedFile(edits, path, place, respelled=path != asked)
 
     def _require_several(self) -> None:
@@ -178,7 +163,7 @@ class _Batch:
         for file in self._files.values():
             other = seen.setdefault(file.place.real, file.asked.path)
             if other is not file.asked.path:
-                raise SameFile(file.asked.path, other)
+                raise errors.SameFile(file.asked.path, other)
 
     def _lock(self) -> None:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
@@ -193,7 +178,7 @@ class _Batch:
         source = file.source = self._held.enter_context(self._places.source(file.place, file.path))
         if source.size > EDIT_FILE_BYTES:
             advice = "Edit it with the tools of another contract."
-            raise TooLarge(quote(file.path), source.size, EDIT_FILE_BYTES, "bytes", advice)
+            raise errors.TooLarge(quote(file.path), source.size, EDIT_FILE_BYTES, "bytes", advice)
         file.before = source.read_at(0, source.size)
         if len(file.before) < source.size:
             raise Shrunk
@@ -211,25 +196,31 @@ class _Batch:
             self._room -= sum(cost(hunk) for hunk in file.diff.hunks)
         self._bytes += len(file.before) + len(file.after)
         if self._bytes > EDIT_FILES_BYTES:
-            raise TooLarge("All files", self._bytes, EDIT_FILES_BYTES, "bytes", "Send them in several calls.")
+            raise errors.TooLarge(
+                "All files", self._bytes, EDIT_FILES_BYTES, "bytes", "Send them in several calls."
+            )
 
     def _edited(self, file: _EditedFile, text: str) -> str:
         """Make each edit in the text that the edits before it left."""
         for number, edit in enumerate(file.asked.edits):
             if not edit.old_text:
-                raise BadValue(f"edits[{number}].old_text", "", "is empty", "Send the text to be replaced.")
+                raise errors.BadValue(
+                    f"edits[{number}].old_text", "", "is empty", "Send the text to be replaced."
+                )
             self._deadline.check()
             try:
                 text, count = replaced(
                     text, edit.old_text, edit.new_text, every=edit.replace_all, named=MATCHES_NAMED
                 )
             except NoPlace:
-                raise NoMatch(file.path, number, "Compare it with the file, blanks and all.") from None
+                raise errors.NoMatch(file.path, number, "Compare it with the file, blanks and all.") from None
             except ManyPlaces as many:
-                raise ManyMatches(file.path, number, many.lines, many.count) from None
+                raise errors.ManyMatches(file.path, number, many.lines, many.count) from None
             file.replacements += count
             if len(text) > EDIT_FILES_BYTES:
-                raise TooLarge("The changed file", len(text), EDIT_FILES_BYTES, "characters", "Replace less.")
+                raise errors.TooLarge(
+                    "The changed file", len(text), EDIT_FILES_BYTES, "characters", "Replace less."
+                )
         return text
 
     # --- writing ------------------------------------------------------------------------------
@@ -278,8 +269,8 @@ def _restore(file: _EditedFile) -> None:
             if now.read_at(0, now.size) != file.after:
                 return  # another program has overwritten it
             file.place.put([file.before], now, lambda: None)
-    except (ReadroomError, Moved) as error:
-        raise StoreFailed(file.path, "it was changed, and others of the call could not be") from error
+    except (errors.ReadroomError, Moved) as error:
+        raise errors.StoreFailed(file.path, "it was changed, and others of the call could not be") from error
 
 
 def _encoding(source: Source, file: _EditedFile) -> Encoding:
@@ -294,7 +285,7 @@ def _encoded(path: str, old: str, new: str, encoding: Encoding, before: bytes) -
     end = common_end(old, new, start)
     head, tail = _as_it_was(old[:start], encoding), _as_it_was(old[len(old) - end :], encoding)
     if not before.startswith(head) or not before.endswith(tail):
-        raise BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
+        raise errors.BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
     inserted = new[start : len(new) - end]
     try:
         encoded = head + _as_it_was(inserted, encoding) + tail
@@ -302,9 +293,9 @@ def _encoded(path: str, old: str, new: str, encoding: Encoding, before: bytes) -
         line = new.count("\n", 0, start + error.start) + 1
         char = inserted[error.start]
         advice = "Use characters that it has."
-        raise Unencodable(path, "replace", char, line, encoding.name, advice) from None
+        raise errors.Unencodable(path, "replace", char, line, encoding.name, advice) from None
     if encodings.decode(encoded, encoding) != new:
-        raise BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
+        raise errors.BrokenPlace(path, old.count("\n", 0, start) + 1, encoding.name)
     return encoded
 
 

@@ -37,17 +37,7 @@ from readroom.core.engine.unsearched import Unsearched
 from readroom.core.errors import BadValue, Binary, TimedOut
 from readroom.core.formats.kinds import UNKNOWN, is_searched, searched_as, sniff
 from readroom.core.formats.registry import brought, table
-from readroom.core.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS
-from readroom.core.limits.find import (
-    FIND_AHEAD,
-    FIND_BUDGET_TOKENS,
-    FIND_FILE_BYTES,
-    FIND_LEAST_SHARE,
-    FIND_MIN_TOKENS,
-    FIND_REPEATED_CHARS,
-    FIND_SENTENCES_TOKENS,
-    FIND_TRIES,
-)
+from readroom.core.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS, find
 from readroom.core.quoting import first_of, quote
 from readroom.core.ranking import score as scoring
 from readroom.core.ranking.order import BestFirst
@@ -141,12 +131,12 @@ def _require_usable(request: FindRequest, query: Query) -> None:
             "query", request.query[:80], "holds no word", "Ask with words, a name or an error message."
         )
     budget = request.budget_tokens
-    if budget is not None and not FIND_MIN_TOKENS <= budget <= FIND_MAX_TOKENS:
-        nearest = min(max(budget, FIND_MIN_TOKENS), FIND_MAX_TOKENS)
+    if budget is not None and not find.FIND_MIN_TOKENS <= budget <= FIND_MAX_TOKENS:
+        nearest = min(max(budget, find.FIND_MIN_TOKENS), FIND_MAX_TOKENS)
         raise BadValue(
             "budget_tokens",
             budget,
-            f"is not between {FIND_MIN_TOKENS} and {FIND_MAX_TOKENS:,}",
+            f"is not between {find.FIND_MIN_TOKENS} and {FIND_MAX_TOKENS:,}",
             f"Use {nearest}.",
             next_request=replace(request, budget_tokens=nearest),
         )
@@ -154,8 +144,8 @@ def _require_usable(request: FindRequest, query: Query) -> None:
 
 def _tokens_of_passages(request: FindRequest, budget: int) -> int:
     """The budget without the estimated cost of the first and last line of the reply."""
-    repeated = estimate(request.query) if len(request.query) <= FIND_REPEATED_CHARS else 0
-    return budget - min(FIND_SENTENCES_TOKENS + repeated, budget // 4)
+    repeated = estimate(request.query) if len(request.query) <= find.FIND_REPEATED_CHARS else 0
+    return budget - min(find.FIND_SENTENCES_TOKENS + repeated, budget // 4)
 
 
 FIND_SURE_SHARE = 0.95
@@ -211,7 +201,7 @@ class _Ranking:
         self._deadline, self._patient = deadline, job.deadline
         self._large: LargeText | None = None
         self._cap = job.cap
-        self._budget = int(FIND_SURE_SHARE * (request.budget_tokens or FIND_BUDGET_TOKENS))
+        self._budget = int(FIND_SURE_SHARE * (request.budget_tokens or find.FIND_BUDGET_TOKENS))
         self._tokens = _tokens_of_passages(request, self._budget)
         self._used = 0
         self._rounds: dict[int, tuple[list[Apart], list[RankedPart]]] = {}
@@ -225,7 +215,7 @@ class _Ranking:
             return self.page(look_at_document(source.real, self._query, document))
         if self._documents is None and is_searched(source.real):
             self._require_text(source)
-        if source.size <= FIND_FILE_BYTES or is_packed(source):
+        if source.size <= find.FIND_FILE_BYTES or is_packed(source):
             return self.page(look_at(source, self._query, self._opener, self._deadline))
         return self._windows(LargeText(source, self._query, self._deadline))
 
@@ -254,8 +244,8 @@ class _Ranking:
         tokens_of, result = self._cap.measure.find_tokens, output()
         if tokens_of is None:
             return result
-        least = self._budget * FIND_LEAST_SHARE
-        for _ in range(FIND_TRIES):
+        least = self._budget * find.FIND_LEAST_SHARE
+        for _ in range(find.FIND_TRIES):
             over = tokens_of(result) - self._budget
             if over <= 0 or self._tokens <= least:
                 break
@@ -378,12 +368,12 @@ class _Ranking:
         """
         placed = [(place_of(part.score, part.path, part.part.first), part) for part in parts]
         behind = [(place, part) for place, part in placed if cursor.after is None or place > cursor.after]
-        shown = {at for at in range(min(FIND_AHEAD, len(behind))) if cursor.shows(at)}
+        shown = {at for at in range(min(find.FIND_AHEAD, len(behind))) if cursor.shows(at)}
         first = None
         for at, (_, part) in enumerate(behind):
             if at in shown:
                 continue
-            if first is not None and (at - first >= FIND_AHEAD or not page.has_room):
+            if first is not None and (at - first >= find.FIND_AHEAD or not page.has_room):
                 break
             if page.add(part, explain=self._request.explain):
                 shown.add(at)

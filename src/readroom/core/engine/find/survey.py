@@ -14,6 +14,7 @@ from typing import final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import end_of_folder, path_key
 from readroom.core.engine.find.document import DocumentText, RanksDocuments
@@ -21,19 +22,6 @@ from readroom.core.engine.find.kept import KeptTexts, KnownText, as_document
 from readroom.core.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.core.engine.scope import Scope, join_below
 from readroom.core.engine.unsearched import Unsearched
-from readroom.core.errors import (
-    BadDocument,
-    BadPath,
-    Binary,
-    BrokenData,
-    Cancelled,
-    HardLinked,
-    NoPermission,
-    ReadroomError,
-    StoreFailed,
-    TimedOut,
-    TooLarge,
-)
 from readroom.core.formats.kinds import UNKNOWN, is_archive_name, is_searched, sniff
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.limits.find import FIND_FILE_BYTES
@@ -137,7 +125,7 @@ class Survey:
         """Look at files from `since` on and before `until` while there is time. Raises Cancelled."""
         self._least = path_key(since) if since else b""
         self._end = path_key(until) if until else None
-        with suppress(TimedOut):  # `stopped_at` says where
+        with suppress(errors.TimedOut):  # `stopped_at` says where
             self._folder("", top, self._opener.guard)
         self._left.whole = self._left.whole and self.seen.stopped_at is None
         self._left.counted = True
@@ -147,9 +135,9 @@ class Survey:
         """Look at all files in a folder and below it; `above` is its path."""
         try:
             visible = guard.visible(folder)
-        except (Cancelled, TimedOut):
+        except (errors.Cancelled, errors.TimedOut):
             raise
-        except ReadroomError as error:
+        except errors.ReadroomError as error:
             if not above:
                 raise
             self._note(folder.real, error)
@@ -194,7 +182,7 @@ class Survey:
     def _deeper(self, path: str, real: WorkPath, guard: Guard) -> None:
         try:
             folder = guard.open_folder(real)
-        except ReadroomError as error:
+        except errors.ReadroomError as error:
             self._note(real, error)
             return
         with folder:
@@ -209,16 +197,16 @@ class Survey:
         with ExitStack() as opened:
             try:
                 inside = opened.enter_context(self._opener.members(guard, real, self._deadline))
-            except Cancelled:
+            except errors.Cancelled:
                 raise
-            except TimedOut:
+            except errors.TimedOut:
                 self._check(path)
                 self.seen.unreadable.append(f"{quote(real)} was not expanded in time")
                 return
-            except (BrokenData, BadDocument):
+            except (errors.BrokenData, errors.BadDocument):
                 self.seen.unreadable.append(f"{quote(real)} cannot be opened")
                 return
-            except ReadroomError as error:
+            except errors.ReadroomError as error:
                 self._note(real, error)
                 return
             if inside is not None:
@@ -229,7 +217,7 @@ class Survey:
             return  # a call that looked at nothing would continue where it began
         try:
             self._deadline.check()
-        except TimedOut:
+        except errors.TimedOut:
             self.seen.stopped_at = path
             raise
 
@@ -310,7 +298,7 @@ class Survey:
             return None
         try:
             known = self._texts.get(key, folder.stat(name))
-        except ReadroomError:
+        except errors.ReadroomError:
             return None
         is_content = known is None or bool(known.text) or not known.packed
         return known if is_content or not self._opener.compressed else None
@@ -324,27 +312,32 @@ class Survey:
                     document = self._documents.read(guard, source, self._deadline)
                     return self._texts.put(as_document(real), source, document.text, document)
                 return self._text(source, real)
-        except Cancelled:
+        except errors.Cancelled:
             raise
-        except TimedOut:
+        except errors.TimedOut:
             self._check(relative)  # the next call reads it
             self.seen.unreadable.append(f"{quote(real)} was not expanded in time")
-        except ReadroomError as error:
+        except errors.ReadroomError as error:
             self._note(real, error)
         return None
 
-    def _note(self, real: WorkPath, error: ReadroomError) -> None:
+    def _note(self, real: WorkPath, error: errors.ReadroomError) -> None:
         """Record a file that cannot be read; one that is denied or gone is ignored."""
         match error:
-            case BrokenData() | BadDocument():
+            case errors.BrokenData() | errors.BadDocument():
                 # An encrypted or damaged member, named by its archive.
                 problem = error.facts.get("problem") or "it is damaged"
                 self.seen.unreadable.append(f"{quote(real)}: {problem}")
-            case Binary():
+            case errors.Binary():
                 self._note_packed(real)
-            case TooLarge():
+            case errors.TooLarge():
                 self.seen.unreadable.append(f"{quote(real)}: too large to be ranked")
-            case NoPermission() | StoreFailed() | BadPath() | HardLinked(known=False):
+            case (
+                errors.NoPermission()
+                | errors.StoreFailed()
+                | errors.BadPath()
+                | errors.HardLinked(known=False)
+            ):
                 self.seen.unreadable.append(quote(real))
 
     def _note_packed(self, real: WorkPath) -> None:
@@ -376,9 +369,9 @@ class Survey:
                 if self._documents is not None and self._documents.takes(source):
                     return self._documents.read(guard, source, self._patience).text
                 decoded = self._opener.text(source, self._patience)
-        except (Cancelled, TimedOut):
+        except (errors.Cancelled, errors.TimedOut):
             raise
-        except ReadroomError:
+        except errors.ReadroomError:
             return None
         return None if decoded is None else decoded.text
 
@@ -397,7 +390,7 @@ def look_at(source: Source, query: Query, opener: Opener, deadline: Deadline) ->
     decoded = opener.text(source, deadline)
     if decoded is None:
         media = sniff(source.read_at(0, HEAD_BYTES)) or UNKNOWN
-        raise Binary(source.real, media.name, source.stat.size, media.advice)
+        raise errors.Binary(source.real, media.name, source.stat.size, media.advice)
     seen = look_at_text(source.real, query, decoded.text)
     return replace(seen, unreadable=[f"{quote(source.real)}: {decoded.problem}"] if decoded.problem else [])
 

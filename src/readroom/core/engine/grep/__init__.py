@@ -24,22 +24,10 @@ from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
+from readroom.core.engine.grep import left
 from readroom.core.engine.grep.brought import SearchesArchives
 from readroom.core.engine.grep.candidates import FIRST, PLAIN, WIDE, Late, Rounds, rounds_below
 from readroom.core.engine.grep.file import GONE, UNREADABLE, FileSearch, Opened, Searcher
-from readroom.core.engine.grep.left import (
-    BEGINS_AGAIN,
-    ITSELF,
-    NOT_SORTED,
-    TEXTS_UNKNOWN,
-    Coverage,
-    Left,
-    instead,
-    more_time,
-    not_text,
-    patient,
-    with_documents,
-)
 from readroom.core.engine.grep.order import UNRANKED, Ranked, Relevance, by_age
 from readroom.core.engine.grep.page import Last, Page, Symbols, part_of, place_in, uncounted
 from readroom.core.engine.grep.process import globs_of_type, pattern_of, require_usable
@@ -119,7 +107,7 @@ class _Search:
         self._pattern = pattern
         symbols = Symbols(deadline) if request.symbols else None
         self._page = Page(request, limits, job.cap, symbols)
-        self._left = Left(request, seconds, symbols)
+        self._left = left.Left(request, seconds, symbols)
         self._searcher = Searcher(request, pattern, self._left, local=self._local)
         shared = (self._searcher, self._page, self._left, self._cursor, deadline, seconds)
         self.files = FileSearch(request, services.indexes, limits, *shared)
@@ -143,11 +131,11 @@ class _Search:
                     unread = self._alone(content, path, is_document=is_document)
             except TimedOut:
                 if not is_document:
-                    self.files.leave(file, ITSELF)
-                begun = Last((), ITSELF, place_in(1, 0)) if is_document else None
+                    self.files.leave(file, left.ITSELF)
+                begun = Last((), left.ITSELF, place_in(1, 0)) if is_document else None
                 return self._stopped(self._begun() or begun, alone=True)
             except Binary as error:
-                raise with_documents(error, self._request) from None
+                raise left.with_documents(error, self._request) from None
         if unread is None:
             return self._result()
         omission = Omission("files", 1, 1, "binary", request=unread[1])
@@ -157,10 +145,10 @@ class _Search:
         """Show the matches of the only file; returns a warning and a working request if it is not text."""
         if is_document and self.files.documents is not None:
             within = self.files.documents.within(self._deadline, alone=True)
-            self.files.document(file.source, path, ITSELF, within)
+            self.files.document(file.source, path, left.ITSELF, within)
             return None
-        self.files.text(file, path, ITSELF)
-        return not_text(self._request, file.source) if self._left.unread else None
+        self.files.text(file, path, left.ITSELF)
+        return left.not_text(self._request, file.source) if self._left.unread else None
 
     @contextmanager
     def _noting(self, source: Source, path: WorkPath) -> Iterator[None]:
@@ -191,7 +179,7 @@ class _Search:
             rounds = self._rounds_below(top, scope, opened, self._deadline)
             if rounds.tree is None:
                 return self._in_path_order(rounds, None)
-            coverage = Coverage(rounds.tree.listing, self._deadline)
+            coverage = left.Coverage(rounds.tree.listing, self._deadline)
             return self._in_path_order(rounds, opened.enter_context(coverage))
 
     def _rounds_below(self, top: Folder, scope: Scope, opened: ExitStack, deadline: Deadline) -> Rounds:
@@ -205,7 +193,7 @@ class _Search:
             rounds = self.archives.beside(rounds, top, scope)
         return rounds
 
-    def _in_path_order(self, rounds: Rounds, coverage: Coverage | None) -> GrepResult:
+    def _in_path_order(self, rounds: Rounds, coverage: left.Coverage | None) -> GrepResult:
         begun = PLAIN if self._cursor is None else self._cursor.place.rank
         if begun == PLAIN:
             stopped = self._round(rounds, PLAIN, coverage)
@@ -238,7 +226,9 @@ class _Search:
             for path in files:
                 self._opened(path, partial(self.files.leaves, path))
 
-    def _round(self, rounds: Rounds, rank: tuple[int, ...], coverage: Coverage | None) -> GrepResult | None:
+    def _round(
+        self, rounds: Rounds, rank: tuple[int, ...], coverage: left.Coverage | None
+    ) -> GrepResult | None:
         """Show the results of one round; returns a result if time ran out."""
         self._late = rounds.late
         finder = rounds.plain if rank == PLAIN else rounds.wide
@@ -270,7 +260,7 @@ class _Search:
             except TimedOut:
                 if not begins:
                     return self._unsorted()
-                self._left.begin_again(NOT_SORTED)
+                self._left.begin_again(left.NOT_SORTED)
                 self._request = replace(self._request, sort="path")
                 return None
             self._take_over(rounds)
@@ -386,7 +376,7 @@ class _Search:
         for file in rounds.noted.passed():
             self._left.text(file.path, file.read, file.size, 0)
         if rounds.late is not None and not rounds.late.texts_known:
-            self._left.beside.insert(0, TEXTS_UNKNOWN)
+            self._left.beside.insert(0, left.TEXTS_UNKNOWN)
         self._left.unreadable += sorted(set(rounds.noted.unreadable).difference(self._left.unreadable))
 
     # --- the result ---------------------------------------------------------------------------
@@ -412,7 +402,7 @@ class _Search:
         )
 
     def _stopped(
-        self, at: Last | None, coverage: Coverage | None = None, *, alone: bool = False
+        self, at: Last | None, coverage: left.Coverage | None = None, *, alone: bool = False
     ) -> GrepResult:
         """The result after the deadline: the matches so far, how far the search came, and how to continue.
 
@@ -427,13 +417,13 @@ class _Search:
         rank = PLAIN if at is None else at.rank
         following = self._more_time(at)
         if at is not None and not self._began_at(at):
-            following = replace(patient(self._request), cursor=write_grep_cursor(self._request, *at))
+            following = replace(left.patient(self._request), cursor=write_grep_cursor(self._request, *at))
         searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
         if not self._local and self._cursor is None and rank == PLAIN:
             searched = self._examined
         result, beside = (
             self._result(),
-            [] if following is not None else [instead(self._request, alone=alone)],
+            [] if following is not None else [left.instead(self._request, alone=alone)],
         )
         return replace(
             result,
@@ -448,7 +438,7 @@ class _Search:
     def _behind_left(self, at: Last | None) -> Last | None:
         """Move a place past the file that was left unfinished last, so that no page repeats it."""
         latest = self._left.latest
-        if latest is None or latest == ITSELF or sort_of(self._request) != "path":
+        if latest is None or latest == left.ITSELF or sort_of(self._request) != "path":
             return at
         if at is not None and (at.rank != self._page.rank or path_key(at.path) > path_key(latest)):
             return at
@@ -469,7 +459,7 @@ class _Search:
     def _more_time(self, at: Last | None) -> GrepRequest | None:
         """The same search with more time; at the longest limit, from after the part that took all of it."""
         if self._seconds < GREP_MAX_TIMEOUT_S:
-            return replace(self._request, timeout_s=more_time(self._seconds))
+            return replace(self._request, timeout_s=left.more_time(self._seconds))
         place = 0 if at is None else at.line or 0
         if at is None or not part_of(place):
             return None
@@ -480,6 +470,6 @@ class _Search:
         """The result of a later page when time ran out before the order was known: nothing is shown."""
         following = self._more_time(None)
         if following is None:
-            self._left.begin_again(BEGINS_AGAIN)
+            self._left.begin_again(left.BEGINS_AGAIN)
             following = replace(self._request, sort="path", cursor=None)
         return replace(self._result(), complete=False, reason="timeout", next=following)

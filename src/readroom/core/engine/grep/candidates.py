@@ -42,17 +42,9 @@ from readroom.core.limits import GREP_FILE_LEAST_S, HEAD_BYTES, MAX_PATH_DEPTH
 from readroom.core.limits.files import GREP_HEAD_START_S
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.policy.guard import Guard
+from readroom.core.search import ripgrep
 from readroom.core.search.pattern import Pattern, is_mixed
 from readroom.core.search.prefilter import anywhere, escaped, superset
-from readroom.core.search.ripgrep import (
-    LATE_LITERALS,
-    Reports,
-    Skips,
-    early_nul_flags,
-    late_flags,
-    nul_flags,
-    pattern_flags,
-)
 from readroom.core.stores.base import Folder
 from readroom.core.values import EntryKind, GrepRequest
 
@@ -193,7 +185,7 @@ class Late:
         heads: Tree,
         first: Plain,
         searched: Tree,
-        reports: Reports,
+        reports: ripgrep.Reports,
         scope: Scope,
         deadline: Deadline,
         names: Unsearched,
@@ -211,7 +203,7 @@ class Late:
         self._deadline = deadline
         self._names = names
         self._binary: Set[str] = frozenset()
-        self._skips: Skips | None = None
+        self._skips: ripgrep.Skips | None = None
         self._opened: set[str] = set()
         self._seen: set[str] = set()
         self._waiting: deque[str] = deque()
@@ -274,12 +266,12 @@ class Late:
             self.texts = set(reports.texts)
             self._binary = reports.binary - self.texts
             return reports.binary
-        names, whole = self._searched.instead(nul_flags()).everything(part)
+        names, whole = self._searched.instead(ripgrep.nul_flags()).everything(part)
         if not whole:
             return None
         if self._searched.leaves_binary:
             if self._heads.is_confined and names:
-                self._binary = set(self._searched.instead(early_nul_flags()).named(names))
+                self._binary = set(self._searched.instead(ripgrep.early_nul_flags()).named(names))
             self.texts = set(names).difference(self._binary, found)
         return set(names)
 
@@ -295,7 +287,7 @@ class Late:
         """Files that rg takes for ignored and git does not; `walked` says that the log is of a whole walk."""
         reports = self._reports
         if not (walked and reports.logged):
-            reports = Reports()
+            reports = ripgrep.Reports()
             try:
                 deque(self._searched.listing(part, reports), maxlen=0)
             except TimedOut:
@@ -406,9 +398,9 @@ def rounds_below(
     root = opened.enter_context(guard.open_folder(ROOT)).fileno() if confined else None
     shared = (guard, top, scope, request, deadline)
     sought, spare = _sought(request, pattern)
-    reports = Reports(logged=not scope.hints().names)
+    reports = ripgrep.Reports(logged=not scope.hints().names)
     tree = Tree(*shared, share, root, sought, noted, spare, reports=reports)
-    heads = Tree(*shared, GREP_FILE_LEAST_S, root, late_flags(), noted, heads=True)
+    heads = Tree(*shared, GREP_FILE_LEAST_S, root, ripgrep.late_flags(), noted, heads=True)
     first = Plain(tree, deadline, filled)
     late = Late(guard, top.real, heads, first, tree, reports, scope, deadline, names)
     return Rounds(first, late, noted, tree, late)
@@ -417,11 +409,13 @@ def rounds_below(
 def _sought(request: GrepRequest, pattern: Pattern) -> tuple[list[str], list[str] | None]:
     """The flags for what rg searches for, and a fallback if rg rejects the pattern as too large."""
     regex = escaped(request.pattern) if request.fixed else request.pattern
-    unknown = pattern_flags(request, [regex, *anywhere(multiline=request.multiline), *LATE_LITERALS])
+    unknown = ripgrep.pattern_flags(
+        request, [regex, *anywhere(multiline=request.multiline), *ripgrep.LATE_LITERALS]
+    )
     if pattern.problem is not None:
         return unknown, None
     wider = superset(
         request.pattern, fixed=request.fixed, ignore_case=request.ignore_case, multiline=request.multiline
     )
-    plain = pattern_flags(request, [wider or regex, *LATE_LITERALS])
+    plain = ripgrep.pattern_flags(request, [wider or regex, *ripgrep.LATE_LITERALS])
     return plain, None if wider is None else unknown

@@ -21,6 +21,7 @@ from typing import final
 
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import Cursor
 from readroom.core.engine.grep.brought import SearchesDocuments
@@ -35,21 +36,6 @@ from readroom.core.engine.grep.lines import (
 )
 from readroom.core.engine.grep.page import Page, Reached
 from readroom.core.engine.read.compressed import searchable
-from readroom.core.errors import (
-    AbsentError,
-    BadDocument,
-    BadPath,
-    Binary,
-    BrokenData,
-    Changed,
-    NoPermission,
-    NotAFile,
-    NotAFolder,
-    RefusedError,
-    StoreFailed,
-    TimedOut,
-    TooLarge,
-)
 from readroom.core.formats.compressed import by_magic
 from readroom.core.formats.kinds import PDF_MARK, is_archive_name
 from readroom.core.limits import (
@@ -71,10 +57,18 @@ from readroom.core.text.encodings import UTF8, by_bom, detect, is_wide_unmarked,
 from readroom.core.text.encodings.detect import is_journal
 from readroom.core.values import GrepRequest, Warn
 
-GONE = (RefusedError, AbsentError, NotAFile, NotAFolder)
+GONE = (errors.RefusedError, errors.AbsentError, errors.NotAFile, errors.NotAFolder)
 """Reasons to drop a candidate: it is refused, gone, or no longer a file."""
 
-UNREADABLE = (NoPermission, StoreFailed, Changed, BadDocument, BadPath, BrokenData, TooLarge)
+UNREADABLE = (
+    errors.NoPermission,
+    errors.StoreFailed,
+    errors.Changed,
+    errors.BadDocument,
+    errors.BadPath,
+    errors.BrokenData,
+    errors.TooLarge,
+)
 """Reasons to name it as one that cannot be read."""
 
 
@@ -299,7 +293,7 @@ class FileSearch:
         reached = Reached(place=after)
         try:
             self.documents.show(source, self._page, path, relative, after, deadline, reached)
-        except TimedOut:
+        except errors.TimedOut:
             # In the middle of a part, everything up to the last line shown is done.
             last = self._page.last
             last_line = last.line if last is not None and last.path == relative else None
@@ -364,7 +358,7 @@ class FileSearch:
         assert self.documents is not None
         try:
             return self.document(source, path, relative, self.documents.within(self.deadline, alone=False))
-        except TimedOut:
+        except errors.TimedOut:
             if self.deadline.expired:
                 raise
             return True
@@ -383,14 +377,14 @@ class FileSearch:
                     if self.is_document(content.source):
                         return self.document_of_many(content.source, path, relative)
                     return self.text(content, path, relative)
-            except TimedOut:
+            except errors.TimedOut:
                 if self.deadline.expired:
                     raise
                 self.leave(file, relative)
                 return True
-            except Binary:
+            except errors.Binary:
                 return True
-            except BrokenData as error:
+            except errors.BrokenData as error:
                 self._left.beside.append(Warn("broken_data", str(error)))
                 return True
 

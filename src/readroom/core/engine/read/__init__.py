@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, assert_never, final
 
 from msgspec.structs import replace
 
+from readroom.core import errors
 from readroom.core.engine.read.classify import (
     AsBytes,
     AsDocument,
@@ -31,17 +32,6 @@ from readroom.core.engine.read.classify import (
 )
 from readroom.core.engine.read.window import Content, Windows, line_chars
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import (
-    BadDocument,
-    BadPath,
-    BadRange,
-    Binary,
-    Changed,
-    NotAFile,
-    NotFound,
-    OutsideRoot,
-    SymbolicLink,
-)
 from readroom.core.formats.compressed import COMPRESSED
 from readroom.core.formats.kinds import UNKNOWN, Recognised, sniff
 from readroom.core.formats.registry import brought
@@ -114,20 +104,20 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
                 return replace(again, warnings=(*again.warnings, note))
         finally:
             source.close()
-    raise Changed(request.path, next_request=request)
+    raise errors.Changed(request.path, next_request=request)
 
 
 def _without_links(guard: Guard, request: ReadRequest) -> Source:
     """Open a file for a request that follows no links. Raises as `Guard.open`, and SymbolicLink."""
     try:
         source = guard.open(request.path)
-    except (NotFound, NotAFile, OutsideRoot, BadPath):
+    except (errors.NotFound, errors.NotAFile, errors.OutsideRoot, errors.BadPath):
         if guard.through_link(request.path):
-            raise SymbolicLink(request.path, None) from None
+            raise errors.SymbolicLink(request.path, None) from None
         raise
     if source.real != request.path:
         source.close()
-        raise SymbolicLink(request.path, source.real)
+        raise errors.SymbolicLink(request.path, source.real)
     return source
 
 
@@ -205,7 +195,7 @@ class _Reading:
             if self._windows.window(content).lines != result.lines:
                 return None
             return replace(result, content_hash=None)
-        except (Shrunk, BadRange):
+        except (Shrunk, errors.BadRange):
             return None
 
     # --- a text -------------------------------------------------------------------------------
@@ -352,7 +342,7 @@ class _Reading:
                 self._services.documents(), self._source, document, *arguments
             )
             return flat
-        except BadDocument:
+        except errors.BadDocument:
             if not document.is_text:
                 raise
         sample, accept = head[:HEAD_BYTES], self._steps.accept
@@ -370,7 +360,7 @@ class _Reading:
         if isinstance(source, ExpandedSource):
             media = sniff(sample) or UNKNOWN
             name = f"{media.name}, {source.packed.compression}"
-            raise Binary(self._request.path, name, source.stat.size, media.advice)
+            raise errors.Binary(self._request.path, name, source.stat.size, media.advice)
         from readroom.core.engine.read.as_bytes import read_raw
 
         return read_raw(source, self._request, sample, self._job.deadline)

@@ -6,21 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from readroom.core.outline import syntax
 from readroom.core.outline.grammars.macros import first_branches, without_macros
-from readroom.core.outline.syntax import (
-    ENUM_MEMBER,
-    Bodies,
-    Chooser,
-    Grammar,
-    Named,
-    NodeRule,
-    field_text,
-    split_name,
-    table,
-    text_of,
-    without_arguments,
-    words,
-)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -33,7 +20,7 @@ _MOST_DECLARATORS = 32
 # -----------------------------------------------------------------------------
 
 
-_LEAVES = words("identifier field_identifier type_identifier operator_cast")
+_LEAVES = syntax.words("identifier field_identifier type_identifier operator_cast")
 """Declarators without another one inside: a name, or a conversion operator, which is a name."""
 
 
@@ -71,20 +58,20 @@ _OPERATOR = re.compile(r"(?:(.*)::)?\s*(operator\b.*)\Z")
 _CALL = re.compile(r"operator\s*\(")
 
 
-def _function(source: bytes, node: Node) -> Named:
-    text = text_of(source, _name_in(node.child_by_field_name("declarator")))
+def _function(source: bytes, node: Node) -> syntax.Named:
+    text = syntax.text_of(source, _name_in(node.child_by_field_name("declarator")))
     if text.isidentifier():
         return (), text
     operator = _OPERATOR.match(text)
     if operator:
-        owner = split_name(without_arguments(operator[1] or ""), "::")
+        owner = syntax.split_name(syntax.without_arguments(operator[1] or ""), "::")
         own = operator[2].partition("(")[0] if not _CALL.match(operator[2]) else "operator()"
         return (() if owner is None else (*owner[0], owner[1])), own.strip()
-    name = without_arguments(text)
-    return split_name(name, "::") if name else None
+    name = syntax.without_arguments(text)
+    return syntax.split_name(name, "::") if name else None
 
 
-_VARIABLES = words("parenthesized_declarator identifier field_identifier type_identifier")
+_VARIABLES = syntax.words("parenthesized_declarator identifier field_identifier type_identifier")
 """Declarators that never declare a function."""
 
 
@@ -103,23 +90,25 @@ def _is_prototype(found: Node | None) -> bool:
     return False
 
 
-def _declared(source: bytes, node: Node) -> Sequence[Named]:
+def _declared(source: bytes, node: Node) -> Sequence[syntax.Named]:
     """All names that a declaration declares."""
-    found: list[Named] = []
+    found: list[syntax.Named] = []
     for one in node.children_by_field_name("declarator"):
-        name = text_of(source, _name_in(one))
+        name = syntax.text_of(source, _name_in(one))
         if name.isidentifier():
             found.append(((), name))
         elif re.fullmatch(r"[\w:~]+", name):
-            found.append(split_name(name, "::"))
+            found.append(syntax.split_name(name, "::"))
     return found
 
 
-def _aliases(source: bytes, node: Node) -> Sequence[Named]:
+def _aliases(source: bytes, node: Node) -> Sequence[syntax.Named]:
     """The names that a typedef declares, and the name of its type itself."""
     found = _declared(source, node)
     inner = node.child_by_field_name("type")
-    own = field_text(source, inner, "name") if inner is not None and _type_body(node) is not None else ""
+    own = (
+        syntax.field_text(source, inner, "name") if inner is not None and _type_body(node) is not None else ""
+    )
     if own and all(name is None or name[1] != own for name in found):
         found = [*found, ((), own)]
     return found
@@ -131,11 +120,11 @@ def _type_body(node: Node) -> Node | None:
     return None if inner is None else inner.child_by_field_name("body")
 
 
-_PROTOTYPE = NodeRule("function", _function, ())
-_METHOD = NodeRule("method", _function, ())
-_VARIABLE = NodeRule("variable", _declared, (), cut=r"\n|=|\{", minor=True)
-_FIELD = NodeRule("field", _declared, (), cut=r"\n|\{", minor=True)
-_STRUCT_FIELD = NodeRule("field", _declared, _type_body, members=True, cut="{", minor=True)
+_PROTOTYPE = syntax.NodeRule("function", _function, ())
+_METHOD = syntax.NodeRule("method", _function, ())
+_VARIABLE = syntax.NodeRule("variable", _declared, (), cut=r"\n|=|\{", minor=True)
+_FIELD = syntax.NodeRule("field", _declared, (), cut=r"\n|\{", minor=True)
+_STRUCT_FIELD = syntax.NodeRule("field", _declared, _type_body, members=True, cut="{", minor=True)
 
 
 def _is_named_type(node: Node) -> bool:
@@ -143,7 +132,7 @@ def _is_named_type(node: Node) -> bool:
     return inner is not None and inner.child_by_field_name("name") is not None
 
 
-def _declaration(node: Node) -> NodeRule | None:
+def _declaration(node: Node) -> syntax.NodeRule | None:
     if _is_prototype(node.child_by_field_name("declarator")):
         return _PROTOTYPE
     if _type_body(node) is not None:
@@ -151,7 +140,7 @@ def _declaration(node: Node) -> NodeRule | None:
     return _VARIABLE if node.child_by_field_name("declarator") is not None else None
 
 
-def _member(node: Node) -> NodeRule | None:
+def _member(node: Node) -> syntax.NodeRule | None:
     if _is_prototype(node.child_by_field_name("declarator")):
         return _METHOD
     if _type_body(node) is not None:
@@ -164,7 +153,7 @@ def _member(node: Node) -> NodeRule | None:
 # The tables.
 # -----------------------------------------------------------------------------
 
-_HOLDERS = words(
+_HOLDERS = syntax.words(
     "preproc_if preproc_ifdef preproc_else preproc_elif preproc_elifdef linkage_specification "
     "declaration_list declaration field_declaration type_definition enumerator_list "
     "field_declaration_list struct_specifier union_specifier enum_specifier class_specifier "
@@ -174,10 +163,10 @@ _HOLDERS = words(
 _DEFINED = rb"#[ \t]*define[ \t]+([A-Za-z_]\w*)"
 _VALUE_OF = re.compile(_DEFINED + rb"(?![\x80-\xff$\\])[^\n]*")
 _HEAD_OF = re.compile(_DEFINED + rb"\([^()\n\\/]*\)(?=[ \t]+[^\s\\/])")
-_MACRO = NodeRule("constant", body=(), cut=r"\n", minor=True, told=_VALUE_OF)
+_MACRO = syntax.NodeRule("constant", body=(), cut=r"\n", minor=True, told=_VALUE_OF)
 
-_RULES: dict[str, NodeRule | Chooser] = {
-    "function_definition": NodeRule(
+_RULES: dict[str, syntax.NodeRule | syntax.Chooser] = {
+    "function_definition": syntax.NodeRule(
         "function",
         _function,
         ("body", "default_method_clause", "delete_method_clause"),
@@ -185,18 +174,18 @@ _RULES: dict[str, NodeRule | Chooser] = {
     ),
     "declaration": _declaration,
     "field_declaration": _member,
-    "type_definition": NodeRule("type", _aliases, _type_body, members=True, cut="{"),
-    "struct_specifier": NodeRule("struct", members=True, needs_body=True),
-    "union_specifier": NodeRule("union", members=True, needs_body=True),
-    "enum_specifier": NodeRule("enum", members=True, needs_body=True),
-    "enumerator": ENUM_MEMBER,
+    "type_definition": syntax.NodeRule("type", _aliases, _type_body, members=True, cut="{"),
+    "struct_specifier": syntax.NodeRule("struct", members=True, needs_body=True),
+    "union_specifier": syntax.NodeRule("union", members=True, needs_body=True),
+    "enum_specifier": syntax.NodeRule("enum", members=True, needs_body=True),
+    "enumerator": syntax.ENUM_MEMBER,
     "preproc_def": _MACRO,
-    "preproc_function_def": NodeRule("macro", body=("value",), cut=r"\\\s*\n", told=_HEAD_OF),
+    "preproc_function_def": syntax.NodeRule("macro", body=("value",), cut=r"\\\s*\n", told=_HEAD_OF),
 }
 
 _CPP = re.compile(rb"^[ \t]*(?:class[ \t]+\w|namespace\b|template[ \t]*<|using[ \t]+\w)|\w::\w", re.MULTILINE)
 
-_BODIES = Bodies(
+_BODIES = syntax.Bodies(
     re.compile(
         rb"(?![ \t]*+(?:#|\}|if\b|else\b|for\b|while\b|switch\b))"
         rb"(?![^\n(]*\b(?:struct|union|enum|class|namespace)\b(?![ \t]+\w+[ \t]*\*[ \t*]*\w+[ \t]*\())"
@@ -205,9 +194,9 @@ _BODIES = Bodies(
     words=(b"#if", b"#el", b"#end", b"# ", b'R"'),
 )
 
-C = Grammar(
+C = syntax.Grammar(
     "tree_sitter_c",
-    table(_RULES),
+    syntax.table(_RULES),
     through=_HOLDERS,
     bodies=_BODIES,
     prepare=without_macros,
@@ -217,32 +206,32 @@ C = Grammar(
 )
 
 
-def _scoped(source: bytes, node: Node) -> Named:
-    name = without_arguments(field_text(source, node, "name"))
-    return split_name(name, "::") if name else None
+def _scoped(source: bytes, node: Node) -> syntax.Named:
+    name = syntax.without_arguments(syntax.field_text(source, node, "name"))
+    return syntax.split_name(name, "::") if name else None
 
 
-def _namespace(source: bytes, node: Node) -> Named:
-    name = field_text(source, node, "name")
-    return split_name(name, "::") if name else ((), "(anonymous)")
+def _namespace(source: bytes, node: Node) -> syntax.Named:
+    name = syntax.field_text(source, node, "name")
+    return syntax.split_name(name, "::") if name else ((), "(anonymous)")
 
 
-CPP = Grammar(
+CPP = syntax.Grammar(
     "tree_sitter_cpp",
-    table(
+    syntax.table(
         {
             **_RULES,
-            "class_specifier": NodeRule("class", _scoped, members=True, needs_body=True),
-            "struct_specifier": NodeRule("struct", _scoped, members=True, needs_body=True),
-            "union_specifier": NodeRule("union", _scoped, members=True, needs_body=True),
-            "namespace_definition": NodeRule("namespace", _namespace, members=True),
-            "concept_definition": NodeRule("concept", body=(), cut=" ="),
-            "alias_declaration": NodeRule("type", body=()),
+            "class_specifier": syntax.NodeRule("class", _scoped, members=True, needs_body=True),
+            "struct_specifier": syntax.NodeRule("struct", _scoped, members=True, needs_body=True),
+            "union_specifier": syntax.NodeRule("union", _scoped, members=True, needs_body=True),
+            "namespace_definition": syntax.NodeRule("namespace", _namespace, members=True),
+            "concept_definition": syntax.NodeRule("concept", body=(), cut=" ="),
+            "alias_declaration": syntax.NodeRule("type", body=()),
         }
     ),
-    wraps=words("template_declaration friend_declaration"),
+    wraps=syntax.words("template_declaration friend_declaration"),
     through=_HOLDERS,
-    not_signature=words("attribute_declaration comment"),
+    not_signature=syntax.words("attribute_declaration comment"),
     bodies=_BODIES,
     prepare=without_macros,
     simplify=first_branches,

@@ -9,36 +9,16 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from readroom.core.outline.syntax import (
-    CLASS,
-    ENUM,
-    ENUM_MEMBER,
-    FUNCTION,
-    INTERFACE,
-    METHOD,
-    PROPERTY,
-    Bodies,
-    Chooser,
-    Grammar,
-    Named,
-    Namer,
-    NodeRule,
-    field_text,
-    itself,
-    named_by,
-    split_name,
-    table,
-    words,
-)
+from readroom.core.outline import syntax
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_FUNCTIONS = words("arrow_function function_expression function generator_function")
-_CLASSES = words("class")
-_CASTS = words("as_expression satisfies_expression parenthesized_expression type_assertion")
-_OBJECT = words("object")
-_CALLS = words("call_expression new_expression")
+_FUNCTIONS = syntax.words("arrow_function function_expression function generator_function")
+_CLASSES = syntax.words("class")
+_CASTS = syntax.words("as_expression satisfies_expression parenthesized_expression type_assertion")
+_OBJECT = syntax.words("object")
+_CALLS = syntax.words("call_expression new_expression")
 _TELLING = _FUNCTIONS | _CLASSES | _OBJECT | _CALLS
 """Values that make the name they are assigned to more than a variable."""
 
@@ -121,37 +101,37 @@ _EXPORTS = (("module",), "exports")
 _HOLDERS = ("module.exports.", "exports.", "window.", "globalThis.", "this.")
 
 
-def _declared(source: bytes, node: Node) -> Named:
-    name = field_text(source, node, "name")
+def _declared(source: bytes, node: Node) -> syntax.Named:
+    name = syntax.field_text(source, node, "name")
     return ((), name) if _PLAIN.fullmatch(name) else None
 
 
-def _assigned(source: bytes, node: Node) -> Named:
-    left = field_text(source, node, "left").replace(" ", "")
+def _assigned(source: bytes, node: Node) -> syntax.Named:
+    left = syntax.field_text(source, node, "left").replace(" ", "")
     if not _DOTTED.fullmatch(left):
         return None
     for start in _HOLDERS:
         left = left.removeprefix(start)
-    return split_name(left.removesuffix(".prototype").replace(".prototype.", "."))
+    return syntax.split_name(left.removesuffix(".prototype").replace(".prototype.", "."))
 
 
-def _assigned_data(source: bytes, node: Node) -> Named:
+def _assigned_data(source: bytes, node: Node) -> syntax.Named:
     """The assigned name; None for data that a module exports as a whole, whose members have names."""
     name = _assigned(source, node)
     return None if name == _EXPORTS else name
 
 
-def _assigned_value(source: bytes, node: Node) -> Named:
+def _assigned_value(source: bytes, node: Node) -> syntax.Named:
     """The name of an assigned member, which is a property; None for a plain name, which is a reassignment."""
-    return _assigned_data(source, node) if "." in field_text(source, node, "left") else None
+    return _assigned_data(source, node) if "." in syntax.field_text(source, node, "left") else None
 
 
-def _with_own(namer: Callable[[bytes, Node], Named]) -> Namer:
+def _with_own(namer: Callable[[bytes, Node], syntax.Named]) -> syntax.Namer:
     """A namer that adds the own name of a function or class, as in `x = function name() {}`."""
 
-    def named(source: bytes, node: Node) -> Sequence[Named]:
+    def named(source: bytes, node: Node) -> Sequence[syntax.Named]:
         name, value = namer(source, node), _given(node, _FUNCTIONS | _CLASSES)
-        own = "" if value is None else field_text(source, value, "name")
+        own = "" if value is None else syntax.field_text(source, value, "name")
         if name is None or not own or own == name[1]:
             return [name]
         return [((), own), name] if name == _EXPORTS else [name, ((), own)]
@@ -159,20 +139,20 @@ def _with_own(namer: Callable[[bytes, Node], Named]) -> Namer:
     return named
 
 
-def _default(source: bytes, node: Node) -> Named:
+def _default(source: bytes, node: Node) -> syntax.Named:
     return (), "default"
 
 
-def _field(source: bytes, node: Node) -> Named:
-    return named_by(source, node, "property") or named_by(source, node, "name")
+def _field(source: bytes, node: Node) -> syntax.Named:
+    return syntax.named_by(source, node, "property") or syntax.named_by(source, node, "name")
 
 
-def _constructor(source: bytes, node: Node) -> Named:
+def _constructor(source: bytes, node: Node) -> syntax.Named:
     return (), "new"
 
 
-def _pair(source: bytes, node: Node) -> Named:
-    name = field_text(source, node, "key").strip("'\"`[]")
+def _pair(source: bytes, node: Node) -> syntax.Named:
+    name = syntax.field_text(source, node, "key").strip("'\"`[]")
     return ((), name) if name else None
 
 
@@ -184,12 +164,12 @@ def _pair(source: bytes, node: Node) -> Named:
 class _Rules(Struct, frozen=True):
     """The rule for each kind of value."""
 
-    function: NodeRule
-    type: NodeRule
-    api: NodeRule
-    value: NodeRule
+    function: syntax.NodeRule
+    type: syntax.NodeRule
+    api: syntax.NodeRule
+    value: syntax.NodeRule
 
-    def of(self, node: Node) -> NodeRule:
+    def of(self, node: Node) -> syntax.NodeRule:
         value = _value(node)
         if value is None or value.type not in _TELLING:
             return self.value
@@ -200,48 +180,48 @@ class _Rules(Struct, frozen=True):
             return self.type
         return self.value if _given_by(value, _OBJECT) is None else self.api
 
-    def named(self, namer: Callable[[bytes, Node], Named]) -> _Rules:
+    def named(self, namer: Callable[[bytes, Node], syntax.Named]) -> _Rules:
         function, kind = (replace(rule, name=_with_own(namer)) for rule in (self.function, self.type))
         return replace(self, function=function, type=kind, api=replace(self.api, name=namer))
 
 
-_ASSIGNED = NodeRule("function", _with_own(_declared), _function_body)
-_ASSIGNED_CLASS = NodeRule("class", _with_own(_declared), _class_body, members=True)
-_ASSIGNED_OBJECT = NodeRule("object", _declared, _object, members=True, cut="{")
-_ASSIGNED_VALUE = NodeRule("variable", _declared, (), cut=r"\n", minor=True)
+_ASSIGNED = syntax.NodeRule("function", _with_own(_declared), _function_body)
+_ASSIGNED_CLASS = syntax.NodeRule("class", _with_own(_declared), _class_body, members=True)
+_ASSIGNED_OBJECT = syntax.NodeRule("object", _declared, _object, members=True, cut="{")
+_ASSIGNED_VALUE = syntax.NodeRule("variable", _declared, (), cut=r"\n", minor=True)
 
 
-_FIELD_METHOD = NodeRule("method", _field, _function_body)
-_VALUE = NodeRule("field", _field, (), cut=r" =|\n", minor=True)
-_DATA = NodeRule("property", _pair, _object, members=True, cut="{", minor=True)
+_FIELD_METHOD = syntax.NodeRule("method", _field, _function_body)
+_VALUE = syntax.NodeRule("field", _field, (), cut=r" =|\n", minor=True)
+_DATA = syntax.NodeRule("property", _pair, _object, members=True, cut="{", minor=True)
 
 _DECLARATOR = _Rules(_ASSIGNED, _ASSIGNED_CLASS, _ASSIGNED_OBJECT, _ASSIGNED_VALUE)
 _ASSIGNMENT = replace(
     _DECLARATOR.named(_assigned),
     api=replace(_ASSIGNED_OBJECT, name=_assigned_data),
-    value=NodeRule("property", _assigned_value, (), cut=r"\n", minor=True),
+    value=syntax.NodeRule("property", _assigned_value, (), cut=r"\n", minor=True),
 )
 _CLASS_FIELD = replace(_DECLARATOR.named(_field), function=_FIELD_METHOD, value=_VALUE, api=_VALUE)
 _PAIR = replace(
     _DECLARATOR.named(_pair),
     function=replace(_FIELD_METHOD, name=_with_own(_pair)),
     api=_DATA,
-    value=NodeRule("property", _pair, (), cut=r"\n", minor=True),
+    value=syntax.NodeRule("property", _pair, (), cut=r"\n", minor=True),
 )
 
 
-_CALLED = words("parenthesized_expression unary_expression")
+_CALLED = syntax.words("parenthesized_expression unary_expression")
 
 
-def _exported(node: Node) -> NodeRule | None:
+def _exported(node: Node) -> syntax.NodeRule | None:
     """The rule for a default export without a name."""
     parent = node.parent
     if parent is None or parent.type != "export_statement" or node.child_by_field_name("name") is not None:
         return None
-    return replace(CLASS if node.type in _CLASSES else FUNCTION, name=_default)
+    return replace(syntax.CLASS if node.type in _CLASSES else syntax.FUNCTION, name=_default)
 
 
-def _named_function(node: Node) -> NodeRule | None:
+def _named_function(node: Node) -> syntax.NodeRule | None:
     """The rule for a function expression with a name; one that is called at once is an unnamed module."""
     if node.child_by_field_name("name") is None:
         return _exported(node)
@@ -249,23 +229,23 @@ def _named_function(node: Node) -> NodeRule | None:
     at_once = parent is not None and (
         parent.type in _CALLED or parent.child_by_field_name("function") == node
     )
-    return None if at_once else FUNCTION
+    return None if at_once else syntax.FUNCTION
 
 
-_RULES: dict[str, NodeRule | Chooser] = {
+_RULES: dict[str, syntax.NodeRule | syntax.Chooser] = {
     "function_expression": _named_function,
     "arrow_function": _exported,
     "generator_function": _exported,
     "class": _exported,
-    "class_declaration": CLASS,
-    "function_declaration": FUNCTION,
-    "generator_function_declaration": FUNCTION,
-    "method_definition": METHOD,
+    "class_declaration": syntax.CLASS,
+    "function_declaration": syntax.FUNCTION,
+    "generator_function_declaration": syntax.FUNCTION,
+    "method_definition": syntax.METHOD,
     "variable_declarator": _DECLARATOR.of,
     "assignment_expression": _ASSIGNMENT.of,
     "field_definition": _CLASS_FIELD.of,
     "pair": _PAIR.of,
-    "shorthand_property_identifier": NodeRule("property", itself, (), minor=True),
+    "shorthand_property_identifier": syntax.NodeRule("property", syntax.itself, (), minor=True),
 }
 
 _METHOD = re.compile(
@@ -287,7 +267,7 @@ _NO_METHOD = (
     rb"(?!(?:if|for|while|switch|catch|with|return|do|else|case|default|class|interface|enum|namespace|module|"
     rb"declare|abstract|type)\b)"
 )
-_BODIES = Bodies(
+_BODIES = syntax.Bodies(
     re.compile(
         rb"[ \t]*+(?:export[ \t]+)?(?:default[ \t]+)?"
         rb"(?:(?:async|get|set|static|public|private|protected|override)[ \t]+){0,4}"
@@ -301,11 +281,11 @@ _BODIES = Bodies(
     quotes=(b"/*", b"*/", b"`"),
 )
 
-JAVASCRIPT = Grammar(
+JAVASCRIPT = syntax.Grammar(
     "tree_sitter_javascript",
-    table(_RULES),
-    wraps=words("export_statement lexical_declaration variable_declaration expression_statement"),
-    through=words(
+    syntax.table(_RULES),
+    wraps=syntax.words("export_statement lexical_declaration variable_declaration expression_statement"),
+    through=syntax.words(
         "if_statement else_clause try_statement catch_clause statement_block return_statement "
         "call_expression arguments parenthesized_expression unary_expression sequence_expression "
         "assignment_expression function_expression arrow_function object pair new_expression "
@@ -313,20 +293,20 @@ JAVASCRIPT = Grammar(
         "labeled_statement variable_declarator class class_body await_expression ternary_expression "
         "binary_expression array member_expression"
     ),
-    scopes=words("function_expression arrow_function"),
-    plain=words(
+    scopes=syntax.words("function_expression arrow_function"),
+    plain=syntax.words(
         "expression_statement return_statement call_expression arguments parenthesized_expression "
         "unary_expression new_expression array "
         "await_expression ternary_expression binary_expression member_expression sequence_expression"
     ),
     plain_unless=re.compile(rb"[{=]"),
-    attached=words("decorator"),
-    not_signature=words("decorator comment"),
-    inner_nodes=words(
+    attached=syntax.words("decorator"),
+    not_signature=syntax.words("decorator comment"),
+    inner_nodes=syntax.words(
         "class_declaration function_declaration generator_function_declaration variable_declarator "
         "assignment_expression pair method_definition function_expression"
     ),
-    inner_named=words("function_expression"),
+    inner_named=syntax.words("function_expression"),
     inner_words=(b"function", b"class", b"=>"),
     bodies=_BODIES,
     inner_names=_methods,
@@ -346,7 +326,7 @@ def _without_imported(source: bytes) -> bytes:
     return _IMPORTED.sub(lambda found: b"i" * len(found[0]), source) if b"import(" in source else source
 
 
-_ACCESS = words("accessibility_modifier readonly override_modifier")
+_ACCESS = syntax.words("accessibility_modifier readonly override_modifier")
 
 
 def _own_parameters(node: Node) -> Sequence[Node]:
@@ -357,36 +337,36 @@ def _own_parameters(node: Node) -> Sequence[Node]:
     return [one for one in parameters.named_children if any(word.type in _ACCESS for word in one.children)]
 
 
-def _parameter(source: bytes, node: Node) -> Named:
-    return named_by(source, node, "pattern")
+def _parameter(source: bytes, node: Node) -> syntax.Named:
+    return syntax.named_by(source, node, "pattern")
 
 
-_PARAMETER = NodeRule("field", _parameter, (), cut=r" =|\n", minor=True)
+_PARAMETER = syntax.NodeRule("field", _parameter, (), cut=r" =|\n", minor=True)
 
 TYPESCRIPT = replace(
     JAVASCRIPT,
     module="tree_sitter_typescript",
     function="language_typescript",
-    rules=table(
+    rules=syntax.table(
         {
             **_RULES,
-            "method_definition": replace(METHOD, aside=_own_parameters, maker="constructor"),
+            "method_definition": replace(syntax.METHOD, aside=_own_parameters, maker="constructor"),
             "required_parameter": _PARAMETER,
             "optional_parameter": _PARAMETER,
-            "abstract_class_declaration": CLASS,
-            "interface_declaration": INTERFACE,
-            "type_alias_declaration": NodeRule("type", body=("object_type",), members=True),
-            "enum_declaration": ENUM,
-            "enum_assignment": ENUM_MEMBER,
-            "property_identifier": NodeRule("enum member", itself, (), minor=True),
-            "internal_module": NodeRule("namespace", members=True),
-            "module": NodeRule("namespace", members=True),
-            "function_signature": FUNCTION,
-            "method_signature": METHOD,
-            "abstract_method_signature": METHOD,
-            "construct_signature": NodeRule("constructor", _constructor, ()),
+            "abstract_class_declaration": syntax.CLASS,
+            "interface_declaration": syntax.INTERFACE,
+            "type_alias_declaration": syntax.NodeRule("type", body=("object_type",), members=True),
+            "enum_declaration": syntax.ENUM,
+            "enum_assignment": syntax.ENUM_MEMBER,
+            "property_identifier": syntax.NodeRule("enum member", syntax.itself, (), minor=True),
+            "internal_module": syntax.NodeRule("namespace", members=True),
+            "module": syntax.NodeRule("namespace", members=True),
+            "function_signature": syntax.FUNCTION,
+            "method_signature": syntax.METHOD,
+            "abstract_method_signature": syntax.METHOD,
+            "construct_signature": syntax.NodeRule("constructor", _constructor, ()),
             "public_field_definition": _CLASS_FIELD.of,
-            "property_signature": PROPERTY,
+            "property_signature": syntax.PROPERTY,
         }
     ),
     wraps=JAVASCRIPT.wraps | {"ambient_declaration"},

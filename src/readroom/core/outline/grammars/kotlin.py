@@ -5,33 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from readroom.core.outline.syntax import (
-    Bodies,
-    Grammar,
-    Named,
-    NodeRule,
-    child_of,
-    field_text,
-    first_of,
-    itself,
-    table,
-    text_of,
-    without_arguments,
-    words,
-)
+from readroom.core.outline import syntax
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _BODIES = ("class_body", "enum_class_body")
-_DECLARED = words("variable_declaration")
+_DECLARED = syntax.words("variable_declaration")
 
 _DELEGATION = ("delegation_specifiers", "delegation_specifier", "explicit_delegation", "call_expression")
 
 
 def _class_body(node: Node) -> Node | None:
     """The body of a class; in `class A : B by c {` the grammar parses it as an argument of `c`."""
-    body = child_of(node, frozenset(_BODIES))
+    body = syntax.child_of(node, frozenset(_BODIES))
     found: Node | None = node if body is None else None
     for kind in (*_DELEGATION, "annotated_lambda", "lambda_literal"):
         inside = [] if found is None else [one for one in found.named_children if one.type == kind]
@@ -39,7 +26,7 @@ def _class_body(node: Node) -> Node | None:
     return body or found
 
 
-def _function(source: bytes, node: Node) -> Named:
+def _function(source: bytes, node: Node) -> syntax.Named:
     """The name of a function; the owner of an extension function is the type before its name."""
     name = node.child_by_field_name("name")
     if name is None:
@@ -47,25 +34,25 @@ def _function(source: bytes, node: Node) -> Named:
     return _extended(source, node, name)
 
 
-def _extended(source: bytes, node: Node, name: Node) -> Named:
+def _extended(source: bytes, node: Node, name: Node) -> syntax.Named:
     before = [one for one in node.named_children if one.end_byte <= name.start_byte]
     has_owner = bool(before) and before[-1].type in ("user_type", "nullable_type")
-    owner = without_arguments(text_of(source, before[-1])).rstrip("?") if has_owner else ""
-    return ((owner,) if owner else (), text_of(source, name))
+    owner = syntax.without_arguments(syntax.text_of(source, before[-1])).rstrip("?") if has_owner else ""
+    return ((owner,) if owner else (), syntax.text_of(source, name))
 
 
-def _property(source: bytes, node: Node) -> Named:
-    declared = child_of(node, _DECLARED)
+def _property(source: bytes, node: Node) -> syntax.Named:
+    declared = syntax.child_of(node, _DECLARED)
     if declared is None:
         return None
-    name = child_of(declared, words("identifier simple_identifier"))
+    name = syntax.child_of(declared, syntax.words("identifier simple_identifier"))
     if name is None:
-        return itself(source, declared)
+        return syntax.itself(source, declared)
     owner = _extended(source, node, declared)
-    return (owner[0] if owner else ()), text_of(source, name)
+    return (owner[0] if owner else ()), syntax.text_of(source, name)
 
 
-_VALUES = words("object_literal call_expression lambda_literal")
+_VALUES = syntax.words("object_literal call_expression lambda_literal")
 
 
 def _property_value(node: Node) -> Node | None:
@@ -77,25 +64,25 @@ def _property_value(node: Node) -> Node | None:
 _VALUE = re.compile(r"\b(?:val|var)\b")
 
 
-def _parameter(source: bytes, node: Node) -> Named:
+def _parameter(source: bytes, node: Node) -> syntax.Named:
     """The name of a parameter of a constructor that is also a property."""
-    name = child_of(node, words("identifier simple_identifier"))
+    name = syntax.child_of(node, syntax.words("identifier simple_identifier"))
     if name is None or not _VALUE.search(
         source[node.start_byte : name.start_byte].decode("utf-8", "replace")
     ):
         return None
-    return (), text_of(source, name)
+    return (), syntax.text_of(source, name)
 
 
-def _companion(source: bytes, node: Node) -> Named:
-    return (), field_text(source, node, "name") or "Companion"
+def _companion(source: bytes, node: Node) -> syntax.Named:
+    return (), syntax.field_text(source, node, "name") or "Companion"
 
 
-def _constructor(source: bytes, node: Node) -> Named:
+def _constructor(source: bytes, node: Node) -> syntax.Named:
     return (), "constructor"
 
 
-_PLAIN_BODIES = Bodies(
+_PLAIN_BODIES = syntax.Bodies(
     re.compile(
         rb"(?![^\n]*\b(?:object|interface|class)\b)[^\n]*\bfun\b[^\n]*\)(?:[ \t]*:[^\n{}=]*)?[ \t]*\Z"
     ),
@@ -112,32 +99,38 @@ def _without_actual(source: bytes) -> bytes:
     return _ACTUAL.sub(lambda found: b" " * len(found[0]), source) if b" constructor" in source else source
 
 
-GRAMMAR = Grammar(
+GRAMMAR = syntax.Grammar(
     "tree_sitter_kotlin",
-    table(
+    syntax.table(
         {
-            "class_declaration": NodeRule("", body=_class_body, members=True, heads=("primary_constructor",)),
-            "object_declaration": NodeRule("object", body=("class_body",), members=True),
-            "companion_object": NodeRule("object", _companion, ("class_body",), members=True),
-            "function_declaration": NodeRule("function", _function, ("function_body",)),
-            "secondary_constructor": NodeRule(
+            "class_declaration": syntax.NodeRule(
+                "", body=_class_body, members=True, heads=("primary_constructor",)
+            ),
+            "object_declaration": syntax.NodeRule("object", body=("class_body",), members=True),
+            "companion_object": syntax.NodeRule("object", _companion, ("class_body",), members=True),
+            "function_declaration": syntax.NodeRule("function", _function, ("function_body",)),
+            "secondary_constructor": syntax.NodeRule(
                 "constructor", _constructor, ("constructor_delegation_call", "block"), cut=" :"
             ),
-            "type_alias": NodeRule("type", "type", ()),
-            "property_declaration": NodeRule(
+            "type_alias": syntax.NodeRule("type", "type", ()),
+            "property_declaration": syntax.NodeRule(
                 "property", _property, _property_value, cut=r" =|\n", minor=True
             ),
-            "class_parameter": NodeRule("property", _parameter, (), minor=True),
-            "enum_entry": NodeRule(
-                "enum member", first_of("identifier simple_identifier"), ("class_body",), True, minor=True
+            "class_parameter": syntax.NodeRule("property", _parameter, (), minor=True),
+            "enum_entry": syntax.NodeRule(
+                "enum member",
+                syntax.first_of("identifier simple_identifier"),
+                ("class_body",),
+                True,
+                minor=True,
             ),
         }
     ),
-    comments=words("line_comment block_comment"),
-    not_signature=words("annotation line_comment block_comment"),
-    through=words("class_parameters"),
+    comments=syntax.words("line_comment block_comment"),
+    not_signature=syntax.words("annotation line_comment block_comment"),
+    through=syntax.words("class_parameters"),
     bodies=_PLAIN_BODIES,
     prepare=_without_actual,
     inner=re.compile(rb"\b(?:fun|class)\s|\bobject\s*:"),
-    inner_nodes=words("function_declaration class_declaration"),
+    inner_nodes=syntax.words("function_declaration class_declaration"),
 )

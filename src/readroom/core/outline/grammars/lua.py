@@ -5,16 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from readroom.core.outline.syntax import (
-    Grammar,
-    Named,
-    NodeRule,
-    field_text,
-    split_name,
-    table,
-    text_of,
-    words,
-)
+from readroom.core.outline import syntax
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -45,24 +36,24 @@ def _body(node: Node) -> Node | None:
     return function.child_by_field_name("body") or (None if parameters is None else parameters.next_sibling)
 
 
-def _named(source: bytes, node: Node) -> Named:
-    return split_name(field_text(source, node, "name").replace(":", "."))
+def _named(source: bytes, node: Node) -> syntax.Named:
+    return syntax.split_name(syntax.field_text(source, node, "name").replace(":", "."))
 
 
 _INDEXED = re.compile(r"""[\w.]+(?:\[(?:[\w.-]+|"[^"]*"|'[^']*')\])+[\w.]*""")
 
 
-def _assigned(source: bytes, node: Node) -> Named:
+def _assigned(source: bytes, node: Node) -> syntax.Named:
     if not node.named_children:
         return None
-    name = text_of(source, node.named_children[0]).replace(":", ".")
+    name = syntax.text_of(source, node.named_children[0]).replace(":", ".")
     if "[" in name:
         return ((), name) if _INDEXED.fullmatch(name) else None
-    return split_name(name) if re.fullmatch(r"[\w.]+", name) else None
+    return syntax.split_name(name) if re.fullmatch(r"[\w.]+", name) else None
 
 
-def _field(source: bytes, node: Node) -> Named:
-    name = field_text(source, node, "name")
+def _field(source: bytes, node: Node) -> syntax.Named:
+    name = syntax.field_text(source, node, "name")
     return ((), name.removeprefix("[").removesuffix("]").strip("'\"")) if name else None
 
 
@@ -78,16 +69,16 @@ def _handed(node: Node) -> Node | None:
 _CALL = "function_call"
 _TABLES = "table_constructor"
 
-_FUNCTION = NodeRule("function", _assigned, _body)
-_TABLE = NodeRule("table", _assigned, _value, members=True, minor=True, cut="{")
-_MADE = NodeRule("table", _assigned, _handed, members=True, minor=True, cut=r"\n")
-_VARIABLE = NodeRule("variable", _assigned, (), cut=r"\n", minor=True)
-_FIELD = NodeRule("function", _field, _body)
-_VALUE = NodeRule("field", _field, (), cut=r"\n", minor=True)
-_INNER_TABLE = NodeRule("table", _field, _value, members=True, minor=True, cut="{")
+_FUNCTION = syntax.NodeRule("function", _assigned, _body)
+_TABLE = syntax.NodeRule("table", _assigned, _value, members=True, minor=True, cut="{")
+_MADE = syntax.NodeRule("table", _assigned, _handed, members=True, minor=True, cut=r"\n")
+_VARIABLE = syntax.NodeRule("variable", _assigned, (), cut=r"\n", minor=True)
+_FIELD = syntax.NodeRule("function", _field, _body)
+_VALUE = syntax.NodeRule("field", _field, (), cut=r"\n", minor=True)
+_INNER_TABLE = syntax.NodeRule("table", _field, _value, members=True, minor=True, cut="{")
 
 
-def _assignment(node: Node) -> NodeRule:
+def _assignment(node: Node) -> syntax.NodeRule:
     value = _value(node)
     if value is not None and value.type == _TABLES:
         return _TABLE
@@ -96,28 +87,28 @@ def _assignment(node: Node) -> NodeRule:
     return _VARIABLE if _function(node) is None else _FUNCTION
 
 
-def _of_table(node: Node) -> NodeRule:
+def _of_table(node: Node) -> syntax.NodeRule:
     value = _value(node)
     if value is not None and value.type == _TABLES and node.child_by_field_name("name") is not None:
         return _INNER_TABLE
     return _VALUE if _function(node) is None else _FIELD
 
 
-GRAMMAR = Grammar(
+GRAMMAR = syntax.Grammar(
     "tree_sitter_lua",
-    table(
+    syntax.table(
         {
-            "function_declaration": NodeRule("function", _named, _body),
+            "function_declaration": syntax.NodeRule("function", _named, _body),
             "assignment_statement": _assignment,
             "field": _of_table,
         }
     ),
-    wraps=words("variable_declaration"),
-    through=words(
+    wraps=syntax.words("variable_declaration"),
+    through=syntax.words(
         "assignment_statement expression_list table_constructor field if_statement else_statement "
         "elseif_statement do_statement block return_statement function_definition function_call arguments"
     ),
-    scopes=words("function_definition"),
+    scopes=syntax.words("function_definition"),
     inner=re.compile(rb"\bfunction\b"),
-    inner_nodes=words("function_declaration assignment_statement field"),
+    inner_nodes=syntax.words("function_declaration assignment_statement field"),
 )

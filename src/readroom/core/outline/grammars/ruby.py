@@ -6,48 +6,41 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from readroom.core.outline.syntax import (
-    Grammar,
-    Named,
-    NodeRule,
-    field_text,
-    split_name,
-    table,
-    text_of,
-    words,
-)
+from readroom.core.outline import syntax
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _END = r";|\s+end\Z"
-_ACCESSORS = words("attr_reader attr_writer attr_accessor attr mattr_accessor cattr_accessor class_attribute")
+_ACCESSORS = syntax.words(
+    "attr_reader attr_writer attr_accessor attr mattr_accessor cattr_accessor class_attribute"
+)
 
 
-def _scoped(source: bytes, node: Node) -> Named:
-    return split_name(field_text(source, node, "name"), "::")
+def _scoped(source: bytes, node: Node) -> syntax.Named:
+    return syntax.split_name(syntax.field_text(source, node, "name"), "::")
 
 
-def _constant(source: bytes, node: Node) -> Named:
+def _constant(source: bytes, node: Node) -> syntax.Named:
     left = node.child_by_field_name("left")
     if left is None or left.type not in ("constant", "scope_resolution"):
         return None
-    return split_name(text_of(source, left), "::")
+    return syntax.split_name(syntax.text_of(source, left), "::")
 
 
-def _accessors(source: bytes, node: Node) -> Sequence[Named]:
-    method = field_text(source, node, "method")
+def _accessors(source: bytes, node: Node) -> Sequence[syntax.Named]:
+    method = syntax.field_text(source, node, "method")
     if method not in _ACCESSORS and method != "alias_method":
         return []
     arguments = node.child_by_field_name("arguments")
     given = [] if arguments is None else arguments.named_children
     if method == "alias_method":
         given = given[:1]
-    return [((), text_of(source, one).lstrip(":")) for one in given if one.type == "simple_symbol"]
+    return [((), syntax.text_of(source, one).lstrip(":")) for one in given if one.type == "simple_symbol"]
 
 
-def _alias(source: bytes, node: Node) -> Named:
-    name = field_text(source, node, "name").lstrip(":")
+def _alias(source: bytes, node: Node) -> syntax.Named:
+    name = syntax.field_text(source, node, "name").lstrip(":")
     return ((), name) if name else None
 
 
@@ -58,38 +51,38 @@ def _block(node: Node) -> Node | None:
     return None if block is None else block.child_by_field_name("body")
 
 
-_CLASS = NodeRule("class", _constant, _block, members=True, cut=r"\s+do\b|\n")
-_CONSTANT = NodeRule("constant", _constant, (), cut=r"\n", minor=True)
+_CLASS = syntax.NodeRule("class", _constant, _block, members=True, cut=r"\s+do\b|\n")
+_CONSTANT = syntax.NodeRule("constant", _constant, (), cut=r"\n", minor=True)
 
 
-def _assignment(node: Node) -> NodeRule:
+def _assignment(node: Node) -> syntax.NodeRule:
     return _CONSTANT if _block(node) is None else _CLASS
 
 
-def _call(node: Node) -> NodeRule | None:
+def _call(node: Node) -> syntax.NodeRule | None:
     receiver = node.child_by_field_name("receiver")
     return _ATTRIBUTE if receiver is None and node.child_by_field_name("block") is None else None
 
 
-_ATTRIBUTE = NodeRule("attribute", _accessors, (), minor=True)
+_ATTRIBUTE = syntax.NodeRule("attribute", _accessors, (), minor=True)
 
-GRAMMAR = Grammar(
+GRAMMAR = syntax.Grammar(
     "tree_sitter_ruby",
-    table(
+    syntax.table(
         {
-            "module": NodeRule("module", _scoped, members=True, cut=_END),
-            "class": NodeRule("class", _scoped, members=True, cut=_END),
-            "method": NodeRule("method", cut=_END),
-            "singleton_method": NodeRule("method", cut=_END),
+            "module": syntax.NodeRule("module", _scoped, members=True, cut=_END),
+            "class": syntax.NodeRule("class", _scoped, members=True, cut=_END),
+            "method": syntax.NodeRule("method", cut=_END),
+            "singleton_method": syntax.NodeRule("method", cut=_END),
             "assignment": _assignment,
-            "alias": NodeRule("alias", _alias, (), minor=True),
+            "alias": syntax.NodeRule("alias", _alias, (), minor=True),
             "call": _call,
         }
     ),
-    through=words(
+    through=syntax.words(
         "singleton_class body_statement call argument_list if unless then else begin do_block block "
         "if_modifier unless_modifier assignment"
     ),
     inner=re.compile(rb"\bdef\s"),
-    inner_nodes=words("method singleton_method"),
+    inner_nodes=syntax.words("method singleton_method"),
 )

@@ -6,63 +6,50 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from readroom.core.outline.syntax import (
-    CLASS,
-    ENUM,
-    ENUM_MEMBER,
-    FUNCTION,
-    TYPE,
-    Grammar,
-    Named,
-    NodeRule,
-    names_in,
-    table,
-    text_of,
-    words,
-)
+from readroom.core.outline import syntax
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-def _pattern(source: bytes, node: Node) -> Sequence[Named]:
+def _pattern(source: bytes, node: Node) -> Sequence[syntax.Named]:
     """The names that a value binds: one, several, or none for a pattern that destructures."""
-    found: list[Named] = []
+    found: list[syntax.Named] = []
     for one in node.children_by_field_name("pattern"):
         names = one.named_children if one.type in ("identifiers", "tuple_pattern") else [one]
-        found += [((), text_of(source, name)) for name in names if name.type == "identifier"]
+        found += [((), syntax.text_of(source, name)) for name in names if name.type == "identifier"]
     return found
 
 
-_VALUE = NodeRule("value", _pattern, (), cut=r" =|\n", minor=True)
-_DECLARED = NodeRule("value", names_in("name"), (), minor=True)
+_VALUE = syntax.NodeRule("value", _pattern, (), cut=r" =|\n", minor=True)
+_DECLARED = syntax.NodeRule("value", syntax.names_in("name"), (), minor=True)
 
-GRAMMAR = Grammar(
+GRAMMAR = syntax.Grammar(
     "tree_sitter_scala",
-    table(
+    syntax.table(
         {
-            "class_definition": CLASS,
-            "object_definition": NodeRule("object", members=True),
-            "package_object": NodeRule("object", members=True),
-            "trait_definition": NodeRule("trait", members=True),
-            "enum_definition": ENUM,
-            "function_definition": FUNCTION,
-            "function_declaration": FUNCTION,
-            "given_definition": NodeRule("given"),
-            "type_definition": TYPE,
+            "class_definition": syntax.CLASS,
+            "object_definition": syntax.NodeRule("object", members=True),
+            "package_object": syntax.NodeRule("object", members=True),
+            "trait_definition": syntax.NodeRule("trait", members=True),
+            "enum_definition": syntax.ENUM,
+            "function_definition": syntax.FUNCTION,
+            "function_declaration": syntax.FUNCTION,
+            "given_definition": syntax.NodeRule("given"),
+            "type_definition": syntax.TYPE,
             "val_definition": _VALUE,
             "var_definition": _VALUE,
             "val_declaration": _DECLARED,
             "var_declaration": _DECLARED,
-            "simple_enum_case": ENUM_MEMBER,
-            "full_enum_case": ENUM_MEMBER,
+            "simple_enum_case": syntax.ENUM_MEMBER,
+            "full_enum_case": syntax.ENUM_MEMBER,
         }
     ),
-    through=words("package_clause template_body extension_definition enum_case_definitions enum_body"),
-    comments=words("comment block_comment"),
-    not_signature=words("annotation comment block_comment"),
+    through=syntax.words("package_clause template_body extension_definition enum_case_definitions enum_body"),
+    comments=syntax.words("comment block_comment"),
+    not_signature=syntax.words("annotation comment block_comment"),
     inner=re.compile(rb"\b(?:def|class|object|trait)\s"),
-    inner_nodes=words(
+    inner_nodes=syntax.words(
         "function_definition class_definition object_definition trait_definition function_declaration"
     ),
 )

@@ -23,16 +23,7 @@ from readroom.core.errors.changes import ReadOnlyFile, ReadOnlyPlace
 from readroom.core.limits import SMALL_FILE_BYTES
 from readroom.core.paths import WorkPath, basename, join, parent, parts
 from readroom.core.stores.base import Moved, Source, Step, WriteTarget
-from readroom.core.stores.local import rename, unfinished
-from readroom.core.stores.local.resolve import (
-    FOLDER_FLAGS,
-    READ_FLAGS,
-    Found,
-    Way,
-    require_regular,
-    to_stat,
-    unwritten,
-)
+from readroom.core.stores.local import rename, resolve, unfinished
 from readroom.core.stores.local.unfinished import Draft, Notes
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
@@ -132,9 +123,9 @@ class LocalPlace(Closeable):
 
     def __init__(
         self,
-        way: Way,
+        way: resolve.Way,
         path: WorkPath,
-        open_source: Callable[[Found], Source],
+        open_source: Callable[[resolve.Found], Source],
         notes: Notes,
         *,
         nameless: bool,
@@ -167,7 +158,7 @@ class LocalPlace(Closeable):
         self.removed = 0
         self.real = join(_below(deepest.real, self._missing), self.name)
 
-    def _deepest(self, folder: WorkPath) -> Found:
+    def _deepest(self, folder: WorkPath) -> resolve.Found:
         while True:
             try:
                 return self._way.folder(folder)
@@ -191,11 +182,11 @@ class LocalPlace(Closeable):
         if self._missing:
             return None
         try:
-            return to_stat(os.stat(self.name, dir_fd=self._fds[-1], follow_symlinks=False))
+            return resolve.to_stat(os.stat(self.name, dir_fd=self._fds[-1], follow_symlinks=False))
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise unwritten(error, self.real) from None
+            raise resolve.unwritten(error, self.real) from None
 
     @property
     def writable(self) -> bool:
@@ -226,7 +217,7 @@ class LocalPlace(Closeable):
         if sys.platform != "linux":
             return False
         try:
-            fd = os.open(self.name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
+            fd = os.open(self.name, resolve.READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
         except OSError:
             return False
         try:
@@ -242,15 +233,15 @@ class LocalPlace(Closeable):
         if self._missing:
             raise NotFound(self.real)
         try:
-            fd = os.open(self.name, READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
+            fd = os.open(self.name, resolve.READ_FLAGS | os.O_NOFOLLOW, dir_fd=self._fds[-1])
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.EMLINK):
                 raise Moved from None  # it has become a link
-            raise unwritten(error, self.real) from None
+            raise resolve.unwritten(error, self.real) from None
         try:
             status = os.fstat(fd)
-            require_regular(status, self.real)
-            return self._open_source(Found(fd, self.real, status))
+            resolve.require_regular(status, self.real)
+            return self._open_source(resolve.Found(fd, self.real, status))
         except BaseException:
             os.close(fd)
             raise
@@ -263,7 +254,7 @@ class LocalPlace(Closeable):
             self._make_folders()
             unfinished.lock(self._fds[-1], deadline)
         except OSError as error:
-            raise unwritten(error, self.real) from None
+            raise resolve.unwritten(error, self.real) from None
         self._locked = True
         self._notes.sweep(self._fds[-1])
 
@@ -275,7 +266,7 @@ class LocalPlace(Closeable):
                 self._made.append((above, name))
                 os.fsync(above)
             # Never through a link: it was not there when the rules were checked.
-            self._fds.append(os.open(name, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above))
+            self._fds.append(os.open(name, resolve.FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=above))
             self._folder = join(self._folder, name)
             self._missing.pop(0)
             if self._made and self._made[-1] == (above, name):
@@ -306,7 +297,7 @@ class LocalPlace(Closeable):
                 self._require_same_folder()
                 self._name(draft, over)
         except OSError as error:
-            raise unwritten(error, self.real) from None
+            raise resolve.unwritten(error, self.real) from None
         self._made.clear()
         return [*warnings, *self._flushed()]
 
@@ -333,7 +324,7 @@ class LocalPlace(Closeable):
                 unfinished.lock(place._fds[-1], deadline)
                 place._locked = True
         except OSError as error:
-            raise unwritten(error, other.real) from None
+            raise resolve.unwritten(error, other.real) from None
 
     def make(self) -> None:
         """Make a folder at the name."""
@@ -378,7 +369,7 @@ class LocalPlace(Closeable):
         except FileExistsError:
             raise Moved from None
         except OSError as error:
-            raise unwritten(error, self.real) from None
+            raise resolve.unwritten(error, self.real) from None
         self._made.clear()
         self.warnings = (*self.warnings, *self._flushed())
 

@@ -14,52 +14,43 @@ import os
 import stat
 from typing import NamedTuple, Protocol
 
-from readroom.core.errors import (
-    BadPath,
-    NoPermission,
-    NoSpace,
-    NotAFile,
-    NotFound,
-    ReadOnlyPlace,
-    ReadroomError,
-    StoreFailed,
-)
+from readroom.core import errors
 from readroom.core.paths import WorkPath
 from readroom.core.values import EntryKind, Stat
 
 
-def translated(error: OSError, path: WorkPath) -> ReadroomError:
+def translated(error: OSError, path: WorkPath) -> errors.ReadroomError:
     """What a failure of the system means for a caller who asked for `path`."""
-    if isinstance(error, ReadroomError):
+    if isinstance(error, errors.ReadroomError):
         return error  # several errors of readroom are OSErrors too, for Python callers
     match error.errno:
         case errno.ENOENT | errno.ENOTDIR:
-            return NotFound(path)
+            return errors.NotFound(path)
         case errno.EACCES | errno.EPERM:
-            return NoPermission(path)
+            return errors.NoPermission(path)
         case errno.ENAMETOOLONG:
-            return BadPath(path, "has a part that is longer than this file system allows")
+            return errors.BadPath(path, "has a part that is longer than this file system allows")
         case errno.ELOOP:
-            return BadPath(path, "leads through a loop of links")
+            return errors.BadPath(path, "leads through a loop of links")
         case errno.EILSEQ:
-            return BadPath(path, "is not a name that this file system can have")
+            return errors.BadPath(path, "is not a name that this file system can have")
         case None:
-            return StoreFailed(path, type(error).__name__)
+            return errors.StoreFailed(path, type(error).__name__)
         case code:
-            return StoreFailed(path, os.strerror(code))
+            return errors.StoreFailed(path, os.strerror(code))
 
 
-def unwritten(error: OSError, path: WorkPath) -> ReadroomError:
+def unwritten(error: OSError, path: WorkPath) -> errors.ReadroomError:
     """What a failure of the system means for a caller who wanted to change `path`."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
-            return NoSpace(path, os.strerror(error.errno))
+            return errors.NoSpace(path, os.strerror(error.errno))
         case errno.EROFS:
-            return ReadOnlyPlace(path)
+            return errors.ReadOnlyPlace(path)
         case errno.EXDEV:
-            return StoreFailed(path, "it is on another file system than the place it shall go to")
-        case errno.EACCES | errno.EPERM if not isinstance(error, ReadroomError):
-            return NoPermission(path, "change")
+            return errors.StoreFailed(path, "it is on another file system than the place it shall go to")
+        case errno.EACCES | errno.EPERM if not isinstance(error, errors.ReadroomError):
+            return errors.NoPermission(path, "change")
     return translated(error, path)
 
 
@@ -106,7 +97,7 @@ class Way(Protocol):
 def require_regular(status: os.stat_result, path: WorkPath) -> None:
     """Raise NotAFile for anything but a regular file."""
     if not stat.S_ISREG(status.st_mode):
-        raise NotAFile(path, what(status.st_mode))
+        raise errors.NotAFile(path, what(status.st_mode))
 
 
 def checked(fd: int, real: WorkPath, path: WorkPath) -> Found:

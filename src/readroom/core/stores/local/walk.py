@@ -19,15 +19,7 @@ from collections.abc import Sequence
 from readroom.core.errors import BadPath, NotAFolder, OutsideRoot
 from readroom.core.limits import LINK_HOPS, MAX_PATH_DEPTH
 from readroom.core.paths import WorkPath, parts
-from readroom.core.stores.local.resolve import (
-    FOLDER_FLAGS,
-    READ_FLAGS,
-    Found,
-    Root,
-    checked,
-    require_regular,
-    what,
-)
+from readroom.core.stores.local import resolve
 
 # O_PATH, where it exists, passes through folders that may be entered but not listed.
 _ENTER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -46,30 +38,30 @@ class WalkWay:
 
     __slots__ = ("_names", "_root")
 
-    def __init__(self, root: Root, names: Sequence[str]) -> None:
+    def __init__(self, root: resolve.Root, names: Sequence[str]) -> None:
         """`names` are the absolute names of the root, by which links may point into it."""
         self._root = root
         self._names = [[part for part in name.split("/") if part] for name in names]
 
-    def file(self, path: WorkPath) -> Found:
+    def file(self, path: WorkPath) -> resolve.Found:
         with _Walk(self._root.fd, self._names, path) as walk:
             while True:
                 status = walk.to_leaf()
-                require_regular(status, path)
+                resolve.require_regular(status, path)
                 # It may have become a pipe: opening does not block, and the opened file is checked.
-                fd = walk.opened(READ_FLAGS)
+                fd = walk.opened(resolve.READ_FLAGS)
                 if fd is not None:
-                    return checked(fd, walk.real(), path)
+                    return resolve.checked(fd, walk.real(), path)
 
-    def folder(self, path: WorkPath) -> Found:
+    def folder(self, path: WorkPath) -> resolve.Found:
         with _Walk(self._root.fd, self._names, path) as walk:
             while True:
                 status = walk.to_leaf()
                 if not stat.S_ISDIR(status.st_mode):
-                    raise NotAFolder(path, what(status.st_mode))
-                fd = walk.opened(FOLDER_FLAGS)
+                    raise NotAFolder(path, resolve.what(status.st_mode))
+                fd = walk.opened(resolve.FOLDER_FLAGS)
                 if fd is not None:
-                    return Found(fd, walk.real(), os.fstat(fd))
+                    return resolve.Found(fd, walk.real(), os.fstat(fd))
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, os.stat_result]:
         with _Walk(self._root.fd, self._names, path) as walk:

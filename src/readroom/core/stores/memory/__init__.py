@@ -24,19 +24,7 @@ from readroom.core.errors import BadPath, NoSpace, NotAFile, NotAFolder, NotFoun
 from readroom.core.limits import LINK_HOPS, LOCK_WAIT_S
 from readroom.core.paths import ROOT, WorkPath, basename, join, normalize, parent, parts
 from readroom.core.stores.base import Moved, Source, Step, WriteTarget
-from readroom.core.stores.memory.nodes import (
-    File,
-    FolderNode,
-    Link,
-    MemoryFolder,
-    MemorySource,
-    Node,
-    each,
-    files_in,
-    size_of,
-    stat_of,
-    version_of,
-)
+from readroom.core.stores.memory import nodes
 from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
 
@@ -73,7 +61,7 @@ class MemoryStore:
         self.writing = threading.Lock()
         self._count = 0
         self._bytes = 0  # of all files: adding them up on each write would take quadratic time
-        self._root = FolderNode(clock())
+        self._root = nodes.FolderNode(clock())
         for path, data in (files or {}).items():
             self.put(path, data)
 
@@ -82,7 +70,7 @@ class MemoryStore:
         content = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else bytes(data)
         with self._lock:
             folder, name = self._place(path)
-            if isinstance(folder.names.get(name), FolderNode):
+            if isinstance(folder.names.get(name), nodes.FolderNode):
                 raise NotAFile(path, "folder")
             self._put(folder, name, content, self._clock() if mtime_ns is None else mtime_ns)
 
@@ -91,7 +79,7 @@ class MemoryStore:
         with self._lock:
             folder, name = self._place(path)
             old = folder.names.get(name)
-            if (old.state[1] if isinstance(old, File) else old) != expected:
+            if (old.state[1] if isinstance(old, nodes.File) else old) != expected:
                 raise Moved
             self._put(folder, name, data, self._clock())
 
@@ -101,7 +89,7 @@ class MemoryStore:
             folder, name = self._place(path)
             if name in folder.names:
                 raise Moved
-            folder.names[name] = FolderNode(self._clock())
+            folder.names[name] = nodes.FolderNode(self._clock())
 
     def remove(self, path: WorkPath, expected: Version | None, step: Step | None) -> None:
         """Remove a file or link, or with `step`, as a place takes it, a folder with all that is in it.
@@ -111,29 +99,29 @@ class MemoryStore:
         """
         with self._lock:
             folder, name, node = self._there(path)
-            if node is None or isinstance(node, FolderNode) != (step is not None):
+            if node is None or isinstance(node, nodes.FolderNode) != (step is not None):
                 raise Moved
-            if expected is not None and version_of(node) != expected:
+            if expected is not None and nodes.version_of(node) != expected:
                 raise Moved
             if step is not None:
-                each(path, node, step)
-            self._bytes -= size_of(folder.names.pop(name))
+                nodes.each(path, node, step)
+            self._bytes -= nodes.size_of(folder.names.pop(name))
 
     def move(self, path: WorkPath, found: Stat, to: WorkPath, over: Version | None) -> None:
         """Give what is at a name another one; folders above that are made. Raises Moved."""
         with self._lock:
             folder, name, node = self._there(path)
-            if node is None or stat_of(node) != found:
+            if node is None or nodes.stat_of(node) != found:
                 raise Moved
             old = self._there(to)[2]
-            if (None if old is None else version_of(old)) != over or (old is None) != (over is None):
+            if (None if old is None else nodes.version_of(old)) != over or (old is None) != (over is None):
                 raise Moved
             target, new = self._place(to)
-            self._bytes -= 0 if old is node else size_of(old)
+            self._bytes -= 0 if old is node else nodes.size_of(old)
             del folder.names[name]
             target.names[new] = node
             # As in a dictionary, a renamed entry comes last.
-            for file in sorted(files_in(node), key=lambda file: file.state[1].inode):
+            for file in sorted(nodes.files_in(node), key=lambda file: file.state[1].inode):
                 self._count += 1
                 content, version = file.state
                 file.state = (content, replace(version, inode=self._count))
@@ -151,9 +139,9 @@ class MemoryStore:
             while pending:
                 above, folder = pending.pop()
                 for name, node in folder.names.items():
-                    if isinstance(node, FolderNode):
+                    if isinstance(node, nodes.FolderNode):
                         pending.append((join(above, name), node))
-                    elif isinstance(node, File):
+                    elif isinstance(node, nodes.File):
                         files.append((node.state[1].inode, join(above, name), node.state[0]))
         return [(path, data) for _, path, data in sorted(files, key=lambda file: file[0])]
 
@@ -166,8 +154,8 @@ class MemoryStore:
         """Make a symbolic link; folders above it are made."""
         with self._lock:
             folder, name = self._place(path)
-            self._bytes -= size_of(folder.names.get(name))
-            folder.names[name] = Link(target, self._clock())
+            self._bytes -= nodes.size_of(folder.names.get(name))
+            folder.names[name] = nodes.Link(target, self._clock())
 
     def delete(self, path: str) -> None:
         """Remove a file, a link, or a folder with all that is in it. Raises NotFound."""
@@ -175,29 +163,29 @@ class MemoryStore:
             folder, name = self._place(path)
             if name not in folder.names:
                 raise NotFound(path)
-            self._bytes -= size_of(folder.names.pop(name))
+            self._bytes -= nodes.size_of(folder.names.pop(name))
 
     def require_root(self) -> None:
         """Always succeeds, since nothing else can take its place."""
 
-    def open(self, path: WorkPath) -> MemorySource:
+    def open(self, path: WorkPath) -> nodes.MemorySource:
         """Open a file."""
         real, node = self._found(path)
-        if not isinstance(node, File):
+        if not isinstance(node, nodes.File):
             raise NotAFile(path, "folder")
-        return MemorySource(real, node)
+        return nodes.MemorySource(real, node)
 
-    def open_folder(self, path: WorkPath) -> MemoryFolder:
+    def open_folder(self, path: WorkPath) -> nodes.MemoryFolder:
         """Open a folder."""
         real, node = self._found(path)
-        if not isinstance(node, FolderNode):
+        if not isinstance(node, nodes.FolderNode):
             raise NotAFolder(path, "file")
-        return MemoryFolder(real, node)
+        return nodes.MemoryFolder(real, node)
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
         """The real name and the stat of whatever is there, links followed."""
         real, node = self._found(path)
-        return real, stat_of(node)
+        return real, nodes.stat_of(node)
 
     def version(self, path: WorkPath) -> Version | None:
         """Identity of what is there now, links followed; None when nothing is."""
@@ -205,57 +193,57 @@ class MemoryStore:
             _, node = self._found(path)
         except NotFound:
             return None
-        return node.state[1] if isinstance(node, File) else Version(0, 0, 0, 0, 0)
+        return node.state[1] if isinstance(node, nodes.File) else Version(0, 0, 0, 0, 0)
 
     def close(self) -> None:
         """Nothing to release."""
 
-    def _put(self, folder: FolderNode, name: str, content: bytes, now: int) -> None:
+    def _put(self, folder: nodes.FolderNode, name: str, content: bytes, now: int) -> None:
         old = folder.names.get(name)
-        freed = old.state[1].size if isinstance(old, File) else 0
+        freed = old.state[1].size if isinstance(old, nodes.File) else 0
         if self._most_bytes is not None and self._bytes - freed + len(content) > self._most_bytes:
             raise NoSpace(name, f"the store may hold {self._most_bytes:,} bytes")
         self._bytes += len(content) - freed
         self._count += 1
-        if isinstance(old, File):
+        if isinstance(old, nodes.File):
             inode = old.state[1].inode
             old.state = (content, Version(0, inode, len(content), now, self._count))
         else:
             version = Version(0, self._count, len(content), now, self._count)
-            folder.names[name] = File((content, version))
+            folder.names[name] = nodes.File((content, version))
 
-    def _place(self, path: str) -> tuple[FolderNode, str]:
+    def _place(self, path: str) -> tuple[nodes.FolderNode, str]:
         names = parts(normalize(path))
         if not names:
             raise NotAFile(ROOT, "folder")
         return self._make(names[:-1]), names[-1]
 
-    def _there(self, path: WorkPath) -> tuple[FolderNode, str, Node | None]:
+    def _there(self, path: WorkPath) -> tuple[nodes.FolderNode, str, nodes.Node | None]:
         """The folder of a name, the name and what has it, no link followed and nothing made."""
         folder, names = self._root, parts(path)
         for part in names[:-1]:
             inner = folder.names.get(part)
-            if not isinstance(inner, FolderNode):
-                return FolderNode(0), names[-1], None
+            if not isinstance(inner, nodes.FolderNode):
+                return nodes.FolderNode(0), names[-1], None
             folder = inner
         return folder, names[-1], folder.names.get(names[-1])
 
-    def _make(self, names: list[str]) -> FolderNode:
+    def _make(self, names: list[str]) -> nodes.FolderNode:
         folder = self._root
         for at, name in enumerate(names):
             node = folder.names.get(name)
             if node is None:
-                node = folder.names[name] = FolderNode(self._clock())
-            if not isinstance(node, FolderNode):
+                node = folder.names[name] = nodes.FolderNode(self._clock())
+            if not isinstance(node, nodes.FolderNode):
                 raise NotAFolder("/".join(names[: at + 1]), "file")
             folder = node
         return folder
 
-    def _found(self, path: WorkPath) -> tuple[WorkPath, Node]:
+    def _found(self, path: WorkPath) -> tuple[WorkPath, nodes.Node]:
         """Follow a path as `stores.local.walk` does."""
         pending = parts(path)[::-1]
-        above: list[tuple[str, FolderNode]] = []
-        node: Node = self._root
+        above: list[tuple[str, nodes.FolderNode]] = []
+        node: nodes.Node = self._root
         name = ""
         hops = 0
         while pending:
@@ -269,13 +257,13 @@ class MemoryStore:
                 continue
             folder = above[-1][1] if above else self._root
             child = folder.names.get(part)
-            if isinstance(child, Link):
+            if isinstance(child, nodes.Link):
                 hops += 1
                 pending.extend(_todo(child.target, path, hops))
                 continue
-            if child is None or (pending and not isinstance(child, FolderNode)):
+            if child is None or (pending and not isinstance(child, nodes.FolderNode)):
                 raise NotFound(path)
-            if isinstance(child, FolderNode):
+            if isinstance(child, nodes.FolderNode):
                 above.append((part, child))
             else:
                 name, node = part, child

@@ -17,18 +17,6 @@ from msgspec.structs import replace
 from readroom.documents.formats import Unreadable
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.mail import Attachment, Letter, Mail, outlook
-from readroom.documents.formats.mail.outlook import (
-    BODY,
-    CLASS,
-    DATA,
-    LONG_NAME,
-    MIME,
-    MOST,
-    NOT_THERE,
-    SENDER,
-    SENDER_ADDRESS,
-    SUBJECT,
-)
 from readroom.documents.formats.rtf.tokens import code_page
 from readroom.documents.limits import MAIL_BYTES
 from readroom.documents.table import TNEF_MARK
@@ -38,7 +26,7 @@ _ATTRIBUTE = struct.Struct("<BII")
 _PROPERTIES, _ATTACHED, _RECIPIENTS, _PAGE, _BEGIN = 0x69003, 0x69005, 0x69004, 0x69007, 0x69002
 _SENDER, _FILE = 0x08000, 0x6800F
 _OF_MESSAGE, _OF_ATTACHMENT = 1, 2
-_OLDER = {0x18004: SUBJECT, 0x2800C: BODY, 0x78008: CLASS, 0x18010: LONG_NAME}
+_OLDER = {0x18004: outlook.SUBJECT, 0x2800C: outlook.BODY, 0x78008: outlook.CLASS, 0x18010: outlook.LONG_NAME}
 _TEXT, _WIDE, _OBJECT, _BYTES, _SEVERAL, _GUID, _NAMED = 0x1E, 0x1F, 0x0D, 0x102, 0x1000, 0x48, 0x8000
 _SIZES = {0: 0, 1: 0, 2: 4, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 0xA: 4, 0xB: 4, 0x14: 8, 0x40: 8, _GUID: 16}
 _CUT = "It is damaged or cut short, and what stands behind that place is not shown."
@@ -92,7 +80,7 @@ class _PackedItem:
             self.is_cut = True
 
     def _attribute(self, level: int, name: int, value: memoryview) -> None:
-        if name == _BEGIN and len(self._attached) < MOST:
+        if name == _BEGIN and len(self._attached) < outlook.MOST:
             self._attached.append(_PackedItem(self._page))
         elif name == _BEGIN:
             self._left["attachment"] += 1
@@ -106,12 +94,12 @@ class _PackedItem:
         elif name == _PAGE:
             self._page = code_page(struct.unpack_from("<I", value)[0])
         elif name == _FILE:
-            item.older(DATA, _BYTES, value)
+            item.older(outlook.DATA, _BYTES, value)
         elif name == _SENDER:
             _, _, length, more = struct.unpack_from("<4H", value)
-            self.older(SENDER, _TEXT, value[8 : 8 + length])
+            self.older(outlook.SENDER, _TEXT, value[8 : 8 + length])
             address = bytes(value[8 + length : 8 + length + more]).partition(b":")[2]
-            self.older(SENDER_ADDRESS, _TEXT, memoryview(address))
+            self.older(outlook.SENDER_ADDRESS, _TEXT, memoryview(address))
         elif name in _OLDER:
             item.older(_OLDER[name], _TEXT, value)
 
@@ -121,11 +109,11 @@ class _PackedItem:
 
     def _people(self, value: memoryview) -> None:
         count, at = struct.unpack_from("<I", value)[0], 4
-        for _ in range(min(count, MOST)):
+        for _ in range(min(count, outlook.MOST)):
             person = _PackedItem(self._page)
             at = person.properties(value, at)
             self._recipients.append(person)
-        self._left["recipient"] += max(0, count - MOST)
+        self._left["recipient"] += max(0, count - outlook.MOST)
 
     def properties(self, data: memoryview, at: int) -> int:
         """Properties as a .msg has them, from a place on; where they end. Raises struct.error."""
@@ -187,8 +175,8 @@ class _PackedItem:
 
     def attachment(self) -> Attachment:
         """The attachment that this is; an object may be a message that is packed as this one."""
-        name, mime = outlook.named(self), self.text(MIME) or "application/octet-stream"
-        kind, value = self._values.get(DATA, (0, memoryview(b"")))
+        name, mime = outlook.named(self), self.text(outlook.MIME) or "application/octet-stream"
+        kind, value = self._values.get(outlook.DATA, (0, memoryview(b"")))
         if kind == _OBJECT:
             value = value[16:]  # behind the kind of the object
             if bytes(value[:4]) == TNEF_MARK:
@@ -202,7 +190,7 @@ class _PackedItem:
 
 
 def _missing() -> bytes:
-    raise Unreadable(NOT_THERE, ANOTHER_COPY)
+    raise Unreadable(outlook.NOT_THERE, ANOTHER_COPY)
 
 
 def _padded(size: int) -> int:

@@ -22,17 +22,7 @@ from msgspec.structs import replace
 from pypdfium2 import raw
 
 from readroom.core.limits import IMAGE_LONG_SIDE
-from readroom.documents.formats import (
-    Area,
-    Document,
-    Encrypted,
-    Heading,
-    Part,
-    Picture,
-    Unit,
-    Unreadable,
-    beside_note,
-)
+from readroom.documents import formats
 from readroom.documents.formats.pdf import text as pdf_text
 from readroom.documents.formats.pdf.fields import Fields
 from readroom.documents.formats.pdf.unseen import Layers
@@ -51,7 +41,7 @@ _OTHER_COPY = "Ask the user for another copy."
 class Pdf:
     """An opened PDF."""
 
-    unit = Unit.PAGE
+    unit = formats.Unit.PAGE
 
     def __init__(self, document: pypdfium2.PdfDocument, file: BinaryIO) -> None:
         self._document = document
@@ -60,14 +50,14 @@ class Pdf:
         self.titles: Sequence[str] = [""] * len(document)
         self.contents = _contents(document)
 
-    def part(self, number: int, area: Area | None = None) -> Part:
+    def part(self, number: int, area: formats.Area | None = None) -> formats.Part:
         """The page with this number."""
         part = self.text_part(number)
         page = self._page(number)
-        pictures = [Picture(_rendered(page), "image/png")] if self._is_picture(page, part) else []
+        pictures = [formats.Picture(_rendered(page), "image/png")] if self._is_picture(page, part) else []
         return replace(part, pictures=pictures)
 
-    def text_part(self, number: int) -> Part:
+    def text_part(self, number: int) -> formats.Part:
         """The page with this number, without rendering it."""
         page = self._page(number)
         beside = self._fields.of(page, number)
@@ -81,9 +71,9 @@ class Pdf:
         if number == 1:
             beside.dropped.update(_of_document(self._document))
         notes = [_XFA] if number == 1 and self._document.get_formtype() in _XFA_FORMS else []
-        return Part(number, "", lines, notes=[*notes, *beside_note(beside.dropped)])
+        return formats.Part(number, "", lines, notes=[*notes, *formats.beside_note(beside.dropped)])
 
-    def _is_picture(self, page: pypdfium2.PdfPage, part: Part) -> bool:
+    def _is_picture(self, page: pypdfium2.PdfPage, part: formats.Part) -> bool:
         """Whether it shows something and has no text but what fields say."""
         if not _shows_anything(page):
             return False
@@ -93,12 +83,12 @@ class Pdf:
         try:
             return self._document[number - 1]
         except pypdfium2.PdfiumError:
-            raise Unreadable(
+            raise formats.Unreadable(
                 "its description is damaged", "Read other pages, or ask for another copy."
             ) from None
 
 
-def open_document(file: BinaryIO) -> Document:
+def open_document(file: BinaryIO) -> formats.Document:
     """Open a PDF. Raises Unreadable."""
     try:
         document = pypdfium2.PdfDocument(file)
@@ -107,10 +97,10 @@ def open_document(file: BinaryIO) -> Document:
         return Pdf(document, file)
     except pypdfium2.PdfiumError as error:
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
-            raise Encrypted(
+            raise formats.Encrypted(
                 "it is encrypted, and opens with a password only", "Ask the user for a copy without one."
             ) from None
-        raise Unreadable(
+        raise formats.Unreadable(
             "it is damaged: its objects or its first page cannot be found", _OTHER_COPY
         ) from None
 
@@ -141,7 +131,7 @@ def _rendered(page: pypdfium2.PdfPage) -> bytes:
     return encoded.getvalue()
 
 
-def _contents(document: pypdfium2.PdfDocument) -> list[Heading]:
+def _contents(document: pypdfium2.PdfDocument) -> list[formats.Heading]:
     """The outline; an entry that leads nowhere in this document is left out."""
     headings = []
     for entry in itertools.islice(document.get_toc(max_depth=_MAX_DEPTH), DOCUMENT_CONTENTS):
@@ -149,5 +139,5 @@ def _contents(document: pypdfium2.PdfDocument) -> list[Heading]:
         page = None if destination is None else destination.get_index()
         title = entry.get_title().strip()
         if page is not None and title:
-            headings.append(Heading(entry.level + 1, title, page + 1))
+            headings.append(formats.Heading(entry.level + 1, title, page + 1))
     return headings

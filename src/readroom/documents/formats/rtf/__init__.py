@@ -23,19 +23,7 @@ from msgspec.structs import replace
 from readroom.documents.formats import Unreadable, sections
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.formulas import FormulaParts
-from readroom.documents.formats.rtf.tokens import (
-    PLAIN,
-    TICKED,
-    RtfField,
-    State,
-    Token,
-    Tokens,
-    as_shown,
-    code_page,
-    decoded,
-    fonts,
-    headings,
-)
+from readroom.documents.formats.rtf import tokens
 from readroom.documents.formats.sections import Sections
 from readroom.documents.formats.story import FlowStory, label, sound
 from readroom.documents.limits import RTF_BYTES, RTF_GROUPS
@@ -102,10 +90,10 @@ class _RtfReader:
     """Reads one document token by token."""
 
     def __init__(self, data: bytes) -> None:
-        self._tokens = Tokens(data)
+        self._tokens = tokens.Tokens(data)
         self._body = FlowStory()
-        self._state = State(self._body)
-        self._stack: list[State] = []
+        self._state = tokens.State(self._body)
+        self._stack: list[tokens.State] = []
         self._page = "cp1252"
         self._fonts: dict[int, str] = {}
         self._styles: dict[int, int] = {}
@@ -132,7 +120,7 @@ class _RtfReader:
         self._body.end(self._state.paragraph, self._level())
         return sections.document(self._body.blocks, self._margins, self._notes, self._beside)
 
-    def _take(self, token: Token) -> None:
+    def _take(self, token: tokens.Token) -> None:
         if token.data:
             self._data(token)
         elif token.brace == b"{":
@@ -164,7 +152,7 @@ class _RtfReader:
 
     # --- text --------------------------------------------------------------------------------------
 
-    def _data(self, token: Token) -> None:
+    def _data(self, token: tokens.Token) -> None:
         data = token.data
         if self._to_skip:
             data, self._to_skip = data[self._to_skip :], max(0, self._to_skip - len(data))
@@ -174,7 +162,7 @@ class _RtfReader:
         if self._bytes:
             state = self._state
             data, self._bytes = bytes(self._bytes), bytearray()
-            self._out(decoded(data, state.far if state.is_far else state.codec))
+            self._out(tokens.decoded(data, state.far if state.is_far else state.codec))
 
     def _out(self, text: str) -> None:
         """Text goes where its group says; hidden and deleted text is counted."""
@@ -200,7 +188,7 @@ class _RtfReader:
         elif word in _CHARACTERS:
             self._out(_CHARACTERS[word])
         elif word == "u":
-            self._out(as_shown(chr((number or 0) % 0x10000), self._state.codec))
+            self._out(tokens.as_shown(chr((number or 0) % 0x10000), self._state.codec))
             self._to_skip = self._state.skipped
         elif self._destination(word):
             return
@@ -243,7 +231,7 @@ class _RtfReader:
         state = self._state
         was = state.paragraph
         if word == "pard":
-            state.paragraph = PLAIN
+            state.paragraph = tokens.PLAIN
         elif word == "s":
             state.paragraph = replace(was, style=number)
         elif word == "outlinelevel":
@@ -257,7 +245,7 @@ class _RtfReader:
         elif word in _PAGES:
             self._page = state.codec = _PAGES[word]
         elif word == "ansicpg":
-            self._page = state.codec = state.far = code_page(number)
+            self._page = state.codec = state.far = tokens.code_page(number)
         elif word == "deff":
             self._default_font = number
         elif word in ("fftype", "ffres", "ffdefres") and state.field is not None:
@@ -299,9 +287,9 @@ class _RtfReader:
         elif word in _COUNTED:
             self._capture(partial(self._count, _COUNTED[word] if state.story is not None else ""))
         elif word == "fonttbl":
-            self._fonts |= fonts(self._tokens.skip_group(), self._page)
+            self._fonts |= tokens.fonts(self._tokens.skip_group(), self._page)
         elif word == "stylesheet":
-            self._styles |= headings(self._tokens.skip_group())
+            self._styles |= tokens.headings(self._tokens.skip_group())
         elif word == "upr":
             state.story = None
         elif word in _MARGINS:
@@ -337,11 +325,11 @@ class _RtfReader:
         """Read the text of the group as a story of its own."""
         story = FlowStory()
         state = self._state
-        state.story, state.words, state.formula, state.paragraph = story, None, None, PLAIN
+        state.story, state.words, state.formula, state.paragraph = story, None, None, tokens.PLAIN
         state.hidden = state.deleted = False
 
         def close() -> None:
-            story.end(PLAIN, 0)
+            story.end(tokens.PLAIN, 0)
             use(story)
 
         state.close = close
@@ -370,7 +358,7 @@ class _RtfReader:
         if word == "ud":
             state.story = next((at.story for at in reversed(self._stack) if at.story is not None), None)
         elif word == "field":
-            state.field = RtfField()
+            state.field = tokens.RtfField()
         elif word == "formfield":
             state.words = []
         elif word in ("shptxt", "dptxbxtext"):
@@ -427,7 +415,7 @@ class _RtfReader:
         """The code of a field; that of a link is its target."""
         state = self._state
         if state.field is None:
-            state.field = RtfField()
+            state.field = tokens.RtfField()
         state.field.code = words
         if words and state.story is not None and not words.startswith(("HYPERLINK", "FORM")):
             state.story.dropped["field code"] += 1
@@ -440,7 +428,7 @@ class _RtfReader:
             return
         start, before = len(story.text), len(story.blocks)
         link = _LINK.search(about.code)
-        if about.kind == TICKED:
+        if about.kind == tokens.TICKED:
             story.text.append("[x]" if about.state else "[ ]")
         story.dropped["unselected choice"] += max(0, len(about.entries) - 1)
 

@@ -23,14 +23,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from readroom.core.errors import (
-    Internal,
-    NoSuchView,
-    ReadroomError,
-    TooManyRequests,
-    Unauthorized,
-    WrongMethod,
-)
+from readroom.core import errors
 from readroom.core.log import log
 from readroom.core.rows import Finding
 from readroom.core.workspace import Workspace
@@ -142,11 +135,11 @@ class Dashboard:
         exchange.route = f"{UI_PATH}/{path if path in _ROUTES else 'static'}"
         try:
             response = await self._answer(request, path)
-        except ReadroomError as error:
+        except errors.ReadroomError as error:
             response = self._failed(request, error)
         except Exception as error:
             log().exception("a page of the dashboard failed")
-            response = self._failed(request, Internal(type(error).__name__))
+            response = self._failed(request, errors.Internal(type(error).__name__))
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         await response(scope, receive, send)
@@ -165,15 +158,15 @@ class Dashboard:
         if path == "verify":
             return await self._verify(request)
         if path not in PAGES:
-            raise NoSuchView("page")
+            raise errors.NoSuchView("page")
         if request.method not in ("GET", "HEAD"):
-            raise WrongMethod(request.method, ["GET", "HEAD"])
+            raise errors.WrongMethod(request.method, ["GET", "HEAD"])
         return await self._in_thread(partial(self._page, request, path))
 
     def _file(self, request: Request, name: str) -> Response:
         found = self._static.get(name)
         if found is None:
-            raise NoSuchView("file")
+            raise errors.NoSuchView("file")
         data, tag, kind = found
         headers = {"ETag": tag, "Cache-Control": "no-cache"}
         if request.headers.get("if-none-match") == tag:
@@ -190,7 +183,7 @@ class Dashboard:
         secure = request.headers.get("origin", "").startswith("https://")
         if path == "sign-out":
             if request.method != "POST":
-                raise WrongMethod(request.method, ["POST"])
+                raise errors.WrongMethod(request.method, ["POST"])
             response: Response = RedirectResponse(f"{UI_PATH}/sign-in", 303)
             cookies = request.headers.get("cookie", "").encode("latin-1", "replace")
             response.headers["Set-Cookie"] = await self._sign_in.end(cookies, secure=secure)
@@ -201,7 +194,7 @@ class Dashboard:
         exchange: Exchange = request.scope[EXCHANGE]
         try:
             await self._sign_in.check(form.get("token", "").strip(), exchange)
-        except Unauthorized as error:
+        except errors.Unauthorized as error:
             exchange.code = error.code
             page = Page(
                 "Sign in", template="sign_in.html", own={"back": back, "problem": error.problem}, status=401
@@ -218,7 +211,7 @@ class Dashboard:
 
     async def _verify(self, request: Request) -> Response:
         if request.method != "POST":
-            raise WrongMethod(request.method, ["POST"])
+            raise errors.WrongMethod(request.method, ["POST"])
         access: Access = request.scope[ACCESS]
         await self._in_thread(partial(self._begin_verifying, access))
         return RedirectResponse(f"{request.scope[PAGE_ADDRESS].base}/ledger", 303)
@@ -267,7 +260,7 @@ class Dashboard:
         signed_in = bool(access.caller.token)
         return {"menu": menu, "workspaces": workspaces, "address": address, "signed_in": signed_in}
 
-    def _failed(self, request: Request, error: ReadroomError) -> Response:
+    def _failed(self, request: Request, error: errors.ReadroomError) -> Response:
         exchange: Exchange = request.scope[EXCHANGE]
         exchange.code = error.code
         status = int(status_of(type(error)))
@@ -277,7 +270,7 @@ class Dashboard:
         if ACCESS in request.scope:
             frame = self._frame(request, None, "-")
         response = _html(page, frame)
-        if isinstance(error, TooManyRequests):
+        if isinstance(error, errors.TooManyRequests):
             response.headers["Retry-After"] = str(error.retry_after_s)
         return again_later(response)
 
@@ -293,7 +286,7 @@ def _html(page: Page, frame: Mapping[str, object]) -> Response:
 def _csv(page: Page, name: str) -> Response:
     found = next((one for one in page.tables if one.name == name), None)
     if found is None:
-        raise NoSuchView("table")
+        raise errors.NoSuchView("table")
     headers = {"Content-Disposition": f'attachment; filename="{found.name}.csv"'}
     return Response(as_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
 

@@ -21,21 +21,10 @@ from readroom.core.paths import WorkPath
 from readroom.core.session.conversation import ShownLines, shown_by_read
 from readroom.core.session.journal import Entry
 from readroom.core.values import ReadRequest, ReadResult
+from readroom.server.http.ui import page
 from readroom.server.http.ui.conversations import NOT_KEPT
 from readroom.server.http.ui.findings import findings_beside
 from readroom.server.http.ui.folder import crumbs, folder_map
-from readroom.server.http.ui.page import (
-    UI_ROWS,
-    Cell,
-    Figure,
-    Link,
-    Page,
-    Table,
-    missing,
-    moment,
-    number,
-    stamp,
-)
 from readroom.server.http.ui.view import View
 from readroom.server.ledger.rows import Row, shown_path
 from readroom.server.ledger.sums import LOOKED_AT
@@ -61,7 +50,7 @@ class Look(Struct, frozen=True):
     span: ShownLines
 
 
-def file(view: View) -> Page:
+def file(view: View) -> page.Page:
     """The page of a file. Raises NoSuchView for missing and for hidden files alike."""
     path = view.sight.path(view.text("path"))
     if path is None:
@@ -86,7 +75,7 @@ def file(view: View) -> Page:
     total = (result.total_lines or 0) if result is not None else 0
     chosen = [one for one in [*current, *searched] if line and one.span.first <= line <= one.span.last]
     about = f"Calls that showed line {line:,}" if line else "Calls that showed it"
-    return Page(
+    return page.Page(
         path,
         _figures(total, looks, current, digest),
         [
@@ -223,58 +212,58 @@ def _covered(looks: Sequence[Look]) -> int:
 
 def _figures(
     total: int, looks: Sequence[Look], current: Sequence[Look], digest: str | None
-) -> tuple[Figure, ...]:
+) -> tuple[page.Figure, ...]:
     covered = _covered(current)
     share = f"{100 * covered // total} % of {total:,}" if total else ""
     return (
-        Figure("Lines seen, as it is now", f"{covered:,}", share),
-        Figure("Calls that showed it", f"{len({one.row.number for one in looks}):,}"),
-        Figure("Conversations", f"{len({one.row.event.session for one in looks}):,}"),
-        Figure("Hash now", (digest or "not known")[7:19] if digest else "not known"),
+        page.Figure("Lines seen, as it is now", f"{covered:,}", share),
+        page.Figure("Calls that showed it", f"{len({one.row.number for one in looks}):,}"),
+        page.Figure("Conversations", f"{len({one.row.event.session for one in looks}):,}"),
+        page.Figure("Hash now", (digest or "not known")[7:19] if digest else "not known"),
     )
 
 
-def _calls(view: View, looks: Sequence[Look], title: str) -> Table:
+def _calls(view: View, looks: Sequence[Look], title: str) -> page.Table:
     rows = [
         (
-            number(one.row.number, view.bare("call", number=one.row.number)),
-            stamp(one.row.event.time_us),
+            page.number(one.row.number, view.bare("call", number=one.row.number)),
+            page.stamp(one.row.event.time_us),
             view.named(one.row.event.agent),
             view.named(one.row.event.tool),
-            Cell(f"{one.span.first:,} to {one.span.last:,}") if one.span.last else missing(),
-            Cell((one.span.content_hash or "")[7:19] or "not recorded", code=True),
+            page.Cell(f"{one.span.first:,} to {one.span.last:,}") if one.span.last else page.missing(),
+            page.Cell((one.span.content_hash or "")[7:19] or "not recorded", code=True),
             view.conversation(one.row.event.session, one.row.event.agent, one.row.event.token),
         )
-        for one in reversed(looks[-view.rows(UI_ROWS) :])
+        for one in reversed(looks[-view.rows(page.UI_ROWS) :])
     ]
     heads = ("Row", "When (UTC)", "Agent", "Tool", "Lines", "State", "Conversation")
-    note = f"The newest {UI_ROWS} of {len(looks):,}." if len(looks) > UI_ROWS else ""
-    return Table("looks", title, heads, rows, note=note, empty="No call showed it.")
+    note = f"The newest {page.UI_ROWS} of {len(looks):,}." if len(looks) > page.UI_ROWS else ""
+    return page.Table("looks", title, heads, rows, note=note, empty="No call showed it.")
 
 
-def _states(view: View, looks: Sequence[Look], digest: str | None) -> Table:
+def _states(view: View, looks: Sequence[Look], digest: str | None) -> page.Table:
     times = Counter(one.span.content_hash for one in looks)
     last = {one.span.content_hash: one.row.event.time_us for one in looks}
     rows = [
         (
-            Cell((state or "")[7:19] or "not recorded (searches)", code=True),
-            Cell("as it is now", tone="good")
+            page.Cell((state or "")[7:19] or "not recorded (searches)", code=True),
+            page.Cell("as it is now", tone="good")
             if state is not None and state == digest
-            else Cell("changed since", tone="soft")
+            else page.Cell("changed since", tone="soft")
             if state
-            else missing(),
-            number(calls),
-            Cell(moment(last[state]), tone="soft"),
+            else page.missing(),
+            page.number(calls),
+            page.Cell(page.moment(last[state]), tone="soft"),
         )
-        for state, calls in times.most_common(view.rows(UI_ROWS))
+        for state, calls in times.most_common(view.rows(page.UI_ROWS))
     ]
     heads = ("Hash", "State", "Calls", "Last shown (UTC)")
     note = "Of a state that has changed there is a hash, and no content."
     title = "States that were shown"
-    return Table("states", title, heads, rows, note=note)
+    return page.Table("states", title, heads, rows, note=note)
 
 
-def _pages(view: View, result: ReadResult | None, total: int) -> list[Link]:
+def _pages(view: View, result: ReadResult | None, total: int) -> list[page.Link]:
     """Links to the windows before and after this one."""
     if result is None or not result.lines:
         return []
@@ -282,8 +271,8 @@ def _pages(view: View, result: ReadResult | None, total: int) -> list[Link]:
     found = []
     if result.start > 1:
         before = max(1, result.start - UI_FILE_LINES)
-        found.append(Link(f"Lines from {before:,}", view.bare("file", **here, **{"from": before})))
+        found.append(page.Link(f"Lines from {before:,}", view.bare("file", **here, **{"from": before})))
     if result.end < total:
         behind = result.end + 1
-        found.append(Link(f"Lines from {behind:,}", view.bare("file", **here, **{"from": behind})))
+        found.append(page.Link(f"Lines from {behind:,}", view.bare("file", **here, **{"from": behind})))
     return found

@@ -6,19 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from readroom.core.quoting import plain
 from readroom.server.budgets import BudgetPool
-from readroom.server.http.ui.page import (
-    UI_ROWS,
-    Cell,
-    Figure,
-    Filter,
-    Option,
-    Page,
-    Table,
-    lasted,
-    missing,
-    moment,
-    number,
-)
+from readroom.server.http.ui import page
 from readroom.server.http.ui.queries import PROBLEMS, By, Series, SessionSum, Slice, Sum
 from readroom.server.http.ui.view import LIVE_US, View
 from readroom.server.ledger.sums import DAY_US
@@ -30,7 +18,7 @@ _TITLES: Mapping[By, str] = {
 _TOP = 15
 
 
-def overview(view: View) -> Page:
+def overview(view: View) -> page.Page:
     """Figures, tokens over time, and sums by every name."""
     wanted = view.slice
     whole = next(iter(view.questions.sums(wanted)), Sum("", 0, 0, 0, 0, 0, 0))
@@ -42,37 +30,38 @@ def overview(view: View) -> Page:
         *(_sums(view, wanted, one) for one in _TITLES),
         *_budgets(view),
     ]
-    choice = Filter("by", "Chart by", [Option(one, one, one == by) for one in _TITLES])
+    choice = page.Filter("by", "Chart by", [page.Option(one, one, one == by) for one in _TITLES])
     filters = [*view.filters("agent", "token", "tool", "outcome"), choice]
-    return Page("Overview", _figures(view, whole), tables, filters)
+    return page.Page("Overview", _figures(view, whole), tables, filters)
 
 
-def _figures(view: View, whole: Sum) -> Sequence[Figure]:
+def _figures(view: View, whole: Sum) -> Sequence[page.Figure]:
     flood = whole.requests - whole.calls
     return (
-        Figure("Tokens shown", f"{whole.tokens:,}"),
-        Figure("Calls", f"{whole.calls:,}", href=view.link("calls")),
-        Figure(
+        page.Figure("Tokens shown", f"{whole.tokens:,}"),
+        page.Figure("Calls", f"{whole.calls:,}", href=view.link("calls")),
+        page.Figure(
             "Failed", f"{whole.failed:,}", "with the refused",
             view.link("calls", outcome="failed"), "warn" if whole.failed else "",
         ),
-        Figure(
+        page.Figure(
             "Refused", f"{whole.refused:,}", f"and {flood:,} more in floods" if flood else "",
             view.link("calls", outcome="refused"), "bad" if whole.refused else "",
         ),
-        Figure("Mean call", lasted(whole.duration_us // whole.calls) if whole.calls else "-"),
+        page.Figure("Mean call", page.lasted(whole.duration_us // whole.calls) if whole.calls else "-"),
     )  # fmt: skip
 
 
-def over_time(view: View, series: Series, by: str) -> Table:
+def over_time(view: View, series: Series, by: str) -> page.Table:
     """Tokens over time as a chart, and each point's sum in the table."""
-    times = [moment(time_us)[:16] for time_us in series.times_us]
+    times = [page.moment(time_us)[:16] for time_us in series.times_us]
     names = [plain(view.sight.text(one), 60) or "(none)" for one in series.names]
     rows = [
-        (Cell(at), *(number(values[index]) for values in series.values)) for index, at in enumerate(times)
+        (page.Cell(at), *(page.number(values[index]) for values in series.values))
+        for index, at in enumerate(times)
     ]
     chart = {"kind": "time", "times": times, "names": names, "values": series.values}
-    return Table(
+    return page.Table(
         "time", f"Tokens over time by {by}", ("Time (UTC)", *names),
         [row for row in rows if any(cell.raw for cell in row[1:])], note=_step(series),
         chart=chart if times else None,
@@ -84,25 +73,25 @@ def _step(series: Series) -> str:
     return f"Each point is {hours} {'hour' if hours == 1 else 'hours'}." if series.names else ""
 
 
-def _sums(view: View, wanted: Slice, by: By) -> Table:
+def _sums(view: View, wanted: Slice, by: By) -> page.Table:
     every = view.questions.sums(wanted, by)
     most = max((one.tokens for one in every), default=0)
     rows = [
         (
             view.named(one.name, view.link("calls", **{by: one.name}) if one.name else "", "(none)"),
-            number(one.calls),
-            number(one.failed),
+            page.number(one.calls),
+            page.number(one.failed),
             _bar(one.tokens, most),
         )
-        for one in every[: view.rows(UI_ROWS)]
+        for one in every[: view.rows(page.UI_ROWS)]
     ]
-    return Table(
+    return page.Table(
         by, _TITLES[by], (by.capitalize(), "Calls", "Failed", "Tokens"), rows,
-        note=f"The first {UI_ROWS} of {len(every):,}." if len(every) > UI_ROWS else "",
+        note=f"The first {page.UI_ROWS} of {len(every):,}." if len(every) > page.UI_ROWS else "",
     )  # fmt: skip
 
 
-def files_table(view: View, wanted: Slice, limit: int) -> Table:
+def files_table(view: View, wanted: Slice, limit: int) -> page.Table:
     """Files by how much of them was shown, if the visitor may see their names."""
     # Hidden names do not take the places of others.
     limit = view.rows(limit)
@@ -110,13 +99,13 @@ def files_table(view: View, wanted: Slice, limit: int) -> Table:
     seen = [one for one in every if view.sight.path(one.path) is not None][:limit]
     most = max((one.tokens for one in seen), default=0)
     rows = [
-        (view.file_cell(one.path), number(one.calls), number(one.lines), _bar(one.tokens, most))
+        (view.file_cell(one.path), page.number(one.calls), page.number(one.lines), _bar(one.tokens, most))
         for one in seen
     ]
     notes = of_files(wanted)
     if len(seen) == limit:
         notes.append(f"The first {limit}.")
-    return Table(
+    return page.Table(
         "file", "By file", ("File", "Calls", "Lines", "Tokens"), rows, note=" ".join(notes),
         more=view.link("files") if view.page != "files" else "",
     )  # fmt: skip
@@ -128,30 +117,32 @@ def of_files(wanted: Slice) -> list[str]:
     return [*notes, "The first day counts as a whole."] if wanted.since_us % DAY_US else notes
 
 
-def files(view: View) -> Page:
+def files(view: View) -> page.Page:
     """All files of which anything was shown."""
-    limit = view.count("limit", UI_ROWS)
-    found = files_table(view, view.slice, min(limit, 10 * UI_ROWS))
-    return Page("Files", tables=[found], filters=view.filters("agent", "token", "tool"))
+    limit = view.count("limit", page.UI_ROWS)
+    found = files_table(view, view.slice, min(limit, 10 * page.UI_ROWS))
+    return page.Page("Files", tables=[found], filters=view.filters("agent", "token", "tool"))
 
 
-def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: str = "") -> Table:
+def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: str = "") -> page.Table:
     """Conversations, one per row."""
     most = max((one.tokens for one in every), default=0)
     rows = [
         (
             view.conversation(one.session, one.agent, one.token),
-            Cell("live", tone="good") if view.now_us - one.last_us < LIVE_US else Cell("past", tone="soft"),
+            page.Cell("live", tone="good")
+            if view.now_us - one.last_us < LIVE_US
+            else page.Cell("past", tone="soft"),
             view.named(one.agent),
-            Cell(moment(one.last_us), tone="soft"),
-            number(one.calls),
-            Cell(f"{one.failed:,}", number=True, raw=one.failed, tone="warn" if one.failed else ""),
+            page.Cell(page.moment(one.last_us), tone="soft"),
+            page.number(one.calls),
+            page.Cell(f"{one.failed:,}", number=True, raw=one.failed, tone="warn" if one.failed else ""),
             _bar(one.tokens, most),
         )
         for one in every
     ]
     heads = ("Session", "State", "Agent", "Last call (UTC)", "Calls", "Failed", "Tokens")
-    return Table(
+    return page.Table(
         "sessions", title, heads, rows, note=" ".join(_of_sessions(view.slice)), more=more,
     )  # fmt: skip
 
@@ -168,41 +159,41 @@ def _of_sessions(wanted: Slice) -> Iterator[str]:
         yield "The sums are of whole sessions."
 
 
-def sessions(view: View) -> Page:
+def sessions(view: View) -> page.Page:
     """Live and past conversations."""
     skip, search = view.count("skip"), view.text("q", 200)
-    limit = view.rows(UI_ROWS)
+    limit = view.rows(page.UI_ROWS)
     found = view.questions.sessions(view.slice, limit=limit + 1, skip=skip, search=search)
     more = view.link("sessions", q=search, skip=skip + limit) if len(found) > limit else ""
     table = sessions_table(view, found[:limit], "Sessions", more)
-    return Page(
+    return page.Page(
         "Sessions",
         tables=[table],
-        filters=[Filter("q", "Search", value=search), *view.filters("agent", "token")],
+        filters=[page.Filter("q", "Search", value=search), *view.filters("agent", "token")],
     )
 
 
-def _budgets(view: View) -> list[Table]:
+def _budgets(view: View) -> list[page.Table]:
     pool = view.access.workspace.gatekeeper.meter
     if pool is None:
         return []
     assert isinstance(pool, BudgetPool)
     rows = [
         (
-            Cell(use.scope),
-            Cell(name) if name else missing(),
-            number(use.used, share=min(100, use.used * 100 // max(1, use.limit))),
-            number(use.limit),
-            number(use.left),
-            Cell(level.name.lower(), tone="" if level == 0 else "warn"),
+            page.Cell(use.scope),
+            page.Cell(name) if name else page.missing(),
+            page.number(use.used, share=min(100, use.used * 100 // max(1, use.limit))),
+            page.number(use.limit),
+            page.number(use.left),
+            page.Cell(level.name.lower(), tone="" if level == 0 else "warn"),
         )
-        for name, use, level in pool.all()[: view.rows(UI_ROWS)]
+        for name, use, level in pool.all()[: view.rows(page.UI_ROWS)]
     ]
     note = "What is shown at each state is in the guide to budgets."
     heads = ("Budget", "Whose", "Used", "Limit", "Left", "State")
     empty = "No call has used a budget yet."
-    return [Table("budgets", "Budgets", heads, rows, note=note, empty=empty)]
+    return [page.Table("budgets", "Budgets", heads, rows, note=note, empty=empty)]
 
 
-def _bar(value: int, most: int) -> Cell:
-    return number(value, share=round(100 * value / most) if most else 0)
+def _bar(value: int, most: int) -> page.Cell:
+    return page.number(value, share=round(100 * value / most) if most else 0)
