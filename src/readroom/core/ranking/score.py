@@ -23,16 +23,8 @@ from types import MappingProxyType
 from msgspec import Struct
 from msgspec.structs import replace
 
+from readroom.core.ranking import names as naming
 from readroom.core.ranking.counting import COUNTED, CountedText, pairs_of
-from readroom.core.ranking.names import (
-    NameHints,
-    covered,
-    in_names,
-    is_spelled_out,
-    likeness,
-    names_of,
-    words_of,
-)
 from readroom.core.ranking.parts import TextPart
 from readroom.core.ranking.query import Query
 from readroom.core.ranking.roles import Role, are_tests, confirmed, roles
@@ -182,7 +174,7 @@ class Candidate(Struct, frozen=True):
     starts: Sequence[int]
 
 
-def glance(query: Query, hints: NameHints, path: str, place: str, text: CountedText) -> Glimpse | None:
+def glance(query: Query, hints: naming.NameHints, path: str, place: str, text: CountedText) -> Glimpse | None:
     """A first look at a file; None if neither its text nor its name has a word of the question."""
     most = text.most(query.terms)
     named = hints.may_hold(place)
@@ -191,7 +183,7 @@ def glance(query: Query, hints: NameHints, path: str, place: str, text: CountedT
         defined = tuple([name for name in names if text.defines(name)])
         shown = confirmed(place, text) if place else ()  # a window of a large file is compared with others
         return Glimpse(path, place, text.size, most, named, defined, shown)
-    return Glimpse(path, place, text.size, most, named) if named and in_names(place, query) else None
+    return Glimpse(path, place, text.size, most, named) if named and naming.in_names(place, query) else None
 
 
 def count(query: Query, glimpse: Glimpse, text: CountedText) -> Counted:
@@ -263,7 +255,7 @@ def _in_all(
 ) -> tuple[float, float]:
     """The score for points, and the factor of the roles in it."""
     factor = math.prod(FACTORS[role] for role in roles(file.place, scale.query, older, shown=file.shown))
-    return math.fsum(points) * (1 + COVERED * covered(file.place, scale.query)) * factor, factor
+    return math.fsum(points) * (1 + COVERED * naming.covered(file.place, scale.query)) * factor, factor
 
 
 def _possible_points(scale: Scale, glimpse: Glimpse) -> list[float]:
@@ -297,16 +289,16 @@ def _file_points(scale: Scale, counted: Counted) -> list[Why]:
 
 def _name_points(scale: Scale, place: str) -> list[Why]:
     query, reasons = scale.query, list[Why]()
-    folder, name = names_of(place)
+    folder, name = naming.names_of(place)
     for term, weight in zip(query.terms, scale.terms, strict=True):
-        in_name = likeness(term, name)
+        in_name = naming.likeness(term, name)
         if in_name:
             reasons.append(Why(f"{term.word} in its name", NAME * in_name * weight))
-        elif in_folder := likeness(term, folder):
+        elif in_folder := naming.likeness(term, folder):
             reasons.append(Why(f"{term.word} in its folders", FOLDER * in_folder * weight))
     if query.symbol and plain(query.symbol[-1]) == "".join(name):
         reasons.append(Why("bears its name", SYMBOL))
-    if is_spelled_out(place, query):
+    if naming.is_spelled_out(place, query):
         reasons.append(Why("named in the question", SYMBOL))
     return reasons
 
@@ -315,7 +307,7 @@ def explain_file(scale: Scale, file: RankedFile, older: Callable[[str], bool]) -
     """The reasons for a file's score, the strongest first."""
     place = file.counted.place
     whys = sorted(_file_points(scale, file.counted), key=lambda why: (-why.points, why.what))
-    share = covered(place, scale.query)
+    share = naming.covered(place, scale.query)
     if share:
         whys.append(Why(f"{share:.0%} of its name asked for", 1 + COVERED * share, factor=True))
     matching = roles(place, scale.query, older, shown=file.counted.shown)
@@ -359,8 +351,8 @@ class _NameLikeness:
         """For each term, how similar the name is to it."""
         values = self._known.get(name)
         if values is None:
-            words = words_of(name)
-            values = self._known[name] = [likeness(term, words) for term in self._terms]
+            words = naming.words_of(name)
+            values = self._known[name] = [naming.likeness(term, words) for term in self._terms]
         return values
 
     def counts(self, names: Sequence[str]) -> list[float]:
