@@ -211,7 +211,7 @@ def test_names_that_are_not_ours_are_left_alone(cache: Path) -> None:
 
 _READER = """
 import sys
-from readroom import config
+from readroom.core import config
 from readroom.core.workspace import Workspace
 from tests.core.session.logs import giant
 from pathlib import Path
