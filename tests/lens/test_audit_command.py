@@ -55,7 +55,7 @@ def test_the_summary_names_clients_tools_files_and_findings(codex: Path) -> None
         "repeated:",
     ):
         assert word in done.stdout
-    assert "2 files passed over" in done.stdout
+    assert "2 files skipped" in done.stdout
     assert "correct-horse" not in done.stdout
 
 
@@ -102,7 +102,7 @@ def test_a_folder_without_records_is_nothing_found(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text("{}")
     done = _run(str(tmp_path))
     assert done.returncode == 1
-    assert "1 file passed over" in done.stdout
+    assert "1 file skipped" in done.stdout
 
 
 def test_nothing_that_is_there_is_replaced_unless_it_is_said(tmp_path: Path, codex: Path) -> None:

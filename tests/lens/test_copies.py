@@ -145,7 +145,7 @@ def test_a_ledger_beside_its_export_counts_once_in_every_report(tmp_path: Path, 
         "audit", str(folder), "--jsonl", str(rows), "--no-secrets", "--workers", "2"
     )
     assert done.code == 0
-    assert "with a copy of another" in done.out
+    assert "with turns copied from another" in done.out
     for source in (folder, rows):
         state = tmp_path / f"of-{source.name}"
         state.mkdir()

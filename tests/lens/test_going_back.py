@@ -180,7 +180,7 @@ def test_what_codex_keeps_of_a_long_output_is_not_taken_for_the_whole(tmp_path: 
     (finding,) = session.findings
     assert (finding.kind, finding.what) == (
         "lost-errors",
-        "1 error line among 4,000 characters that were cut away",
+        "1 error line among 4,000 characters that were truncated",
     )
     assert finding.tokens > 500
     assert finding.carried_tokens == 0

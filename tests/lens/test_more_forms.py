@@ -82,7 +82,7 @@ def test_mini_swe_agent_runs_commands_from_blocks_of_text_and_from_calls(form: s
     if form == "version 1":
         assert (lost.kind, lost.what) == (
             "lost",
-            "8,021 characters cut by the client and no way to see the rest",
+            "8,021 characters truncated by the client; the rest could not be read",
         )
     else:
         assert (lost.kind, lost.excerpt) == ("lost-errors", "ERROR: no space left")

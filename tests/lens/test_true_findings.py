@@ -119,8 +119,8 @@ def test_what_an_edit_would_have_made_of_a_file_was_never_in_it(tmp_path: Path, 
 @pytest.mark.parametrize(
     ("tool", "arguments", "rest"),
     [
-        ("Grep", {"pattern": "x"}, "seen by a narrower search alone"),
-        ("Bash", {"command": "make"}, "no way to see the rest"),
+        ("Grep", {"pattern": "x"}, "only a narrower search shows it"),
+        ("Bash", {"command": "make"}, "the rest could not be read"),
     ],
 )
 def test_how_the_rest_of_a_cut_result_could_be_seen(
@@ -129,7 +129,7 @@ def test_how_the_rest_of_a_cut_result_could_be_seen(
     cut = "a.py:1:x\n... [20012 characters truncated] ...\nb.py:2:x"
     part = _audited(tmp_path / "r.jsonl", called(1, tool, arguments), returned(1, cut))
     (finding,) = _of(part, "lost")
-    assert finding.what == f"20,012 characters cut by the client{',' if tool == 'Grep' else ' and'} {rest}"
+    assert finding.what == f"20,012 characters truncated by the client; {rest}"
 
 
 def test_a_price_on_the_terminal_says_what_it_is_of(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_price_on_the_terminal_says_what_it_is_of(tmp_path: Path) -> None:
     assert isinstance(part, Audited)
     lost, failed = part.findings
     assert f"({lost.tokens:,} tokens)" in said_of(lost, "s1")
-    assert "(0 carried)" in said_of(failed, "s1")
+    assert "(0 in all requests)" in said_of(failed, "s1")
     assert failed.tokens > 0
 
 

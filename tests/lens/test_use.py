@@ -92,7 +92,7 @@ def test_a_cut_has_the_price_that_its_mark_says(tmp_path: Path, mark: str, says:
     (part,) = audit(path, Options(secrets=False))
     assert isinstance(part, Audited)
     (lost,) = (one for one in part.findings if one.kind == "lost")
-    assert lost.what.startswith(says + " cut by the ")
+    assert lost.what.startswith(says + " truncated by the ")
     assert lost.tokens in tokens
 
 

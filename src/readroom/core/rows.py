@@ -42,20 +42,20 @@ class Finding(Struct, frozen=True, tag="finding", tag_field="row"):
 
 
 FINDINGS: dict[FindingKind, str] = {
-    "secrets": "secrets that went to a model",
-    "denied": "files that the policy of today denies",
-    "lost-errors": "error lines in a part of a result that was cut away",
-    "lost": "cut results of which the rest was not seen",
+    "secrets": "secrets sent to the model",
+    "denied": "files that your current policy denies",
+    "lost-errors": "error lines in the truncated part of a result",
+    "lost": "truncated results whose rest was never read",
     "repeated": "unchanged lines shown again while in view",
-    "reread": "what a compaction threw away and was read again",
+    "reread": "lines read again after a compaction",
     "oversized": "whole files read for a few lines",
-    "floods": "searches that flooded",
-    "unused": "output that was never used again",
+    "floods": "searches that returned too much",
+    "unused": "output never used afterwards",
     "failed-edits": "edits that failed, and their retries",
-    "hidden": "hidden characters in what the model read",
+    "hidden": "hidden characters in text that the model read",
     "instructions": "text in files that addresses the model",
 }
-"""Every kind of finding, worst first; `--fail-on` takes the keys."""
+"""Every kind of finding, worst first; the keys are values of `--fail-on`."""
 
 
 class PastCall(Struct, frozen=True):

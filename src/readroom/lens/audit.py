@@ -409,7 +409,7 @@ class _Cluster(Executor):
     def check(self) -> None:
         """Raises StoreFailed if the scheduler is gone, which the client has tried to reach for some time."""
         if self._client.status in ("closing", "closed"):
-            raise StoreFailed(self._address, "no scheduler answers there any more", _GO_ON)
+            raise StoreFailed(self._address, "the scheduler no longer answers", _GO_ON)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         # A client whose scheduler is gone waits for it, or raises what is known already.
@@ -420,7 +420,7 @@ class _Cluster(Executor):
 
 
 _GO_ON = (
-    "Start a cluster again and send the same command: `--resume DIR` goes on from the records that are done."
+    "Start a cluster again and run the same command: `--resume DIR` continues after the finished records."
 )
 _LOGS = (
     "distributed", "distributed.client", "distributed.core", "distributed.comm", "tornado.application",

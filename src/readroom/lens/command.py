@@ -57,16 +57,16 @@ def _audit(
     commit: str | None,
     engine: str | None,
 ) -> ExitCode:
-    """Say where the context of agents' sessions went, and what it cost.
+    """Report where agents spent their context, and what it cost.
 
-    PATHS are records that clients left on disk, or folders of them; --here finds those of the current folder.
+    PATHS are session records of clients, or folders of them; --here finds the records of the current folder.
     """
     wanted = _kinds(fail_on)
     if no_secrets and "secrets" in wanted:
         raise UsageError("--no-secrets and --fail-on secrets contradict each other", "Leave one of them out")
     with_secrets = not no_secrets and (secrets.installed() or "secrets" in wanted)
     if commit is not None and replay is None:
-        raise UsageError("--commit says at which commit to replay", "Name the folder with --replay")
+        raise UsageError("--commit needs --replay", "Give the folder with --replay")
     clients = config.variables(*records.VARIABLES)
     folders = records.names_of(Path("."), clients) if here else ()
     places = records.of_folder(folders, Path.home(), clients) if here else []
@@ -89,7 +89,7 @@ def _audit(
                 stream.writelines(html.page(totals, with_secrets))
     if here and not totals.sessions:
         looked = ", ".join(str(place) for place in records.places_of(folders, Path.home(), clients))
-        output.complain(f"No session of this folder was found. Looked in {looked}.")
+        output.complain(f"No sessions of this folder found in {looked}.")
     if out is not None:
         out.close(totals)
     elif totals.sessions or paths:
@@ -105,7 +105,7 @@ def _replayed_in(stack: ExitStack, replay: str | None, commit: str | None) -> st
 
     folder = stack.enter_context(folder_at(Path(replay), commit))
     if folder.absent:
-        absent = "Nothing of these submodules is there at that commit, so that their files count as gone"
+        absent = "These submodules are missing at that commit, so their files count as gone"
         output.complain(f"{absent}: {joined(folder.absent)}")
     return str(folder.path)
 
@@ -113,7 +113,7 @@ def _replayed_in(stack: ExitStack, replay: str | None, commit: str | None) -> st
 def _ended(totals: Totals, wanted: list[str]) -> ExitCode:
     hit = [kind for kind in totals.ordered_kinds() if kind in wanted]
     if hit:
-        output.complain(f"Found what --fail-on names: {', '.join(hit)}")
+        output.complain(f"--fail-on found: {', '.join(hit)}")
         return ExitCode.FOUND
     if wanted and (unread := _unread(totals)):
         output.complain(unread)
@@ -129,15 +129,15 @@ def _unread(totals: Totals) -> str:
     count = totals.skipped_parts + totals.unknown_files
     first = f"{plain(part.record)}, {plain(part.where)}: {plain(part.why)}"
     return (
-        f"--fail-on does not pass, because {counted(count, 'part')} could not be read: {first}. "
-        "Repair these records, or name only records that can be read."
+        f"--fail-on fails, because {counted(count, 'part')} could not be read: {first}. "
+        "Repair these records, or give only readable ones."
     )
 
 
 def _kinds(fail_on: str | None) -> list[str]:
     named = [name.strip() for name in (fail_on or "").split(",") if name.strip()]
     unknown = [name for name in named if name not in FINDINGS and name != "any"]
-    advice = f"Name some of {', '.join(FINDINGS)}, or any."
+    advice = f"Use some of {', '.join(FINDINGS)}, or any."
     if unknown:
         raise BadValue("--fail-on", ", ".join(unknown), "is not a kind of finding", advice)
     if fail_on is not None and not named:  # an empty variable of a pipeline must not pass for a check
@@ -148,18 +148,18 @@ def _kinds(fail_on: str | None) -> list[str]:
 def _named(paths: tuple[str, ...], here: bool) -> list[Path]:
     if not paths and not here:
         usual = "~/.claude/projects, ~/.codex/sessions, ~/.gemini/tmp, ~/.qwen/projects"
-        advice = f"Name records or folders of them, such as {usual}, or say --here for those of this folder."
-        raise UsageError("Nothing to audit was named", advice)
+        advice = f"Give session records or folders of them ({usual}), or --here for those of this folder."
+        raise UsageError("Nothing to audit", advice)
     absent = [path for path in paths if not os.path.exists(path)]
     if absent:
-        raise UsageError(f"There is no file or folder {quote(absent[0])}", "Check the path, or say --here.")
+        raise UsageError(f"{quote(absent[0])} does not exist", "Check the path, or use --here.")
     return [Path(path) for path in paths]
 
 
 def _engine(engine: str | None, workers: int, resume: str | None) -> Engine | None:
     if engine is not None:
         if resume is None:
-            raise UsageError("A cluster needs a folder that all its workers see", "Name it with --resume DIR")
+            raise UsageError("A cluster needs a folder that all its workers see", "Give it with --resume DIR")
         return cluster_at(engine)
     if workers == 1 and resume is None:
         return None
@@ -193,7 +193,7 @@ def _sinks(stack: ExitStack, rows: str | None, parquet: str | None, force: bool)
     if parquet is not None:
         folder = Path(parquet)
         if folder.exists() and any(folder.iterdir()) and not force:
-            raise BadValue("--parquet", parquet, "is not empty", "Name a new folder, or say --force.")
+            raise BadValue("--parquet", parquet, "is not empty", "Choose a new folder, or use --force.")
         sinks.append(Parquet(stack.enter_context(_new_folder(folder))))
     for sink in sinks:
         stack.callback(sink.close)
@@ -214,9 +214,11 @@ def _new(path: str, force: bool) -> Iterator[TextIO]:
         part = _beside(real)
         stream = open(part, "x", encoding="utf-8", newline="\n")  # noqa: SIM115
     except FileExistsError:
-        raise BadValue("output", path, "is there already", "Name a new file, or say --force.") from None
+        raise BadValue("output", path, "already exists", "Choose a new file, or use --force.") from None
     except OSError as error:
-        raise BadValue("output", path, f"cannot be written: {error.strerror}", "Name a new file.") from None
+        raise BadValue(
+            "output", path, f"cannot be written: {error.strerror}", "Choose another file."
+        ) from None
     try:
         with stream:
             yield stream
@@ -283,23 +285,23 @@ audit = subcommand(
     click.Argument(["paths"], nargs=-1),
     flag("--here", "Find the sessions of the current folder."),
     json_option("Print one JSON object."),
-    option("--html page", "Write a page that needs nothing else.", metavar="FILE"),
-    option("--jsonl rows", "Write every row of the normal form, one a line.", metavar="FILE"),
+    option("--html page", "Write a self-contained page.", metavar="FILE"),
+    option("--jsonl rows", "Write every row of the normal form, one per line.", metavar="FILE"),
     option("--parquet", "Write the normal form as Parquet files.", metavar="DIR"),
     option(
         "--fail-on",
-        f"End with code {ExitCode.FOUND} when one is found, and with {ExitCode.UNCHECKED} when a part "
-        f"was not read: {_KIND_LIST}, or any.",
+        f"Exit with {ExitCode.FOUND} if one is found, and with {ExitCode.UNCHECKED} if a part was not "
+        f"read: {_KIND_LIST}, or any.",
         metavar="KINDS",
     ),
     option("--limit", "Findings of each kind to list.", type=click.IntRange(min=0), default=_SHOWN),
     option("--tokens", "How tokens are counted.", type=click.Choice(COUNTERS), default="estimate"),
-    option("--root", "A folder whose policy says what is denied today.", type=Folder(), metavar="DIR"),
-    option("--replay", "Make the calls again in this folder, and compare what they show.", metavar="ROOT"),
-    option("--commit", "Replay in what git has at this commit of the folder."),
-    flag("--no-secrets", "Do not look for secrets."),
-    option("--workers", "Processes; 0 for one a processor.", type=click.IntRange(min=0), default=1),
-    option("--engine", "dask://HOST:PORT runs it on a cluster that sees the same paths.", metavar="ADDRESS"),
-    option("--resume", "Keep what is done there, and go on from it.", metavar="DIR"),
-    flag("--force", "Replace files that are there."),
+    option("--root", "Folder whose policy decides which files are denied.", type=Folder(), metavar="DIR"),
+    option("--replay", "Replay the calls in this folder, and compare the results.", metavar="ROOT"),
+    option("--commit", "Replay in this commit of the folder."),
+    flag("--no-secrets", "Do not search for secrets."),
+    option("--workers", "Processes; 0 for one per processor.", type=click.IntRange(min=0), default=1),
+    option("--engine", "Run on a cluster that sees the same paths: dask://HOST:PORT.", metavar="ADDRESS"),
+    option("--resume", "Keep finished parts there, and continue from them.", metavar="DIR"),
+    flag("--force", "Replace existing files."),
 )

@@ -159,7 +159,7 @@ def sessions(
             held -= open_sessions[oldest].held
             yield from _ended(open_sessions.pop(oldest), skipped, bounds)
         if isinstance(event, Returned) and len(event.text) > RESULT_CHARS:
-            why = f"lines beyond the first {RESULT_CHARS:,} characters of a result were not looked at"
+            why = f"lines beyond the first {RESULT_CHARS:,} characters of a result were not examined"
             count_skipped(skipped, record, Skipped(f"call {event.id[:40]}", why))
     for assembler in open_sessions.values():
         yield from _ended(assembler, skipped, bounds)

@@ -55,7 +55,7 @@ class Secrets(Listing):
         for place in places(result):
             kinds = self._scanner.kinds(place.file, place.text)
             if kinds:
-                what = f"{' and '.join(kinds)} went to the model"
+                what = f"{' and '.join(kinds)} sent to the model"
                 self._add(_at(result, "secrets", place, what, ""))
 
 
@@ -223,10 +223,10 @@ class Cuts(Listing):
             tokens, known = _as_stated(result)
         if errors:
             quoted = " / ".join(excerpt(line.strip()) for line in errors[:_EXCERPTS])
-            what = f"{counted(len(errors), 'error line')} among {known} that were cut away"
+            what = f"{counted(len(errors), 'error line')} among {known} that were truncated"
             self._say(result, "lost-errors", tokens, what, quoted)
         elif not tells_rest:
-            self._say(result, "lost", tokens, f"{known} cut by the {seen.cut_by}{_rest(result)}", "")
+            self._say(result, "lost", tokens, f"{known} truncated by the {seen.cut_by}{_rest(result)}", "")
 
     def _say(self, result: Result, kind: FindingKind, tokens: int, what: str, quoted: str) -> None:
         if self._add(finding_about(result, kind, tokens, what, quoted=quoted)) and result.seen.kept_at:
@@ -241,9 +241,9 @@ class Cuts(Listing):
 def _rest(result: Result) -> str:
     """How the model could have seen the rest of a result."""
     if result.seen.kept_at:
-        return f", the whole is kept at {result.seen.kept_at}"
-    narrower = ", seen by a narrower search alone"
-    return narrower if result.seen.kind == "search" else " and no way to see the rest"
+        return f"; the whole output is kept at {result.seen.kept_at}"
+    narrower = "; only a narrower search shows it"
+    return narrower if result.seen.kind == "search" else "; the rest could not be read"
 
 
 def _as_stated(result: Result) -> tuple[int, str]:

@@ -169,7 +169,7 @@ class Use(Listing):
             lines = watched.count
             tokens = watched.result.tokens
             if not used and not watched.named:
-                what = f"{tokens:,} tokens that were never used again"
+                what = f"{tokens:,} tokens never used afterwards"
                 yield finding_about(watched.result, "unused", tokens, what, lines=watched.lines)
             elif watched.whole and seen.file and lines >= WHOLE_FILE_LINES and used < lines * USED_SHARE:
                 tokens = round(tokens * (1 - used / lines))
@@ -327,6 +327,6 @@ def _repeated(
     kind: FindingKind = "repeated" if again == "in view" else "reread"
     what = f"{count:,} unchanged lines shown again while in view{_which(spans)}"
     if kind == "reread":
-        what = f"{count:,} lines read again after a compaction had thrown them away{_which(spans)}"
+        what = f"{count:,} lines read again after a compaction{_which(spans)}"
     first, last = min(span.first for span in spans), max(span.last for span in spans)
     return finding_about(result, kind, tokens, what, file=file, lines=(first, last))

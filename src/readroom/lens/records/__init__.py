@@ -174,7 +174,7 @@ def _events(path: Path, bounds: Bounds) -> Iterator[Event]:
         raise Unknown(EMPTY)
     events = _as_lines(path, bounds) or _as_document(path, bounds)
     if events is None:
-        raise Unknown("not a record of a client that is known")
+        raise Unknown("unknown record format")
     return events
 
 
@@ -184,7 +184,7 @@ def _database(path: Path, bounds: Bounds) -> Iterator[Event]:
     for wanted, reader in DATABASES:
         if wanted <= tables:
             return reader(path, bounds)
-    raise Unknown("a database of something else")
+    raise Unknown("an unknown database")
 
 
 def _as_lines(path: Path, bounds: Bounds) -> Iterator[Event] | None:

@@ -110,7 +110,7 @@ def _samples(archive: Container, stem: str, bounds: Bounds) -> Iterator[Event]:
 def _problem(member: Member) -> str:
     if member.size > RECORD_MEMBER_BYTES:
         return f"{member.size:,} bytes"
-    return member.problem or ("" if member.method in _METHODS else "packed as no log is")
+    return member.problem or ("" if member.method in _METHODS else "compressed in a way no log uses")
 
 
 class _Log(Struct, frozen=True):
@@ -122,7 +122,7 @@ class _Log(Struct, frozen=True):
     def read_at(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset`. Raises OSError when they are too many to be held."""
         if size > RECORD_DIRECTORY_BYTES:
-            raise OSError("a directory of too many members")
+            raise OSError("too many members")
         self.stream.seek(offset)
         return self.stream.read(size)
 

@@ -51,8 +51,8 @@ def folder_at(root: Path, commit: str | None) -> Iterator[Folder]:
         return
     content = None if commit.startswith("-") else _committed(root, commit)
     if content is None:
-        advice = "Name a commit, a branch or a tag of the repository that --replay names."
-        raise BadValue("--commit", commit, f"is nothing that git knows in {root}", advice)
+        advice = "Use a commit, branch or tag of the repository of --replay."
+        raise BadValue("--commit", commit, f"is unknown to git in {root}", advice)
     with tempfile.TemporaryDirectory(prefix="readroom-replay-") as made:
         # Links come last: a hostile commit could have files written through them.
         for links in (False, True):

@@ -31,17 +31,21 @@ FINDINGS_LISTED = 200
 
 def price(kind: FindingKind, tokens: int, carried: int) -> str:
     """The cost of findings of a kind, in words."""
-    return f"{tokens:,} tokens cut away" if kind in CUT_AWAY else f"{tokens:,} tokens, {carried:,} carried"
+    return (
+        f"{tokens:,} tokens truncated"
+        if kind in CUT_AWAY
+        else f"{tokens:,} tokens, {carried:,} in all requests"
+    )
 
 
 def passed_over(files: int) -> str:
     """The note on files that are not records."""
-    return f"{counted(files, 'file')} passed over: not the record of a client that is known"
+    return f"{counted(files, 'file')} skipped: unknown record format"
 
 
 def copied(sessions: int) -> str:
     """The note on sessions that repeat others."""
-    return f"{counted(sessions, 'session')} with a copy of another: what they share counts once"
+    return f"{counted(sessions, 'session')} with turns copied from another: those count once"
 
 
 T = TypeVar("T")

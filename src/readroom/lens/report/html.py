@@ -91,9 +91,9 @@ def _figures(totals: Totals) -> Iterator[str]:
         ("Requests", f"{totals.turns:,}"),
         ("Calls", f"{totals.calls:,}"),
         ("Failed calls", f"{totals.errors:,}"),
-        ("Results cut", f"{totals.cut:,}"),
-        ("Tokens of results", f"{about}{totals.result_tokens:,}"),
-        ("Carried in requests", f"{totals.carried_tokens:,}"),
+        ("Results truncated", f"{totals.cut:,}"),
+        ("Tokens of tool results", f"{about}{totals.result_tokens:,}"),
+        ("Tokens in all requests", f"{totals.carried_tokens:,}"),
     ]
     if totals.compactions:
         figures.append(("Compactions", f"{totals.compactions:,}"))
@@ -135,9 +135,9 @@ def _more(count: int) -> str:
 def _overview(totals: Totals, secrets: bool) -> Iterator[str]:
     yield '<h2 id="findings">Findings</h2>\n'
     if not secrets:
-        yield '<p class="soft">Secrets were not looked for.</p>\n'
+        yield '<p class="soft">No search for secrets was made.</p>\n'
     if not totals.kinds:
-        yield "<p>Nothing was found.</p>\n"
+        yield "<p>No findings.</p>\n"
         return
     sums = [(kind, totals.kinds[kind]) for kind in totals.ordered_kinds()]
     rows = (
@@ -147,7 +147,7 @@ def _overview(totals: Totals, secrets: bool) -> Iterator[str]:
         )
         for kind, one in sums
     )
-    yield from _table(["What"], ("Findings", "Sessions", "Tokens", "Carried"), rows)
+    yield from _table(["Kind"], ("Findings", "Sessions", "Tokens", "In all requests"), rows)
 
 
 def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
@@ -156,7 +156,9 @@ def _kind(totals: Totals, kind: FindingKind) -> Iterator[str]:
     yield f'<h2 id="{kind}">{escape(heading)}</h2>\n<details{" open" if len(listed) <= 20 else ""}>'
     cost = price(kind, sum_.tokens, sum_.carried_tokens)
     yield f"<summary>{counted(sum_.count, 'finding')}, {cost}</summary>\n"
-    yield from _table(("Session, call", "Place", "What"), ("Tokens", "Carried"), map(_finding, listed))
+    yield from _table(
+        ("Session, call", "Place", "Finding"), ("Tokens", "In all requests"), map(_finding, listed)
+    )
     yield _more(sum_.count - len(listed)) + "</details>\n"
 
 
@@ -175,13 +177,13 @@ def _finding(finding: Finding) -> str:
 
 _AGAIN = {
     "Tokens then": "then_tokens", "Tokens now": "now_tokens", "Lines then": "then_lines",
-    "Lines now": "now_lines", "Differ today": "changed_lines", "Used and missing": "missing",
+    "Lines now": "now_lines", "Differ today": "changed_lines", "Used, missing now": "missing",
 }  # fmt: skip
 
 
 def _replayed(totals: Totals) -> Iterator[str]:
     if totals.replayed:
-        yield "<h2>Made again with readroom</h2>\n"
+        yield "<h2>Replayed with readroom</h2>\n"
         rows = (
             _row(
                 (_text(contract), _text(again.said_states())),
@@ -206,7 +208,7 @@ def _spent(heading: str, name: str, spent: dict[str, Spent]) -> Iterator[str]:
         )
         for entry, cost in listed
     )
-    yield from _table([name.capitalize()], ("Calls", "Failed", "Tokens", "Carried"), rows, "Share")
+    yield from _table([name.capitalize()], ("Calls", "Failed", "Tokens", "In all requests"), rows, "Share")
     yield _more(len(spent) - len(listed))
 
 
@@ -218,7 +220,7 @@ def _bar(share: int) -> str:
 def _sessions(totals: Totals) -> Iterator[str]:
     listed = totals.dearest_sessions()
     yield "<h2>Sessions</h2>\n"
-    numbers = ("Requests", "Calls", "Failed", "Tokens", "Carried")
+    numbers = ("Requests", "Calls", "Failed", "Tokens", "In all requests")
     yield from _table(("Session", "Client", "Started"), numbers, map(_session, listed))
     yield _more(totals.sessions - len(listed))
 

@@ -22,7 +22,7 @@ def summary(totals: Totals, listed: int, secrets: bool) -> str:
     if totals.replayed:
         lines += ["", *_replayed(totals)]
     if not secrets:
-        lines.append(f"Secrets were not looked for: {install('audit')}.")
+        lines.append(f"No search for secrets: {install('audit')}.")
     lines += _skipped(totals)
     return "\n".join(lines)
 
@@ -38,23 +38,23 @@ def _heading(totals: Totals) -> Iterator[str]:
     yield f"Clients: {clients}{more}"
     about = "" if totals.exact else "about "
     yield (
-        f"Results of tools: {about}{totals.result_tokens:,} tokens once, "
-        f"{totals.carried_tokens:,} in all requests that carried them"
+        f"Tool results: {about}{totals.result_tokens:,} tokens; "
+        f"{totals.carried_tokens:,} in all requests that repeat them"
     )
     recorded = totals.input_tokens + totals.cache_tokens
     if recorded:
         share = 100 * totals.carried_tokens / recorded
         cost = f", cost {totals.cost:,.2f}" if totals.cost else ""
         yield (
-            f"The records say: {recorded:,} input and {totals.output_tokens:,} output tokens{cost}; "
-            f"results are {share:.0f} % of the input"
+            f"Recorded: {recorded:,} input and {totals.output_tokens:,} output tokens{cost}; "
+            f"tool results are {share:.0f} % of the input"
         )
-    cut = f"{counted(totals.cut, 'result')} {'was' if totals.cut == 1 else 'were'} cut"
+    cut = f"{counted(totals.cut, 'result')} {'was' if totals.cut == 1 else 'were'} truncated"
     yield f"{counted(totals.errors, 'call')} failed, {cut}, {counted(totals.compactions, 'compaction')}"
 
 
 def _table(name: str, spent: dict[str, Spent]) -> Iterator[str]:
-    yield f"{name:<{_NAME_CHARS}} {'calls':>7} {'tokens':>11} {'carried':>13} {'failed':>7}"
+    yield f"{name:<{_NAME_CHARS}} {'calls':>7} {'tokens':>11} {'all requests':>13} {'failed':>7}"
     for entry, cost in dearest_of(spent, _TOP):
         label = plain(entry, 400)
         label = label if len(label) <= _NAME_CHARS else "…" + label[1 - _NAME_CHARS :]
@@ -66,7 +66,7 @@ def _table(name: str, spent: dict[str, Spent]) -> Iterator[str]:
 
 def _findings(totals: Totals, listed: int) -> Iterator[str]:
     if not totals.kinds:
-        yield "Nothing was found."
+        yield "No findings."
     for kind in totals.ordered_kinds():
         sum_ = totals.kinds[kind]
         yield (
@@ -81,7 +81,7 @@ def _findings(totals: Totals, listed: int) -> Iterator[str]:
 
 def _replayed(totals: Totals) -> Iterator[str]:
     columns = f"{'tokens then':>11} {'now':>11} {'lines then':>11} {'now':>9}"
-    yield f"{'made again with readroom':<{_NAME_CHARS}} {columns}"
+    yield f"{'replayed with readroom':<{_NAME_CHARS}} {columns}"
     for contract, again in totals.replayed.items():
         share = f" ({100 * again.now_tokens / again.then_tokens:.0f} %)" if again.then_tokens else ""
         lines = f"{again.then_lines:>11,} {again.now_lines:>9,}"
@@ -89,7 +89,7 @@ def _replayed(totals: Totals) -> Iterator[str]:
     for contract, again in totals.replayed.items():
         differ = "differs" if again.changed_lines == 1 else "differ"
         changed = f"; {counted(again.changed_lines, 'line')} {differ} today" if again.changed_lines else ""
-        missing = f"used then and missing now: {counted(again.missing, 'line')}"
+        missing = f"used then, missing now: {counted(again.missing, 'line')}"
         yield f"{contract}: {again.said_states()}{changed}; {missing}"
     for row in totals.missing[:_TOP]:
         where = f"{plain(totals.called(row.session), 120)} call {row.call} {plain(row.file, 80)}"
@@ -104,7 +104,7 @@ def said(finding: Finding, session: str) -> str:
         place = f"{place}:{lines}" if place else f"line {lines}"
     quoted = f": {plain(finding.excerpt, 100)}" if finding.excerpt else ""
     where = f"{plain(session, 120)} call {finding.call}"
-    cost = f" ({finding.carried_tokens:,} carried)"
+    cost = f" ({finding.carried_tokens:,} in all requests)"
     if finding.kind in CUT_AWAY:
         cost = f" ({counted(finding.tokens, 'token')})" if finding.tokens else ""
     return f"{where} {place + ' ' if place else ''}{plain(finding.what, 200)}{cost}{quoted}"
