@@ -120,7 +120,7 @@ def test_an_audit_is_shown_with_its_findings(tmp_path: Path) -> None:
         assert "1970" not in got(port, "/ui/sessions")[1]
         assert "<b>one</b>" not in findings
         beside = got(port, "/ui/file?path=a.txt")[1]
-        assert "1 time in a state that is not recorded" in beside
+        assert "1 time in an unrecorded version" in beside
         assert "shown once more" in beside
         assert "77" in got(port, "/ui")[1]
 

@@ -313,13 +313,13 @@ def test_an_export_has_all_rows_of_what_is_chosen(tmp_path: Path, root: Path) ->
     2,
     ("address", "said"),
     [
-        ("/ui?tool=read_file", ["The tool does not filter sessions."]),
-        ("/ui/sessions?tool=read_file", ["The tool does not filter sessions."]),
-        ("/ui?outcome=failed", ["Sessions with such calls.", "The sums are of whole sessions."]),
-        ("/ui/sessions?outcome=denied", ["The outcome does not filter sessions."]),
-        ("/ui/sessions?since=7d", ["The sums are of whole sessions."]),
-        ("/ui/files?outcome=ok", ["The outcome does not filter this table."]),
-        ("/ui/map?outcome=ok", ["The outcome does not filter this table."]),
+        ("/ui?tool=read_file", ["The tool filter does not apply to sessions."]),
+        ("/ui/sessions?tool=read_file", ["The tool filter does not apply to sessions."]),
+        ("/ui?outcome=failed", ["Only sessions with such calls.", "Sums cover whole sessions."]),
+        ("/ui/sessions?outcome=denied", ["The outcome filter does not apply to sessions."]),
+        ("/ui/sessions?since=7d", ["Sums cover whole sessions."]),
+        ("/ui/files?outcome=ok", ["The outcome filter does not apply to this table."]),
+        ("/ui/map?outcome=ok", ["The outcome filter does not apply to this table."]),
         ("/ui?agent=tester", []),
     ],
 )
@@ -330,11 +330,11 @@ def test_a_table_says_which_filters_leave_it_as_it_is(running: Agent, address: s
     body = get(running, address, signed_in(running, token)).body.decode()
     sentences = (
         *(
-            "The tool does not filter sessions.",
-            "Sessions with such calls.",
-            "The sums are of whole sessions.",
+            "The tool filter does not apply to sessions.",
+            "Only sessions with such calls.",
+            "Sums cover whole sessions.",
         ),
-        *("The outcome does not filter sessions.", "The outcome does not filter this table."),
+        *("The outcome filter does not apply to sessions.", "The outcome filter does not apply to this table."),
     )
     shown = [one for one in sentences if one in body]
     assert set(said) <= set(shown)

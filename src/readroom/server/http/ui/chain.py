@@ -16,11 +16,11 @@ def ledger(view: View) -> Page:
     problems: Sequence[str] = ()
     state = "No verification has run since the server started."
     if found is True:
-        state = "A verification is running: load the page again to see what it finds."
+        state = "Verification is running; reload the page for the result."
     elif found is not None and not isinstance(found, bool):
         problems = found.verdict.problems
-        said = "does not verify" if problems else "verifies: every row is as it was written"
-        state = f"{found.verdict.rows:,} rows looked at in {found.seconds:,.1f} s, "
+        said = "is broken" if problems else "is intact: every row is as it was written"
+        state = f"{found.verdict.rows:,} rows checked in {found.seconds:,.1f} s, "
         state += f"{moment(found.at_us)} UTC: the chain {said}."
         figures.append(Figure("Chain", "broken" if problems else "whole", tone="bad" if problems else "good"))
     figures += [Figure("Summed", f"{head.number - start.number - view.unsummed:,}")]

@@ -26,8 +26,8 @@ from readroom.server.ledger.queries import shown_twice
 from readroom.server.ledger.rows import Row
 
 NOT_KEPT = (
-    "The ledger keeps no content: neither the text of the reply nor what was written. "
-    "Lines below stand as they are in the file now, and only while its hash is still the one that was shown."
+    "The ledger keeps no content, neither replies nor written text. "
+    "Lines below come from the current file, and only while its hash is the one that was shown."
 )
 
 
@@ -92,7 +92,7 @@ def session(view: View) -> Page:
         ),
     )
     return Page(
-        f"Session {one.session or '(without a name)'}", figures,
+        f"Session {one.session or '(unnamed)'}", figures,
         [_twice(view, rows), *findings_beside(view, session=one.session)],
         crumbs=[Link("Sessions", view.bare("sessions"))], template="session.html",
         own={"calls": waterfall(view, rows), "earlier": earlier, "not_kept": NOT_KEPT},
@@ -142,11 +142,11 @@ def opened(view: View, row: Row, left: int = 0, width: int = 1000) -> Opened:
         ("Row", f"{row.number:,}"), ("Ended (UTC)", moment(event.time_us)),
         ("Who", ", ".join(filter(None, (who, event.face, event.token and f"token {event.token}")))),
         ("Conversation", view.conversation(event.session, event.agent, event.token).text),
-        ("Compactions before", str(event.epoch)),
-        ("Contract", event.contract or "(refused before it was a call)"),
+        ("Earlier compactions", str(event.epoch)),
+        ("Contract", event.contract or "(refused before the call)"),
         ("Arguments", arguments(view, event.arguments)), ("Decision", event.decision),
         ("Rule", view.sight.text(event.rule) if event.rule else ""), ("Kind of file", event.kind or ""),
-        ("Less was shown", _LEVELS.get(event.level or "", event.level or "")),
+        ("Shortened", _LEVELS.get(event.level or "", event.level or "")),
         ("Tokens", f"{event.tokens:,} ({event.counter})"), ("Hash of the row", row.hash[:16]),
     ]  # fmt: skip
     return {
@@ -198,8 +198,8 @@ def call(view: View) -> Page:
 
 
 _NO_STATES = (
-    "No call here has the state of the file that it showed, so that this cannot be told from these rows; "
-    "the findings of an audit say it."
+    "No call here recorded the version of the file it showed, so repeats cannot be detected; "
+    "the findings of an audit list them."
 )
 
 

@@ -229,7 +229,7 @@ class Dashboard:
         if request.query_params.get("format") == "csv":
             return _csv(page, request.query_params.get("table", ""))
         if view.unsummed:
-            page.notes = [*page.notes, f"{view.unsummed:,} rows are not summed yet: load the page again."]
+            page.notes = [*page.notes, f"{view.unsummed:,} rows are not summed yet; reload the page."]
         return _html(page, self._frame(request, view, path))
 
     def _view(self, request: Request, page: str) -> View:
@@ -265,7 +265,7 @@ class Dashboard:
         exchange.code = error.code
         status = int(status_of(type(error)))
         own = {"code": error.code, "message": error.message, "advice": error.advice}
-        page = Page("That did not work", template="error.html", own=own, status=status)
+        page = Page("Error", template="error.html", own=own, status=status)
         frame: dict[str, object] = {}
         if ACCESS in request.scope:
             frame = self._frame(request, None, "-")

@@ -74,7 +74,7 @@ def file(view: View) -> page.Page:
     line = view.count("line")
     total = (result.total_lines or 0) if result is not None else 0
     chosen = [one for one in [*current, *searched] if line and one.span.first <= line <= one.span.last]
-    about = f"Calls that showed line {line:,}" if line else "Calls that showed it"
+    about = f"Calls that showed line {line:,}" if line else "Calls that showed this file"
     return page.Page(
         path,
         _figures(total, looks, current, digest),
@@ -118,7 +118,7 @@ def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult 
     except RefusedError:
         raise NoSuchView("file") from None
     except AbsentError:
-        return None, "The file is not there: what follows is what the ledger has of it."
+        return None, "The file does not exist now; the ledger has the rows below."
     except NotAFile:
         raise
     except ReadroomError as error:
@@ -126,7 +126,7 @@ def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult 
     assert isinstance(found, ReadResult)
     _record(view, request, found)
     if not found.lines:
-        return found, "It has no lines that could be shown here."
+        return found, "The file has no lines to show here."
     return found, ""
 
 
@@ -167,7 +167,7 @@ def _lines(
 def _said(seen: int, searched: int) -> str:
     parts = [f"shown {seen} {'time' if seen == 1 else 'times'}"] if seen else []
     if searched:
-        parts.append(f"{searched} {'time' if searched == 1 else 'times'} in a state that is not recorded")
+        parts.append(f"{searched} {'time' if searched == 1 else 'times'} in an unrecorded version")
     return ", ".join(parts) or "never shown"
 
 
@@ -216,10 +216,10 @@ def _figures(
     covered = _covered(current)
     share = f"{100 * covered // total} % of {total:,}" if total else ""
     return (
-        page.Figure("Lines seen, as it is now", f"{covered:,}", share),
-        page.Figure("Calls that showed it", f"{len({one.row.number for one in looks}):,}"),
+        page.Figure("Current lines seen", f"{covered:,}", share),
+        page.Figure("Calls that showed this file", f"{len({one.row.number for one in looks}):,}"),
         page.Figure("Conversations", f"{len({one.row.event.session for one in looks}):,}"),
-        page.Figure("Hash now", (digest or "not known")[7:19] if digest else "not known"),
+        page.Figure("Current hash", (digest or "unknown")[7:19] if digest else "unknown"),
     )
 
 
@@ -236,9 +236,9 @@ def _calls(view: View, looks: Sequence[Look], title: str) -> page.Table:
         )
         for one in reversed(looks[-view.rows(page.UI_ROWS) :])
     ]
-    heads = ("Row", "When (UTC)", "Agent", "Tool", "Lines", "State", "Conversation")
+    heads = ("Row", "When (UTC)", "Agent", "Tool", "Lines", "Version", "Conversation")
     note = f"The newest {page.UI_ROWS} of {len(looks):,}." if len(looks) > page.UI_ROWS else ""
-    return page.Table("looks", title, heads, rows, note=note, empty="No call showed it.")
+    return page.Table("looks", title, heads, rows, note=note, empty="No call showed this file.")
 
 
 def _states(view: View, looks: Sequence[Look], digest: str | None) -> page.Table:
@@ -247,7 +247,7 @@ def _states(view: View, looks: Sequence[Look], digest: str | None) -> page.Table
     rows = [
         (
             page.Cell((state or "")[7:19] or "not recorded (searches)", code=True),
-            page.Cell("as it is now", tone="good")
+            page.Cell("current", tone="good")
             if state is not None and state == digest
             else page.Cell("changed since", tone="soft")
             if state
@@ -257,9 +257,9 @@ def _states(view: View, looks: Sequence[Look], digest: str | None) -> page.Table
         )
         for state, calls in times.most_common(view.rows(page.UI_ROWS))
     ]
-    heads = ("Hash", "State", "Calls", "Last shown (UTC)")
-    note = "Of a state that has changed there is a hash, and no content."
-    title = "States that were shown"
+    heads = ("Hash", "Version", "Calls", "Last shown (UTC)")
+    note = "For earlier versions only the hash is kept."
+    title = "Versions shown"
     return page.Table("states", title, heads, rows, note=note)
 
 

@@ -37,7 +37,7 @@ def _kinds(view: View, every: Sequence[Finding]) -> Table:
     return Table(
         "kinds",
         "By kind",
-        ("What", "Findings", "Sessions", "Tokens", "Carried"),
+        ("Kind", "Findings", "Sessions", "Tokens", "In all requests"),
         rows,
         empty="The audit found nothing.",
     )
@@ -56,7 +56,7 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
     most = view.rows(UI_ROWS)
     return Table(
         "findings", "Findings of the audit",
-        ("What", "Session", "Call", "File", "Lines", "Evidence", "Tokens", "Carried"),
+        ("Kind", "Session", "Call", "File", "Lines", "Evidence", "Tokens", "In all requests"),
         [_row(view, one) for one in found[:most]],
         note=f"The first {most} of {len(found):,}." if len(found) > most else "",
         empty="The audit found nothing here.",

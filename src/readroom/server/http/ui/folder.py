@@ -56,18 +56,18 @@ def folder_map(view: View) -> Page:
     seen = [one for one in files if one.calls]
     notes = [walk.note] if walk.note else []
     most = view.rows(2 * UI_ROWS)
-    said = ["Boxes are as large as files; the stronger the blue, the more calls showed one."]
+    said = ["Box size is file size. Colour shows how many calls displayed the file."]
     if len(files) > UI_MAP_BOXES:
-        drawn = f"Of {len(files):,} files {UI_MAP_BOXES:,} are drawn"
-        said.append(f"{drawn}: those that were shown, and the largest.")
+        drawn = f"Drawn: {UI_MAP_BOXES:,} of {len(files):,} files"
+        said.append(f"{drawn}, the shown and the largest ones.")
     if len(rows) > most:
         said.append(f"The table has the first {most:,} of {len(rows):,}.")
     table = Table(
         "folder",
-        "What is in it",
+        "Contents",
         ("Name", "Bytes", "Files", "Files shown", "Calls", "Tokens"),
         rows[:most],
-        empty="Nothing that you may see.",
+        empty="Nothing that you may see here.",
         chart={
             "kind": "map",
             "root": "this folder" if path == ROOT else path,
@@ -83,7 +83,7 @@ def folder_map(view: View) -> Page:
             Figure("Files", f"{len(files):,}"),
             Figure("Files shown", f"{len(seen):,}", f"{100 * len(seen) // len(files)} %" if files else ""),
             Figure("Bytes", f"{sum(one.size for one in files):,}"),
-            Figure("Times one was shown", f"{sum(one.calls for one in files):,}"),
+            Figure("Times a file was shown", f"{sum(one.calls for one in files):,}"),
         ),
         [table],
         view.filters("agent", "token", "tool"),
@@ -112,7 +112,7 @@ class _Walk:
         while pending:
             folder = pending.pop()
             if self._left <= 0 or self._deadline.expired:
-                self.note = "The folder is larger than what is drawn: open a folder in it to see all of that."
+                self.note = "The folder is too large to draw whole; open a subfolder to see all of it."
                 break
             try:
                 self._enter(folder, found, pending)

@@ -41,7 +41,7 @@ def _figures(view: View, whole: Sum) -> Sequence[page.Figure]:
         page.Figure("Tokens shown", f"{whole.tokens:,}"),
         page.Figure("Calls", f"{whole.calls:,}", href=view.link("calls")),
         page.Figure(
-            "Failed", f"{whole.failed:,}", "with the refused",
+            "Failed", f"{whole.failed:,}", "including refused",
             view.link("calls", outcome="failed"), "warn" if whole.failed else "",
         ),
         page.Figure(
@@ -113,8 +113,8 @@ def files_table(view: View, wanted: Slice, limit: int) -> page.Table:
 
 def of_files(wanted: Slice) -> list[str]:
     """Filters that do not apply to sums of files."""
-    notes = ["The outcome does not filter this table."] if wanted.outcome else []
-    return [*notes, "The first day counts as a whole."] if wanted.since_us % DAY_US else notes
+    notes = ["The outcome filter does not apply to this table."] if wanted.outcome else []
+    return [*notes, "The first day counts in full."] if wanted.since_us % DAY_US else notes
 
 
 def files(view: View) -> page.Page:
@@ -150,13 +150,13 @@ def sessions_table(view: View, every: Sequence[SessionSum], title: str, more: st
 def _of_sessions(wanted: Slice) -> Iterator[str]:
     """Filters that do not apply to conversations."""
     if wanted.tool:
-        yield "The tool does not filter sessions."
+        yield "The tool filter does not apply to sessions."
     if wanted.outcome in PROBLEMS:
-        yield "Sessions with such calls."
+        yield "Only sessions with such calls."
     elif wanted.outcome:
-        yield "The outcome does not filter sessions."
+        yield "The outcome filter does not apply to sessions."
     if wanted.since_us or wanted.outcome in PROBLEMS:
-        yield "The sums are of whole sessions."
+        yield "Sums cover whole sessions."
 
 
 def sessions(view: View) -> page.Page:
@@ -189,8 +189,8 @@ def _budgets(view: View) -> list[page.Table]:
         )
         for name, use, level in pool.all()[: view.rows(page.UI_ROWS)]
     ]
-    note = "What is shown at each state is in the guide to budgets."
-    heads = ("Budget", "Whose", "Used", "Limit", "Left", "State")
+    note = "The guide to budgets explains the states."
+    heads = ("Budget", "Owner", "Used", "Limit", "Left", "State")
     empty = "No call has used a budget yet."
     return [page.Table("budgets", "Budgets", heads, rows, note=note, empty=empty)]
 

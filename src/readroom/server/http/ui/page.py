@@ -1,7 +1,7 @@
 """Pages as values: figures, tables and charts, before they are rendered.
 
 One set of rows makes a table on the page, its CSV export and its text for screen readers; a chart is drawn
-from a table, or from points that a table beside it has in words.
+from a table, or from points that a table next to it has in words.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Cell(Struct, frozen=True):
     share: int | None = None
     """Percent of the largest value in its column, drawn as a bar."""
     room: Literal["", "some", "much"] = ""
-    """How much width its column keeps beside columns with long texts."""
+    """How much width its column keeps next to columns with long texts."""
 
 
 class Table(Struct, frozen=True):

@@ -23,7 +23,7 @@ UI_SESSION_ROWS = 500
 """Calls of a session on one page."""
 
 UI_FILE_ROWS = 5000
-"""Calls whose lines are put beside one file, the newest; a file that is read every minute has these in three
+"""Calls whose lines are put next to one file, the newest; a file that is read every minute has these in three
 days."""
 
 UI_HOURS = 200

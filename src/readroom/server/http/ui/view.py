@@ -165,7 +165,7 @@ class View(Struct, dict=True):
         """The rows that match the filters. Raises BadValue."""
         since = self.text("since")
         if since not in RANGES:
-            raise BadValue("since", since, "is none of the ranges", f"Use {', '.join(filter(None, RANGES))}.")
+            raise BadValue("since", since, "is not a range", f"Use {', '.join(filter(None, RANGES))}.")
         back_us = RANGES[since][1]
         since_us = (self.now_us - back_us) // HOUR_US * HOUR_US if back_us else 0
         agent, token, tool, outcome = (self.text(name, 200) for name in KEPT[1:])
@@ -198,7 +198,7 @@ class View(Struct, dict=True):
     def conversation(self, session: str, agent: str, token: str) -> Cell:
         """The name of a conversation, with a link to its page."""
         link = self.bare("session", id=session, agent=agent, token=token)
-        return self.named(session, "" if self.sight.text(agent) != agent else link, "(without a name)")
+        return self.named(session, "" if self.sight.text(agent) != agent else link, "(unnamed)")
 
     def file_cell(self, path: str | None) -> Cell:
         """The name of a file, with a link if the visitor may see it."""

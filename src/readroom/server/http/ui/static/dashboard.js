@@ -1,5 +1,5 @@
-// Draws charts from the values that stand in the page, saves them as pictures, and keeps a live page fresh.
-// Whatever comes from a record is text here: it is drawn on a canvas or compared, never made into HTML.
+// Draws charts from the values in the page, saves them as pictures, and refreshes a live page.
+// Text from a record is drawn on a canvas or compared, never made into HTML.
 "use strict";
 (() => {
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
