@@ -60,7 +60,7 @@ class _Ending:
 async def in_thread(work: Callable[[], T], deadline: Deadline) -> T:
     """Run `work` in a thread and return its result.
 
-    When this task is cancelled so is the deadline, and `work` has ended before anyone hears of it.
+    When this task is cancelled so is the deadline, and `work` ends before the cancellation is raised.
     """
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
     done = loop.run_in_executor(None, context.run, work)
@@ -79,7 +79,7 @@ async def in_thread(work: Callable[[], T], deadline: Deadline) -> T:
 class AsyncWorkspace:
     """A folder (or another store) with its policy, limits and session, for programs with an event loop.
 
-    Its methods take what those of `Workspace` take, give what they give and raise what they raise.
+    Its methods have the arguments, results and errors of those of `Workspace`.
     Use as an async context manager or await `close`.
 
     Attributes:

@@ -12,7 +12,7 @@ class Closeable(Protocol):
     __slots__ = ()
 
     def close(self) -> None:
-        """Let go of what it holds; a second call does nothing."""
+        """Release what it holds; a second call does nothing."""
 
     def __enter__(self) -> Self:
         return self

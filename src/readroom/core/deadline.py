@@ -98,7 +98,7 @@ class Deadline:
     def of_thread(self, seconds: float) -> Deadline:
         """A limit in processor time of the calling thread, for work that only improves a reply.
 
-        Elapsed time would show less on a busy machine than on a quiet one.  It ends with this one, too.
+        Elapsed time would show less on a busy machine than on a quiet one.  It also ends with this one.
         """
 
         def clock() -> float:
@@ -162,7 +162,7 @@ class Deadline:
             raise TimedOut(self.seconds or 0)
 
     def tick(self) -> None:
-        """Report how much of the time has passed, where nothing else can be counted."""
+        """Report how much of the time has passed, if nothing else can be counted."""
         left = self.remaining
         if self._progress is not None and self.seconds is not None and left is not None:
             self._progress(int(self.seconds - left), int(self.seconds), "seconds")

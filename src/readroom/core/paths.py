@@ -52,7 +52,7 @@ _NOT_NORMAL = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)|\0")
 
 ELSEWHERE = "an absolute path elsewhere"
 ABOVE = "'..' leads above the root"
-"""How a path is outside that was not looked for: the fact `how` of OutsideRoot."""
+"""The fact `how` of OutsideRoot for a path that was not looked up."""
 
 
 def parse(path: str, roots: Sequence[str] = ()) -> WorkPath:

@@ -2,10 +2,10 @@
 
 One rule for every place that shows a name, whether a line of its own, a heading, a
 sentence or a fact.  `RULES` is the grammar of our own lines and sentences, seen from a
-name: what in it could pass for the line that it stands in.  Such a name, and one with
-characters that a reader cannot see, stands in double quotes with C escapes.  So a plain
-name ends where the grammar says that it ends, a quoted one at its quote, and what stands
-around it is ours.  `paths.parse` takes the quotes off again.
+name: what in it could pass for a part of the line.  Such a name, and one with
+characters that a reader cannot see, is put in double quotes with C escapes.  So a plain
+name ends where the grammar says that it ends, a quoted one at its quote, and the rest of the line is ours.
+`paths.parse` takes the quotes off again.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ RULES: tuple[tuple[str, str], ...] = (
         rf" (?:{'|'.join(FOLLOWING)})(?: |\Z)|, (?:{'|'.join(_AFTER_COMMA)}) ",
     ),
 )
-"""What in a name has it quoted: in words, and as it is searched for. Brackets are counted, not searched."""
+"""Why a name is quoted: in words, and as it is searched for. Brackets are counted, not searched."""
 
 # Compiled for the first unusual name, like all patterns below: together they take 2 ms.
 _OURS = "|".join(pattern for _, pattern in RULES)
@@ -221,7 +221,7 @@ _TITLED = r"\A\"|, (?:lines|rows) \d+-\d+ of \d+\Z| \((?:page|slide|sheet|cell|s
 
 
 def title(text: str) -> str:
-    """A title as it stands on a heading of ours, which says at its end what of it is shown.
+    """A title in a heading of ours, which ends with what is shown of it.
 
     The line begins with our words and has no sentences in it, so that titles are quoted for less than names.
     """

@@ -1,6 +1,6 @@
-"""Rows with which an audit of sessions and the pages of a server meet: findings, and calls of any agent.
+"""Rows that an audit of sessions and the pages of a server share: findings, and calls of any agent.
 
-Neither wing knows the other: who shows them takes rows, and finds by name who makes them.
+Neither wing knows the other: the pages take rows, and find their source by name.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ class Offer(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """What the model is told of it."""
+        """Its description for the model."""
         return self.tool.description
 
     @property
@@ -252,7 +252,7 @@ class Workspace(Closeable):
             contract_name: Whose tools are meant.
             deadline: Ends the work; its flag cancels it.
             reply_bytes: What the caller's client passes on, when that is less than the contract's cap.
-            caller: Whose conversation it is, who pays for it, and who stands in the ledger.
+            caller: Whose conversation it is, who pays for it, and who appears in the ledger.
 
         Raises:
             ReadroomError: Any class of `readroom.core.errors`.
@@ -381,7 +381,7 @@ class Workspace(Closeable):
     def _where(self, store: str, caller: Caller, deadline: Deadline) -> Workspace:
         """The workspace for a call: this one, or a store in memory of the same conversation.
 
-        The one without a name begins as a copy of the folder; where there is none, this is in memory.
+        The one without a name begins as a copy of the folder; without one, this workspace is in memory.
         """
         if not store and self.guard.folder is None:
             return self

@@ -19,7 +19,7 @@ Two files, both optional, both in this form; nothing else is a key:
     confinement = "bwrap"                          # or "landlock", "any" of the two (default), "none"
     network = true                                 # default false
     version_control = "write"                      # .git and its like: or "read" (default), "hidden"
-    read = ["~/.cargo", "~/.rustup"]               # beside the workspace and the system's programs
+    read = ["~/.cargo", "~/.rustup"]               # besides the workspace and the system's programs
     write = ["/var/cache/ccache"]
     environment = ["CARGO_HOME", "PATH"]           # variables of readroom itself that commands get
 
@@ -46,10 +46,10 @@ Two files, both optional, both in this form; nothing else is a key:
 
     [contracts.kilo]
     max_read_file_line = 1000                      # files of more lines are truncated; -1 none; default 500
-    auto_truncate = true                           # where a call does not say; default false
+    auto_truncate = true                           # unless the call says otherwise; default false
 
     [contracts.rnd]
-    front_matter = "commands/read.md"              # beside this file; default: that of the published command
+    front_matter = "commands/read.md"              # next to this file; default: that of the published command
 
     [limits]
     reply_bytes = 16384                            # every field of `limits.Limits`
@@ -137,7 +137,7 @@ def load(
         allow_commands: The operator allows commands, whatever that file says.
         one_shot: The workspace is for one call.
         serving: It is for clients of a server, whose calls are recorded unless that file says no.
-        contracts: What is set for contracts, by name and key, whatever that file says.
+        contracts: Settings of contracts by name and key, which override that file.
     """
     index = IndexPolicy(folder=own_folder(os.environ, sys.platform))
     settings = Settings(layers=(denials(),), index=index, variables=variables_of_contracts(os.environ))
@@ -208,7 +208,7 @@ def plain(contracts: Mapping[str, OwnSettings]) -> Settings:
 
 
 def in_memory(settings: Settings) -> Settings:
-    """The settings of a store in memory beside a workspace, whose calls that workspace keeps account of."""
+    """The settings of a store in memory next to a workspace, which accounts for its calls."""
     return replace(
         settings,
         commands=replace(settings.commands, enabled=False),
@@ -302,7 +302,7 @@ def own_file(name: str) -> str | None:
 
 def _applied(settings: Settings, where: str, data: bytes | None, *, trusted: bool) -> Settings:
     """The settings with those of a file applied; it is read unless `data` is passed."""
-    # Most folders have no such file, and need nothing that takes it apart.
+    # Most folders have no such file, and need no parser for it.
     from readroom.core.config.apply import applied
     from readroom.core.config.file import ConfigFile, from_disk
 

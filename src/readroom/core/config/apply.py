@@ -76,7 +76,7 @@ def _names(file: ConfigFile) -> list[str]:
 
 
 def _section(file: ConfigFile, name: str) -> Section:
-    """A section of a file; what another wing brings is not imported where the file does not have it."""
+    """A section of a file; a section of another wing is imported only if the file has it."""
     keys = name.split(".")
     return file.section(form(name), *keys) if file.table(*keys) else Section()
 
@@ -182,7 +182,7 @@ _INSIDE: Mapping[str, Inside] = {
     "budget": Inside(_lower, "can only lower budgets"),
     "limits": Inside(_lower, "can only lower limits"),
 }
-"""By key, or for all other keys of a section. Where neither has a row, only the operator has a say."""
+"""By key, or for all other keys of a section. Without a row, only the operator decides."""
 
 
 def _rule(section: str, name: str) -> Inside:

@@ -46,7 +46,7 @@ class UnusableText(ValueError):
 
 
 class Text(str):
-    """A text that is more than its form: checked by code, and brought into its normal form."""
+    """A text that code checks and normalizes."""
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -228,7 +228,7 @@ class Pattern(Text):
     """A pattern of .gitignore."""
 
     no_negation: ClassVar[str | None] = None
-    """Why there is none, where there is none."""
+    """Why such a pattern cannot be negated; None if it can."""
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -323,9 +323,9 @@ class Inside(msgspec.Struct, frozen=True):
     """What a file inside the workspace may do with a key.
 
     Attributes:
-        allows: Whether a change only restricts; None for a key that it has no say about at all.
+        allows: Whether a change only restricts; None for a key that it cannot set at all.
         only: What it can do instead, as the end of a sentence.
-        also: What else helps than the operator's file, as the end of a sentence.
+        also: An alternative to the operator's file, as the end of a sentence.
     """
 
     allows: Allows | None
@@ -337,7 +337,7 @@ class ContractSection(Section, frozen=True):
     """[contracts.NAME], which a contract brings with it.
 
     Attributes:
-        unset: What holds where nothing is set.
+        unset: The settings without the section.
         inside: By key, what a file inside the workspace may do.
     """
 

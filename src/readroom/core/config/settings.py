@@ -25,9 +25,9 @@ class Settings(Struct, frozen=True):
 
     Attributes:
         layers: Rules by source; each can only restrict further.
-        limits: What engines obey.
+        limits: The limits of the engine.
         hardlinks: What happens to files with several names.
-        files: The configuration files that had a say.
+        files: The configuration files that were applied.
         changes: What may be changed, and how.
         commands: Whether programs can be run, and what they may do.
         exceptions: Names that the operator takes out of the built-in denials.
@@ -35,8 +35,8 @@ class Settings(Struct, frozen=True):
         index: Where indexes of large files are kept.
         ledger: Whether and where calls are recorded; None records nothing.
         budgets: Tokens that may be spent; None bounds nothing.
-        contracts: What is set for each contract.
-        variables: What the environment says about contracts.
+        contracts: The settings of each contract.
+        variables: Environment variables of contracts.
     """
 
     layers: tuple[Layer, ...] = ()
@@ -89,7 +89,7 @@ def _own(environ: Mapping[str, str], variable: str, usual: str) -> str | None:
 
 
 def folder_tokens(tokens: str) -> str:
-    """The folder of the tokens of folders, beside the file of the others."""
+    """The folder with the tokens of folders, next to the file of the others."""
     return os.path.join(os.path.dirname(tokens), "folder-tokens")
 
 
@@ -118,7 +118,7 @@ def state_denials(store: Store, ledger: str | None, tokens: str | None, notes: s
 
 
 def _inside(store: Store, path: str) -> list[str]:
-    """A pattern for a file, and those beside it whose names begin like its, in each root that it is in."""
+    """A pattern for a file and siblings whose names begin with its name, in each root that contains it."""
     folder, name = os.path.split(os.path.realpath(path))
     inside_roots = []
     for root in store.roots:

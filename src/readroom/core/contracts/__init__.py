@@ -22,8 +22,8 @@ class Registered(Struct, frozen=True):
 
     Attributes:
         record: Its record, or a function that makes it for a `Setup`.
-        section: What an operator can set for it in a configuration file, under [contracts.NAME].
-        variables: How the names of its variables in the environment begin.
+        section: Its section of a configuration file, [contracts.NAME].
+        variables: Prefixes of its environment variables.
         is_served: Whether clients can ask for it; others are spoken by an adapter alone.
     """
 
@@ -60,11 +60,11 @@ class OwnSettings(Struct, frozen=True):
 
 
 class Setup(Struct, frozen=True):
-    """What one contract is made for.
+    """The setup of one contract.
 
     Attributes:
         root: The root of the workspace as an absolute path, for contracts that speak in such paths.
-        own: What is set for the contract; None where nothing is.
+        own: The settings of the contract; None if there are none.
         variables: Variables of the environment that a contract reads; the last of a name counts.
     """
 

@@ -1,4 +1,4 @@
-"""What a contract is: tools, and how results and failures are worded.
+"""A contract: tools, and the wording of results and failures.
 
 A contract never reads a file, applies no policy and has no limit of its own in
 code elsewhere.  It turns arguments into canonical requests, and results into
@@ -24,7 +24,7 @@ from readroom.core.values.files import PartView
 from readroom.core.values.steps import AS_IT_IS, Steps
 
 FACTS_KEY = "readroom/facts"
-"""Where machine facts travel in an MCP result's `_meta`. Never `structuredContent`: several
+"""The key of machine facts in an MCP result's `_meta`. Never `structuredContent`: several
 clients show the model nothing else when it is there."""
 
 
@@ -36,8 +36,8 @@ class Wording(Struct, frozen=True):
 
 
 Sentences: TypeAlias = Mapping[type[ReadroomError], str | Callable[[Any, Any], str | None]]
-"""How failures are worded: by class a template of the call, the error and its facts, or a function of call
-and error where the sentence depends on more. The first class that fits and has words decides."""
+"""The wording of failures: by class a template of the call, the error and its facts, or a function of call
+and error if the sentence depends on more. The first matching class decides."""
 
 
 def sentence(error: ReadroomError, call: object, *tables: Sentences) -> str:
@@ -60,11 +60,11 @@ def call_of(tool: str, **arguments: values.Fact) -> values.Call:
 class Tool(Struct, frozen=True):
     """One published tool: its name, its words, its arguments, and the request they mean.
 
-    `render` and `render_error` word its results and failures where those of its contract do not,
-    `wording` those of one call by its arguments, where the words repeat what the caller sent.
-    `reply_bytes` is the cap of its replies where that of its contract does not hold.
+    `render` and `render_error` word its results and failures if those of its contract do not,
+    `wording` those of one call by its arguments, if the words repeat what the caller sent.
+    `reply_bytes` is the cap of its replies if it is not that of its contract.
     `store` names the store in memory that a call means, None for the workspace itself.
-    `steps` are what the contract decides about the read that a call means.
+    `steps` are the contract's decisions about the read that a call means.
     """
 
     name: str
@@ -97,10 +97,10 @@ class Bound(Struct, frozen=True):
     """A call whose tool is looked up and whose arguments are parsed, once.
 
     Attributes:
-        request: What is to be performed.
-        wording: How its result, or its failure, is worded.
+        request: The request to perform.
+        wording: The wording of its result or failure.
         store: The store in memory that it means; None for the workspace itself.
-        steps: What the contract decides about the read.
+        steps: The contract's decisions about the read.
     """
 
     request: values.Request
@@ -110,7 +110,7 @@ class Bound(Struct, frozen=True):
 
 
 IMAGE_PIXELS_PER_TOKEN = 750
-"""What an image costs: Anthropic's published formula; others charge by tiles, about the same."""
+"""The cost of an image: Anthropic's published formula; others charge by tiles, about the same."""
 
 
 def reply_tokens(text: str, images: Sequence[values.Image], count: Callable[[str], int]) -> int:
@@ -131,10 +131,10 @@ class Contract(Struct, frozen=True, dict=True):
     no document prescribes (`raisable`).  `render` words a result under the cap that the engine
     selected for; `to_call` is the call for a request, None when the contract has none.
     `commands` are tools that run programs: offered only where policy allows that.
-    `routes` are what has addresses of its own over HTTP: never listed as tools.
+    `routes` have addresses of their own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
-    `terms` is what it decides about the paths of its calls, `seconds` their longest time.
-    `notice` is what the operator who serves it reads at the start.
+    `terms` are its decisions about the paths of its calls, `seconds` their longest time.
+    `notice` is shown to the operator at the start.
     `by_lines` says that replies have a line for each thing they show, as a client that counts
     lines sees it; others are one object.
     `by_name` are all tools, listed or not.
@@ -232,9 +232,9 @@ def tool_result(reply: values.Reply) -> dict[str, values.Fact]:
 
 
 # -----------------------------------------------------------------------------
-# Replies to clients that count lines beside characters.
+# Replies to clients that count lines as well as characters.
 #
-# What is listed row by row is charged at least its share of the reply, so that rows which
+# Each row of a list is charged at least its share of the reply, so that rows which
 # fit its bytes fit its lines; lines of a text are counted where they are chosen.
 # -----------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ def in_lines(cap: values.Cap, lines: int) -> values.Cap:
 
 
 def _in_rows(measure: values.Measure, least: int) -> values.Measure:
-    """A measure by which every row costs at least so many bytes."""
+    """A measure by which every row costs at least `least` bytes."""
     read, parts, search, listing = measure.read, measure.parts, measure.search, measure.list
     return replace(
         measure,

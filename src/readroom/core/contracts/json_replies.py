@@ -65,7 +65,7 @@ def remark(plain: Reply, words: str, *, field: str = NOTES) -> Reply:
 
 
 def short(text: str, size: int) -> str:
-    """The text cut in its middle to so many bytes: what callers send may be of any length."""
+    """The text cut in its middle to `size` bytes: what callers send may be of any length."""
     data = text.encode("utf-8", "replace")
     if len(data) <= size:
         return text
@@ -84,7 +84,7 @@ def window(
     Args:
         result: A window of a text that was selected under the cap.
         cap: The size of the reply.
-        worded: The object of the reply for a result; a text stands in it as it is.
+        worded: The object of the reply for a result; it contains the text unchanged.
         facts: Those of a result.
     """
 
@@ -97,7 +97,7 @@ def window(
 
 
 def fitted(result: ReadResult, cap: Cap, sized: Callable[[ReadResult], int]) -> ReadResult:
-    """The result with as many of its lines as a reply of that size has room for.
+    """The result with as many of its lines as fit a reply of that size.
 
     A tail keeps its last lines.  One line that is too long alone keeps its first characters.
 

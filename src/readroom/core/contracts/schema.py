@@ -82,7 +82,7 @@ def _forms(arguments: type[msgspec.Struct]) -> dict[str, _Form]:
 
 
 def _ignored(wanted: object) -> tuple[object, ...]:
-    """The values of an optional field that count as left out: empty ones, and 0 where it means nothing."""
+    """The values of an optional field that count as left out: empty ones, and 0 if it means nothing."""
     empty: tuple[object, ...] = ([], {}) if _marked(wanted, EMPTY_TEXT) is not None else ("", [], {})
     return empty if _marked(wanted, NEVER_ZERO) is None else (*empty, 0, "0")
 
@@ -142,7 +142,7 @@ def _variants(wanted: object) -> dict[str, type[msgspec.Struct]]:
 
 
 def _tagged(tag: str, struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The schema of one struct of a union, with the field that tells it from the others."""
+    """The schema of one struct of a union, with the field that distinguishes it."""
     plain, field = schema(struct), struct.__struct_config__.tag_field
     return {
         **plain,
@@ -188,14 +188,14 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         near = _near(unknown[0][:VALUE_CHARS], fields) or only
         raise UnknownArgument(tool, within + unknown[0], near, list(fields))
     values: dict[str, object] = {}
-    # Of many arguments most are left out, and every call comes here.
+    # Most arguments are left out, and every call comes here.
     for name in filter(sent.__contains__, fields) if required <= sent.keys() else fields:
         field, value = fields[name], sent.get(name)
         if value is None:
             if field.required:
                 raise MissingArgument(tool, within + name, _explained(field.wanted))
             continue
-        # Most values are something: those that cannot count as left out are not looked at.
+        # Most values cannot count as left out, and need no check.
         if (
             field.ignored
             and (not value or value == "0" or isinstance(value, list))

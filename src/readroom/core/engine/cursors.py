@@ -73,7 +73,7 @@ def write_cursor(request: ListRequest, value: int, path: str) -> str:
 
 
 def read_cursor(request: ListRequest) -> ListPlace | None:
-    """The place after which `request` goes on; None at the beginning. Raises BadCursor."""
+    """The place after which `request` continues; None at the beginning. Raises BadCursor."""
     if request.cursor is None:
         return None
     place, value = _rest(request, request.cursor, _fingerprint(request)), "0"
@@ -114,7 +114,7 @@ class GrepPlace(Struct, frozen=True, order=True):
 
 
 class Cursor(Struct, frozen=True):
-    """Where a search goes on: files before `place` are done, this one up to `line`; None means all of it."""
+    """Where a search continues: files before `place` are done, this one up to `line`; None for all of it."""
 
     place: GrepPlace
     path: str
@@ -137,7 +137,7 @@ def write_grep_cursor(request: GrepRequest, rank: tuple[int, ...], path: str, li
 
 
 def read_grep_cursor(request: GrepRequest) -> Cursor | None:
-    """Where `request` goes on; None at the beginning. Raises BadCursor."""
+    """Where `request` continues; None at the beginning. Raises BadCursor."""
     if request.cursor is None:
         return None
     rest = _rest(request, request.cursor, _grep_fingerprint(request))
@@ -219,7 +219,7 @@ class FindCursor(Struct, frozen=True):
         return bool(self.until or self.round or self.after)
 
     def shows(self, position: int) -> bool:
-        """Whether the item at this position behind `after` was shown before."""
+        """Whether the item at this position after `after` was shown before."""
         return bool(self.ahead >> position & 1)
 
 
@@ -232,7 +232,7 @@ def place_of(score: float, path: str, line: int = 0) -> FindPlace:
 
 
 def read_find_cursor(request: FindRequest) -> FindCursor:
-    """Where `request` goes on. Raises BadCursor if it was issued for other arguments."""
+    """Where `request` continues. Raises BadCursor if it was issued for other arguments."""
     if request.cursor is None:
         return _FIND_BEGINNING
     rest = _rest(request, request.cursor, _find_fingerprint(request))

@@ -54,7 +54,7 @@ class _Survey:
         Args:
             folder: Its real name.
             to: What it is going to be called; None when it is deleted.
-            recursive: Whether what is in folders in it counts, too.
+            recursive: Whether the contents of its subfolders count as well.
 
         Raises:
             HoldsDenied: A rule denies some of them.

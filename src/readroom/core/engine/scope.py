@@ -262,7 +262,7 @@ def _composed(glob: str) -> Iterable[str]:
 
 
 def reading_of(guard: Guard, folder: str, globs: Sequence[str]) -> Iterator[Warn]:
-    """How the globs of a call that matched nothing were read, where another reading is likely."""
+    """How the globs of a call that matched nothing were read, if another reading is likely."""
     for glob in globs_in(guard, folder, globs):
         plain = glob.removeprefix("!")
         if re.search(r"(?<!\\)\[", plain):

@@ -1,4 +1,4 @@
-"""What the verbs work with: `Services`, which last as long as the workspace, and the `Job` of one call.
+"""The context of the verbs: `Services`, which last as long as the workspace, and the `Job` of one call.
 
 Both are frozen and passed on as they are, so a step that needs one more thing changes no signature.
 """

@@ -235,7 +235,7 @@ class Unsearched:
             yield Warn("left_out", ", ".join(said))
         elif compressed:
             what = "1 file was" if len(compressed) == 1 else f"{len(compressed):,} files were"
-            # This is said below every search of such a tree, so one name is enough.
+            # This is reported below every search of such a tree, so one name is enough.
             yield Warn("compressed", f"{what} not {done}: {first_of(sorted(compressed, key=path_key), 1)}")
 
     def _counted(self, kind: Kind) -> str:

@@ -232,7 +232,7 @@ class Walk:
         except (errors.Cancelled, errors.TimedOut):
             raise
         except errors.ReadroomError as error:
-            # A dead mount opens and cannot be read; only where it was asked for is that the answer.
+            # A dead mount opens and cannot be read; the call fails only if it was asked for.
             if not prefix:
                 raise
             self.closed[prefix.removesuffix("/")] = error

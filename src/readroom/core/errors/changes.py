@@ -78,7 +78,7 @@ class NoMatch(base.ConflictError):
 
 
 class ManyMatches(base.ConflictError):
-    """The text to be replaced stands in the file more than once."""
+    """The text to be replaced occurs in the file more than once."""
 
     message = "edits[{edit}].old_text is in {path} {least}{count} times, in line{plural} {numbers}{besides}"
     advice = "Make it longer so that it fits one place only, or set replace_all to change them all."
@@ -106,7 +106,7 @@ def _others(numbers: Sequence[int]) -> str:
 
 
 class WrongCount(base.ConflictError):
-    """The caller said how often a text would be replaced, and it is another number."""
+    """The caller stated how often a text would be replaced, and the number is different."""
 
     message = "edits[{edit}] would replace {found} place{plural} in {path}, not {expected}"
     advice = "Send count={found} if that is what you mean, or a longer old_text."
@@ -181,7 +181,7 @@ class Unencodable(base.FailedError, UnicodeError):
 
 
 class BrokenPlace(base.FailedError):
-    """A change beside bytes that are not characters, or that depend on it, would alter what they are."""
+    """A change next to invalid bytes, or to bytes that depend on it, would alter what they decode to."""
 
     message = "Line {line} of {path} has bytes that are not {encoding}, which the new text would join"
     advice = "Choose old_text that keeps a character away from them, shown as \ufffd."
@@ -292,7 +292,7 @@ class HoldsDenied(base.RefusedError):
     message = "{path} holds {names} that policy denies, so it stays where it is"
     advice = "Change what may be seen in it, one by one, or ask the user to do it."
     path: base.Name
-    denied: int  # how many; which ones is not said
+    denied: int  # how many; not which ones
 
     def _fill(self) -> None:
         self.names, self.next = _names(self.denied), ListRequest(self.path)

@@ -58,7 +58,7 @@ class Binary(base.FailedError):
 
 
 class BrokenData(base.FailedError):
-    """A compressed file of whose content nothing can be expanded."""
+    """A compressed file that cannot be decompressed at all."""
 
     message = "Nothing of {path} ({compression}, {size_bytes:,} bytes) can be read: {problem}"
     advice = "Look for another copy, or ask for one."
@@ -168,7 +168,7 @@ def reason_of(error: OSError) -> str:
 
 
 def store_failure(error: OSError, path: str) -> base.ReadroomError:
-    """The failure to raise for one of the system about which no more can be said; one of ours stays."""
+    """The failure to raise for an OSError without a more specific one; a ReadroomError stays."""
     return error if isinstance(error, base.ReadroomError) else StoreFailed(path, reason_of(error))
 
 

@@ -8,7 +8,7 @@ from readroom.core.errors import base
 
 
 class BadRequest(base.UsageError):
-    """A request that is not what the route takes: its address, its type or its body."""
+    """A request that the route does not accept: its address, its type or its body."""
 
     message = "The request cannot be used: {problem}"
     problem: str
@@ -86,14 +86,14 @@ class SlowRequest(base.FailedError):
 
 
 class NoSuchRoute(base.AbsentError):
-    """An address that nothing is served at."""
+    """An address without a route."""
 
     message = "Nothing is served at this address"
     advice = "GET /openapi.json lists every address."
 
 
 class NoSuchView(base.AbsentError):
-    """Nothing that the dashboard could show; what is hidden looks the same."""
+    """A view of the dashboard that does not exist, or is hidden: both look the same."""
 
     message = "There is no such {what} here, or none that you may see"
     advice = "Go on from the overview."
@@ -133,7 +133,7 @@ class WrongOrigin(base.RefusedError):
 
 
 class Unauthorized(base.RefusedError):
-    """No token, or none that works. `presented` tells the two apart, as RFC 6750 wants it in the header."""
+    """No token, or none that works. `presented` says which, for the header of RFC 6750."""
 
     message = "The token of the request does not work here: {problem}"
     advice = (
@@ -261,7 +261,7 @@ class LedgerFailed(DatabaseFailed):
 
 
 class StateFailed(DatabaseFailed):
-    """What several processes share cannot be read or written: nothing is served that it should bound."""
+    """State that several processes share cannot be read or written: nothing it should bound is served."""
 
     noun = "shared state"
     advice: str = "Send the call again in some seconds. The operator of the server has to mend its database."

@@ -81,7 +81,7 @@ class BadValue(UsageError):
 
 
 def negative_limit(limit: int | None, *, next_request: Request) -> BadValue:
-    """What is said of a limit that counts lines up to a place, where there are no lines of one text."""
+    """The error for a negative limit where lines are not those of one text."""
     problem = "is for lines of text, which it reads up to `offset`"
     return BadValue("limit", limit, problem, "Use a limit of 1 or more.", next_request=next_request)
 
@@ -104,7 +104,7 @@ class BadRange(UsageError):
 def past_column(
     request: ReadRequest, line: int, total: int, *, of: str = "", total_lines: int | None = None
 ) -> BadRange:
-    """What is said of a column behind the end of a line, which has so many characters."""
+    """The error for a column past the end of a line, which has `total` characters."""
     return BadRange(
         f"column={request.column} is past the end of line {line}{of}, which has {total} characters",
         f"Use a column from 1 to {max(total, 1)}.",

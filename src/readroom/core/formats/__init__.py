@@ -1,4 +1,4 @@
-"""What files are: their kinds by name and bytes, and readers of every format.
+"""Kinds of files by name and bytes, and readers of every format.
 
 Knows: kinds of files, compressed files, archives, tables, documents and images.
 Does not know: stores and policies: it is given bytes, or something to read them from.

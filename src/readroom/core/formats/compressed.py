@@ -30,10 +30,10 @@ MAGIC = (
     rb"(?s)\A(?:\x1f\x8b\x08|\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18|\xfd7zXZ\x00"
     rb"|BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90))"
 )
-"""How files begin for which `by_magic` has an answer, as a regular expression."""
+"""The beginnings of files for which `by_magic` has an answer, as a regular expression."""
 
 COMPRESSED = re.compile(MAGIC)
-"""The same, for who only has to know that it has one."""
+"""The same, compiled, for a check without an answer."""
 
 _BZIP2 = b"1AY&SY"
 _BZIP2_EMPTY = b"\x17\x72\x45\x38\x50\x90"
@@ -42,7 +42,7 @@ _SKIPPABLE = b"\x2a\x4d\x18"
 
 
 _FIRST_BYTES = 4 * 1024
-"""Given to a decoder at first, then more and more: what is behind its end it copies, and a file may be
+"""Bytes given to a decoder at first, then more and more: it copies the bytes after its end, and a file may be
 hundreds of thousands of streams of a few bytes."""
 
 _MOST_EMPTY = 10_000
@@ -149,7 +149,7 @@ class Expander:
         """The rest, at the end of the data. Raises Broken if data is missing."""
         left, self._held = self._held, b""
         if self._decoder is None and left:
-            # Too short for the look at its first bytes; the decoder says whether it is anything.
+            # Too short for a check of its first bytes; the decoder decides.
             self._begin(left)
             assert self._decoder is not None
             try:
@@ -195,8 +195,8 @@ def inflated(packed: Iterable[bytes]) -> Iterator[bytes]:
     """The content of a raw DEFLATE stream, in pieces of at most a block; bytes after its end are ignored.
 
     Raises:
-        zlib.error: They stand for nothing.
-        EOFError: They end before their end.
+        zlib.error: They are invalid.
+        EOFError: They are truncated.
     """
     import zlib
 

@@ -58,7 +58,7 @@ WEBP_PIXEL_BYTES = 16
 """Two canvases of libwebp, the frame as bytes and the image made of it, 4 bytes each."""
 
 COEFFICIENT_BYTES = 2
-"""What libjpeg keeps of every sample of an image that comes in several scans."""
+"""Bytes that libjpeg keeps for every sample of an image in several scans."""
 
 SHRUNK_PIXEL_BYTES = 5
 """The shrunk image, and the strips it is made of."""
@@ -110,7 +110,7 @@ def load(image: ImageFile, data: bytes, target: tuple[int, int]) -> pillow.Image
 
 
 def orientation_of(image: ImageFile, data: bytes) -> int:
-    """The EXIF orientation, 1 to 8; 1 when nothing valid is said."""
+    """The EXIF orientation, 1 to 8; 1 without a valid one."""
     if isinstance(image, PngImageFile):
         exif = pillow.Exif()
         exif.load(_exif(data))  # the image would be decoded whole in search of it
@@ -129,7 +129,7 @@ Images are decoded one at a time: all calls of a server together take it once.""
 
 
 def check_work(work: int) -> None:
-    """Refuse what takes more than IMAGE_WORK_BYTES. Raises TooLarge when it does."""
+    """Raise TooLarge for more than IMAGE_WORK_BYTES."""
     if work > IMAGE_WORK_BYTES:
         most = IMAGE_WORK_BYTES // 1_000_000
         raise TooLarge(
@@ -207,7 +207,7 @@ ROWS = 32
 """Rows of the result that are made at once; the rows they are made of are the only copy of the original."""
 
 SUPPORT = 4
-"""Rows on each side that have a say in those being made, in rows of the result: Lanczos looks at 3."""
+"""Rows on each side that affect a row, in rows of the result: Lanczos uses 3."""
 
 SHRINK_BYTES = 20_000_000
 """Pixels of the original looked at at once. Only panoramas of more than 30,000 pixels across need more."""
@@ -221,7 +221,7 @@ UPRIGHT = {
     7: Transpose.TRANSVERSE,
     8: Transpose.ROTATE_90,
 }
-"""What turns a picture upright, by its EXIF orientation."""
+"""How a picture is turned upright, by its EXIF orientation."""
 
 TURNED = frozenset({5, 6, 7, 8})
 """Orientations in which width and height change places."""
@@ -265,7 +265,7 @@ def shrunk(picture: Picture, target: tuple[int, int]) -> Picture:
 
 
 def upright(picture: Picture, orientation: int) -> Picture:
-    """The same, turned as its EXIF orientation says; as it is when that says nothing."""
+    """The same, turned by its EXIF orientation; unchanged if that is not valid."""
     how = UPRIGHT.get(orientation)
     return picture if how is None else picture.transpose(how)
 

@@ -155,7 +155,7 @@ def carries_header(kind: Kind) -> bool:
 
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""What leaves as an image: the four types that every vision model takes."""
+"""Types that are sent as images: the four that every vision model accepts."""
 
 UNKNOWN = MediaType("application/octet-stream", Family.UNKNOWN)
 """Binary that no magic bytes tell."""
@@ -175,7 +175,7 @@ _LOWEST_JAVA = 45
 def sniff(head: bytes, encoding: Encoding | None = None) -> MediaType | None:
     """What the magic bytes of `head` say; None for text and for the unknown.
 
-    `encoding` is what was detected: where there is one, magic bytes that are
+    `encoding` is what was detected: if there is one, magic bytes that are
     letters prove nothing (a text may start with the word GIF89a), save PDF's,
     whose first pages are often letters too, and those of a file that has NULs.
     """
@@ -221,10 +221,9 @@ _FOLLOWS = 0x8
 
 
 def zip_names(head: bytes) -> list[bytes]:
-    """The names of the members with which a ZIP begins; behind `mimetype` stands what it holds.
+    """The names of the members with which a ZIP begins; `mimetype` is followed by its content.
 
-    Members can hold members: from one to the next their lengths lead, so that those of an archive
-    inside are no names of this one.
+    Their lengths lead from one to the next, so that members of an archive inside are not listed.
     """
     names: list[bytes] = []
     at = head.find(_ZIP, 0, 8)
@@ -246,13 +245,13 @@ def zip_names(head: bytes) -> list[bytes]:
 # Which documents are read as text, by their bytes and their name.
 #
 # Bytes decide what they can decide: a PDF with any name is a PDF.  Archives of the
-# same make are told apart by what is in them or, where that stands far behind the
-# beginning, by their name.  A notebook is JSON, and HTML is text: only their names
-# say what they are, and whoever asks for their encoding means the text itself.
+# same make are told apart by what is in them or, if that is far from the beginning, by their name.  A
+# notebook is JSON, and HTML is text: only their names say what they are, and a call that gives an
+# encoding means the text itself.
 # -----------------------------------------------------------------------------
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/v1\n"
-"""How the text begins that git has in place of a file whose content is stored elsewhere."""
+"""The beginning of the text that git has in place of a file whose content is stored elsewhere."""
 
 PDF_MARK = b"%PDF-"
 
@@ -263,7 +262,7 @@ _OOXML = b"[Content_Types].xml"
 _MAIN = (b"word/document.", b"xl/workbook.", b"ppt/presentation.")
 _RTF = b"{\\rtf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
-"""How a text begins whose characters have two bytes each."""
+"""Byte order marks of texts with two bytes for each character."""
 
 
 class Recognised(Struct, frozen=True):
@@ -297,7 +296,7 @@ def reads_as_document(path: str) -> bool:
 
 
 def told_of_stored_lines(path: str) -> str | None:
-    """What is said of lines that were found in the text of a file that is read as a document; else None."""
+    """The note on lines found in the stored text of a file that is read as a document; else None."""
     if not reads_as_document(path):
         return None
     stored = "JSON" if table().texts[suffix(path)].stored == "JSON" else "source"
@@ -332,7 +331,7 @@ def recognise(path: str, head: bytes) -> Recognised | None:
         for row in known.documents:
             if row.disguised and re.match(row.disguised, head):
                 return Recognised(row.name, is_text=True)
-    # Encrypted, of an older format, or neither: its reader, which sees its streams, tells.
+    # Encrypted, of an older format, or neither: its reader, which sees its streams, decides.
     old = known.compound.get(ending)
     if head.startswith(_OLE):
         office = known.zipped.get(ending, old)
@@ -354,7 +353,7 @@ def searched_as(path: str, head: bytes) -> str | None:
 def _archive(known: KnownFormats, ending: str, head: bytes) -> Recognised | None:
     named = known.zipped.get(ending)
     names = zip_names(head)
-    # Of Office more is asked than a folder named so.
+    # An Office file needs more than a folder of that name.
     is_office = _OOXML in names or any(name.startswith(_MAIN) for name in names)
     for row in known.documents:
         marks = [mark for mark in row.members if is_office or mark.startswith(b"mimetype")]

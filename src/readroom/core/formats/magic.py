@@ -255,7 +255,7 @@ ZIPS: tuple[tuple[bytes, MediaType], ...] = tuple(
         (b"META-INF/MANIFEST.MF", "application/java-archive", Family.PROGRAM),
     )
 )
-"""What a ZIP holds, by the beginning of the name of an early member."""
+"""The kind of a ZIP, by the beginning of the name of an early member."""
 
 RIFFS: Mapping[bytes, MediaType] = MappingProxyType(
     {

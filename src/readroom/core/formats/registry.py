@@ -1,4 +1,4 @@
-"""What a document format is: one row of a table, which those bring who read documents.
+"""A document format: one row of a table, which the documents wing registers.
 
 Rows are light: they name the module that reads a format, which is imported in the child that opens a file.
 Without a table a document is a binary file like any other.
@@ -40,7 +40,7 @@ class Format(Struct, frozen=True, kw_only=True):
         disguised: A pattern for a text that programs give names of Office.
         is_office: Whether its names are of Office, which opens such texts.
         only_asked: Whether it is read as a document only when parts of it are asked for.
-        stored: In what form a text is stored that is read as other lines.
+        stored: The stored form of a text that is read as other lines.
         is_data: Whether it holds tables, whose outline is their schema; searches of documents skip it.
         has_formulas: Whether its cells can show their formulas.
     """
@@ -106,7 +106,7 @@ _added: list[Format] = []
 
 @cache
 def table() -> KnownFormats:
-    """The table; empty where nothing brings one."""
+    """The table; empty if none is registered."""
     try:
         rows = import_module(_BROUGHT)
     except ModuleNotFoundError:
@@ -115,7 +115,7 @@ def table() -> KnownFormats:
 
 
 def brought(name: str) -> Any:
-    """What those who bring the table have for a step with documents or archives, by its name in `PARTS`."""
+    """The implementation of a step with documents or archives, by its name in `PARTS`."""
     module, _, attribute = table().parts[name].partition(":")
     return getattr(import_module(module), attribute)
 

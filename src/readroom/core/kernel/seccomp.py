@@ -291,7 +291,7 @@ def _answered(numbers: Iterable[int], answer: int) -> Iterator[_Instruction]:
 
 
 def _unraised(number: int, mode: int, flags: int) -> list[_Instruction]:
-    """Instructions that refuse one call if it would set one of the two bits; otherwise the filter goes on."""
+    """Instructions that refuse one call if it would set one of two bits; otherwise the filter continues."""
     body: list[_Instruction] = [
         (_LOAD, 0, 0, _FIRST_ARGUMENT + 8 * mode),
         (_ANY_BIT, 0, 1, _RAISING),

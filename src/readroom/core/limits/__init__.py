@@ -122,8 +122,8 @@ READ_TIMEOUT_S = 120.0
 """A first pass over a file on a slow disk: 100 GB at 1 GB/s. Later pages take milliseconds."""
 
 EXPANDED_BYTES = 2 * 1024 * 1024 * 1024
-"""How much of a compressed file is expanded, into an unnamed temporary file for the rest of the session. A
-log of 100 MB in gzip has about 1 GB."""
+"""How many bytes of a compressed file are expanded, into an unnamed temporary file for the rest of the
+session. A log of 100 MB in gzip has about 1 GB."""
 
 HTTP_PORT = 7323
 """Where `readroom serve` listens: READ on a telephone's keys, and no development server's usual port."""

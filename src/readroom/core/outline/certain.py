@@ -1,6 +1,6 @@
 """Decide which ends of definitions are certain in a text with parse errors.
 
-After an error a parser goes on somewhere, and what it takes for the end of a body may be that of an inner
+After an error a parser continues somewhere, and what it takes for the end of a body may be that of an inner
 block, or of the next body. The indentation is a second source. An end is certain if both agree and no error
 touches it; any other is marked as uncertain, and placed where the indentation ends the definition, or else
 before the next certain one, since too much is better than too little.
@@ -42,7 +42,7 @@ _MOST_LINE = 1_000
 """Characters of a line that are read, half of them at its end: each line is read for every item in it."""
 
 _MOST_DECLARED = 8
-"""The most lines of a declaration that ends with a semicolon; a function's type may be on its own line."""
+"""Maximum lines of a declaration that ends with a semicolon; a function's type may be on its own line."""
 
 _BODY = "compound_statement"
 

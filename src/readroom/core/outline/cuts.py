@@ -29,10 +29,10 @@ _Part: TypeAlias = "tuple[int, int, bytes, bool]"
 """The start and end of a part, its replacement, and whether it must be code."""
 
 _LEAST_SHARE = 10
-"""If all cuts together are a smaller share of the text (one of so many), they are not worth a second form."""
+"""If all cuts together are less than one part in this many of the text, they are not worth a second form."""
 
 _LOOKED = 4
-"""The most bytes that are searched, as a multiple of the text's size, because bodies contain bodies."""
+"""Maximum bytes that are searched, as a multiple of the text's size, because bodies contain bodies."""
 
 _LEAST_BODY = 16
 """The smallest body in bytes that is worth cutting."""
@@ -41,7 +41,7 @@ _HEREDOC = b"<<<"
 """Begins a text that any word may end, which may be all that a body seems to hold."""
 
 _MOST_HEAD = 400
-"""The most bytes of a line that begins a body: longer lines are not written by people."""
+"""Maximum bytes of a line that begins a body: longer lines are not written by people."""
 
 _PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
 

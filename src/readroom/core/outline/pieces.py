@@ -71,7 +71,7 @@ def _end(text: str, start: int, most: int) -> int:
 
 
 def _shifted(item: Item, rows: int) -> Item:
-    """The item, moved down by so many rows."""
+    """The item, moved down by `rows`."""
     members: Sequence[Item] = [_shifted(member, rows) for member in item.members]
     return replace(
         item,

@@ -27,10 +27,10 @@ Namer: TypeAlias = "Callable[[bytes, Node], Named | Sequence[Named]]"
 """Returns the name that a node of a text defines, or several names if it declares several."""
 
 _MOST_NAME = 1000
-"""The most bytes of a node that are read for a name."""
+"""Maximum bytes of a node that are read for a name."""
 
 _MOST_BLANK = 400
-"""The most bytes of blanks after a definition that its node may include."""
+"""Maximum bytes of blanks after a definition that its node may include."""
 
 _TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _SPACE = re.compile(r"\s+")

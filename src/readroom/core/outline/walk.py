@@ -36,16 +36,16 @@ _COMMENTED = re.compile(rb"#|//|/\*|--|\{-")
 """Beginnings of comments: without any before a body, no comment has to be cut off."""
 
 _MOST_HEAD = 1000
-"""The most bytes before a body in its line that are searched: all of a long line would be, for each body."""
+"""Maximum bytes before a body in its line that are searched: all of a long line would be, for each body."""
 
 _GIVEN_TYPES = frozenset({"function", "method"})
 _UNOPENED = re.compile(r"[^()]*+\)")
 
 _MOST_WORDS = 200
-"""The most words of definitions in one body that are looked up one by one: each search starts at the body."""
+"""Maximum words of definitions in one body that are looked up one by one: each search starts at the body."""
 
 _MOST_AROUND = 5
-"""The most nodes between such a word and its definition: `=>` is in a function, which may be an argument."""
+"""Maximum nodes between such a word and its definition: `=>` is in a function, which may be an argument."""
 
 
 def _all(source: bytes, word: bytes) -> Iterator[int]:

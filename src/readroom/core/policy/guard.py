@@ -274,7 +274,7 @@ class Guard:
         try:
             folder = self.store.open_folder(requested)
         except errors.NotAFolder:
-            # Refuse here what a read would refuse: a link must not tell what it leads to.
+            # Refuse here what a read would refuse: a link must not reveal what it leads to.
             with suppress(errors.AbsentError, errors.FailedError):
                 self.open(requested).close()
             raise

@@ -31,7 +31,7 @@ _NEIGHBOUR_CHARS = 6
 """From the end of a word to the beginning of its neighbour, an ending and a separator included."""
 
 _ENDING_CHARS = 8
-"""Behind what a word begins with; where its end is among them, it is the same word wherever they stand."""
+"""Characters after the beginning of a word; if its end is among them, they decide which word it is."""
 
 _KEPT_WORDS = 2 * MAX_TERMS
 """Words whose places are cached per text: those of the last two questions."""
@@ -88,7 +88,7 @@ class CountedText:
     def most(self, terms: Sequence[Term]) -> tuple[int, ...]:
         """For each term an upper bound of its occurrences; 0 only if there is none.
 
-        The words behind the first one are not examined, so that common ones cost nothing.
+        The words after the first one are not examined, so that common ones cost nothing.
         """
         low = self._low
         plain, find = low.isascii(), stringzilla.find
@@ -160,7 +160,7 @@ class CountedText:
         return places
 
     def _is_known_word_of(self, term: Term, at: int, known: dict[str, bool]) -> bool:
-        """Whether a word with the stem of the term begins here, as it did where the same stood around it."""
+        """Whether a word with the stem of the term begins here; `known` has answers by the text around it."""
         end = at + len(term.key)
         behind = self._folded[end : end + _ENDING_CHARS]
         if not at or behind.isalnum():

@@ -30,7 +30,7 @@ _READ_CHARS = 1_000_000
 """Length above which only the beginning and the end are read, where logs and traces say what went wrong."""
 
 _RUN, _VARIES = re.compile(r"[\w.+-]+"), re.compile(r"\D*\d|[A-Fa-f]{8,}\Z")
-"""Runs that begin so are what differs between lines of a log that say the same: times, numbers, ids.
+"""Runs that differ between lines of a log with the same message: times, numbers, ids.
 Both in one pattern would take the square of a long run."""
 
 _WHOLE_NAMES = 8
@@ -175,7 +175,7 @@ def _paths(text: str) -> frozenset[tuple[str, ...]]:
 def _asked(text: str, piece_letters: int = _PIECE_LETTERS) -> list[str]:
     """The words of a question in order.
 
-    Of `ETag`, `OAuth` and `gRPC` the whole is one, as others spell it; beside it stand pieces that are long.
+    `ETag`, `OAuth` and `gRPC` count as a whole, as others spell them, and also by their long pieces.
     """
     words = list[str]()
     for run in _RUN_OF_LETTERS.findall(fold(spelled_out(text)[0])):

@@ -35,7 +35,7 @@ K1, B = 1.2, 0.5
 """Of BM25: how soon more of the same word counts no more, and how much length is held against a text."""
 
 PAIR = 0.5
-"""Words that stand together in question and text, against single ones: 0.7 points of NDCG, 2 of coverage."""
+"""Words next to each other in question and text, against single ones: 0.7 points of NDCG, 2 of coverage."""
 
 NAME = 2.0
 """A word in the name of the file, in units of its rareness: without it 7 points of NDCG less."""
@@ -53,16 +53,16 @@ EXACT = 1000.0
 """Of the part that begins with that definition, as a grammar tells: it comes before all others."""
 
 CONTINUED = 500.0
-"""Of the parts that a long definition of it goes on in, less one for each: they follow, in their order."""
+"""Of the parts in which a long definition of it continues, less one for each: they follow, in their order."""
 
 MINOR = 250.0
-"""Of the part with a field, a constant or an inner function of that name: behind those, before its uses."""
+"""Of the part with a field, a constant or an inner function of that name: after those, before its uses."""
 
 NAMED = 2.0
 """A definition of a name that a longer question spells out: 1 to 4 points of NDCG."""
 
 OWN_NAME = 3.0
-"""How often a word counts in a part whose name holds it: with 1, coverage loses 2 points."""
+"""How often a word counts in a part with it in its name: with 1, coverage loses 2 points."""
 
 IMPORTS = 0.5
 """Times the score of a list of imports: it names what is asked for, and shows nothing of it."""
@@ -72,7 +72,7 @@ FILE_SHARE, BEST_PART = 0.2, 2.0
 order of files: 0.4 to 2.5 points of NDCG more than with 1, and 3 is worse."""
 
 NEIGHBOUR_SHARE = 0.3
-"""Of the better part beside it: what is to be changed stands beside what is spoken of; 3 points of coverage,
+"""Of the better neighbouring part: code to be changed is next to the code in question; 3 points of coverage,
 and half or twice as much is as good."""
 
 FACTORS: Mapping[Role, float] = MappingProxyType(
@@ -410,7 +410,7 @@ def _scored_alone(
 
 
 def _places_in_definition(parts: Sequence[TextPart], query: Query) -> list[int | None]:
-    """For each part, whether the definition of the symbol begins in it (0) or goes on in it (1, 2, ...)."""
+    """For each part, whether the definition of the symbol begins in it (0) or continues in it (1, 2, ...)."""
     if not query.symbol:
         return [None] * len(parts)
     places: list[int | None] = []

@@ -16,7 +16,7 @@ from readroom.core.errors import BadPattern
 from readroom.core.policy.rules import gitignore
 
 _MOST_ALTERNATIVES = 64
-"""The most globs that braces in one may expand to; two pairs of eight."""
+"""Maximum globs that braces in one may expand to; two pairs of eight."""
 
 _DEEPEST = 8
 """The deepest nesting of braces."""

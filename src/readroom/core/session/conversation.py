@@ -153,9 +153,9 @@ class Session:
         return replace(request, known_hash=None)
 
     def outlined_once(self, request: ReadRequest) -> ReadRequest:
-        """The request without an outline beside its lines, if the reader still has that outline.
+        """The request without an outline next to its lines, if the reader still has that outline.
 
-        Where a contract says how much that outline takes, it belongs to each of its replies.
+        If a contract sets the size of that outline, it belongs to each of its replies.
         """
         if request.options.outline_bytes is not None:
             return request

@@ -108,7 +108,7 @@ class Gatekeeper:
         counter_name: str = "estimate",
         shared: Callable[[str], Seen] | None = None,
     ) -> None:
-        """Start keeping. Raises MissingProgram if the counter is not installed.
+        """Raises MissingProgram if the counter is not installed.
 
         `shared` returns what all processes showed to a conversation; None for this process alone.
         """

@@ -207,7 +207,7 @@ class IndexCache:
     def _turn(self, key: _Key, size: int, deadline: Deadline) -> Iterator[_Turn]:
         """Allow one pass over a file at a time; concurrent calls wait for the first one's.
 
-        Those who wait tell how far it is, as if it were their own.
+        Waiting calls report its progress as if it were their own.
         """
         with self._lock:
             turn = self._turns.setdefault(key, _Turn())

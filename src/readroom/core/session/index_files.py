@@ -7,7 +7,7 @@ name: a file of ours is called by a hash of device, inode and encoding.
     bytes            16   MAGIC, whose last character is the version of this format
     10 x u64              device, inode, size, mtime_ns and ctime_ns (signed) of the indexed file; bytes
                           indexed; lines; line ends that are CR LF; those before the last whole block; seed
-    u64                   a check of a known text: another library that checks otherwise is found out
+    u64                   a check of a known text, to notice a library that computes it differently
     3 x u32               bytes per block; blocks; bytes of the byte order mark
     32 bytes              SHA-256, zero when it is not known
     32, 4 bytes           name of the encoding and byte order mark, filled up with zeros
@@ -16,7 +16,7 @@ name: a file of ours is called by a hash of device, inode and encoding.
     blocks x u8           1 where each byte is a character
     32 bytes              BLAKE2b of all before
 
-All numbers are little-endian.  A file that is not exactly so is none.  Files are
+All numbers are little-endian.  Any other file is ignored.  Files are
 written under another name and renamed, so that no process ever sees half of one;
 of several that write the same, the last one wins.  Only the user can write
 here; a folder of another user, or a link in its place, is not used.

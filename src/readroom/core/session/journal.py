@@ -1,4 +1,4 @@
-"""What is recorded of a call: the seam `Journal`.
+"""The record of a call: the seam `Journal`.
 
 Knows: the facts of a call that may be recorded.
 Does not know: where they are written; a server does (`ledger`).

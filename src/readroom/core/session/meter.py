@@ -1,4 +1,4 @@
-"""What a call may cost and has cost: the seam `Meter`, and what a low budget leaves of a request.
+"""The cost of a call: the seam `Meter`, and requests reduced for a low budget.
 
 Knows: levels, reservations as a call sees them, and how tokens are counted.
 Does not know: whose budgets there are, and where they are kept; a server does (`session/budgets`).

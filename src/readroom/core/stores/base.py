@@ -86,8 +86,7 @@ class Moved(Exception):
 class WriteTarget(Closeable, Protocol):
     """A name that may get a new file, in a folder that is held open.
 
-    What its methods raise for the system's refusals is what a store's methods
-    raise, and NoSpace and ReadOnlyPlace.
+    For the system's refusals its methods raise what a store's methods raise, and NoSpace and ReadOnlyPlace.
     """
 
     @property
@@ -112,7 +111,7 @@ class WriteTarget(Closeable, Protocol):
 
     @property
     def lock(self) -> tuple[int, ...]:
-        """What `enter` locks. Of targets with the same lock only one is entered, and all may then put."""
+        """What `enter` locks. Only one target of each lock is entered, and all may then put."""
 
     def look(self) -> Stat | None:
         """The stat of the entry of that name, without following a link; None if there is none."""
@@ -204,7 +203,7 @@ class Store(Protocol):
 
     @property
     def confinement(self) -> str:
-        """What keeps links inside the root: "kernel", "walk", or "none" where there is no outside."""
+        """What keeps links inside the root: "kernel", "walk", or "none" if there is no outside."""
 
     def require_root(self) -> None:
         """Raise StoreFailed if the name of the root means something else now."""

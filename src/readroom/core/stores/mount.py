@@ -83,7 +83,6 @@ class OutputsMount:
         raise ReadOnlyPlace(path)
 
     def version(self, path: WorkPath) -> Version | None:
-        """The identity of what is there; None if there is nothing."""
         try:
             with self.open(path) as source:
                 return source.version

@@ -166,7 +166,6 @@ class OutputKeeper:
         return Kept(self._path, self.size, kept, lost, self._problem)
 
     def close(self) -> None:
-        """Close what is open; a second call does nothing."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
             os.close(fd)

@@ -1,7 +1,7 @@
 """Find hidden characters in a text: which they are and where.
 
 They can make a line look different from what it says (bidirectional controls), or carry text that only a
-program sees (tags, variation selectors, zero-width characters).  They are reported beside the text and
+program sees (tags, variation selectors, zero-width characters).  They are reported next to the text and
 never removed from it.  Only what is certain is reported; the meaning of a text is not guessed.
 """
 

@@ -254,7 +254,7 @@ class LineIndex(Struct, frozen=True):
 
     @property
     def memory_bytes(self) -> int:
-        """About what it occupies."""
+        """About how many bytes it occupies."""
         return 512 + 17 * len(self.newlines) + sum(16 * len(c.chars) for c in self.columns.values())
 
     def line_start(self, data: Bytes, line: int) -> int:
@@ -406,7 +406,7 @@ def whole_lines(index: LineIndex, data: Bytes) -> LineIndex:
 def still_there(index: LineIndex, data: Bytes, spots: int) -> bool:
     """Whether blocks of a file are what they were when it was indexed.
 
-    Looked at are the first, the last ones and `spots` others, every time others. Raises Shrunk.
+    Checks the first, the last and `spots` other blocks, different ones every time. Raises Shrunk.
     """
     import random  # takes 4 ms; needed only for files that have grown
 

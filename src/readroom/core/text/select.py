@@ -234,9 +234,9 @@ Reason = Literal["limit", "reply_cap"]
 class Page(Struct, frozen=True):
     """The lines shown, from line `start`; those in `cuts` are partial.
 
-    `next_line` and `next_column` are where it goes on, None at the end of the text,
-    `reason` why it stopped there.  A page that goes `up` goes on with the lines above it.
-    Of rests of lines, `numbers` are theirs, as they need not follow each other, `until` is
+    `next_line` and `next_column` are where it continues, None at the end of the text,
+    `reason` why it stopped there.  A page that goes `up` continues with the lines above it.
+    For rests of lines, `numbers` are theirs, as they need not follow each other, `until` is
     where the span that they belong to ends, and `uncut` counts its lines that have no rest.
     """
 
@@ -273,7 +273,7 @@ class Frame(Struct, frozen=True):
     """The space for a page: bytes for numbered lines, characters per line, the cost of a number.
 
     `line_bytes` caps the UTF-8 bytes of one line beside its characters, None does not.
-    `mark_bytes` are kept free behind a line that is cut.  `lines` is the most that are shown.
+    `mark_bytes` are kept free after a line that is cut. `lines` is the maximum shown.
     """
 
     room: int

@@ -99,7 +99,7 @@ class ReadRequest(Struct, frozen=True):
 
 
 class GrepRequest(Struct, frozen=True):
-    """A search below one path. The first `skip` matches are passed over."""
+    """A search below one path. The first `skip` matches are skipped."""
 
     pattern: str
     path: str = "."

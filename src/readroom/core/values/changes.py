@@ -136,10 +136,10 @@ class EditResult(Struct, frozen=True):
 
 
 class WriteResult(Struct, frozen=True):
-    """What a write did.
+    """The result of a write.
 
-    `previous_hash` is None for a new file, and `previous_lines` for one and for what was no text; `folders`
-    are those that were created for it.
+    `previous_hash` is None for a new file, and `previous_lines` for one and for a file that was not text;
+    `folders` are those that were created for it.
     """
 
     path: str
@@ -194,7 +194,7 @@ class FileEdited(Struct, frozen=True):
 
 
 class EditFilesResult(Struct, frozen=True):
-    """What became of all of them, in the order they were asked for."""
+    """The results of all of them, in the order they were asked for."""
 
     files: Sequence[FileEdited]
     dry_run: bool = False

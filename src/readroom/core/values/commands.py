@@ -70,7 +70,7 @@ class OutputLine(Struct, frozen=True):
 
     @property
     def left(self) -> int:
-        """Characters that are missing behind those shown."""
+        """Characters that are missing after those shown."""
         return max(0, self.total - self.first - len(self.text) + 1)
 
 

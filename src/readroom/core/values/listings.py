@@ -43,7 +43,7 @@ quickly read, and most are asked for the names of services, scripts or jobs."""
 def listing(
     items: Sequence[Item], most: float, cost: Callable[[Row], int], folds: Folds = NO_FOLDS
 ) -> Listing:
-    """All rows where they cost at most so much; else those that are not minor, less what a language folds."""
+    """All rows if they cost at most `most`; else those that are not minor, less what a language folds."""
     if folds.nested:
         most = max(most, OUTLINE_SHORT_BYTES)
     whole, left = list[Row](), most
@@ -100,12 +100,12 @@ def _in_runs(listed: Sequence[Row]) -> Iterator[Row]:
 
 
 def _is_alike(one: Row, other: Row) -> bool:
-    """Whether both stand in the same and declare the same sort of thing."""
+    """Whether both have the same parent and declare the same sort of thing."""
     return one.path[:-1] == other.path[:-1] and _word(one.item) == _word(other.item)
 
 
 def _word(item: Item) -> str:
-    """What a row of names begins with: nothing for functions, the word that declares types."""
+    """The first word of a row of names: none for functions, the word that declares types."""
     return f"{item.signature.split()[0]} " if item.kind == "type" else ""
 
 
@@ -121,7 +121,7 @@ def _joined(run: Sequence[Row]) -> Sequence[Row]:
 
 
 def _emptied(items: Sequence[Item], most: float, cost: Callable[[Row], int]) -> tuple[Item, ...]:
-    """The items, those in others made minor, where they cost most first, until the rest fits in so much."""
+    """The items, those in others made minor, the costliest first, until the rest fits."""
     inside = [sum(map(cost, main_rows(item.members, 1))) for item in items]
     left = sum(inside) + sum(cost(Row(item, 0, (item.name,))) for item in items) - most
     emptied = set[int]()

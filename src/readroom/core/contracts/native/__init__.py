@@ -1,4 +1,4 @@
-"""readroom's own contract: short schemas, replies of one plain text part, facts beside it.
+"""readroom's own contract: short schemas, replies of one plain text part, with facts next to it.
 
 Line numbers count from 1. Every conversation pays for descriptions, so they state only what a model cannot
 guess; numbers come from the tables.

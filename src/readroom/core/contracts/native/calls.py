@@ -52,7 +52,7 @@ def to_call(request: Request) -> Call:
     """The call that means `request`; parsing it gives the request back, if a native tool means it."""
     tool = _TOOLS.get(type(request))
     if tool is None:
-        # No native tool does it; what can be done is to look at the place.
+        # No native tool does it; the next best call looks at the place.
         return Call(LIST, arguments(ListRequest(request.path.rpartition("/")[0] or ".")))
     return Call(tool, arguments(request))
 
@@ -63,7 +63,7 @@ def to_call(request: Request) -> Call:
 # -----------------------------------------------------------------------------
 
 _CONTEXT = "context"
-"""Of a search, its lines `before` and `after`: one number where these are the same."""
+"""The lines `before` and `after` of a search, one number if they are equal."""
 
 _WRITTEN_APART = frozenset(("pattern", "path", "glob", "before", "after", "include", "skip", "options"))
 _GREP = [field.name for field in fields(GrepRequest) if field.name not in _WRITTEN_APART]
@@ -88,7 +88,7 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     changes.MoveRequest: ("path", "destination", "overwrite"),
     changes.TrashRequest: ("path",),
 }
-"""The fields that are said, in the order of the arguments."""
+"""The included fields, in the order of the arguments."""
 
 _ALWAYS: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "dry_run"),
@@ -96,7 +96,7 @@ _ALWAYS: Mapping[type[Request], Sequence[str]] = {
     changes.DeleteRequest: ("recursive", "expected_hash"),
     changes.MoveRequest: ("overwrite",),
 }
-"""Fields with a default that are said all the same."""
+"""Fields with a default that are always included."""
 
 _CALLED = {
     (RunRequest, "path"): "cwd",
@@ -122,7 +122,7 @@ def arguments(request: Request) -> dict[str, Fact]:
 def _said(
     kind: type[Request],
 ) -> tuple[Sequence[tuple[str, object, str]], Callable[[Request], Sequence[Any]]]:
-    """Of each argument the field, its value where it is not said, and its name; and what takes all values."""
+    """The field, default and name of each argument; and a getter of all values."""
     always = _ALWAYS.get(kind, ())
     defaults = {field.name: field.default for field in fields(kind) if field.name not in always}
     said = [(name, defaults.get(name, NODEFAULT), _CALLED.get((kind, name), name)) for name in SAID[kind]]
@@ -160,7 +160,7 @@ def _context(request: Request) -> dict[str, Fact]:
 
 
 def _edit(edit: changes.Edit, *, every: bool) -> dict[str, Fact]:
-    """One replacement; with `every` it is said whether all places are meant."""
+    """One replacement; with `every` it always says whether all places are meant."""
     texts: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
     return {**texts, "replace_all": edit.replace_all} if every else texts
 
@@ -211,7 +211,7 @@ def write_text(request: changes.WriteRequest) -> tuple[str, str]:
 
 
 # -----------------------------------------------------------------------------
-# The last line of a reply: what is missing, in words, and the one call that goes on.
+# The last line of a reply: what is missing, in words, and the one call that continues.
 # -----------------------------------------------------------------------------
 
 
@@ -227,7 +227,7 @@ def uncut(count: int) -> str:
 
 
 class Aside(Struct, frozen=True):
-    """Something that is left out, and the request that shows it; None where none does."""
+    """Something that is left out, and the request that shows it; None if none does."""
 
     text: str
     request: Request | None
@@ -246,8 +246,8 @@ def ending(parts: Sequence[str | Aside], following: Request | None, path: str | 
     """The sentences of a closing line, which end with one call.
 
     Args:
-        parts: What is to be said.
-        following: The request that goes on; without one, the first of `parts` with a request gives the call.
+        parts: The sentences.
+        following: The continuing request; without one, the first of `parts` with a request gives the call.
         path: What the reply is about, which arguments in words need not name.
     """
     last = "" if following is None else f"Next: {shown(following)}"
@@ -272,7 +272,7 @@ def _as_well(text: str, request: Request, path: str | None) -> str:
 def in_words(request: Request, path: str | None = None) -> str:
     """The arguments of a call in words, without the tool and the path if those are known.
 
-    A person at a shell gets the whole command, in brackets, since a dot behind it would be typed, too.
+    A person at a shell gets the whole command, in brackets, since a dot after it would be typed as well.
     """
     import json  # a reply that leaves nothing out needs none
 

@@ -153,7 +153,7 @@ def _hash(content_hash: str) -> str:
 # -----------------------------------------------------------------------------
 # Deleting, moving and their like in native words, though no native tool does them.
 #
-# Other contracts have such tools; here is what stands in the ledger for their calls, what a
+# Other contracts have such tools; here is what the ledger records for their calls, what a
 # hint that means one falls back to, and words for results that no other contract words.
 # -----------------------------------------------------------------------------
 

@@ -151,10 +151,10 @@ CONTENTS = 0
 """The number of the part that is the table of contents."""
 
 SCHEMA = -1
-"""The number of the part that says what tables are made of."""
+"""The number of the part with the schema of tables."""
 
 _OURS = {CONTENTS: "contents", SCHEMA: "schema"}
-"""What parts are called that no document has as such."""
+"""Names of the parts that we add to a document."""
 
 _SPAN_BYTES = 80
 """A span of lines and the numbers of images, at their longest."""
@@ -199,12 +199,12 @@ def _total(part: PartView) -> str:
 
 
 def heading_bytes(heading: tuple[int, str, int]) -> int:
-    """What an entry of the table of contents takes at most."""
+    """The maximum bytes of an entry of the table of contents."""
     return len(heading_line(heading, "section").encode("utf-8", "replace")) + 1
 
 
 def part_bytes(part: PartView, unit: str, total: int) -> int:
-    """The most bytes around the lines of a part, with the first row above a later window."""
+    """The maximum bytes around the lines of a part, with the first row above a later window."""
     lines: Sequence[str] = head_lines(part, unit, total, 1)
     header = 0 if part.header is None else len(part.header.encode("utf-8", "replace")) + 3
     return sum(len(line.encode("utf-8", "replace")) + 1 for line in lines) + header + _SPAN_BYTES

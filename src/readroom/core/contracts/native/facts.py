@@ -98,7 +98,7 @@ def of_outline(outline: OutlineView | None) -> values.Fact:
 
 
 OwnCall: TypeAlias = Callable[[values.Request], values.Call | None]
-"""How a contract says a request; None when it has no call for it."""
+"""A request as a contract's call; None if it has no call for it."""
 
 
 def of_read(result: values.ReadResult, own_call: OwnCall = to_call) -> dict[str, values.Fact]:

@@ -18,7 +18,7 @@ from readroom.core.values.files import OUTLINES, OutlineView, Row
 from readroom.core.values.listings import named
 
 _NAME_CHARS = 100
-"""Of a name in the first line of a reply; the facts have all of it."""
+"""Maximum characters of a name in the first line of a reply; the facts have all of it."""
 
 
 SYMBOL_CHARS = 500
@@ -65,7 +65,7 @@ def checked(request: ReadRequest) -> ReadRequest:
 
 
 def _of_one_sort(request: ReadRequest) -> ReadRequest:
-    """Without the argument that a file of that name has nothing for."""
+    """The request without the argument that does not apply to a file of that name."""
     if _has_symbols(request):
         return replace(request, pages=None)
     return replace(request, symbol=None, view="text")
@@ -126,7 +126,7 @@ def with_symbols(lines: Sequence[GrepLine], worded: Callable[[GrepLine], str]) -
 
 
 def symbol_bytes(line: GrepLine) -> int:
-    """What the definition of a match costs at most, with the end of it; its neighbours may share both."""
+    """The maximum bytes of a match's definition and its end; neighbouring matches may share both."""
     if line.symbol is None:
         return 0
     return len(f"in {quote(line.symbol)}:\n{_OUTSIDE}\n".encode("utf-8", "replace"))

@@ -38,7 +38,7 @@ _HEADER_SHARE = 8
 
 
 def frame_bytes(path: str) -> int:
-    """The most bytes of header and closing line, which has the path in up to two calls."""
+    """The maximum bytes of header and closing line, which has the path in up to two calls."""
     return CLOSING_BYTES + 3 * len(quote(path).encode("utf-8", "replace"))
 
 
@@ -95,7 +95,7 @@ class _Estimate:
 
 
 def _cut(text: str, room: int) -> str:
-    """The text within so many bytes; only names and patterns of thousands of characters reach a whole cap."""
+    """The text within `room` bytes; only names and patterns of thousands of characters reach a whole cap."""
     data = text.encode("utf-8", "replace")
     if len(data) <= room:
         return data.decode() if not text.isascii() else text
@@ -246,7 +246,7 @@ def _first_prefixes(count: int) -> list[str]:
 
 
 def _prefixes(first: int, behind: int) -> list[str]:
-    """The numbers before lines from `first` to before `behind`."""
+    """The number prefixes of the lines from `first` up to, and without, `behind`."""
     if first < 0 or behind > _KEPT_PREFIXES:
         return [f"\n{number}\t" for number in range(first, behind)]
     return _first_prefixes(1 << max(behind - 1, _FEW).bit_length())[first:behind]
@@ -301,7 +301,7 @@ def _cut_lines(result: values.ReadResult) -> list[str | Aside]:
 
 
 def _skipping(result: values.ReadResult) -> str:
-    """What reads on without what lines were cut of; empty at the end."""
+    """The call that continues without the cut ends of lines; empty at the end."""
     lines = [item for item in result.omitted if item.what == "lines"]
     if result.read_mode == "tail":
         nearest = max(lines, default=None, key=lambda item: item.last)
@@ -341,7 +341,7 @@ _DAY_NS = 86_400_000_000_000
 _NO_DAY = "?"
 
 _SHARED_DAYS = 3
-"""Files of one date from which naming it in the header is shorter than beside each."""
+"""Number of files of one date from which the date is shorter in the header than next to each file."""
 
 
 def usual_day(entries: Sequence[values.ListEntry]) -> str | None:
@@ -381,7 +381,7 @@ def entry_line(entry: values.ListEntry, usual: str | None = None) -> str:
 
 
 def entry_bytes(entry: values.ListEntry) -> int:
-    """What an entry costs at most: with its date."""
+    """The maximum bytes of an entry, with its date."""
     return len(entry_line(entry).encode()) + 1
 
 

@@ -114,7 +114,7 @@ _INSTEAD = {
 
 
 def _beside(result: values.GrepResult) -> list[str | Aside]:
-    """How files are searched that were left out, or left before their end."""
+    """The calls that search files which were left out or left unfinished."""
     calls: dict[str, str | Aside] = {}
     for item in result.omitted:
         if item.reason in _BESIDE and item.request is not None:
@@ -216,7 +216,7 @@ def _sentences(result: values.FindResult) -> list[str]:
 
 
 def _left_out(result: values.FindResult) -> list[str | Aside]:
-    """How files are looked at that were left out, compressed ones among them."""
+    """The calls that show files which were left out, compressed ones among them."""
     left = [item.request for item in result.omitted if item.reason == "left_out" and item.request is not None]
     return [_in_brief(Aside("To look at them too", request), result.request) for request in left]
 
@@ -354,7 +354,7 @@ def _did_not_fit(items: Sequence[values.Omission]) -> Iterator[Aside]:
 
 
 def _nothing(result: values.FindResult) -> str:
-    """Why nothing is shown, and what to ask instead where nothing else in the reply says so."""
+    """Why nothing is shown, and what to ask instead if nothing else in the reply says so."""
     if result.searched_files:
         return "No file has any of these words. Try other words."
     alone = not result.omitted and not result.warnings

@@ -76,7 +76,7 @@ class Command(Closeable):
             start: How it is confined.
             environment: The complete environment.
             folder: A descriptor of the folder where it starts; None if the confinement sets it.
-            most: The most processes that it may have at once.
+            most: The maximum number of its processes at once.
             deadline: When it must end.
         """
         self._deadline = deadline
@@ -250,8 +250,8 @@ def environment(
 ) -> dict[str, str]:
     """The complete environment of a command; nothing of this process's own is in it.
 
-    Settings of the system that cannot be read are not looked for: to git a file that is there and cannot be
-    opened is an error.  Python does not hold back what it prints, which a time limit would lose.
+    Git does not look for the system's settings: a file that it cannot open is an error to it.
+    Python does not buffer its output, which a time limit would lose.
     """
     return {
         "PATH": path,

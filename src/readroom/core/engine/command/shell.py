@@ -79,7 +79,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\[\s[^\]\n]{0,99}\s==\s", "`==` in `[ ]`: write `=`"),
     )
 )
-"""Looked for where nothing is quoted, and what to write instead. No form is long: a command can be."""
+"""Forms outside of quotes, and what to write instead. No form is long: a command can be."""
 
 _QUOTED = re.compile(r"\\.|'[^']*'|\"(?:[^\"\\]|\\.)*\"", re.S)
 _COMMENT = re.compile(r"(?:^|(?<=\s))#[^\n]*", re.M)

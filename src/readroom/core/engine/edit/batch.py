@@ -158,7 +158,7 @@ class _Batch:
         self._files[number] = _EditedFile(edits, path, place, respelled=path != asked)
 
     def _require_several(self) -> None:
-        """Refuse two names of one file: each would be changed in what the other left, or be lost."""
+        """Refuse two names of one file: the second change would overwrite the first."""
         seen: dict[str, str] = {}
         for file in self._files.values():
             other = seen.setdefault(file.place.real, file.asked.path)

@@ -1,4 +1,4 @@
-"""Files whose reads show another form than their bytes: whether a change leaves them one that can be read.
+"""Files whose reads show another form than their bytes: whether a change leaves them readable.
 
 A notebook is JSON, a flat OpenDocument XML, and an edit changes what is stored.  Text from a read that is put
 there as it is can end a string or open a tag; then the whole file is lost for its programs.

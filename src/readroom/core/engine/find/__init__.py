@@ -3,7 +3,7 @@
     look    at every file that may be seen, for the words of the question (`survey`)
     rank    files by their words, their names and what they define (`ranking.score`)
     part    the best files by their outlines, and rank the parts (`page`)
-    show    the best parts until the budget is used, grouped by file; the cursor says where to go on
+    show    the best parts until the budget is used, grouped by file; the cursor says where to continue
 
 Between calls nothing is kept but file texts, each with the state in which it was read, which a stat
 confirms (`kept`); a file that was edited a moment ago is ranked as it is now.  Words are counted anew for
@@ -161,8 +161,8 @@ the next ones."""
 
 FIND_OUTLINED_CHARS = 256 * 1024
 """Characters of files that are outlined for one page, those with the best passages first; the others are
-split by lines. The best fifteen files of most repositories are shorter together; where they are not, outlines
-would take longer than the rest of the search."""
+split by lines. The best fifteen files of most repositories are shorter together; if not, outlines would take
+longer than the rest of the search."""
 
 FIND_SMALL_CHARS = 16 * 1024
 """Files up to this size are always outlined: it takes a millisecond or two."""
@@ -364,7 +364,7 @@ class _Ranking:
     ) -> tuple[FindCursor, int]:
         """Add as many parts as fit; the cursor after them, and how many are left.
 
-        Behind the first that does not fit, shorter ones fill the page.
+        After the first that does not fit, shorter ones fill the page.
         """
         placed = [(place_of(part.score, part.path, part.part.first), part) for part in parts]
         behind = [(place, part) for place, part in placed if cursor.after is None or place > cursor.after]
@@ -451,7 +451,7 @@ class _Ranking:
 
     def _not_ranked(self, seen: Seen) -> Iterator[Omission]:
         """Omissions of documents that were left out, or left unfinished."""
-        # Earlier pages have said it of what they ranked.
+        # Earlier pages have reported those that they ranked.
         new = not self.cursor.goes_on
         if new and seen.left is not None and seen.left.total:
             kinds = {*seen.left.kinds, *(["compressed"] if seen.compressed else [])}

@@ -188,7 +188,7 @@ class PageOfPassages:
 
     @property
     def left(self) -> int:
-        """What is left of the budget."""
+        """The rest of the budget, in tokens."""
         return self._tokens
 
     @property
@@ -381,7 +381,7 @@ def told(whys: Sequence[Why]) -> list[Reason]:
 def _signatures(ranked: RankedPart, numbered: Sequence[tuple[int, str]]) -> list[tuple[int, str]]:
     """The signatures that stand for a part in an outline; without any, its first words.
 
-    Of fields and constants, which a signature is not shown of as a rule, the one that is asked for.
+    Fields and constants are usually not shown with a signature; the one that is asked for is.
     """
     part = ranked.part
     if ranked.minor:

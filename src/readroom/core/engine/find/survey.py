@@ -45,17 +45,17 @@ class Seen(Struct):
     """The results of the first stage.
 
     Attributes:
-        examine: Says exactly what there is of the question in one of the files.
-        glimpses: Files in which, or in whose names, something of the question is.
+        examine: Counts exactly what a file has of the question.
+        glimpses: Files whose text or names have something of the question.
         files: Files of text that were looked at.
-        chars: How long they are together.
+        chars: Their total length in characters.
         stopped_at: Relative path of the first file that was not reached in time; None when all were.
         large: Paths of files that are too large to be looked at, the first of them.
         large_files: How many there are.
         documents: How many documents were not looked at because they were not asked for.
         compressed: Compressed files that were not looked at because they were not asked for.
         begun: Documents that were looked at, but not to their end.
-        unreadable: What cannot be read of documents and archives, each a clause.
+        unreadable: Clauses about documents and archives that cannot be read.
         left: The other entries that were not checked.
     """
 
@@ -341,7 +341,7 @@ class Survey:
                 self.seen.unreadable.append(quote(real))
 
     def _note_packed(self, real: WorkPath) -> None:
-        """Name a compressed document, by its name, where documents and compressed files are asked for."""
+        """Name a compressed document if documents and compressed files are asked for."""
         stem = real.rpartition(".")[0]
         if self._documents is not None and real.lower().endswith(PACKED) and is_searched(stem):
             problem = "compressed documents are read and searched, not ranked"

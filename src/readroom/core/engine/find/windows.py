@@ -58,7 +58,7 @@ class LargeText:
     """An opened text, examined for one question. The caller closes the source.
 
     Attributes:
-        seen: Its windows, as a survey tells of files.
+        seen: Its windows, as a survey reports files.
     """
 
     def __init__(self, source: Source, query: Query, deadline: Deadline) -> None:

@@ -445,7 +445,7 @@ class _Search:
         return Last(self._page.rank, latest, None)
 
     def _began_at(self, place: Last) -> bool:
-        """Whether this page began at the place or after it, so that going on from there would go back."""
+        """Whether this page began at the place or after it, so that continuing there would go back."""
         begun = self._cursor
         if begun is None:
             return place.line == place_in(1, 0)

@@ -1,4 +1,4 @@
-"""What a search asks of those who look into documents and archives."""
+"""The protocols of searches in documents and archives."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ class FileSearch:
     Attributes:
         deadline: That of the whole search.
         share: Seconds that one file of many may take.
-        documents: Searches documents; None where they are not asked for.
+        documents: Searches documents; None if they are not asked for.
     """
 
     def __init__(
@@ -317,7 +317,7 @@ class FileSearch:
         It may be a document, which `is_document` tells.
 
         Raises:
-            TimedOut: It was not expanded in time; the next call goes on.
+            TimedOut: It was not expanded in time; the next call continues.
             Binary: The content is not text.
             BrokenData, Changed, StoreFailed: It cannot be expanded.
         """

@@ -33,7 +33,7 @@ from readroom.core.values import GrepFile, GrepRequest, Include, ListRequest, Om
 # -----------------------------------------------------------------------------
 
 _KEPT_EVERY = 16
-"""One of so many names is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
+"""One name in 16 is kept: a tree of a million files takes 8 MB, and the count is at most 15 too low."""
 
 
 @final
@@ -114,7 +114,7 @@ ITSELF = "."
 
 
 def more_time(seconds: float) -> float:
-    """The time limit to suggest after one of so many seconds was too short."""
+    """The time limit to suggest after one of `seconds` was too short."""
     return min(max(seconds * _PATIENCE, _LEAST_S), GREP_MAX_TIMEOUT_S)
 
 
@@ -160,7 +160,7 @@ class Left:
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
         linked: Files with a match that have several names, and how many.
         latest: The file that was left last.
-        beside: What is to be said of single files.
+        beside: Remarks about single files.
     """
 
     def __init__(self, request: GrepRequest, seconds: float, symbols: Symbols | None) -> None:
@@ -329,7 +329,7 @@ def _hidden_in(files: Sequence[GrepFile]) -> list[Warn]:
 
 
 def in_documents(request: GrepRequest) -> GrepRequest:
-    """The same search in documents, too, which are searched in path order."""
+    """The same search including documents, which are searched in path order."""
     return replace(request, documents=True, sort=None, cursor=None)
 
 

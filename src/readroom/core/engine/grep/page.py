@@ -78,7 +78,7 @@ class Reached(Struct):
     """How far a document was searched.
 
     Attributes:
-        unit: What its parts are called; `total` is their number, 0 if it could not be opened.
+        unit: The name of its parts; `total` is their number, 0 if it could not be opened.
         part: The part that is being searched; all before it are done.
         place: The place up to which it is done, for a cursor.
         broken: The parts that cannot be read, and why; part 0 is the document itself.

@@ -31,13 +31,13 @@ from readroom.core.stores.base import Folder
 from readroom.core.values import GrepRequest
 
 _MESSAGE_BYTES = 256 * 1024
-"""The most bytes of messages that are kept; a tree of unreadable files has one for each."""
+"""Maximum bytes of messages that are kept; a tree of unreadable files has one for each."""
 
 _NARROW_BYTES = 4096
 """Send buffer for a line and its overhead in Linux, 768 bytes or more; Linux doubles it, so ten lines fit."""
 
 _PROCESS_CLOCK = 2
-"""Of the clocks that Linux has for each process, that of its processor time (CPUCLOCK_SCHED)."""
+"""The processor-time clock among the clocks of a process (CPUCLOCK_SCHED)."""
 
 
 @final

@@ -79,7 +79,7 @@ def read(services: Services, job: Job[ReadRequest]) -> ReadResult:
         BadRange: The file has no such line or column; the error says what it has.
         Changed: It was being written to on both tries.
         NoOutline, Ambiguous, UnknownSymbol: From reading by definition.
-        TimedOut: What is asked for is not among what could be read in time; the same call goes on.
+        TimedOut: What is asked for is not among what could be read in time; the same call continues.
     """
     request = job.request
     known = None if request.known_hash is None else hashes.parse_hash("known_hash", request.known_hash)

@@ -52,11 +52,11 @@ def asked_for(name: str, path: str, sample: bytes, retry: Request) -> Encoding:
 def asked_document(
     path: str, head: bytes, request: ReadRequest, *, packed: bool = False, tables: bool = True
 ) -> Recognised | None:
-    """The format of a document to read; None where the bytes are read as they are.
+    """The format of a document to read; None if the bytes are read as they are.
 
-    A notebook is a document unless an encoding is given, HTML one only where parts of
-    it are asked for: both are texts, too, which can be edited.  So are CSV and JSON lines, which are
-    tables where their parts or their outline are asked for. Raises BadValue.
+    A notebook is a document unless an encoding is given, HTML one only if parts of it are asked for: both are
+    also texts that can be edited.  So are CSV and JSON lines, which are tables if their parts or their
+    outline are asked for. Raises BadValue.
 
     Args:
         path: The file's own name.
@@ -140,7 +140,7 @@ def classify(
     """Decide how a file is read, from its name, its first bytes and the request.
 
     Args:
-        source: The file, or its content where it is compressed.
+        source: The file, or its content if it is compressed.
         sample: The first bytes.
         request: What is asked for.
         accept: What the contract takes it for; None for what it is.

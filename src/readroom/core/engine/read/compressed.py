@@ -35,7 +35,7 @@ def unpacked(
 ) -> ExpandedSource | None:
     """Open the content of a compressed file; None if the file is not compressed.
 
-    With `documents`, what is one is expanded, too, for a read also what holds tables; else text alone.
+    With `documents`, documents are expanded as well, and for a read also tables; else only text.
 
     Raises:
         Binary: The content is not text.

@@ -403,7 +403,7 @@ OUTLINE_ASIDE_BYTES = 200
 
 
 def _budget(outliner: Outliner, text_bytes: int, lines: int) -> int:
-    """How many bytes an outline may take beside these lines; 0 for no outline."""
+    """How many bytes an outline may take next to these lines; 0 for no outline."""
     most = outliner.request.options.outline_bytes
     if most is not None:
         return min(most, outliner.cap.size // OUTLINE_OWN_SHARE)

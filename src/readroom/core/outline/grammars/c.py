@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _MOST_DECLARATORS = 32
-"""The most pointers, arrays and parentheses around a declared name; only generated code has more."""
+"""Maximum pointers, arrays and parentheses around a declared name; only generated code has more."""
 
 # -----------------------------------------------------------------------------
 # Names in declarators.

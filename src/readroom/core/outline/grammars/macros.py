@@ -140,7 +140,7 @@ _POINTED = re.compile(rb"\(\s{0,20}([A-Z_][A-Z0-9_]*)[ \t]+(?=[A-Za-z_]\w*\s{0,2
 _STARRED = re.compile(rb"\)[ \t]*\*{1,3}[ \t]*[A-Za-z_,()]")
 _TYPE = re.compile(rb"(?:\A|[\s(,])[A-Z][A-Z0-9_]{2,80}(\([ \t]*[A-Za-z_]\w{0,80}[ \t]*\))\Z")
 _MOST_TYPE = 200
-"""The most bytes before a star that may be a macro for a type, as in `MUST_CHECK LIST_OF(NAME) *f(void)`."""
+"""Maximum bytes before a star that may be a macro for a type, as in `MUST_CHECK LIST_OF(NAME) *f(void)`."""
 
 _SECTION = re.compile(rb"\b(?:public|protected|private)[ \t]+(Q_SLOTS|slots)(?=[ \t]*:)")
 _SIGNALS = re.compile(rb"\b((?:Q_SIGNALS|signals)[ \t]*:)(?!:)")
@@ -199,7 +199,7 @@ _ASIDE = re.compile(rb"[ \t]*(?:#|//|/?\*)")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|else|elif|endif)[^\n]*\n?", re.MULTILINE)
 _MOST_BEFORE = 1000
 _MOST_SPLIT = 4096
-"""The most bytes of such a condition with its branches."""
+"""Maximum bytes of such a condition with its branches."""
 
 _BODY = re.compile(rb"\s{0,80}\{")
 
@@ -278,7 +278,7 @@ def _placed(source: bytes) -> Iterator[re.Match[bytes]]:
 
 
 _NEAR = 2
-"""The most lines between a condition and an error that it may cause."""
+"""Maximum lines between a condition and an error that it may cause."""
 
 
 def first_branches(source: bytes, errors: Sequence[tuple[int, int]]) -> bytes:

@@ -18,10 +18,10 @@ PACKED = tuple(ending for endings in SUFFIXES.values() for ending in endings)
 """Suffixes of compressed files whose content reads and searches show."""
 
 COPIED = (*PACKED, "~", ".bak", ".old", ".orig", ".save")
-"""These, and what editors and people put after the name of a file that they keep a copy of."""
+"""These, and what editors and people append to the name of a copy."""
 
 _LEFT_OUT = re.compile(r"(?:^|(?<=/))[a-z]:|:[^/]*|[ .\t]+(?=/|$)")
-"""What Windows leaves out of a name: a drive, a stream, blanks and dots at the end. FAT does so on Linux."""
+"""Parts of names that Windows ignores: drive, stream, blanks and dots at the end. FAT does so on Linux."""
 
 _AT_ENDS = (" ", ".", "\t")
 

@@ -1,4 +1,4 @@
-"""What a contract decides about the paths of its calls."""
+"""The decisions of a contract about the paths of its calls."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ class Terms(Struct, frozen=True):
     """The terms on which the engine performs a contract's calls.
 
     Attributes:
-        layers: Rules beside those of the workspace, which like those only restrict.
+        layers: Rules in addition to those of the workspace; they only restrict as well.
         change_layers: More of them for calls that change something.
         archives: Whether paths lead into archives.
-        outputs: Whether kept outputs of commands are files of a folder in the root, too.
+        outputs: Whether kept outputs of commands are also files of a folder in the root.
     """
 
     layers: tuple[Layer, ...] = ()

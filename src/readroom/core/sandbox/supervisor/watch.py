@@ -1,6 +1,6 @@
 """Start a command between readroom and it, watch it, and end whatever it leaves behind.
 
-A separate program, started by `__main__`: it imports nothing from readroom except the two files beside it,
+A separate program, started by `__main__`: it imports nothing from readroom except the two files next to it,
 which are parts of this program, and from the standard library only what imports fast, because every command
 waits for it.  Forking is safe here, with only one thread.  Every process that a command starts is found below
 this one and ended (`processes`); changes that a command cannot make itself, though it should be able to, are

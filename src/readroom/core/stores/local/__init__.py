@@ -266,7 +266,6 @@ class LocalStore:
             raise translated(error, path) from None
 
     def stat(self, path: WorkPath) -> tuple[WorkPath, Stat]:
-        """The real name and the stat of what is at a path, links followed inside the root."""
         try:
             real, status = self._way.stat(path)
         except OSError as error:
@@ -274,7 +273,6 @@ class LocalStore:
         return real, to_stat(status)
 
     def place(self, path: WorkPath) -> LocalPlace:
-        """The target for a write at a path, whether or not something is there; changes nothing yet."""
         from readroom.core.stores.local.place import LocalPlace  # readers do not need it
         from readroom.core.stores.local.unfinished import Notes
 
@@ -288,7 +286,6 @@ class LocalStore:
             raise translated(error, path) from None
 
     def version(self, path: WorkPath) -> Version | None:
-        """The identity of what is at a path, links followed; None if nothing is."""
         try:
             root = self._root
             if root is not None and "/" not in path and path != ".":

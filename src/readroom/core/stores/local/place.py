@@ -178,7 +178,6 @@ class LocalPlace(Closeable):
         return status.st_dev, status.st_ino
 
     def look(self) -> Stat | None:
-        """The stat of the entry of that name, without following a link; None if there is none."""
         if self._missing:
             return None
         try:

@@ -1,4 +1,4 @@
-"""What both ways of resolving a path share: flags, results, and the translation of system errors.
+"""Flags, results and the translation of system errors, for both ways of resolving a path.
 
 A way turns a path into a descriptor of what is there, its real name, and its
 stat.  It raises plain `OSError` for the system's refusals, which the store
@@ -20,7 +20,7 @@ from readroom.core.values import EntryKind, Stat
 
 
 def translated(error: OSError, path: WorkPath) -> errors.ReadroomError:
-    """What a failure of the system means for a caller who asked for `path`."""
+    """The error for a failure of the system when `path` was to be read."""
     if isinstance(error, errors.ReadroomError):
         return error  # several errors of readroom are OSErrors too, for Python callers
     match error.errno:
@@ -41,7 +41,7 @@ def translated(error: OSError, path: WorkPath) -> errors.ReadroomError:
 
 
 def unwritten(error: OSError, path: WorkPath) -> errors.ReadroomError:
-    """What a failure of the system means for a caller who wanted to change `path`."""
+    """The error for a failure of the system when `path` was to be changed."""
     match error.errno:
         case errno.ENOSPC | errno.EDQUOT | errno.EFBIG:
             return errors.NoSpace(path, os.strerror(error.errno))

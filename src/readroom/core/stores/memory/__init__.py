@@ -29,7 +29,7 @@ from readroom.core.values import Stat, Version
 from readroom.core.values.files import Warn
 
 _WAIT_S = 0.05
-"""How long a waiting writer does not notice that its caller went away."""
+"""Seconds after which a waiting writer checks whether its caller went away."""
 
 
 @final
@@ -127,7 +127,6 @@ class MemoryStore:
                 file.state = (content, replace(version, inode=self._count))
 
     def place(self, path: WorkPath) -> MemoryPlace:
-        """A name for a new file, whether or not something is there; nothing is changed yet."""
         if path == ROOT:
             raise NotAFile(path, "folder")
         return MemoryPlace(self, path)
@@ -188,7 +187,6 @@ class MemoryStore:
         return real, nodes.stat_of(node)
 
     def version(self, path: WorkPath) -> Version | None:
-        """Identity of what is there now, links followed; None when nothing is."""
         try:
             _, node = self._found(path)
         except NotFound:
@@ -329,7 +327,6 @@ class MemoryPlace(Closeable):
         return (id(self._store),)
 
     def look(self) -> Stat | None:
-        """The stat of the entry of that name, without following a link; None if there is none."""
         try:
             return self._store.open_folder(self._folder).stat(self.name)
         except NotFound:
@@ -394,7 +391,6 @@ class MemoryPlace(Closeable):
         self._store.move(self.real, found, to.real, over)
 
     def close(self) -> None:
-        """Release the lock; a second call does nothing."""
         locked, self._locked = self._locked, False
         if locked:
             self._store.writing.release()

@@ -90,7 +90,6 @@ class MemoryFolder(Closeable):
             yield Entry(name, stat_of(node).kind)
 
     def names(self, most: int) -> Iterator[Names]:
-        """The same in batches of up to `most`."""
         entries = self.entries()
         while chunk := list(islice(entries, most)):
             kinds = {entry.name: entry.kind for entry in chunk if entry.kind is not EntryKind.FILE}

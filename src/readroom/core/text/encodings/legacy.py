@@ -148,7 +148,7 @@ _STRAY = re.compile(r"(?<![^\W\d_])’")
 
 
 class _Decoded(Struct, frozen=True):
-    """One decoding of the sample, counted: what is said of it costs by its alphabet, not by its length."""
+    """One decoding of the sample, counted, so that scoring costs by its alphabet, not by its length."""
 
     chars: Counter[str]
     pairs: Counter[tuple[str, str]]

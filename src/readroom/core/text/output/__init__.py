@@ -1,7 +1,7 @@
 """Choose the lines of a program's output to show when not all of them fit.
 
-Of a failed command: the lines that say why, the earliest first, with what explains them; then the end,
-where results are summed up; then the beginning.  Of a successful command: the beginning and the end,
+For a failed command: the lines that say why, the earliest first, with what explains them; then the end,
+where results are summed up; then the beginning.  For a successful command: the beginning and the end,
 because a search whose hits contain the word "error" is not a failure.  Two streams share the space by
 need.
 
@@ -202,7 +202,7 @@ def _cut(row: OutputLine, chars: int) -> OutputLine:
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[mK]")
 
 _DRAWN_OVER = re.compile(rb"(?m)^[^\n]*\r(?![\r\n]|\Z)")
-"""What a line has before its last redraw, mostly progress: a message begins after it."""
+"""The part of a line before its last redraw, mostly progress: a message begins after it."""
 
 _NUMBER = re.compile(rb"0x[0-9a-f]+|[1-9][0-9]*")
 """Numbers are taken for one another, except 0, which distinguishes "0 errors" from "3 errors"."""
@@ -254,7 +254,7 @@ def shapes(lines: Iterable[tuple[int, bytes]], most: int) -> list[Shape]:
 def lines_with(data: Bytes, pattern: str, deadline: Deadline) -> Iterator[tuple[int, bytes]]:
     """The number, from 1, and the beginning of each line that an RE2 pattern matches.
 
-    Colours and what was redrawn are taken out before: messages stand between them.
+    Colours and redrawn text are removed first: messages are between them.
 
     Raises:
         TimedOut, Cancelled: From the deadline.
@@ -334,7 +334,7 @@ _CONTROL = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f]")
 """C0 without tab and line feed, DEL, C1. Nearly all lines have none, which one search shows."""
 
 NUL_SIGN = "\u2400"
-"""What NULs in a line are shown as, however many there are together."""
+"""The sign for a run of NULs in a line."""
 
 _NULS = re.compile("\0+")
 

@@ -2,8 +2,8 @@
 
 A clue has a weight: how sure it is that the reader needs the line, and how close it is to the cause.  The
 first matching rule decides, so lines that only sound like a failure ("0 errors", "test_error PASSED") come
-first.  Terminal escapes are removed from lines.  All patterns except the one of plain words are valid in
-RE2, too, which scans large outputs for candidate lines.
+first.  Terminal escapes are removed from lines.  All patterns except the one of plain words are also valid in
+RE2, which scans large outputs for candidate lines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FAILURE = 7
 """What failed."""
 
 PLACE = 6
-"""Where, or the beginning of an explanation."""
+"""The place, or the beginning of an explanation."""
 
 REMARK = 5
 """A warning of a program."""
@@ -220,7 +220,7 @@ _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]")
 
 
 def _of_one_line(pattern: str) -> str:
-    """The same for many lines at once: what fits line feeds, too, would swallow the lines between."""
+    """The same for many lines at once: what also matches line feeds would swallow the lines between."""
 
     def piece(match: re.Match[str]) -> str:
         if match[0] == r"\s":
