@@ -18,7 +18,7 @@ from readroom.core.contracts.native import MEASURE
 from readroom.core.contracts.native.render import render_list
 from readroom.core.deadline import Deadline
 from readroom.core.engine.list import perform
-from readroom.core.engine.walk import behind, in_order
+from readroom.core.engine.walk import in_order, names_after
 from readroom.core.errors import (
     BadCursor,
     BadPattern,
@@ -135,7 +135,7 @@ def test_names_in_order_are_the_names_sorted_by_their_bytes(
     many = [name + "b" * number for name in found for number in range(copies)]
     many = list(dict.fromkeys(many))
     assert [*in_order(many)] == sorted(many, key=os.fsencode)
-    assert behind(many, border) == [name for name in many if os.fsencode(name) > os.fsencode(border)]
+    assert names_after(many, border) == [name for name in many if os.fsencode(name) > os.fsencode(border)]
 
 
 def test_a_page_that_goes_on_in_a_large_folder_repeats_and_leaves_out_nothing(tmp_path: Path) -> None:

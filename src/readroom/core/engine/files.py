@@ -145,11 +145,11 @@ def stat(services: Services, job: Job[changes.StatRequest]) -> changes.StatResul
     if state.kind is not EntryKind.LINK:
         return _described(path, state, None)
     try:
-        target, behind = places.guard.stat(path)
+        target, found = places.guard.stat(path)
     except errors.ReadroomError:
         # It makes no difference whether the link is broken, denied, or leads outside.
         return _described(path, state, None)
-    return _described(path, behind, target)
+    return _described(path, found, target)
 
 
 def _described(path: str, state: Stat, target: str | None) -> changes.StatResult:

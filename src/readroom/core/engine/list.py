@@ -24,7 +24,7 @@ from readroom.core import errors
 from readroom.core.engine.cursors import ListPlace, path_key, read_cursor, write_cursor
 from readroom.core.engine.scope import globs_in, reading_of
 from readroom.core.engine.services import Job, Services
-from readroom.core.engine.walk import CHECK_EVERY, Run, Walk, behind, in_order
+from readroom.core.engine.walk import CHECK_EVERY, Run, Walk, in_order, names_after
 from readroom.core.limits import LIST_MAX_DEPTH
 from readroom.core.paths import WorkPath, join
 from readroom.core.policy.ignore_files import IgnoreTree
@@ -165,7 +165,7 @@ class _Listing:
         shown, here = self._after.key, path_key(run.prefix)
         if not shown.startswith(here):
             return (len(names), ()) if here < shown else (0, in_order(names))
-        rest = behind(names, os.fsdecode(shown[len(here) :]))
+        rest = names_after(names, os.fsdecode(shown[len(here) :]))
         return len(names) - len(rest), in_order(rest)
 
     def _by_value(self, runs: Iterator[Run]) -> None:

@@ -47,14 +47,14 @@ def in_order(names: Sequence[str]) -> Iterator[str]:
     if len(names) > _SORTED_AT_ONCE:
         samples = sorted(names[:: len(names) // _SAMPLES], key=key)
         border = samples[len(samples) // _FIRST_PART]
-        rest = _behind(names, border, key)
+        rest = _after(names, border, key)
         yield from sorted(_up_to(names, border, key), key=key)
     yield from sorted(rest, key=key)
 
 
-def behind(names: Sequence[str], border: str) -> list[str]:
+def names_after(names: Sequence[str], border: str) -> list[str]:
     """The names that sort after `border`, unsorted."""
-    return _behind(names, border, _key(names) if border.isascii() else os.fsencode)
+    return _after(names, border, _key(names) if border.isascii() else os.fsencode)
 
 
 _Key: TypeAlias = "Callable[[str], bytes] | None"
@@ -65,7 +65,7 @@ def _key(names: Sequence[str]) -> _Key:
     return None if "".join(names).isascii() else os.fsencode
 
 
-def _behind(names: Sequence[str], border: str, key: _Key) -> list[str]:
+def _after(names: Sequence[str], border: str, key: _Key) -> list[str]:
     if key is None:
         return [name for name in names if name > border]
     last = key(border)

@@ -150,8 +150,8 @@ def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) 
 
     another = _Parsing(source, grammar_of(grammar.other), deadline, memory_kib)
     other = another.whole()
-    before, behind = (len(damage_of(one.root_node, deadline).errors) for one in (tree, other))
-    better = behind < before
+    before, after = (len(damage_of(one.root_node, deadline).errors) for one in (tree, other))
+    better = after < before
     return (another, other) if better else (parsing, tree)
 
 
@@ -169,11 +169,11 @@ def _simplified(
     from readroom.core.outline.recover import with_others
 
     other = simple.whole()
-    behind = damage_of(other.root_node, parsing.deadline, plan_of(parsing.grammar).larger)
-    if len(behind.errors) >= len(damage.errors):
+    remaining = damage_of(other.root_node, parsing.deadline, plan_of(parsing.grammar).larger)
+    if len(remaining.errors) >= len(damage.errors):
         return tree, items, damage
     others = with_ends(items, text, "", damage.errors, parsing.deadline)
-    return other, with_others(walk.items(other.root_node), others), behind
+    return other, with_others(walk.items(other.root_node), others), remaining
 
 
 class _Parsing:

@@ -177,7 +177,7 @@ class _Judge:
             closed = (
                 by_indent is not None
                 and _CLOSES.match(self._text(by_indent))
-                and self._ends_behind(item, by_indent)
+                and self._is_end(item, by_indent)
             )
             end = by_indent if by_indent and closed else max(item.end, self._before_next(item, starts))
             end = min(max(end, item.line), max(last, item.end))
@@ -188,12 +188,12 @@ class _Judge:
         if item.minor and item.line == item.end:
             return not self._touches(item.end, item.end) or self._is_one_line(item.line)
         following = self._next_line(item.end)
-        behind = self._text(following)
-        if behind.startswith("{") or self._touches(item.end, item.end):
+        text = self._text(following)
+        if text.startswith("{") or self._touches(item.end, item.end):
             return False
-        if _CLOSES.match(behind) and self._touches(following, following):
+        if _CLOSES.match(text) and self._touches(following, following):
             return False
-        if not self._ends_behind(item, item.end):
+        if not self._is_end(item, item.end):
             return False
         # If both sources agree, an error far inside does not make the end uncertain.
         return item.line == item.end or self._by_indent(item) == item.end or self._is_declared(item)
@@ -252,17 +252,17 @@ class _Judge:
                 return None
         return None
 
-    def _ends_behind(self, item: Item, end: int) -> bool:
+    def _is_end(self, item: Item, end: int) -> bool:
         """Whether the next line after `end` is not indented more than the item."""
-        behind = self._next_line(end)
-        return behind > len(self.lines) or self._indents[behind] <= self._indents[item.line]
+        following = self._next_line(end)
+        return following > len(self.lines) or self._indents[following] <= self._indents[item.line]
 
     def _before_next(self, item: Item, starts: Sequence[tuple[int, int]]) -> int:
         """The line before the next certain definition with no more indentation; the last line without any."""
         own = self._indents[item.line]
         at = bisect_left(starts, (item.line + 1, 0))
-        behind = (start for start, indent in starts[at:] if indent <= own)
-        return next(behind, len(self.lines) + 1) - 1
+        later = (start for start, indent in starts[at:] if indent <= own)
+        return next(later, len(self.lines) + 1) - 1
 
     def _next_line(self, number: int) -> int:
         """The first line after a given one that is not blank; the number after the last if there is none."""

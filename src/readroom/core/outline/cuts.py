@@ -84,18 +84,18 @@ def without_bodies(source: bytes, grammar: Grammar, deadline: Deadline) -> CutTe
 
 def _cut(source: bytes, parts: Sequence[_Part]) -> CutText:
     """A text with each part replaced by a line, which gets the number of the part's last line."""
-    kept, lines, behind, line = list[bytes](), [1], 0, 1
+    kept, lines, done, line = list[bytes](), [1], 0, 1
     size, code = 0, list[tuple[int, int]]()
     for start, end, put, must_be_code in parts:
-        kept += (source[behind:start], put)
-        size += start - behind + len(put)
+        kept += (source[done:start], put)
+        size += start - done + len(put)
         if must_be_code:
             code.append((size - len(put.lstrip()), size))
-        last = line + source.count(b"\n", behind, start)
+        last = line + source.count(b"\n", done, start)
         lines += range(line + 1, last + 1)
-        line, behind = last + source.count(b"\n", start, end), end
+        line, done = last + source.count(b"\n", start, end), end
         lines[-1] = line
-    kept.append(source[behind:])
+    kept.append(source[done:])
     lines += range(line + 1, line + kept[-1].count(b"\n") + 1)
     return CutText(b"".join(kept), lines, code)
 
@@ -178,7 +178,7 @@ def _braced(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Part
     at = source.find(opening)
     while at >= 0 and left > 0:
         deadline.check()
-        start = behind = at + len(opening)
+        start = done = at + len(opening)
         begin = source.rfind(b"\n", max(0, at - _MOST_HEAD), at) + 1
         if _begins(source, begin, at, bodies):
             end = source.find(_closing(source, begin), start - 1)
@@ -191,8 +191,8 @@ def _braced(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Part
                     and not body.endswith(b"\\")
                 ):
                     yield start, end, bodies.put, has_quotes
-                    behind = end
-        at = source.find(opening, behind)
+                    done = end
+        at = source.find(opening, done)
 
 
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))

@@ -42,14 +42,14 @@ _CHECK_EVERY = 4096
 
 def html(text: str, deadline: Deadline) -> Sequence[Item]:
     """Headings, each up to the next of the same or a higher level, and in them elements with an `id`."""
-    stack, line, behind, tags = Stack(), 1, 0, 0
+    stack, line, counted, tags = Stack(), 1, 0, 0
     found = _TAG.search(text)
     while found is not None:
         tags += 1
         if tags % _CHECK_EVERY == 0:
             deadline.check()
-        line += text.count("\n", behind, found.start())
-        behind = found.start()
+        line += text.count("\n", counted, found.start())
+        counted = found.start()
         word, end = found[1].lower(), found.end()
         if word == "!--":
             end = text.find("-->", end)

@@ -317,10 +317,10 @@ class Walk:
             )
         first, last = bisect_left(self._captured, (start,)), bisect_left(self._captured, (end,))
         captured = [node for _, _, _, node in self._captured[first:last]]
-        found, behind = list[Item](), start
+        found, done = list[Item](), start
         above: list[Node] = []
         for node in captured:
-            if node.start_byte < behind or (node.start_byte == start and node.end_byte == end):
+            if node.start_byte < done or (node.start_byte == start and node.end_byte == end):
                 continue
             if node.type in grammar.comments or node.type in grammar.attached:
                 above.append(node)
@@ -329,7 +329,7 @@ class Walk:
             above = []
             if items:
                 found += items
-                behind = node.end_byte
+                done = node.end_byte
         if is_outermost:
             self._captured = None
         return tuple(replace(item, minor=True) for item in found)

@@ -102,7 +102,7 @@ class WriteTargets:
             place.close()
             raise
         place.close()
-        return self._behind(requested)
+        return self._through_link(requested)
 
     def entry(self, path: str) -> WriteTarget:
         """The target for a name, for any kind of entry: a link itself, a folder, a file, or nothing.
@@ -233,7 +233,7 @@ class WriteTargets:
             raise
         return place
 
-    def _behind(self, requested: WorkPath) -> WriteTarget:
+    def _through_link(self, requested: WorkPath) -> WriteTarget:
         """The target of a link, if policy follows links."""
         target = self._target(requested)
         if target is None or not self.policy.follow_links:

@@ -46,9 +46,9 @@ _DEFINING = re.compile(
 )
 """What precedes a defined name in most languages."""
 
-_DEFINED_BEHIND = re.compile(r"\s*(?:=(?![=>])|:(?!:)[^=\n]*=(?![=>])|:\s*function\b)")
+_DEFINED_AFTER = re.compile(r"\s*(?:=(?![=>])|:(?!:)[^=\n]*=(?![=>])|:\s*function\b)")
 _TYPED_BEFORE = re.compile(r"[A-Za-z_][\w \t*&:<>,]*[ \t*&:]\Z")
-_CALL_BEHIND = re.compile(r"[ \t]*\([^;\n]*\Z")
+_CALL_AFTER = re.compile(r"[ \t]*\([^;\n]*\Z")
 
 
 @final
@@ -113,14 +113,14 @@ class CountedText:
 
     def pairs(self, first: Term, second: Term, most: int) -> list[int]:
         """The places of the first term that are followed directly by the second."""
-        behind = self.places(second, most)
-        if not behind:
+        seconds = self.places(second, most)
+        if not seconds:
             return []
         reach = len(first.word) + _NEIGHBOUR_CHARS
         together = []
         for at in self.places(first, most):
-            following = bisect_right(behind, at)
-            if following < len(behind) and behind[following] - at <= reach:
+            following = bisect_right(seconds, at)
+            if following < len(seconds) and seconds[following] - at <= reach:
                 together.append(at)
         return together
 
@@ -162,10 +162,10 @@ class CountedText:
     def _is_known_word_of(self, term: Term, at: int, known: dict[str, bool]) -> bool:
         """Whether a word with the stem of the term begins here; `known` has answers by the text around it."""
         end = at + len(term.key)
-        behind = self._folded[end : end + _ENDING_CHARS]
-        if not at or behind.isalnum():
+        after = self._folded[end : end + _ENDING_CHARS]
+        if not at or after.isalnum():
             return self._is_word_of(term, at)  # the word may continue after the compared part
-        around = self._folded[at - 1 : end] + behind
+        around = self._folded[at - 1 : end] + after
         is_word = known.get(around)
         if is_word is None:
             is_word = known[around] = self._is_word_of(term, at)
@@ -211,13 +211,13 @@ def _is_word(letter: str) -> bool:
     return letter.isalnum() or letter == "_"
 
 
-def _defining(before: str, behind: str) -> bool:
+def _defining(before: str, after: str) -> bool:
     if _DEFINING.search(before):
         return True
     if not before:
-        return _DEFINED_BEHIND.match(behind) is not None
-    if before[0].isspace() or not _CALL_BEHIND.match(behind):
-        return before.endswith(("exports.", "prototype.")) and _DEFINED_BEHIND.match(behind) is not None
+        return _DEFINED_AFTER.match(after) is not None
+    if before[0].isspace() or not _CALL_AFTER.match(after):
+        return before.endswith(("exports.", "prototype.")) and _DEFINED_AFTER.match(after) is not None
     return _TYPED_BEFORE.match(before) is not None and not before.lstrip().startswith(("return", "else"))
 
 

@@ -16,8 +16,8 @@ def points_of_lines(scale: Scale, candidate: Candidate, part: TextPart) -> list[
     points = [0.0] * (part.last - above)
     for term, weight in zip(scale.query.terms, scale.terms, strict=True):
         places = candidate.text.places(term, COUNTED)
-        behind = bisect_left(places, starts[part.last])
-        inside = places[bisect_left(places, starts[above], 0, behind) : behind]
+        end = bisect_left(places, starts[part.last])
+        inside = places[bisect_left(places, starts[above], 0, end) : end]
         for line in {bisect_right(starts, place, above, part.last) for place in inside}:
             points[line - part.first] += weight
     return points
@@ -42,15 +42,15 @@ def best_run(points: Sequence[float], costs: Sequence[int], room: int) -> range:
 
 def _widened(run: range, costs: Sequence[int], room: int) -> range:
     """The run extended at both ends, alternately, while there is room."""
-    first, behind = run.start, run.stop
-    room -= sum(costs[first:behind])
+    first, end = run.start, run.stop
+    room -= sum(costs[first:end])
     while True:
-        grown = first, behind
-        if behind < len(costs) and costs[behind] <= room:
-            room -= costs[behind]
-            behind += 1
+        grown = first, end
+        if end < len(costs) and costs[end] <= room:
+            room -= costs[end]
+            end += 1
         if first > 0 and costs[first - 1] <= room:
             first -= 1
             room -= costs[first]
-        if grown == (first, behind):
-            return range(first, behind)
+        if grown == (first, end):
+            return range(first, end)

@@ -371,10 +371,10 @@ def _parts_of(scale: Scale, names: _NameLikeness, candidate: Candidate, mean: fl
     padded = [0.0, *(own for own, _ in scored), 0.0]
     ranked = []
     asked = _places_in_definition(candidate.parts, scale.query)
-    for part, (own, whys), place, before, behind in zip(
+    for part, (own, whys), place, before, after in zip(
         candidate.parts, scored, asked, padded[:-2], padded[2:], strict=True
     ):
-        score = own + NEIGHBOUR_SHARE * max(before, behind) + FILE_SHARE * file.score
+        score = own + NEIGHBOUR_SHARE * max(before, after) + FILE_SHARE * file.score
         if place:
             score = CONTINUED - place
             whys = [*whys, Why(f"goes on with {part.names[-1]}", 0.0)]

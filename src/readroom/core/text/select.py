@@ -393,8 +393,8 @@ def along(
     )
     if stopped is not None:
         return replace(page, next_line=stopped[0], next_column=stopped[1], reason="reply_cap"), length
-    behind = first - 1 if up else last + 1
-    return replace(page, next_line=behind if 1 <= behind <= text.total_lines else None), length
+    following = first - 1 if up else last + 1
+    return replace(page, next_line=following if 1 <= following <= text.total_lines else None), length
 
 
 class _Rests(Struct):

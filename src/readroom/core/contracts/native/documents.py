@@ -108,9 +108,9 @@ def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
     """Notes on lines whose ends are not shown, in the order of their parts."""
     which = [f"{unit} {item.part} line {item.line}" for item in cuts]
     listed = ", ".join(which[:LISTED_CUTS]) + (", …" if len(which) > LISTED_CUTS else "")
-    behind = [item.request for item in result.omitted if item.what in ("parts", "lines")]
+    following = [item.request for item in result.omitted if item.what in ("parts", "lines")]
     skip = next(
-        (request for request in behind if isinstance(request, ReadRequest) and request.column == 1), None
+        (request for request in following if isinstance(request, ReadRequest) and request.column == 1), None
     )
     past = "" if skip is None else f"; {in_words(skip, result.path)} goes on without it"
     count = "1 line is" if len(which) == 1 else f"{len(which)} lines are"

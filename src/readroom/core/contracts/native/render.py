@@ -219,8 +219,8 @@ def _numbered(result: values.ReadResult) -> str:
     if result.numbers:
         return "".join(f"\n{row}" for row in rest_rows(result.numbers, result.lines, result.cuts))
     lines = list(result.lines)
-    first, behind = result.start, result.start + len(lines)
-    prefixes = _prefixes(first, behind)
+    first, end = result.start, result.start + len(lines)
+    prefixes = _prefixes(first, end)
     if result.header is not None:
         lines.insert(0, result.header)
         prefixes.insert(0, "\n1\t")
@@ -245,11 +245,11 @@ def _first_prefixes(count: int) -> list[str]:
     return [f"\n{number}\t" for number in range(count)]
 
 
-def _prefixes(first: int, behind: int) -> list[str]:
-    """The number prefixes of the lines from `first` up to, and without, `behind`."""
-    if first < 0 or behind > _KEPT_PREFIXES:
-        return [f"\n{number}\t" for number in range(first, behind)]
-    return _first_prefixes(1 << max(behind - 1, _FEW).bit_length())[first:behind]
+def _prefixes(first: int, end: int) -> list[str]:
+    """The number prefixes of the lines from `first` up to, and without, `end`."""
+    if first < 0 or end > _KEPT_PREFIXES:
+        return [f"\n{number}\t" for number in range(first, end)]
+    return _first_prefixes(1 << max(end - 1, _FEW).bit_length())[first:end]
 
 
 _FEW = 511
@@ -306,8 +306,8 @@ def _skipping(result: values.ReadResult) -> str:
     if result.read_mode == "tail":
         nearest = max(lines, default=None, key=lambda item: item.last)
         return "" if nearest is None else f"offset={nearest.last} limit=-{nearest.last - nearest.first + 1}"
-    behind = next((item for item in lines if _is_below(item, result)), None)
-    return "" if behind is None else f"offset={behind.first}"
+    rest = next((item for item in lines if _is_below(item, result)), None)
+    return "" if rest is None else f"offset={rest.first}"
 
 
 def _columns(item: values.Omission) -> str:

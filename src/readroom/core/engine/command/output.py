@@ -205,8 +205,8 @@ class KeptText:
             self.redrawn.add(number)
             return None
         long = self._long.get(number)
-        behind = 0 if long is None else self._text.length(long) - len(long.head)
-        return OutputLine(number, encodings.visible(text[: self._chars]), total=len(text) + behind)
+        rest = 0 if long is None else self._text.length(long) - len(long.head)
+        return OutputLine(number, encodings.visible(text[: self._chars]), total=len(text) + rest)
 
     def clues(self) -> Sequence[tuple[int, LogPattern]]:
         """Lines that tell why a command failed, in order; when time is up, those found so far."""

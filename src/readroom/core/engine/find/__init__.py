@@ -349,7 +349,7 @@ class _Ranking:
             more_files=left,
             omitted=page.omitted(),
             warnings=page.warnings(),
-            next=self._behind(cursor, seen) if waiting or left else None,
+            next=self._next_page(cursor, seen) if waiting or left else None,
         )
 
     def _by_word(self, error: TimedOut) -> TimedOut:
@@ -367,10 +367,10 @@ class _Ranking:
         After the first that does not fit, shorter ones fill the page.
         """
         placed = [(place_of(part.score, part.path, part.part.first), part) for part in parts]
-        behind = [(place, part) for place, part in placed if cursor.after is None or place > cursor.after]
-        shown = {at for at in range(min(find.FIND_AHEAD, len(behind))) if cursor.shows(at)}
+        remaining = [(place, part) for place, part in placed if cursor.after is None or place > cursor.after]
+        shown = {at for at in range(min(find.FIND_AHEAD, len(remaining))) if cursor.shows(at)}
         first = None
-        for at, (_, part) in enumerate(behind):
+        for at, (_, part) in enumerate(remaining):
             if at in shown:
                 continue
             if first is not None and (at - first >= find.FIND_AHEAD or not page.has_room):
@@ -380,10 +380,10 @@ class _Ranking:
             elif first is None:
                 first = at
         if first is None:
-            return replace(cursor, after=behind[-1][0] if behind else cursor.after, ahead=0), 0
+            return replace(cursor, after=remaining[-1][0] if remaining else cursor.after, ahead=0), 0
         ahead = sum(1 << at - first for at in shown if at > first)
-        after = behind[first - 1][0] if first else cursor.after
-        return replace(cursor, after=after, ahead=ahead), len(behind) - len(shown)
+        after = remaining[first - 1][0] if first else cursor.after
+        return replace(cursor, after=after, ahead=ahead), len(remaining) - len(shown)
 
     def _names(self, scale: Scale, seen: Seen, files: BestFirst) -> FindResult:
         """A page with the names of the best files."""
@@ -407,7 +407,7 @@ class _Ranking:
             listed,
             shown=len(listed),
             more_files=left,
-            next=self._behind(following, seen) if left else None,
+            next=self._next_page(following, seen) if left else None,
         )
 
     def _in_order(self, scale: Scale, seen: Seen, files: BestFirst) -> Iterator[tuple[int, RankedFile]]:
@@ -424,7 +424,7 @@ class _Ranking:
     def _following(self, cursor: FindCursor) -> FindRequest:
         return replace(self._request, cursor=write_find_cursor(self._request, cursor))
 
-    def _behind(self, cursor: FindCursor | None, seen: Seen) -> FindRequest | None:
+    def _next_page(self, cursor: FindCursor | None, seen: Seen) -> FindRequest | None:
         """The request for the next page of the same files."""
         if cursor is None:
             return None

@@ -176,8 +176,8 @@ class Survey:
         return sorted(names, key=None if "".join(names).isascii() else os.fsencode)
 
     def _enters(self, path: str) -> bool:
-        behind = not self._least or end_of_folder(path_key(path)) > self._least
-        return behind and self._scope.enters(path)
+        ahead = not self._least or end_of_folder(path_key(path)) > self._least
+        return ahead and self._scope.enters(path)
 
     def _deeper(self, path: str, real: WorkPath, guard: Guard) -> None:
         try:

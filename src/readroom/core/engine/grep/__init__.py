@@ -463,8 +463,8 @@ class _Search:
         place = 0 if at is None else at.line or 0
         if at is None or not part_of(place):
             return None
-        behind = write_grep_cursor(self._request, at.rank, at.path, place_in(part_of(place) + 1, 0))
-        return replace(self._request, cursor=behind)
+        cursor = write_grep_cursor(self._request, at.rank, at.path, place_in(part_of(place) + 1, 0))
+        return replace(self._request, cursor=cursor)
 
     def _unsorted(self) -> GrepResult:
         """The result of a later page when time ran out before the order was known: nothing is shown."""

@@ -307,9 +307,9 @@ class Windows(Struct, frozen=True):
             if self._one_rest:
                 return replace(request, offset=page.next_line, column=page.next_column, known_hash=None)
             return rest_from(request, page.next_line, page.next_column, page.last, up=page.up)
-        return self._behind(content, page)
+        return self._after_page(content, page)
 
-    def _behind(self, content: Content, page: Page) -> ReadRequest | None:
+    def _after_page(self, content: Content, page: Page) -> ReadRequest | None:
         """The read of what follows the page in its direction, ignoring cut lines."""
         if page.next_line is None or page.next_column > 1:
             return None
@@ -321,7 +321,7 @@ class Windows(Struct, frozen=True):
 
     def _omitted(self, content: Content, page: Page, above: int) -> list[Omission]:
         omissions = []
-        following = self._behind(content, page)
+        following = self._after_page(content, page)
         if content.unfinished is not None:
             omissions += self._uncounted(content, content.unfinished, page, following, above)
         elif page.up and page.last > 1 and page.next_column == 1:

@@ -22,9 +22,9 @@ _IDENTIFIER = syntax.words("identifier")
 
 def _body(node: Node) -> Node | None:
     """The body after a signature; for a constructor without one, its initializers or redirection."""
-    behind = node.next_named_sibling
-    if behind is not None and behind.type == "function_body":
-        return behind
+    body = node.next_named_sibling
+    if body is not None and body.type == "function_body":
+        return body
     return syntax.child_of(node, syntax.words("initializers redirection"))
 
 

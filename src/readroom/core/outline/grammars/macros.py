@@ -309,10 +309,10 @@ def first_branches(source: bytes, errors: Sequence[tuple[int, int]]) -> bytes:
 
 
 def _any_near(source: bytes, errors: Sequence[tuple[int, int]]) -> bool:
-    rows, row, behind = list[int](), 1, 0
+    rows, row, counted = list[int](), 1, 0
     for mark in _CONDITION.finditer(source):
-        row += source.count(b"\n", behind, mark.start())
-        behind = mark.start()
+        row += source.count(b"\n", counted, mark.start())
+        counted = mark.start()
         rows.append(row)
     for first, last in errors:
         at = bisect_left(rows, first - _NEAR)
