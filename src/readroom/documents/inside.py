@@ -179,7 +179,7 @@ class DocumentSearch:
             Text(text), (Hit(hit.number + before, hit.start, hit.column, hit.length) for hit in hits)
         )
 
-    def beside(self, rounds: Rounds, scope: Scope) -> Rounds:
+    def added_to(self, rounds: Rounds, scope: Scope) -> Rounds:
         if rounds.tree is None:
             return rounds  # all files are searched anyway
         documents = _Documents(rounds.tree, scope, self._deadline)
@@ -225,7 +225,7 @@ class ArchiveSearch:
     def open(self, path: WorkPath) -> Source:
         return next(guard for top, guard in reversed(self._opened) if path.startswith(top)).open(path)
 
-    def beside(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
+    def added_to(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
         self._broken = rounds.noted.unreadable
         request = replace(self._request, glob=(), type=None)
         wider = Scope(self._guard, request, top.real, None)

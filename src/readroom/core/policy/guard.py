@@ -79,10 +79,12 @@ def near_names(
 ) -> list[WorkPath]:
     """The names most similar to `path`, of some kinds and usable, best first."""
     within = deadline.within(limits.NEAR_SCAN_S)
-    beside = [name for name, kind in visible(parent(path), Effort(within)) if kind in kinds]
-    near = list(islice(filter(is_usable, _ranked(path, beside, limits.NEAR_BESIDE_SCORE)), limits.NEAR_NAMES))
+    siblings = [name for name, kind in visible(parent(path), Effort(within)) if kind in kinds]
+    near = list(
+        islice(filter(is_usable, _ranked(path, siblings, limits.NEAR_BESIDE_SCORE)), limits.NEAR_NAMES)
+    )
     if len(near) < limits.NEAR_NAMES:
-        known = {*near, *beside}
+        known = {*near, *siblings}
         tree = [name for name, kind in _tree(visible, Effort(within)) if kind in kinds and name not in known]
         near += islice(
             filter(is_usable, _ranked(path, tree, limits.NEAR_TREE_SCORE)), limits.NEAR_NAMES - len(near)

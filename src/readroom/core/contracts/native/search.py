@@ -54,7 +54,7 @@ def _grep_text(result: values.GrepResult, cap: values.Cap) -> str:
             _file_line(file) if result.request.output != "count" else f"{file.matches}\t{quote(file.path)}"
         )
         rows.extend(native_outline.with_symbols(file.lines, _found_line))
-    asides: list[str | Aside] = [*_coverage(result), *_warnings(result), *_beside(result)]
+    asides: list[str | Aside] = [*_coverage(result), *_warnings(result), *_not_searched(result)]
     # How a place in a document is read.
     asides += in_documents(
         (file.path, line.part, line.number) for file in result.files for line in file.lines
@@ -97,7 +97,7 @@ def _coverage(result: values.GrepResult) -> list[str]:
     return [f"Time limit: {searched}{total} searched."]
 
 
-_BESIDE = {
+_TO_SEARCH = {
     "timeout": "To search just that",
     "compressed": "To search them too",
     "left_out": "To search them too",
@@ -106,19 +106,19 @@ _BESIDE = {
 """The words before the first call for files that were left out, by the reason."""
 
 
-_INSTEAD = {
+_AT_LONGEST = {
     values.ListRequest: "No search may take longer; search its folders one by one, they are listed by",
     values.ReadRequest: "No search may take longer; its lines are read by",
 }
 """The same where the search itself cannot go on."""
 
 
-def _beside(result: values.GrepResult) -> list[str | Aside]:
+def _not_searched(result: values.GrepResult) -> list[str | Aside]:
     """The calls that search files which were left out or left unfinished."""
     calls: dict[str, str | Aside] = {}
     for item in result.omitted:
-        if item.reason in _BESIDE and item.request is not None:
-            words = _INSTEAD.get(type(item.request), _BESIDE[item.reason])
+        if item.reason in _TO_SEARCH and item.request is not None:
+            words = _AT_LONGEST.get(type(item.request), _TO_SEARCH[item.reason])
             calls.setdefault(item.reason, Aside(words, item.request))
     if "left_out" in calls:  # its call includes what is compressed
         calls.pop("compressed", None)

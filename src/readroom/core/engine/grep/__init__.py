@@ -188,9 +188,9 @@ class _Search:
         share, filled = self.files.share, self._page.filled
         rounds = rounds_below(*given, share=share, filled=filled, confined=self._confined)
         if self.files.documents is not None:
-            rounds = self.files.documents.beside(rounds, scope)
+            rounds = self.files.documents.added_to(rounds, scope)
         if self.archives is not None:
-            rounds = self.archives.beside(rounds, top, scope)
+            rounds = self.archives.added_to(rounds, top, scope)
         return rounds
 
     def _in_path_order(self, rounds: Rounds, coverage: left.Coverage | None) -> GrepResult:
@@ -217,7 +217,7 @@ class _Search:
                 names.add_unread(relative_to(self._top, real), head)
             (names.walk if rounds.late is None else rounds.late.count)(self._deadline)
         if self._request.glob and not self._page.shown and self._cursor is None:
-            self._left.beside += reading_of(self._guard, self._request.path, self._request.glob)
+            self._left.remarks += reading_of(self._guard, self._request.path, self._request.glob)
         return self._result()
 
     def _look_again(self, rounds: Rounds) -> None:
@@ -376,7 +376,7 @@ class _Search:
         for file in rounds.noted.passed():
             self._left.text(file.path, file.read, file.size, 0)
         if rounds.late is not None and not rounds.late.texts_known:
-            self._left.beside.insert(0, left.TEXTS_UNKNOWN)
+            self._left.remarks.insert(0, left.TEXTS_UNKNOWN)
         self._left.unreadable += sorted(set(rounds.noted.unreadable).difference(self._left.unreadable))
 
     # --- the result ---------------------------------------------------------------------------
@@ -421,13 +421,13 @@ class _Search:
         searched, total = (None, None) if coverage is None or at is None else coverage.at(at.path)
         if not self._local and self._cursor is None and rank == PLAIN:
             searched = self._examined
-        result, beside = (
+        result, omitted = (
             self._result(),
             [] if following is not None else [left.instead(self._request, alone=alone)],
         )
         return replace(
             result,
-            omitted=[*beside, *result.omitted],
+            omitted=[*omitted, *result.omitted],
             complete=False,
             reason="timeout",
             searched_files=searched,

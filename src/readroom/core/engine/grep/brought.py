@@ -30,7 +30,7 @@ class SearchesDocuments(Protocol):
     ) -> None:
         """Add the matches of a document to the page, from a place on."""
 
-    def beside(self, rounds: Rounds, scope: Scope) -> Rounds:
+    def added_to(self, rounds: Rounds, scope: Scope) -> Rounds:
         """The rounds of a search with documents added to the first."""
 
 
@@ -43,5 +43,5 @@ class SearchesArchives(Protocol):
     def open(self, path: WorkPath) -> Source:
         """Open a member of an open archive."""
 
-    def beside(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
+    def added_to(self, rounds: Rounds, top: Folder, scope: Scope) -> Rounds:
         """The rounds of a search with members added to the first."""

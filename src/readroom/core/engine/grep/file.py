@@ -332,7 +332,7 @@ class FileSearch:
                 about = content.stopped
                 alone = path == self._request.path
                 warning = about if alone else replace(about, detail=f"{quote(path)}: {about.detail}")
-                self._left.beside.append(warning)
+                self._left.remarks.append(warning)
 
     def is_document(self, source: Source) -> bool:
         """Whether a file, or the content of one, is searched as a document."""
@@ -385,7 +385,7 @@ class FileSearch:
             except errors.Binary:
                 return True
             except errors.BrokenData as error:
-                self._left.beside.append(Warn("broken_data", str(error)))
+                self._left.remarks.append(Warn("broken_data", str(error)))
                 return True
 
     def leaves(self, relative: str, source: Source) -> bool:

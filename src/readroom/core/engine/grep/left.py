@@ -160,7 +160,7 @@ class Left:
         as_bytes: Files that were searched as if they were UTF-8, because they are large.
         linked: Files with a match that have several names, and how many.
         latest: The file that was left last.
-        beside: Remarks about single files.
+        remarks: Remarks about single files.
     """
 
     def __init__(self, request: GrepRequest, seconds: float, symbols: Symbols | None) -> None:
@@ -177,7 +177,7 @@ class Left:
         self.too_wide: list[str] = []
         self.as_bytes: list[str] = []
         self.linked: dict[WorkPath, int] = {}
-        self.beside: list[Warn] = []
+        self.remarks: list[Warn] = []
 
     # --- taking note --------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class Left:
         """Forget everything recorded so far, because the search starts over."""
         self.unreadable.clear()
         self.compressed.clear()
-        self.beside[:] = [why]
+        self.remarks[:] = [why]
 
     def text(self, relative: str, searched: int | None, size: int | None, line: int) -> None:
         """Record a file that was left unfinished: the bytes searched, if known, and the last line shown."""
@@ -289,8 +289,8 @@ class Left:
             yield Warn("unreadable", detail + (f"; and {others} more" if others > 0 else ""))
         if self.names is not None:
             yield from self.names.warnings(self.compressed)
-        yield from self.beside[:MAX_WARNINGS]
-        unnamed = self.beside[MAX_WARNINGS:]
+        yield from self.remarks[:MAX_WARNINGS]
+        unnamed = self.remarks[MAX_WARNINGS:]
         if unnamed:
             yield Warn(unnamed[0].code, f"{len(unnamed):,} more files could not be searched to their ends")
 

@@ -28,7 +28,7 @@ from readroom.core.text.hashes import Hashing
 from readroom.core.values import Bytes
 from readroom.core.values.changes import Edit
 
-_BESIDE = 4
+_AROUND = 4
 """Characters on each side of a change that must be valid; no character takes more bytes."""
 
 _LINE_END_BYTES = (512, 64 * 1024)
@@ -266,13 +266,13 @@ class _Search:
         return True
 
     def _note_ragged(self, window: Window, splice: Splice, first: int, last: int) -> None:
-        beside = window.plain[max(0, first - _BESIDE) : first] + window.plain[last : last + _BESIDE]
-        if beside.isascii() or not _BROKEN.search(beside):
+        around = window.plain[max(0, first - _AROUND) : first] + window.plain[last : last + _NEIGHBOUR_CHARS]
+        if around.isascii() or not _BROKEN.search(around):
             return
         low = high = None
-        for far in range(_BESIDE, MARGIN):
+        for far in range(_AROUND, MARGIN):
             low = window.byte(max(0, first - far)) if low is None else low
-        for far in range(_BESIDE, MARGIN):
+        for far in range(_AROUND, MARGIN):
             high = window.byte(min(len(window.plain), last + far)) if high is None else high
         self.result.ragged.append(
             Ragged(

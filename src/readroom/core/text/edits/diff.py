@@ -162,8 +162,8 @@ def _marked(
         removed, added = old[block.old_start : block.old_end], new[block.new_start : block.new_end]
         # If lines are replaced one for one, show a long line only around its change.
         pairs = len(removed) == len(added)
-        yield from show("-", old, block.old_start, block.old_end, beside=added if pairs else ())
-        yield from show("+", new, block.new_start, block.new_end, beside=removed if pairs else ())
+        yield from show("-", old, block.old_start, block.old_end, opposite=added if pairs else ())
+        yield from show("+", new, block.new_start, block.new_end, opposite=removed if pairs else ())
         at = block.old_end
     yield from show(" ", old, at, end)
 
@@ -176,11 +176,11 @@ def _shown(
     *,
     ended: bool,
     most: int,
-    beside: Sequence[str] = (),
+    opposite: Sequence[str] = (),
 ) -> Iterator[str]:
     for at in range(start, end):
         line = lines[at]
-        other = beside[at - start] if beside else line
+        other = opposite[at - start] if opposite else line
         yield mark + shorten(visible(_bare(line)), visible(_bare(other)), most)
         if ended and at == len(lines) - 1 and not line.endswith("\n"):
             yield NO_NEWLINE

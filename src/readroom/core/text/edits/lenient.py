@@ -179,9 +179,9 @@ class _Rebuilding:
             at = self._pair(number)
             lead, trail = line.lead, line.trail
             if at is None:
-                beside = self._beside(number)
+                neighbour = self._neighbour(number)
                 if line.body:
-                    lead = self._lead_at_level(line, self._old[beside], there[beside], unit)
+                    lead = self._lead_at_level(line, self._old[neighbour], there[neighbour], unit)
                 end = "" if number == last and ends_file else line.end
             else:
                 old, own = self._old[at], there[at]
@@ -207,7 +207,7 @@ class _Rebuilding:
             return number - len(self._new) + len(self._old)
         return number if number < len(self._old) - self._tail else None
 
-    def _beside(self, number: int) -> int:
+    def _neighbour(self, number: int) -> int:
         """The old neighbour of an inserted line: of the two, the one with the same indent."""
         below = len(self._old) - self._tail
         above = below - 1

@@ -230,15 +230,15 @@ def _scores(sample: bytes) -> Iterator[tuple[float, str]]:
         with contextlib.suppress(UnicodeDecodeError):
             decoded[name] = _count(_decode(sample, name))
     damaged = _count(_decode(sample, UTF8))
-    beside: dict[tuple[str, bool], float] = {}
+    neighbours: dict[tuple[str, bool], float] = {}
     for names, letters in ALPHABETS:
         odds, latin = _odds(letters), letters[0] < "\u0250"
-        yield _as_alphabet(damaged, odds) + _beside(damaged, latin=latin), UTF8
+        yield _as_alphabet(damaged, odds) + _in_pairs(damaged, latin=latin), UTF8
         for name in decoded.keys() & set(names):
             # Which letters stand side by side is the same for all languages of a script.
-            if (name, latin) not in beside:
-                beside[name, latin] = _beside(decoded[name], latin=latin)
-            yield PRIOR.get(name, 0) + _as_alphabet(decoded[name], odds) + beside[name, latin], name
+            if (name, latin) not in neighbours:
+                neighbours[name, latin] = _in_pairs(decoded[name], latin=latin)
+            yield PRIOR.get(name, 0) + _as_alphabet(decoded[name], odds) + neighbours[name, latin], name
     for names, letters, standard, ordinary in IDEOGRAPHS:
         odds = _odds(letters)
         yield _as_ideographs(damaged, odds, standard, ordinary), UTF8
@@ -271,7 +271,7 @@ def _as_alphabet(decoded: _Decoded, odds: Mapping[str, float]) -> float:
     return score
 
 
-def _beside(decoded: _Decoded, *, latin: bool) -> float:
+def _in_pairs(decoded: _Decoded, *, latin: bool) -> float:
     return sum(times * _neighbours(*pair, latin=latin) for pair, times in decoded.pairs.items())
 
 
