@@ -295,7 +295,7 @@ def reads_as_document(path: str) -> bool:
     return row is not None and not row.only_asked
 
 
-def told_of_stored_lines(path: str) -> str | None:
+def stored_lines_note(path: str) -> str | None:
     """The note on lines found in the stored text of a file that is read as a document; else None."""
     if not reads_as_document(path):
         return None

@@ -126,7 +126,7 @@ class Walk:
                 items: list[Item] = []
                 if rule is not None and not (local and rule.minor):
                     wrap = None if found else outer
-                    items = self._told(node, rule, wrap, lead) if rule.told is not None else []
+                    items = self._by_pattern(node, rule, wrap, lead) if rule.pattern is not None else []
                     items = items or self._items(node, rule, depth, parent, wrap, lead, local)
                 if items and rule is not None:
                     if rule.joins or rule.aside is not None or rule.kind in ONCE:
@@ -204,16 +204,20 @@ class Walk:
                 inside += 1
         return inside < 2
 
-    def _told(self, node: Node, rule: NodeRule, outer: Node | None, lead: Lead | None) -> list[Item]:
-        """The item of a node whose text matches `rule.told`; nothing if it does not, or if it is wrapped."""
+    def _by_pattern(self, node: Node, rule: NodeRule, outer: Node | None, lead: Lead | None) -> list[Item]:
+        """The item of a node whose text matches `rule.pattern`; nothing if it does not, or if it is wrapped."""
         start = node.start_byte
         end = min(node.end_byte, start + _SIGNATURE_BYTES)
-        told = rule.told.match(self._source, start, end) if rule.told is not None and outer is None else None
-        if told is None:
+        found = (
+            rule.pattern.match(self._source, start, end)
+            if rule.pattern is not None and outer is None
+            else None
+        )
+        if found is None:
             return []
-        row, signature = node.start_point[0], shortened(told[0].decode("utf-8", "ignore"))
+        row, signature = node.start_point[0], shortened(found[0].decode("utf-8", "ignore"))
         first = row if lead is None else lead.above(row)
-        name = told[1].decode()[:OUTLINE_NAME_CHARS]
+        name = found[1].decode()[:OUTLINE_NAME_CHARS]
         lines = self._lines
         last = lines[last_row(self._source, node)]
         return [Item(rule.kind, name, signature, lines[first], last, lines[row], minor=rule.minor)]
@@ -287,7 +291,7 @@ class Walk:
         if named is None:
             return []
         several = [named] if isinstance(named, tuple) and isinstance(named[1], str) else named
-        return [one for one in several if one is not None and one[1]]  # type: ignore[misc]  # told by `several`
+        return [one for one in several if one is not None and one[1]]  # type: ignore[misc]  # by `several`
 
     def _in_head(self, node: Node, rule: NodeRule, depth: int, kind: str) -> list[Item]:
         """The members that a type declares before its body, like the parameters of its constructor."""

@@ -28,7 +28,7 @@ from readroom.core.engine.cursors import FindCursor, place_of, read_find_cursor,
 from readroom.core.engine.find.document import RanksDocuments
 from readroom.core.engine.find.kept import Apart
 from readroom.core.engine.find.opening import Opener, encoding_of, is_packed
-from readroom.core.engine.find.page import PageOfPassages, outlined, take_apart, told
+from readroom.core.engine.find.page import PageOfPassages, outlined, reasons_of, take_apart
 from readroom.core.engine.find.survey import Begun, Seen, Survey, look_at, look_at_document
 from readroom.core.engine.find.windows import LargeText
 from readroom.core.engine.scope import Scope
@@ -493,4 +493,4 @@ def _unreadable(clauses: Sequence[str]) -> list[Warn]:
 
 
 def _why(files: BestFirst, file: RankedFile) -> list[Reason]:
-    return told(files.explain(file))
+    return reasons_of(files.explain(file))

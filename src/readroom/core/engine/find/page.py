@@ -14,7 +14,7 @@ from readroom.core.engine.find.kept import Apart, KeptTexts, TextLines, as_docum
 from readroom.core.engine.find.opening import DecodedFile, Opener
 from readroom.core.engine.services import Services
 from readroom.core.errors import Cancelled, ReadroomError, TimedOut
-from readroom.core.formats.kinds import kind_by_name, reads_as_document, told_of_stored_lines
+from readroom.core.formats.kinds import kind_by_name, reads_as_document, stored_lines_note
 from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS
 from readroom.core.limits.find import FIND_MIN_TOKENS
 from readroom.core.outline.languages import language_of
@@ -227,7 +227,7 @@ class PageOfPassages:
         """Warnings about hidden characters in shown lines, and about files with several names."""
         warnings = []
         apart = (path for path in self._taken if self._apart[path].document is None)
-        if cells := next(filter(None, map(told_of_stored_lines, apart)), None):
+        if cells := next(filter(None, map(stored_lines_note, apart)), None):
             warnings.append(Warn("notebook", cells))
         for path, taken in self._taken.items():
             links = self._apart[path].links
@@ -270,7 +270,7 @@ class PageOfPassages:
         long = ((number, len(line)) for number, line in numbered if len(line) > FIND_LINE_CHARS)
         cuts = {number: Cut(1, FIND_LINE_CHARS, length) for number, length in long}
         rows = [(number, line[:FIND_LINE_CHARS]) for number, line in numbered]
-        why = told(ranked.why) if explain else ()
+        why = reasons_of(ranked.why) if explain else ()
         symbol = ".".join(part.names) or None
         return Passage(first, last, rows, ranked.score, symbol, signature, around, cuts, why, within)
 
@@ -367,7 +367,7 @@ FIND_REASONS = 8
 """Reasons shown for a file or passage; the others, of a long question, count little and are summed."""
 
 
-def told(whys: Sequence[Why]) -> list[Reason]:
+def reasons_of(whys: Sequence[Why]) -> list[Reason]:
     """The reasons that count most, the sum of the others, and all factors."""
     points = sorted((why for why in whys if not why.factor), key=lambda why: (-why.points, why.what))
     kept = points if len(points) <= FIND_REASONS + 1 else points[:FIND_REASONS]

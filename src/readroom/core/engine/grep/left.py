@@ -18,7 +18,7 @@ from readroom.core.engine.grep.page import Reached, Symbols, part_of, row_of
 from readroom.core.engine.scope import join_below
 from readroom.core.engine.unsearched import Unsearched
 from readroom.core.errors import Binary, ReadroomError
-from readroom.core.formats.kinds import is_searched, told_of_stored_lines
+from readroom.core.formats.kinds import is_searched, stored_lines_note
 from readroom.core.limits import GREP_MAX_TIMEOUT_S, MAX_OMITTED, MAX_WARNINGS
 from readroom.core.paths import WorkPath
 from readroom.core.quoting import first_of, quote
@@ -263,7 +263,7 @@ class Left:
             top, names = WorkPath(self._request.path), sorted({*self.unreadable}, key=path_key)
             whole = [top if name == "." else join_below(top, name) for name in names]
             yield Warn("unreadable", f"{first_of(whole, NAMED)} cannot be read")
-        cells = next(filter(None, (told_of_stored_lines(file.path) for file in files)), None)
+        cells = next(filter(None, (stored_lines_note(file.path) for file in files)), None)
         if cells is not None and not self._request.documents and self._request.output == "content":
             yield Warn("notebook", cells)
         if self.too_wide:

@@ -163,7 +163,7 @@ _HOLDERS = syntax.words(
 _DEFINED = rb"#[ \t]*define[ \t]+([A-Za-z_]\w*)"
 _VALUE_OF = re.compile(_DEFINED + rb"(?![\x80-\xff$\\])[^\n]*")
 _HEAD_OF = re.compile(_DEFINED + rb"\([^()\n\\/]*\)(?=[ \t]+[^\s\\/])")
-_MACRO = syntax.NodeRule("constant", body=(), cut=r"\n", minor=True, told=_VALUE_OF)
+_MACRO = syntax.NodeRule("constant", body=(), cut=r"\n", minor=True, pattern=_VALUE_OF)
 
 _RULES: dict[str, syntax.NodeRule | syntax.Chooser] = {
     "function_definition": syntax.NodeRule(
@@ -180,7 +180,7 @@ _RULES: dict[str, syntax.NodeRule | syntax.Chooser] = {
     "enum_specifier": syntax.NodeRule("enum", members=True, needs_body=True),
     "enumerator": syntax.ENUM_MEMBER,
     "preproc_def": _MACRO,
-    "preproc_function_def": syntax.NodeRule("macro", body=("value",), cut=r"\\\s*\n", told=_HEAD_OF),
+    "preproc_function_def": syntax.NodeRule("macro", body=("value",), cut=r"\\\s*\n", pattern=_HEAD_OF),
 }
 
 _CPP = re.compile(rb"^[ \t]*(?:class[ \t]+\w|namespace\b|template[ \t]*<|using[ \t]+\w)|\w::\w", re.MULTILINE)
