@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from readroom.core.deadline import Deadline
 from readroom.core.errors import TimedOut
-from readroom.core.search.pattern import Hit, Pattern, held, is_binary, words
+from readroom.core.search.pattern import Hit, Pattern, is_binary, with_lf, words
 from readroom.core.text.encodings.detect import NUL_BYTES
 from tests.each import each
 
@@ -57,7 +57,7 @@ def test_lines_that_a_match_spans_are_each_shown_once() -> None:
 
 @pytest.mark.parametrize("multiline", [False, True])
 def test_one_cr_before_a_line_feed_belongs_to_the_line_end(multiline: bool) -> None:
-    text = held(b"foo\r\nfoo\nfoo \r\n", keep_cr=False)
+    text = with_lf(b"foo\r\nfoo\nfoo \r\n", keep_cr=False)
     assert numbers("^foo$", text, multiline=multiline) == [1, 2]
     assert numbers(" $", text, multiline=multiline) == [3]
     assert numbers("o.$", text, multiline=multiline) == [1, 2, 3]
@@ -65,7 +65,7 @@ def test_one_cr_before_a_line_feed_belongs_to_the_line_end(multiline: bool) -> N
 
 def test_a_lone_cr_is_a_character_that_re2_is_not_trusted_with() -> None:
     assert not Pattern("foo").decides(b"a\rfoo\n")
-    assert Pattern("foo").decides(held(b"a\r\nfoo\r\n", keep_cr=False))
+    assert Pattern("foo").decides(with_lf(b"a\r\nfoo\r\n", keep_cr=False))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_fixed_text_with_a_line_end_needs_multiline() -> None:
     ],
 )
 def test_text_is_utf8_without_its_mark_and_lines_end_with_lf(data: bytes, text: bytes) -> None:
-    assert held(data, keep_cr=False) == text
+    assert with_lf(data, keep_cr=False) == text
 
 
 @each(

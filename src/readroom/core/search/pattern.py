@@ -1,7 +1,7 @@
 """Compile search patterns, and find the matching lines of a text.
 
 RE2 searches the whole text at once and is told never to match a line feed, so a match stays in its line
-whatever the pattern says; rg does the same by removing line feeds from sets.  Text comes from `held`: with LF
+whatever the pattern says; rg does the same by removing line feeds from sets.  Text comes from `with_lf`: with LF
 as line terminator, so that patterns that span lines find the same with any line terminators.
 
 Patterns are regular expressions in the syntax of rg (Rust's regex crate).  For RE2, in this process, they are
@@ -401,7 +401,7 @@ def _compiled(text: str, *, literal: bool, ignore_case: bool, multiline: bool) -
         ) from None
 
 
-def held(data: bytes, *, keep_cr: bool) -> bytes:
+def with_lf(data: bytes, *, keep_cr: bool) -> bytes:
     """A whole UTF-8 file as text to search: without a BOM, and with LF line terminators unless `keep_cr`."""
     data = data.removeprefix(codecs.BOM_UTF8)
     # Finding one character is thirty times as fast as finding two.
@@ -418,7 +418,7 @@ def asks_for_cr(pattern: str, *, fixed: bool) -> bool:
 
 
 def is_binary(text: bytes) -> bool:
-    """Whether a text from `held` counts as binary: it has a NUL in the part that a read also checks."""
+    """Whether a text from `with_lf` counts as binary: it has a NUL in the part that a read also checks."""
     return text.find(b"\0", 0, NUL_BYTES) >= 0
 
 

@@ -49,7 +49,7 @@ class Ring:
         self.written = 0
 
     @property
-    def held(self) -> int:
+    def filled(self) -> int:
         """How many bytes it has."""
         return min(self.written, self._most)
 
@@ -65,7 +65,7 @@ class Ring:
 
     def read(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset`; fewer where the file wraps or ends."""
-        size = min(size, self.held - offset)
+        size = min(size, self.filled - offset)
         place = (max(0, self.written - self._most) + offset) % self._most
         return os.pread(self._fd, min(size, self._most - place), place) if size > 0 else b""
 
@@ -174,9 +174,9 @@ class OutputKeeper:
 
     def _join(self, end: Ring) -> Lost | None:
         at, skip, lost = self._held, 0, None
-        if end.written > end.held:
+        if end.written > end.filled:
             at, skip = self._whole_lines(), _to_next_line(end)
-            missing = self.size - at - (end.held - skip)
+            missing = self.size - at - (end.filled - skip)
             lost = Lost(at + 1, missing, _lines(self._fd, at))
             mark = f"[... {missing:,} bytes are not kept ...]\n".encode()
             os.ftruncate(self._fd, at)

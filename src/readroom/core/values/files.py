@@ -359,7 +359,7 @@ def main_items(items: Sequence[Item]) -> tuple[Item, ...]:
 # -----------------------------------------------------------------------------
 
 
-class Held(Protocol):
+class OpenFile(Protocol):
     """An opened file."""
 
     def read_at(self, offset: int, size: int) -> bytes:
@@ -373,22 +373,22 @@ class Held(Protocol):
 class Stream:
     """Bytes of one opened file, in order. For one thread at a time; its holder closes it."""
 
-    def __init__(self, held: Held, first: int, count: int) -> None:
+    def __init__(self, file: OpenFile, first: int, count: int) -> None:
         """`count` bytes from `first`; the file is closed with this."""
-        self._held = held
+        self._file = file
         self._at = first
         self.left = count
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size`; empty at the end, or when the file has become shorter."""
-        piece = self._held.read_at(self._at, min(size, self.left)) if self.left else b""
+        piece = self._file.read_at(self._at, min(size, self.left)) if self.left else b""
         self._at += len(piece)
         self.left -= len(piece)
         return piece
 
     def close(self) -> None:
         """Release the file; a second call does nothing."""
-        self._held.close()
+        self._file.close()
 
     def __del__(self) -> None:
         # A reply that is never consumed must not keep a file open.

@@ -264,8 +264,8 @@ def _header(result: RunResult) -> str:
     parts = [_status(result), f"{result.duration_s:.1f} s"]
     parts += [_size(output) for output in result.outputs if output.size_bytes] or ["no output"]
     network = "network" if result.network else "no network"
-    held = "not confined" if result.confinement == "none" else f"{result.confinement}, {network}"
-    parts.append(f"{result.shell}, {held}")
+    confinement = "not confined" if result.confinement == "none" else f"{result.confinement}, {network}"
+    parts.append(f"{result.shell}, {confinement}")
     return " | ".join(parts)
 
 

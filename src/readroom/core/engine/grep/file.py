@@ -48,7 +48,7 @@ from readroom.core.limits import (
 )
 from readroom.core.paths import WorkPath
 from readroom.core.quoting import quote
-from readroom.core.search.pattern import Hit, Pattern, held, is_binary, is_mixed
+from readroom.core.search.pattern import Hit, Pattern, is_binary, is_mixed, with_lf
 from readroom.core.search.prefilter import superset
 from readroom.core.session.expansions import ExpandedSource
 from readroom.core.session.index_cache import IndexCache
@@ -79,7 +79,7 @@ def _looks_binary(text: bytes) -> bool:
 
 
 GREP_WIDE_BYTES = 16 * 1024 * 1024
-"""Largest file that is searched by its characters if it is not UTF-8, and across CR LF: it is held in memory
+"""Largest file that is searched by its characters if it is not UTF-8, and across CR LF: it is with_lf in memory
 as UTF-8, which takes up to three times its size."""
 
 
@@ -118,7 +118,7 @@ class Opened:
         if self.foreign and not self.too_large:
             return to_utf8(source, self.encoding, keep_cr=keep_cr)
         whole = self.head if source.size <= len(self.head) else source.read_at(0, source.size)
-        return held(whole, keep_cr=keep_cr)
+        return with_lf(whole, keep_cr=keep_cr)
 
 
 @final

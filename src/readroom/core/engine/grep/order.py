@@ -107,9 +107,9 @@ class Relevance:
         for path, lines in self._lines.items():
             yield GrepPlace((-millionths(scores.get(path, 0.0)), -lines), path_key(path)), path
 
-    def _count(self, path: str, held: Text) -> None:
-        data = held.slice(0, min(held.size, FIND_FILE_BYTES))
-        text = CountedText(visible(decode(data, held.encoding)))
+    def _count(self, path: str, source: Text) -> None:
+        data = source.slice(0, min(source.size, FIND_FILE_BYTES))
+        text = CountedText(visible(decode(data, source.encoding)))
         self._texts += 1
         self._chars += text.size
         glimpse = glance(self._query, self._hints, path, path, text)
