@@ -28,7 +28,7 @@ def test_it_imports_nothing_that_takes_long() -> None:
 def test_what_cannot_be_started_is_said_in_json() -> None:
     """Also in words that JSON has to quote."""
     order: dict[str, object] = {
-        "environment": {}, "folder": None, "rules": None, "filter": b"", "keep": [], "begun": None,
+        "environment": {}, "folder": None, "rules": None, "filter": b"", "keep": [], "started": None,
         "spare": False, "unprivileged": False, "calls": {}, "places": [], "watched": [], "seccomp": 0,
         "most": 9, "grace_s": 1.0, "drain_s": 1.0,
     }  # fmt: skip

@@ -64,7 +64,7 @@ def test_a_ring_holds_the_end_of_whatever_is_written(
     ring.close()
     ring.close()
     assert found == whole[-most:]
-    assert (ring.written, ring.held) == (len(whole), min(len(whole), most))
+    assert (ring.written, ring.filled) == (len(whole), min(len(whole), most))
 
 
 lines = st.lists(st.integers(0, 30).map(lambda size: b"x" * size + b"\n"), max_size=60)

@@ -319,9 +319,9 @@ def recognise(path: str, head: bytes) -> Recognised | None:
         return next(Recognised(row.name) for row in known.documents if head.startswith(row.magic))
     if head.startswith(_ZIP):
         return _archive(known, ending, head)
-    begun = known.beginning.get(ending)
-    if begun is not None and re.match(begun.begins, head):
-        return Recognised(begun.name, is_text=b"\0" not in head)
+    row = known.beginning.get(ending)
+    if row is not None and re.match(row.begins, head):
+        return Recognised(row.name, is_text=b"\0" not in head)
     named = known.texts.get(ending)
     if named is not None and not head.startswith((_RTF, _OLE)):
         is_wide = named.only_asked and head.startswith(_WIDE)

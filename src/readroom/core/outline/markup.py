@@ -88,7 +88,7 @@ def numbered_lines(text: str, deadline: Deadline) -> Iterator[tuple[int, str]]:
 def markdown(text: str, deadline: Deadline) -> list[Item]:
     """Headings of both forms, each up to the next of the same or a higher level."""
     stack, fence, in_front, html = Stack(), "", False, ""
-    before, begun, prior = "", 1, 1  # a paragraph that may be the text of a heading
+    before, first, prior = "", 1, 1  # a paragraph that may be the text of a heading
     for number, line in numbered_lines(text, deadline):
         if number == 1 and _FRONT_MATTER.match(line):
             in_front = True
@@ -113,13 +113,13 @@ def markdown(text: str, deadline: Deadline) -> list[Item]:
             before = ""
         elif before and (under := _SETEXT.match(line)):
             stack.filled = prior
-            _add_heading(stack, before, begun, 1 if under[1][0] == "=" else 2)
+            _add_heading(stack, before, first, 1 if under[1][0] == "=" else 2)
             before = ""
         else:
             if _NO_PARAGRAPH.match(line):
                 before = ""
             elif not before:
-                before, begun, prior = line.strip(), number, stack.filled
+                before, first, prior = line.strip(), number, stack.filled
             elif len(before) < OUTLINE_NAME_CHARS:
                 before += f" {line.strip()}"
         if line.strip():

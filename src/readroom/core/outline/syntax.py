@@ -47,8 +47,8 @@ class NodeRule(Struct, frozen=True):
     keyword of the declaration.  `minor` definitions are folded if they would flood an outline, and omitted
     in bodies of functions.  `aside` finds nodes, in the definition named `maker`, that define members of the
     class around it.  A definition that `joins` is one with a preceding one of the same name, like the
-    equations of a function.  If `pattern` matches the text of a node, the match is the signature, and its group
-    the name.
+    equations of a function.  If `pattern` matches the text of a node, the match is the signature, and its
+    group the name.
     """
 
     kind: str

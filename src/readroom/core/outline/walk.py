@@ -205,14 +205,12 @@ class Walk:
         return inside < 2
 
     def _by_pattern(self, node: Node, rule: NodeRule, outer: Node | None, lead: Lead | None) -> list[Item]:
-        """The item of a node whose text matches `rule.pattern`; nothing if it does not, or if it is wrapped."""
+        """The item of a node whose text matches `rule.pattern`; none without a match or if it is wrapped."""
         start = node.start_byte
         end = min(node.end_byte, start + _SIGNATURE_BYTES)
-        found = (
-            rule.pattern.match(self._source, start, end)
-            if rule.pattern is not None and outer is None
-            else None
-        )
+        if rule.pattern is None or outer is not None:
+            return []
+        found = rule.pattern.match(self._source, start, end)
         if found is None:
             return []
         row, signature = node.start_point[0], shortened(found[0].decode("utf-8", "ignore"))

@@ -1,8 +1,8 @@
 """Compile search patterns, and find the matching lines of a text.
 
 RE2 searches the whole text at once and is told never to match a line feed, so a match stays in its line
-whatever the pattern says; rg does the same by removing line feeds from sets.  Text comes from `with_lf`: with LF
-as line terminator, so that patterns that span lines find the same with any line terminators.
+whatever the pattern says; rg does the same by removing line feeds from sets.  Texts come from `with_lf`, so
+that patterns that span lines find the same with any line terminators.
 
 Patterns are regular expressions in the syntax of rg (Rust's regex crate).  For RE2, in this process, they are
 translated to mean the same; those that cannot be translated are left to rg.  Both engines take time linear in

@@ -105,7 +105,7 @@ _REMEMBERED = 100_000
 """Dropped outputs that are remembered."""
 
 
-class Kept(Struct, frozen=True):
+class KeptStream(Struct, frozen=True):
     """What was kept of a stream. `problem` is the system's error, if it stopped the keeping."""
 
     path: WorkPath
@@ -151,7 +151,7 @@ class OutputKeeper:
         except OSError as error:
             self._problem = reason_of(error)
 
-    def finish(self) -> Kept:
+    def finish(self) -> KeptStream:
         """Join the two parts and close the file."""
         lost = None
         if self._end is not None and self._problem is None:
@@ -163,7 +163,7 @@ class OutputKeeper:
         if self._problem is not None:
             lost = Lost(kept + 1, self.size - kept, _lines(self._fd, kept)) if self.size > kept else None
         self.close()
-        return Kept(self._path, self.size, kept, lost, self._problem)
+        return KeptStream(self._path, self.size, kept, lost, self._problem)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
@@ -328,7 +328,7 @@ class Outputs:
             self._kept[owner, name] = size
             self._note_lost(owner, name, kept.lost)
 
-    def share(self, owner: Owner, name: str, kept: Sequence[Kept]) -> str | None:
+    def share(self, owner: Owner, name: str, kept: Sequence[KeptStream]) -> str | None:
         """Store an output for the other processes; the reason if that fails."""
         if self._shelf is None:
             return None
@@ -354,7 +354,7 @@ class Outputs:
             if one is not None:
                 self._lost[owner, join(OUTPUTS, f"{name}.{stream}")] = one
 
-    def settle(self, owner: Owner, name: str, kept: Sequence[Kept]) -> None:
+    def settle(self, owner: Owner, name: str, kept: Sequence[KeptStream]) -> None:
         """Record a complete output; when there are too many, drop the oldest of all owners.
 
         What is still being written does not leave: its reply is yet to name it.
@@ -462,7 +462,7 @@ class OwnOutputs:
             raise StoreFailed(OUTPUTS, reason_of(error)) from None
         return name, (out, err)
 
-    def finish(self, name: str, keepers: Sequence[OutputKeeper]) -> tuple[Kept, Kept]:
+    def finish(self, name: str, keepers: Sequence[OutputKeeper]) -> tuple[KeptStream, KeptStream]:
         """Finish the keeping of a command; the oldest outputs are dropped if there are too many."""
         out, err = (keeper.finish() for keeper in keepers)
         self._all.settle(self._owner, name, (out, err))

@@ -359,7 +359,7 @@ def main_items(items: Sequence[Item]) -> tuple[Item, ...]:
 # -----------------------------------------------------------------------------
 
 
-class OpenFile(Protocol):
+class ByteFile(Protocol):
     """An opened file."""
 
     def read_at(self, offset: int, size: int) -> bytes:
@@ -373,7 +373,7 @@ class OpenFile(Protocol):
 class Stream:
     """Bytes of one opened file, in order. For one thread at a time; its holder closes it."""
 
-    def __init__(self, file: OpenFile, first: int, count: int) -> None:
+    def __init__(self, file: ByteFile, first: int, count: int) -> None:
         """`count` bytes from `first`; the file is closed with this."""
         self._file = file
         self._at = first

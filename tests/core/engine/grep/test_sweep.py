@@ -17,7 +17,7 @@ import pytest
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import path_key
 from readroom.core.engine.grep import process
-from readroom.core.engine.grep.candidates import Late, Plain
+from readroom.core.engine.grep.candidates import Plain, SecondRound
 from readroom.core.engine.grep.process import Child, Watch
 from readroom.core.engine.grep.ripgrep import Noted, Tree
 from readroom.core.engine.scope import Scope
@@ -69,7 +69,7 @@ OTHERS = {
 @contextmanager
 def finders(
     root: Path, pattern: str = "needle", filled: float = 1.0, deadline: Deadline | None = None
-) -> Iterator[tuple[Plain, Late, Tree, Tree]]:
+) -> Iterator[tuple[Plain, SecondRound, Tree, Tree]]:
     """Both rounds of a search, its tree, and the tree that looks at how all files begin.
 
     `deadline` is that of the second round, without its processes.
@@ -83,7 +83,9 @@ def finders(
         heads = Tree(*given, late_flags(), noted, heads=True)
         first = Plain(tree, Deadline(60), lambda: filled)
         names = Unsearched(guard, ROOT, top.real, scope)
-        late = Late(guard, top.real, heads, first, tree, reports, scope, deadline or Deadline(60), names)
+        late = SecondRound(
+            guard, top.real, heads, first, tree, reports, scope, deadline or Deadline(60), names
+        )
         yield first, late, tree, heads
 
 

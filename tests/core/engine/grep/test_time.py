@@ -20,7 +20,7 @@ from readroom.core.contracts.native.search import render_grep
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import Cursor, read_grep_cursor
 from readroom.core.engine.grep import GREP_RANK_SHARE
-from readroom.core.engine.grep.candidates import WIDE, Late, Plain
+from readroom.core.engine.grep.candidates import WIDE, Plain, SecondRound
 from readroom.core.engine.grep.file import GREP_FILE_SHARE
 from readroom.core.engine.grep.left import BEGINS_AGAIN, NOT_SORTED, Coverage
 from readroom.core.engine.grep.process import Child, OpenFile, Watch
@@ -235,7 +235,7 @@ def test_a_second_round_stops_where_its_process_was(tmp_path: Path) -> None:
         scope = Scope(guard, request, top.real, None)
         tree = Tree(guard, top, scope, request, deadline, 1.0, None, pattern_flags(request), Noted())
         names, first = Unsearched(guard, ROOT, ROOT, scope), Plain(tree, deadline, lambda: 0.0)
-        late = Late(guard, top.real, tree, first, tree, Reports(), scope, deadline, names)
+        late = SecondRound(guard, top.real, tree, first, tree, Reports(), scope, deadline, names)
         assert late.stopped_at is None
         tree.stopped_at = "d0/f1"
         assert late.stopped_at == "d0/f1"

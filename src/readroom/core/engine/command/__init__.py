@@ -43,7 +43,7 @@ from readroom.core.sandbox import Private, Sandbox, Start
 from readroom.core.sandbox.bubblewrap import Masks, make_devices
 from readroom.core.stores.base import Shelf, Store
 from readroom.core.stores.mount import OutputsMount
-from readroom.core.stores.outputs import Kept, OutputKeeper, Outputs, OwnOutputs
+from readroom.core.stores.outputs import KeptStream, OutputKeeper, Outputs, OwnOutputs
 from readroom.core.stores.private import remove_tree
 from readroom.core.text import encodings
 from readroom.core.values import ReadRequest, ReadResult
@@ -205,7 +205,9 @@ class _Run:
 # --- the result ----------------------------------------------------------------------------------
 
 
-def _result(runner: Runner, job: Job[RunRequest], name: str, ran: _Ran, kept: tuple[Kept, Kept]) -> RunResult:
+def _result(
+    runner: Runner, job: Job[RunRequest], name: str, ran: _Ran, kept: tuple[KeptStream, KeptStream]
+) -> RunResult:
     status = ran.end.status
     code = status if status >= 0 else SIGNALLED - status
     failed = code != 0 or ran.timed_out
@@ -233,7 +235,7 @@ def _result(runner: Runner, job: Job[RunRequest], name: str, ran: _Ran, kept: tu
     )
 
 
-def _warnings(ran: _Ran, kept: Sequence[Kept], most: int) -> list[Warn]:
+def _warnings(ran: _Ran, kept: Sequence[KeptStream], most: int) -> list[Warn]:
     warnings = [
         Warn("not_kept", f"{output.path}: {output.problem}") for output in kept if output.problem is not None
     ]

@@ -14,7 +14,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import TimedOut
 from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS, RUN_CLUE_CHARS
 from readroom.core.stores.base import Source, Store
-from readroom.core.stores.outputs import STREAMS, Kept
+from readroom.core.stores.outputs import STREAMS, KeptStream
 from readroom.core.text import encodings, hidden
 from readroom.core.text.line_index import build_index
 from readroom.core.text.output import NUL_SIGN, choose, folded, holds, lines_with, patterns, shapes
@@ -40,7 +40,12 @@ _WORN = 3
 
 
 def chosen(
-    mount: Store, cap: Cap, request: RunRequest, kept: tuple[Kept, Kept], failed: bool, deadline: Deadline
+    mount: Store,
+    cap: Cap,
+    request: RunRequest,
+    kept: tuple[KeptStream, KeptStream],
+    failed: bool,
+    deadline: Deadline,
 ) -> tuple[Output, Output]:
     """The lines of both streams of a command that a reply shows. Raises as `KeptText` does."""
     with ExitStack() as opened:
@@ -138,7 +143,7 @@ def _nuls(output: Output) -> Warn:
     return Warn("control_character", detail, output.nuls[0])
 
 
-def _output(stream: StreamName, kept: Kept, text: KeptText, rows: Sequence[OutputLine]) -> Output:
+def _output(stream: StreamName, kept: KeptStream, text: KeptText, rows: Sequence[OutputLine]) -> Output:
     return Output(
         stream=stream,
         path=kept.path,

@@ -144,7 +144,7 @@ class Command(Closeable):
             raise NotStarted("the process that watches it", "was ended from outside") from None
         if "error" in report:
             raise NotStarted(self._shell, report["error"])
-        if not report["begun"]:
+        if not report["started"]:
             complaint = self._complaint.decode("utf-8", "replace").strip().partition("\n")[0]
             raise NotStarted("its confinement", complaint or "it ended at once")
         return End(report["code"], report["ended"], report["alive"], report["many"])
@@ -169,9 +169,9 @@ class Command(Closeable):
         self._err, err = self._pipe()
         self._report, report = self._pipe()
         arguments, keep = self._arguments(line, start)
-        begun = None
+        started = None
         if start.program is not None:
-            begun, tells = self._pipe()
+            started, tells = self._pipe()
             keep.append(tells)
             arguments[1:1] = ["--json-status-fd", str(tells)]
         order: Order = {
@@ -183,7 +183,7 @@ class Command(Closeable):
             "rules": start.rules,
             "filter": b"" if start.program else start.filter,
             "keep": keep,
-            "begun": begun,
+            "started": started,
             "spare": start.program is not None,
             "unprivileged": start.confinement == "landlock",
             "calls": dict(start.changes),
@@ -194,7 +194,7 @@ class Command(Closeable):
             "grace_s": RUN_GRACE_S,
             "drain_s": RUN_DRAIN_S,
         }
-        passed = [fd for fd in (out, err, report, folder, start.rules, begun, *keep) if fd is not None]
+        passed = [fd for fd in (out, err, report, folder, start.rules, started, *keep) if fd is not None]
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", _SUPERVISOR, str(report)],
             stdin=subprocess.PIPE,

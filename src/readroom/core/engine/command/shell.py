@@ -100,6 +100,6 @@ def _without_here_documents(command: str) -> str:
             end = None if line.strip("\t") == end else end
             continue
         kept.append(line)
-        begun = _HERE.search(line)
-        end = None if begun is None else begun[2]
+        heredoc = _HERE.search(line)
+        end = None if heredoc is None else heredoc[2]
     return "\n".join(kept)

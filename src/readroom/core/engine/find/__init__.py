@@ -29,7 +29,7 @@ from readroom.core.engine.find.document import RanksDocuments
 from readroom.core.engine.find.kept import Apart
 from readroom.core.engine.find.opening import Opener, encoding_of, is_packed
 from readroom.core.engine.find.page import PageOfPassages, outlined, reasons_of, take_apart
-from readroom.core.engine.find.survey import Begun, Seen, Survey, look_at, look_at_document
+from readroom.core.engine.find.survey import PartialDocument, Seen, Survey, look_at, look_at_document
 from readroom.core.engine.find.windows import LargeText
 from readroom.core.engine.scope import Scope
 from readroom.core.engine.services import Job, Services
@@ -334,8 +334,8 @@ class _Ranking:
             cursor = replace(cursor, round=cursor.round + 1, after=None, ahead=0)
             if cursor.round * FIND_FILES_APART >= len(files) or not page.has_room:
                 break
-        begun = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
-        left = max(0, len(files) - begun)
+        taken = (cursor.round + 1) * FIND_FILES_APART if waiting else cursor.round * FIND_FILES_APART
+        left = max(0, len(files) - taken)
         self._used = self._tokens - page.left
         shown_files = page.files()
         if request.explain and self._large is None:
@@ -434,7 +434,7 @@ class _Ranking:
         """The page with warnings and omissions of the whole search."""
         result = replace(result, searched_files=seen.files, left_words=self._query.left_out)
         omitted = [*result.omitted, *self._not_ranked(seen)]
-        warnings = [*_unreadable(seen.unreadable), *_others_begun(seen.begun), *result.warnings]
+        warnings = [*_unreadable(seen.unreadable), *_others_partial(seen.partial), *result.warnings]
         if not self.cursor.goes_on:
             left = seen.left
             warnings[:0] = [] if left is None else left.warnings(seen.compressed, "looked at")
@@ -467,15 +467,16 @@ class _Ranking:
         if seen.documents and new:
             again = replace(self._request, documents=True, cursor=None)
             yield Omission("files", 1, seen.documents, "documents", request=again)
-        for begun in seen.begun[:FIND_LEFT_CALLS]:
-            alone: Request = replace(self._request, path=begun.path, glob=(), type=None, cursor=None)
-            if begun.path == self._request.path:
-                pages = f"{begun.rest}-{begun.total}" if begun.total > begun.rest else str(begun.rest)
-                alone = ReadRequest(begun.path, offset=begun.line, pages=pages if begun.total else None)
-            yield Omission("parts", begun.rest, begun.total, begun.reason, request=alone)
+        for document in seen.partial[:FIND_LEFT_CALLS]:
+            alone: Request = replace(self._request, path=document.path, glob=(), type=None, cursor=None)
+            if document.path == self._request.path:
+                rest, total = document.rest, document.total
+                pages = f"{rest}-{total}" if total > rest else str(rest)
+                alone = ReadRequest(document.path, offset=document.line, pages=pages if total else None)
+            yield Omission("parts", document.rest, document.total, document.reason, request=alone)
 
 
-def _others_begun(documents: Sequence[Begun]) -> list[Warn]:
+def _others_partial(documents: Sequence[PartialDocument]) -> list[Warn]:
     """A warning about unfinished documents beyond those that get a call of their own."""
     others = [document.path for document in documents[FIND_LEFT_CALLS:]]
     if not others:

@@ -54,7 +54,7 @@ class Seen(Struct):
         large_files: How many there are.
         documents: How many documents were not looked at because they were not asked for.
         compressed: Compressed files that were not looked at because they were not asked for.
-        begun: Documents that were looked at, but not to their end.
+        partial: Documents that were looked at, but not to their end.
         unreadable: Clauses about documents and archives that cannot be read.
         left: The other entries that were not checked.
     """
@@ -68,12 +68,12 @@ class Seen(Struct):
     large_files: int = 0
     documents: int = 0
     compressed: list[WorkPath] = field(default_factory=list)
-    begun: list[Begun] = field(default_factory=list)
+    partial: list[PartialDocument] = field(default_factory=list)
     unreadable: list[str] = field(default_factory=list)
     left: Unsearched | None = None
 
 
-class Begun(Struct, frozen=True):
+class PartialDocument(Struct, frozen=True):
     """A document that was not read from a line of part `rest` on, of `total` parts; 0 if unknown."""
 
     path: str
@@ -261,7 +261,7 @@ class Survey:
     def _is_open(self, real: WorkPath, document: DocumentText) -> bool:
         """Whether any of a document could be read; records what could not."""
         self.seen.unreadable += document.unreadable(real)
-        self.seen.begun += _begun(real, document)
+        self.seen.partial += _partial(real, document)
         return document.is_open
 
     def _key(self, real: str) -> str:
@@ -400,13 +400,13 @@ def look_at_document(real: WorkPath, query: Query, document: DocumentText) -> Se
     if not document.is_open:
         raise document.failure(real)
     seen = look_at_text(real, query, document.text)
-    return replace(seen, begun=_begun(real, document), unreadable=document.unreadable(real))
+    return replace(seen, partial=_partial(real, document), unreadable=document.unreadable(real))
 
 
-def _begun(real: str, document: DocumentText) -> list[Begun]:
+def _partial(real: str, document: DocumentText) -> list[PartialDocument]:
     if document.rest is None:
         return []
-    return [Begun(real, document.rest, document.line, document.total, document.reason)]
+    return [PartialDocument(real, document.rest, document.line, document.total, document.reason)]
 
 
 def look_at_text(real: WorkPath, query: Query, whole: str) -> Seen:

@@ -26,7 +26,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import GrepPlace, path_key, read_grep_cursor, sort_of, write_grep_cursor
 from readroom.core.engine.grep import left
 from readroom.core.engine.grep.brought import SearchesArchives
-from readroom.core.engine.grep.candidates import FIRST, PLAIN, WIDE, Late, Rounds, rounds_below
+from readroom.core.engine.grep.candidates import FIRST, PLAIN, WIDE, Rounds, SecondRound, rounds_below
 from readroom.core.engine.grep.file import GONE, UNREADABLE, FileSearch, Opened, Searcher
 from readroom.core.engine.grep.order import UNRANKED, Ranked, Relevance, by_age
 from readroom.core.engine.grep.page import Last, Page, Symbols, part_of, place_in, uncounted
@@ -115,7 +115,7 @@ class _Search:
         self._examined = 0
         self._counting = False
         self._saw_late = False
-        self._late: Late | None = None
+        self._late: SecondRound | None = None
         self._top = ROOT
 
     # --- one file -----------------------------------------------------------------------------
@@ -132,8 +132,8 @@ class _Search:
             except TimedOut:
                 if not is_document:
                     self.files.leave(file, left.ITSELF)
-                begun = Last((), left.ITSELF, place_in(1, 0)) if is_document else None
-                return self._stopped(self._begun() or begun, alone=True)
+                first = Last((), left.ITSELF, place_in(1, 0)) if is_document else None
+                return self._stopped(self._start() or first, alone=True)
             except Binary as error:
                 raise left.with_documents(error, self._request) from None
         if unread is None:
@@ -160,10 +160,10 @@ class _Search:
             if links > 1 and self._page.files and self._page.files[-1].path == path:
                 self._left.linked[path] = links
 
-    def _begun(self) -> Last | None:
+    def _start(self) -> Last | None:
         """Where this page began."""
-        begun = self._cursor
-        return None if begun is None else Last(begun.place.rank, begun.path, begun.line)
+        start = self._cursor
+        return None if start is None else Last(start.place.rank, start.path, start.line)
 
     # --- a folder -----------------------------------------------------------------------------
 
@@ -194,8 +194,8 @@ class _Search:
         return rounds
 
     def _in_path_order(self, rounds: Rounds, coverage: left.Coverage | None) -> GrepResult:
-        begun = PLAIN if self._cursor is None else self._cursor.place.rank
-        if begun == PLAIN:
+        start = PLAIN if self._cursor is None else self._cursor.place.rank
+        if start == PLAIN:
             stopped = self._round(rounds, PLAIN, coverage)
             if stopped is not None:
                 return stopped
@@ -330,7 +330,7 @@ class _Search:
                 file = Opened(source, self._deadline)
                 # All members come in one round.
                 is_member = self.archives is not None and self.archives.holds(path)
-                late = not is_member and self.files.comes_late(file)
+                late = not is_member and self.files.is_second_round(file)
                 self._saw_late = self._saw_late or late
                 if self._late is not None and wide is not None:
                     if late and not wide:
@@ -446,15 +446,15 @@ class _Search:
 
     def _began_at(self, place: Last) -> bool:
         """Whether this page began at the place or after it, so that continuing there would go back."""
-        begun = self._cursor
-        if begun is None:
+        start = self._cursor
+        if start is None:
             return place.line == place_in(1, 0)
-        if begun.place.rank != place.rank:
+        if start.place.rank != place.rank:
             return False
         key = path_key(place.path)
-        if key != begun.place.key:
-            return key < begun.place.key
-        return begun.line is None or (place.line is not None and place.line <= begun.line)
+        if key != start.place.key:
+            return key < start.place.key
+        return start.line is None or (place.line is not None and place.line <= start.line)
 
     def _more_time(self, at: Last | None) -> GrepRequest | None:
         """The same search with more time; at the longest limit, from after the part that took all of it."""

@@ -163,7 +163,7 @@ _NEVER_TEXT = frozenset(
 
 
 @final
-class Late:
+class SecondRound:
     """The second round: files that a search includes and that rg skips in silence. Attributes as of `Tree`.
 
     wide      recognised by their first bytes only: UTF-16 without a mark, compressed files
@@ -360,7 +360,7 @@ class Rounds(Struct, frozen=True):
     wide: Finder
     noted: Noted
     tree: Tree | None = None
-    late: Late | None = None
+    late: SecondRound | None = None
 
     def all(self) -> Generator[str]:
         """The candidates of both rounds, each once, those of the first in path order."""
@@ -402,7 +402,7 @@ def rounds_below(
     tree = Tree(*shared, share, root, sought, noted, spare, reports=reports)
     heads = Tree(*shared, GREP_FILE_LEAST_S, root, ripgrep.late_flags(), noted, heads=True)
     first = Plain(tree, deadline, filled)
-    late = Late(guard, top.real, heads, first, tree, reports, scope, deadline, names)
+    late = SecondRound(guard, top.real, heads, first, tree, reports, scope, deadline, names)
     return Rounds(first, late, noted, tree, late)
 
 

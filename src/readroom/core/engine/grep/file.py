@@ -79,7 +79,7 @@ def _looks_binary(text: bytes) -> bool:
 
 
 GREP_WIDE_BYTES = 16 * 1024 * 1024
-"""Largest file that is searched by its characters if it is not UTF-8, and across CR LF: it is with_lf in memory
+"""Largest file that is searched by its characters if it is not UTF-8, and across CR LF: it is held in memory
 as UTF-8, which takes up to three times its size."""
 
 
@@ -338,7 +338,7 @@ class FileSearch:
         """Whether a file, or the content of one, is searched as a document."""
         return self.documents is not None and form_of(source) is not None
 
-    def comes_late(self, file: Opened) -> bool:
+    def is_second_round(self, file: Opened) -> bool:
         """Whether a file is of the second round: rg does not search it, or not as what it is."""
         unseen = "binary" not in self._request.include and is_mixed(file.head)
         return unseen or file.wide_unmarked or file.compression is not None

@@ -8,7 +8,7 @@ import sys
 
 # With these options the script's folder is not on the path; add it just for this import.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import watch  # type: ignore[import-not-found]  # type: ignore[import-not-found]  # next to this file
+import watch  # type: ignore[import-not-found]  # next to this file
 
 del sys.path[0]
 sys.exit(watch.main())

@@ -8,7 +8,7 @@ made here for it (`attributes`).
 
     order    standard input: the size of an `Order`, then the order by `marshal`
     control  standard input after it: "t" asks the command to end, end of file (readroom is gone) kills it
-    report   a descriptor: one JSON object {"code", "ended", "alive", "many", "begun"} or {"error"}
+    report   a descriptor: one JSON object {"code", "ended", "alive", "many", "started"} or {"error"}
 
 The command never has a descriptor of this process except its own three.
 """
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         rules: int | None
         filter: bytes
         keep: list[int]
-        begun: int | None
+        started: int | None
         spare: bool
         unprivileged: bool
         calls: dict[int, Sequence[str | int]]
@@ -104,7 +104,7 @@ def main() -> int:
         order["messages"],
         order["folder"],
         order["rules"],
-        order["begun"],
+        order["started"],
         *order["keep"],
     ):
         if fd is not None:
@@ -132,11 +132,11 @@ def main() -> int:
         listener = _received(ours)
         requests = attributes.AttributeRequests(listener, order["calls"], order["places"], order["watched"])
     ending = _watched(pid, order, requests)
-    _say(report, {**ending, "begun": _begun(order["begun"], ending)})
+    _say(report, {**ending, "started": _was_started(order["started"], ending)})
     return 0
 
 
-def _begun(status: int | None, ending: dict[str, object]) -> bool:
+def _was_started(status: int | None, ending: dict[str, object]) -> bool:
     """Whether the command was started, as far as this can be told."""
     if status is None or ending["code"] != 1:
         return True

@@ -266,7 +266,7 @@ class _Search:
         return True
 
     def _note_ragged(self, window: Window, splice: Splice, first: int, last: int) -> None:
-        around = window.plain[max(0, first - _AROUND) : first] + window.plain[last : last + _NEIGHBOUR_CHARS]
+        around = window.plain[max(0, first - _AROUND) : first] + window.plain[last : last + _AROUND]
         if around.isascii() or not _BROKEN.search(around):
             return
         low = high = None
