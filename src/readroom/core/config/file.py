@@ -385,8 +385,8 @@ def form(section: str) -> type[Section]:
     group, _, name = section.partition(".")
     known = ROWS[name].section if group == "contracts" else SECTIONS[section]
     if isinstance(known, str):
-        brought: Any = function(known)
-        return brought  # type: ignore[no-any-return]  # a table of names has no types
+        names: Any = function(known)
+        return names  # type: ignore[no-any-return]  # a table of names has no types
     assert known is not None
     return known
 

@@ -24,7 +24,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.services import ArchiveOpener, Documents, Job, OwnCommands, Services
 from readroom.core.engine.suggest import with_near_names, with_note, with_place_inside
 from readroom.core.formats.kinds import is_archive_name
-from readroom.core.formats.registry import brought, table
+from readroom.core.formats.registry import provided, table
 from readroom.core.limits import Limits
 from readroom.core.paths import WorkPath, may_lead_inside
 from readroom.core.policy.changes import WriteTargets
@@ -195,14 +195,14 @@ class Engine:
         """The opener of archives, made on first use."""
         with self._making:
             if self._archives is None:
-                self._archives = brought("archives")(self.services.limits, self._indexes.expansions)
+                self._archives = provided("archives")(self.services.limits, self._indexes.expansions)
             return self._archives
 
     def _document_cache(self) -> Documents:
         """The document cache, made on first use."""
         with self._making:
             if self._documents is None:
-                self._documents = brought("documents")()
+                self._documents = provided("documents")()
             return self._documents
 
 
@@ -215,12 +215,12 @@ def _inside(services: Services, job: Job[Request]) -> Result:
     """Perform a request, inside the archive that its path leads into, if any."""
     request = job.request
     if may_lead_inside(request.path) or _is_about_members(request):
-        inside: Result = brought("perform_inside")(services, job, _performed)
+        inside: Result = provided("perform_inside")(services, job, _performed)
         return inside
     try:
         return _performed(services, job)
     except (errors.Binary, errors.NotAFolder) as error:
-        instead: Result = brought("perform_instead")(services, job, _performed, error)
+        instead: Result = provided("perform_instead")(services, job, _performed, error)
         return instead
 
 

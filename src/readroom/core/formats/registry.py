@@ -77,7 +77,7 @@ class KnownFormats:
     def __init__(
         self, rows: Iterable[Format], archives: Iterable[str] = (), parts: Mapping[str, str] | None = None
     ) -> None:
-        """`archives` are suffixes of archives, with the dot; `parts` are as of `brought`."""
+        """`archives` are suffixes of archives, with the dot; `parts` are as of `provided`."""
         self.parts = parts or {}
         self.rows = {row.name: row for row in rows}
         self.archives = tuple(archives)
@@ -114,7 +114,7 @@ def table() -> KnownFormats:
     return KnownFormats((*rows.ROWS, *_added), rows.ARCHIVES, rows.PARTS)
 
 
-def brought(name: str) -> Any:
+def provided(name: str) -> Any:
     """The implementation of a step with documents or archives, by its name in `PARTS`."""
     module, _, attribute = table().parts[name].partition(":")
     return getattr(import_module(module), attribute)

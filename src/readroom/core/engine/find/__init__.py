@@ -36,7 +36,7 @@ from readroom.core.engine.services import Job, Services
 from readroom.core.engine.unsearched import Unsearched
 from readroom.core.errors import BadValue, Binary, TimedOut
 from readroom.core.formats.kinds import UNKNOWN, is_searched, searched_as, sniff
-from readroom.core.formats.registry import brought, table
+from readroom.core.formats.registry import provided, table
 from readroom.core.limits import CLOSING_BYTES, HEAD_BYTES, MAX_WARNINGS, find
 from readroom.core.quoting import first_of, quote
 from readroom.core.ranking import score as scoring
@@ -117,7 +117,7 @@ def _documents(services: Services, request: FindRequest, *, alone: bool) -> Rank
     """What reads documents; None if they are not asked for."""
     if not request.documents or not table().documents:
         return None
-    documents: RanksDocuments = brought("rank")(services.documents(), services.limits, alone=alone)
+    documents: RanksDocuments = provided("rank")(services.documents(), services.limits, alone=alone)
     return documents
 
 

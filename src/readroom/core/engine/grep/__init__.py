@@ -35,7 +35,7 @@ from readroom.core.engine.scope import Scope, join_below, reading_of, relative_t
 from readroom.core.engine.services import Job, Services
 from readroom.core.engine.unsearched import Unsearched
 from readroom.core.errors import Binary, BrokenData, HardLinked, TimedOut
-from readroom.core.formats.registry import brought, table
+from readroom.core.formats.registry import provided, table
 from readroom.core.limits import GREP_MAX_TIMEOUT_S
 from readroom.core.paths import ROOT, WorkPath
 from readroom.core.search.pattern import Pattern
@@ -67,9 +67,9 @@ def perform(services: Services, job: Job[GrepRequest], *, confined: bool = True)
     search = _Search(services, job, pattern, within, seconds, confined)
     if request.documents and table().documents:
         room = services.documents()
-        search.files.documents = brought("search")(room, request, pattern, limits, within, guard)
+        search.files.documents = provided("search")(room, request, pattern, limits, within, guard)
     if "archives" in request.include and table().archives:
-        search.archives = brought("search_archives")(services.archives(), guard, request, within)
+        search.archives = provided("search_archives")(services.archives(), guard, request, within)
     _, stat = guard.stat(request.path)
     if stat.kind is not EntryKind.FOLDER:
         return search.file()
@@ -114,8 +114,8 @@ class _Search:
         self.archives: SearchesArchives | None = None
         self._examined = 0
         self._counting = False
-        self._saw_late = False
-        self._late: SecondRound | None = None
+        self._saw_second = False
+        self._second: SecondRound | None = None
         self._top = ROOT
 
     # --- one file -----------------------------------------------------------------------------
@@ -200,7 +200,7 @@ class _Search:
             if stopped is not None:
                 return stopped
         # Without rg the first round saw all files, and knows whether any is left for the second.
-        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_late):
+        if self._page.goes_on and (self._local or self._cursor is not None or self._saw_second):
             stopped = self._round(rounds, WIDE, None)
             if stopped is not None:
                 return stopped
@@ -215,7 +215,7 @@ class _Search:
                 self._look_again(rounds)
             for real, head in self._left.unread.items():
                 names.add_unread(relative_to(self._top, real), head)
-            (names.walk if rounds.late is None else rounds.late.count)(self._deadline)
+            (names.walk if rounds.second is None else rounds.second.count)(self._deadline)
         if self._request.glob and not self._page.shown and self._cursor is None:
             self._left.remarks += reading_of(self._guard, self._request.path, self._request.glob)
         return self._result()
@@ -230,7 +230,7 @@ class _Search:
         self, rounds: Rounds, rank: tuple[int, ...], coverage: left.Coverage | None
     ) -> GrepResult | None:
         """Show the results of one round; returns a result if time ran out."""
-        self._late = rounds.late
+        self._second = rounds.second
         finder = rounds.plain if rank == PLAIN else rounds.wide
         cursor = self._cursor if self._cursor is not None and self._cursor.place.rank == rank else None
         self._page.rank, self._left.latest = rank, None
@@ -330,15 +330,15 @@ class _Search:
                 file = Opened(source, self._deadline)
                 # All members come in one round.
                 is_member = self.archives is not None and self.archives.holds(path)
-                late = not is_member and self.files.is_second_round(file)
-                self._saw_late = self._saw_late or late
-                if self._late is not None and wide is not None:
-                    if late and not wide:
-                        self._late.add(relative)
-                    late = late or (wide and relative in self._late.texts)
-                if wide and not late and self._local:
-                    self.files.leaves(relative, source)  # rg took its beginning for that of a late file
-                return wide not in (None, late) or self.files.one_of_many(file, path, relative)
+                is_second = not is_member and self.files.is_second_round(file)
+                self._saw_second = self._saw_second or is_second
+                if self._second is not None and wide is not None:
+                    if is_second and not wide:
+                        self._second.add(relative)
+                    is_second = is_second or (wide and relative in self._second.texts)
+                if wide and not is_second and self._local:
+                    self.files.leaves(relative, source)  # rg took its beginning for that of a is_second file
+                return wide not in (None, is_second) or self.files.one_of_many(file, path, relative)
 
         goes_on = self._opened(relative, shown) is not False
         seconds = self._request.options.count_s
@@ -375,7 +375,7 @@ class _Search:
         """Record files that the finders could not read, or left unfinished."""
         for file in rounds.noted.passed():
             self._left.text(file.path, file.read, file.size, 0)
-        if rounds.late is not None and not rounds.late.texts_known:
+        if rounds.second is not None and not rounds.second.texts_known:
             self._left.remarks.insert(0, left.TEXTS_UNKNOWN)
         self._left.unreadable += sorted(set(rounds.noted.unreadable).difference(self._left.unreadable))
 

@@ -360,7 +360,7 @@ class Rounds(Struct, frozen=True):
     wide: Finder
     noted: Noted
     tree: Tree | None = None
-    late: SecondRound | None = None
+    second: SecondRound | None = None
 
     def all(self) -> Generator[str]:
         """The candidates of both rounds, each once, those of the first in path order."""
@@ -402,8 +402,8 @@ def rounds_below(
     tree = Tree(*shared, share, root, sought, noted, spare, reports=reports)
     heads = Tree(*shared, GREP_FILE_LEAST_S, root, ripgrep.late_flags(), noted, heads=True)
     first = Plain(tree, deadline, filled)
-    late = SecondRound(guard, top.real, heads, first, tree, reports, scope, deadline, names)
-    return Rounds(first, late, noted, tree, late)
+    second = SecondRound(guard, top.real, heads, first, tree, reports, scope, deadline, names)
+    return Rounds(first, second, noted, tree, second)
 
 
 def _sought(request: GrepRequest, pattern: Pattern) -> tuple[list[str], list[str] | None]:

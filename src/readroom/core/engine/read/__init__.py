@@ -34,7 +34,7 @@ from readroom.core.engine.read.window import Content, Windows, line_chars
 from readroom.core.engine.services import Job, Services
 from readroom.core.formats.compressed import COMPRESSED
 from readroom.core.formats.kinds import UNKNOWN, Recognised, sniff
-from readroom.core.formats.registry import brought
+from readroom.core.formats.registry import provided
 from readroom.core.limits import HEAD_BYTES, SMALL_FILE_BYTES
 from readroom.core.limits.files import CHANGED_TRIES, INDEX_SPOTS, READ_GRACE_S
 from readroom.core.policy.guard import Guard
@@ -330,7 +330,7 @@ class _Reading:
                 raise self._source.out_of_time
             known = None  # it would be compared with the hash of the content
         job = replace(self._job, request=request)
-        result: ReadResult = brought("read")(self._services, job, self._source, document, known)
+        result: ReadResult = provided("read")(self._services, job, self._source, document, known)
         return result
 
     def _flat(self, document: Recognised, head: bytes) -> ReadResult:
@@ -338,7 +338,7 @@ class _Reading:
         self._require_lines("it is a document")
         arguments = (self._services.limits, self._job.cap, self._request, self._job.deadline)
         try:
-            flat: ReadResult = brought("read_flat")(
+            flat: ReadResult = provided("read_flat")(
                 self._services.documents(), self._source, document, *arguments
             )
             return flat

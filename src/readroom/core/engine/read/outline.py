@@ -17,7 +17,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.read.window import Content, Windows, room
 from readroom.core.engine.services import Documents
 from readroom.core.errors import Ambiguous, BadRange, NoOutline, TimedOut, UnknownSymbol
-from readroom.core.formats.registry import brought, table
+from readroom.core.formats.registry import provided, table
 from readroom.core.limits import HEAD_BYTES, MAX_WARNINGS, Limits
 from readroom.core.limits.outline import OUTLINE_BYTES
 from readroom.core.outline.languages import DATA, FOLDS, language_of
@@ -153,7 +153,7 @@ class Outliner(Struct, frozen=True):
             raise NoOutline(
                 self.request.path, "it is too large to outline here", next_request=plain(self.request)
             )
-        outlined: Outline = brought("outline")(
+        outlined: Outline = provided("outline")(
             self.documents(),
             self.request,
             self.source,
