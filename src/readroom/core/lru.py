@@ -47,8 +47,8 @@ class LruCache(Generic[K, V]):
             self.pop(key)
             self._kept[key] = (value, size)
             self._total += size
-            least, most = (0, len(self._kept)) if self._count is None else (1, self._count)
-            while len(self._kept) > least and (self._total > self._bound or len(self._kept) > most):
+            least, maximum = (0, len(self._kept)) if self._count is None else (1, self._count)
+            while len(self._kept) > least and (self._total > self._bound or len(self._kept) > maximum):
                 _, (old, freed) = self._kept.popitem(last=False)
                 self._total -= freed
                 left.append(old)

@@ -22,7 +22,7 @@ class ParquetFile:
             page_rows: The number of rows written at once.
         """
         arrow = self._arrow = pyarrow()
-        self._most = page_rows
+        self._maximum = page_rows
         self._page: list[Sequence[object]] = []
         self._schema = arrow.schema([(name, _arrow_type(arrow, hint)) for name, hint in columns.items()])
         self._writer = arrow.parquet.ParquetWriter(path, self._schema)
@@ -30,7 +30,7 @@ class ParquetFile:
     def add(self, values: Sequence[object]) -> None:
         """Add a row; rows are written a page at a time."""
         self._page.append(values)
-        if len(self._page) >= self._most:
+        if len(self._page) >= self._maximum:
             self._write()
 
     def close(self) -> None:

@@ -123,18 +123,18 @@ def as_value(name: str) -> str:
     return name if plain else in_quotes(name)
 
 
-def as_key(name: str, most: int = KEY_BYTES) -> str:
+def as_key(name: str, maximum: int = KEY_BYTES) -> str:
     """A name as a key in a database: as a value, and never longer than an index takes.
 
     The part that is cut off counts by its hash: two long names are two keys.
     """
     key = as_value(name)
-    if len(key.encode()) <= most:
+    if len(key.encode()) <= maximum:
         return key
     import hashlib
 
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{key.encode()[: most - _DIGEST_BYTES].decode(errors='ignore')}...{digest}"
+    return f"{key.encode()[: maximum - _DIGEST_BYTES].decode(errors='ignore')}...{digest}"
 
 
 def in_quotes(name: str) -> str:
@@ -147,18 +147,22 @@ def joined(names: Iterable[str], between: str = ", ") -> str:
     return between.join(in_quotes(name) if between in name else quote(name) for name in names)
 
 
-def first_of(names: Sequence[str], most: int, total: int | None = None) -> str:
-    """The first `most` names as a list in a sentence, and how many more there are of them, or of `total`."""
-    more = (len(names) if total is None else total) - most
-    return joined(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+def first_of(names: Sequence[str], maximum: int, total: int | None = None) -> str:
+    """The first `maximum` names as a list in a sentence, and how many more there are, or of `total`."""
+    more = (len(names) if total is None else total) - maximum
+    return joined(names[:maximum]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def as_given(name: str, most: int | None = None) -> str:
-    """A name as its caller wrote it, in quotes or not, in about `most` UTF-8 bytes."""
+def as_given(name: str, maximum: int | None = None) -> str:
+    """A name as its caller wrote it, in quotes or not, in about `maximum` UTF-8 bytes."""
     inner = unquoted(name)
     if inner is None or in_quotes(inner) != name:
-        return quote(name) if most is None else shortened(name, most)
-    return name if most is None or len(name.encode("utf-8", "replace")) <= most else shortened(inner, most)
+        return quote(name) if maximum is None else shortened(name, maximum)
+    return (
+        name
+        if maximum is None or len(name.encode("utf-8", "replace")) <= maximum
+        else shortened(inner, maximum)
+    )
 
 
 def is_in_quotes(text: str) -> bool:
@@ -204,14 +208,14 @@ def _encoded(text: str) -> bytes:
         raise Misquoted("contains half of a surrogate pair") from None
 
 
-def shortened(name: str, most: int) -> str:
-    """A name as shown, in about `most` UTF-8 bytes: its beginning and its end if it is longer."""
+def shortened(name: str, maximum: int) -> str:
+    """A name as shown, in about `maximum` UTF-8 bytes: its beginning and its end if it is longer."""
     quoted = quote(name)
-    if len(quoted) <= most and len(quoted.encode("utf-8", "replace")) <= most:
+    if len(quoted) <= maximum and len(quoted.encode("utf-8", "replace")) <= maximum:
         return quoted
     # Truncate the name itself: truncating its quoted form could end the quotes early.
-    half = most // 2
-    while half and len(quoted.encode("utf-8", "replace")) > most:
+    half = maximum // 2
+    while half and len(quoted.encode("utf-8", "replace")) > maximum:
         quoted = quote(f"{name[:half]}…{name[-half:]}")
         half = half * 3 // 4
     return quoted
@@ -273,9 +277,9 @@ _UNSEEN = re.compile(
 )
 
 
-def plain(text: str, most: int = 400) -> str:
+def plain(text: str, maximum: int = 400) -> str:
     """A text of a record on one line; what controls a terminal, or hides or reorders text, is escaped."""
-    short = text if len(text) <= most else text[: most - 1] + "…"
+    short = text if len(text) <= maximum else text[: maximum - 1] + "…"
     return _UNSEEN.sub(lambda match: ascii(match[0])[1:-1], short)
 
 

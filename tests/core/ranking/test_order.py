@@ -81,7 +81,7 @@ def test_a_first_look_finds_every_file_with_a_word_and_counts_no_less(
     seen = {glimpse.path: glimpse for glimpse in glimpses}
     for path, text in texts.items():
         exact = count(query, Glimpse(path, path, text.size, ()), text)
-        most = seen[path].most if path in seen else (0,) * len(query.terms)
+        most = seen[path].bounds if path in seen else (0,) * len(query.terms)
         assert all(times <= bound for times, bound in zip(exact.counts, most, strict=True))
         assert [times > 0 for times in exact.counts] == [bound > 0 for bound in most]
 

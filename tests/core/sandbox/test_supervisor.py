@@ -30,7 +30,7 @@ def test_what_cannot_be_started_is_said_in_json() -> None:
     order: dict[str, object] = {
         "environment": {}, "folder": None, "rules": None, "filter": b"", "keep": [], "started": None,
         "spare": False, "unprivileged": False, "calls": {}, "places": [], "watched": [], "seccomp": 0,
-        "most": 9, "grace_s": 1.0, "drain_s": 1.0,
+        "maximum": 9, "grace_s": 1.0, "drain_s": 1.0,
     }  # fmt: skip
     quoted = r"UnicodeEncodeError('utf-8', '/\ud800',"
     for arguments, said in ((['/no "such"'], os.strerror(2)), (["/\ud800"], quoted)):

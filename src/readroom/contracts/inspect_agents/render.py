@@ -308,7 +308,7 @@ def _listed(call: CallWords, result: values.ListResult, cap: values.Cap) -> valu
         return len(text(count).encode()) <= cap.size
 
     # All of them need no sentence about the rest, so that they may take less than all but one.
-    shown = len(files) if fits(len(files)) else json_replies.most(len(files) - 1, fits)
+    shown = len(files) if fits(len(files)) else json_replies.largest(len(files) - 1, fits)
     cut = shown < len(files) or result.next is not None
     total = result.total - (len(result.entries) - len(files))
     facts: dict[str, values.Fact] = {"total": total, "shown": shown, "truncated": cut, "next": None}

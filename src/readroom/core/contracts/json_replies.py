@@ -108,15 +108,15 @@ def fitted(result: ReadResult, cap: Cap, sized: Callable[[ReadResult], int]) -> 
     """
     if not result.lines or sized(result) <= cap.size:
         return result
-    lines = most(len(result.lines) - 1, lambda count: sized(_of_lines(result, count)) <= cap.size)
+    lines = largest(len(result.lines) - 1, lambda count: sized(_of_lines(result, count)) <= cap.size)
     if lines:
         return _of_lines(result, lines)
     alone = result if len(result.lines) == 1 else _of_lines(result, 1)
-    chars = most(len(alone.lines[0]), lambda count: sized(_of_chars(alone, count)) <= cap.size)
+    chars = largest(len(alone.lines[0]), lambda count: sized(_of_chars(alone, count)) <= cap.size)
     return _of_chars(alone, max(1, chars))
 
 
-def most(high: int, fits: Callable[[int], bool]) -> int:
+def largest(high: int, fits: Callable[[int], bool]) -> int:
     """The largest number up to `high` that fits, as all smaller ones do then; 0 when none does."""
     return bisect_left(range(1, high + 1), True, key=lambda count: not fits(count))
 

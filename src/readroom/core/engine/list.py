@@ -102,7 +102,7 @@ class _Listing:
         limit = request.limit or limits.list_limit
         self._page = _Page(cap, request, limit)
         # An entry takes at least one byte, so more than this never fits.
-        self._most = min(limit, cap.size) + 1
+        self._maximum = min(limit, cap.size) + 1
         self._total = 0
         self._before = 0
 
@@ -170,7 +170,7 @@ class _Listing:
 
     def _by_value(self, runs: Iterator[Run]) -> None:
         """Look at every entry and keep the first ones of that order, as many as a reply can hold."""
-        for _, entry in heapq.nsmallest(self._most, self._placed(runs), key=lambda pair: pair[0]):
+        for _, entry in heapq.nsmallest(self._maximum, self._placed(runs), key=lambda pair: pair[0]):
             if not self._page.add(entry):
                 break
 

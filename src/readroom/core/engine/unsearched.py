@@ -46,7 +46,7 @@ _NAMED = 2
 _NAME_BYTES = 160
 """Maximum bytes of a name in the note."""
 
-_SHARE, _MOST_S = 0.3, 1.0
+_SHARE, _MAX_S = 0.3, 1.0
 """The share of the remaining time that a walk for names may take, and the seconds, as it only counts."""
 
 
@@ -151,7 +151,7 @@ class Unsearched:
     def walk(self, deadline: Deadline, below: str = "") -> None:
         """Find what is left out by name in a walk, below one folder of the searched one."""
         left = deadline.remaining
-        within = deadline.within(_MOST_S if left is None else min(left * _SHARE, _MOST_S))
+        within = deadline.within(_MAX_S if left is None else min(left * _SHARE, _MAX_S))
         prefix = f"{below}/" if below else ""
         walk = Walk(
             self._guard,

@@ -45,7 +45,7 @@ _FIRST_BYTES = 4 * 1024
 """Bytes given to a decoder at first, then more and more: it copies the bytes after its end, and a file may be
 hundreds of thousands of streams of a few bytes."""
 
-_MOST_EMPTY = 10_000
+_MAX_EMPTY = 10_000
 """Streams in a row without content: no program writes two, and each takes 10 us."""
 
 _ZEROS = re.compile(rb"\0*")
@@ -119,8 +119,8 @@ class Expander:
                 if len(data) - at < MAGIC_BYTES:
                     self._held = data[at:]
                     return
-                if self._empty > _MOST_EMPTY:
-                    raise Broken(f"go on with more than {_MOST_EMPTY:,} pieces that hold nothing")
+                if self._empty > _MAX_EMPTY:
+                    raise Broken(f"go on with more than {_MAX_EMPTY:,} pieces that hold nothing")
                 self._begin(data[at : at + MAGIC_BYTES])
             decoder = self._decoder
             assert decoder is not None
@@ -226,8 +226,8 @@ def _codec(compression: Compression) -> tuple[Callable[[], _Decoder], tuple[type
 
         return (lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, EXPANSION_MEMORY_BYTES)), (lzma.LZMAError,)
     zstd = _zstd()
-    most = {zstd.DecompressionParameter.window_log_max: EXPANSION_MEMORY_BYTES.bit_length() - 1}
-    return (lambda: zstd.ZstdDecompressor(options=most)), (zstd.ZstdError,)
+    options = {zstd.DecompressionParameter.window_log_max: EXPANSION_MEMORY_BYTES.bit_length() - 1}
+    return (lambda: zstd.ZstdDecompressor(options=options)), (zstd.ZstdError,)
 
 
 def _zstd() -> Any:

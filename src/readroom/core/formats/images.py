@@ -131,9 +131,9 @@ Images are decoded one at a time: all calls of a server together take it once.""
 def check_work(work: int) -> None:
     """Raise TooLarge for more than IMAGE_WORK_BYTES."""
     if work > IMAGE_WORK_BYTES:
-        most = IMAGE_WORK_BYTES // 1_000_000
+        maximum = IMAGE_WORK_BYTES // 1_000_000
         raise TooLarge(
-            f"decoding it takes {work // 1_000_000:,} MB of memory, and at most {most} MB are used"
+            f"decoding it takes {work // 1_000_000:,} MB of memory, and at most {maximum} MB are used"
         )
 
 

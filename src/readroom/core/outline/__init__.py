@@ -183,7 +183,7 @@ class _Parsing:
         self.grammar = grammar
         self.prepared = source if grammar.prepare is None else grammar.prepare(source)
         self.deadline = deadline
-        self._most = getrusage(RUSAGE_SELF).ru_maxrss + memory_kib
+        self._maximum = getrusage(RUSAGE_SELF).ru_maxrss + memory_kib
         self._steps = 0
 
     def of(self, prepared: bytes) -> _Parsing:
@@ -214,7 +214,7 @@ class _Parsing:
 
     def _is_over(self) -> bool:
         spent = self.deadline.cancelled or self.deadline.expired
-        return spent or getrusage(RUSAGE_SELF).ru_maxrss > self._most
+        return spent or getrusage(RUSAGE_SELF).ru_maxrss > self._maximum
 
     def _stops(self, *state: object) -> bool:
         self._steps += 1

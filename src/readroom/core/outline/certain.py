@@ -38,10 +38,10 @@ _SIGNATURE = re.compile(r"[\w:<>,*&\s]+\(|[)\w]")
 _UNBRACED = frozenset({"python", "ruby", "lua"})
 """Languages in which braces do not open bodies."""
 
-_MOST_LINE = 1_000
+_MAX_LINE = 1_000
 """Characters of a line that are read, half of them at its end: each line is read for every item in it."""
 
-_MOST_DECLARED = 8
+_MAX_DECLARED = 8
 """Maximum lines of a declaration that ends with a semicolon; a function's type may be on its own line."""
 
 _BODY = "compound_statement"
@@ -130,7 +130,7 @@ def with_ends(
 
 
 def _ends_of(line: str) -> str:
-    return f"{line[: _MOST_LINE // 2]} {line[-_MOST_LINE // 2 :]}"
+    return f"{line[: _MAX_LINE // 2]} {line[-_MAX_LINE // 2 :]}"
 
 
 @final
@@ -140,7 +140,7 @@ class _Judge:
     def __init__(
         self, text: str, errors: Sequence[tuple[int, int]], deadline: Deadline, *, braces: bool
     ) -> None:
-        self.lines = [line if len(line) <= _MOST_LINE else _ends_of(line) for line in text.split("\n")]
+        self.lines = [line if len(line) <= _MAX_LINE else _ends_of(line) for line in text.split("\n")]
         if self.lines[-1] == "":
             self.lines.pop()
         self.certain_starts: list[tuple[int, int]] = []
@@ -200,7 +200,7 @@ class _Judge:
 
     def _is_declared(self, item: Item) -> bool:
         """Whether it is a declaration on lines of its own, without errors in them."""
-        if not self._braces or item.end - item.line > _MOST_DECLARED or self._touches(item.line, item.end):
+        if not self._braces or item.end - item.line > _MAX_DECLARED or self._touches(item.line, item.end):
             return False
         *before, last = self._texts[item.line : item.end + 1]
         return last.endswith(";") and not any("{" in text or text.endswith(";") for text in before)

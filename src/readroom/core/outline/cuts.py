@@ -40,7 +40,7 @@ _LEAST_BODY = 16
 _HEREDOC = b"<<<"
 """Begins a text that any word may end, which may be all that a body seems to hold."""
 
-_MOST_HEAD = 400
+_MAX_HEAD = 400
 """Maximum bytes of a line that begins a body: longer lines are not written by people."""
 
 _PAIRS = ((b"(", b")"), (b"[", b"]"), (b"{", b"}"))
@@ -179,7 +179,7 @@ def _braced(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Part
     while at >= 0 and left > 0:
         deadline.check()
         start = done = at + len(opening)
-        begin = source.rfind(b"\n", max(0, at - _MOST_HEAD), at) + 1
+        begin = source.rfind(b"\n", max(0, at - _MAX_HEAD), at) + 1
         if _begins(source, begin, at, bodies):
             end = source.find(_closing(source, begin), start - 1)
             left -= (len(source) if end < 0 else end) - start
@@ -196,13 +196,13 @@ def _braced(source: bytes, bodies: Bodies, deadline: Deadline) -> Iterator[_Part
 
 
 _NO_BRACE = bytes(set(range(256)) - set(b"{}"))
-_MOST_NESTED = 20
+_MAX_NESTED = 20
 
 
 def _is_closed(body: bytes) -> bool:
     """Whether the braces in a body are balanced: the ends of some bodies are indented too much."""
     braces = body.translate(None, _NO_BRACE)
-    for _ in range(_MOST_NESTED):
+    for _ in range(_MAX_NESTED):
         if not braces:
             break
         braces = braces.replace(b"{}", b"")
@@ -213,7 +213,7 @@ def _begins(source: bytes, begin: int, at: int, bodies: Bodies) -> bool:
     """Whether a line up to its brace begins a body, or the line before a brace that is alone on its line."""
     if begin and not source[begin:at].strip():
         at = begin - 1 - (source[begin - 2 : begin - 1] == b"\r")
-        begin = source.rfind(b"\n", max(0, at - _MOST_HEAD), at) + 1
+        begin = source.rfind(b"\n", max(0, at - _MAX_HEAD), at) + 1
     return bodies.head.match(source, begin, at) is not None
 
 

@@ -260,7 +260,7 @@ _TOKEN = re.compile(_LINE_TEXT + r'"?|[{}\[\]:,\n]|//[^\n]*|/\*[\s\S]*?(?:\*/|\Z
 """Strings and comments that are not closed are tokens too: otherwise each place in them would be tried."""
 
 _BETWEEN = re.compile(r"\s*:")
-_MOST_PAIR = 400
+_MAX_PAIR = 400
 _PAIR = re.compile(rf"""{_LINE_TEXT}"\s*:\s*(?:{_LINE_TEXT}"|[^\s,{{}}\[\]"]++)""")
 """A key with its value, unless that is an object or a list."""
 
@@ -303,7 +303,7 @@ def json(text: str, deadline: Deadline) -> list[Item]:
 def _add_key(stack: Stack, text: str, token: re.Match[str], line: int, level: int) -> None:
     start = token.start()
     end = text.find("\n", start)
-    end = min(len(text) if end < 0 else end, start + _MOST_PAIR)
+    end = min(len(text) if end < 0 else end, start + _MAX_PAIR)
     pair = _PAIR.match(text, start, end)
     if pair is not None and _FOLLOWED.match(text, pair.end(), end):
         end = pair.end()

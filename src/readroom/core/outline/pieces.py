@@ -61,13 +61,13 @@ def _pieces(text: str, chars: int) -> Iterator[str]:
         start = end
 
 
-def _end(text: str, start: int, most: int) -> int:
-    looked = max(start, most - _LOOKED)
+def _end(text: str, start: int, maximum: int) -> int:
+    looked = max(start, maximum - _LOOKED)
     for pattern in (_CLOSED, _PARTED):
-        found = [match.end() for match in pattern.finditer(text, looked, most)]
+        found = [match.end() for match in pattern.finditer(text, looked, maximum)]
         if found:
             return found[-1]
-    return text.rfind("\n", start, most) + 1 or text.find("\n", most) + 1 or len(text)
+    return text.rfind("\n", start, maximum) + 1 or text.find("\n", maximum) + 1 or len(text)
 
 
 def _shifted(item: Item, rows: int) -> Item:

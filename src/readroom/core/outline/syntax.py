@@ -26,10 +26,10 @@ Named: TypeAlias = "tuple[tuple[str, ...], str] | None"
 Namer: TypeAlias = "Callable[[bytes, Node], Named | Sequence[Named]]"
 """Returns the name that a node of a text defines, or several names if it declares several."""
 
-_MOST_NAME = 1000
+_MAX_NAME = 1000
 """Maximum bytes of a node that are read for a name."""
 
-_MOST_BLANK = 400
+_MAX_BLANK = 400
 """Maximum bytes of blanks after a definition that its node may include."""
 
 _TYPE_ARGUMENTS = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
@@ -309,7 +309,7 @@ def text_of(source: bytes, node: Node | None) -> str:
         return ""
     # Not `node.text`, which collects the text again if a function fed it to the parser.
     start = node.start_byte
-    text = source[start : min(node.end_byte, start + _MOST_NAME)].decode("utf-8", "replace")
+    text = source[start : min(node.end_byte, start + _MAX_NAME)].decode("utf-8", "replace")
     return text if text.isidentifier() else _SPACE.sub(" ", text).strip()
 
 
@@ -318,7 +318,7 @@ def last_row(source: bytes, node: Node) -> int:
     end = node.end_byte
     if not source[end - 1 : end].isspace():
         return node.end_point[0]
-    tail = source[max(node.start_byte, end - _MOST_BLANK) : end]
+    tail = source[max(node.start_byte, end - _MAX_BLANK) : end]
     return node.end_point[0] - tail[len(tail.rstrip()) :].count(b"\n")
 
 

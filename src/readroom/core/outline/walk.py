@@ -35,16 +35,16 @@ _SIGNATURE_BYTES = 4 * 2 * OUTLINE_SIGNATURE_CHARS
 _COMMENTED = re.compile(rb"#|//|/\*|--|\{-")
 """Beginnings of comments: without any before a body, no comment has to be cut off."""
 
-_MOST_HEAD = 1000
+_MAX_HEAD = 1000
 """Maximum bytes before a body in its line that are searched: all of a long line would be, for each body."""
 
 _GIVEN_TYPES = frozenset({"function", "method"})
 _UNOPENED = re.compile(r"[^()]*+\)")
 
-_MOST_WORDS = 200
+_MAX_WORDS = 200
 """Maximum words of definitions in one body that are looked up one by one: each search starts at the body."""
 
-_MOST_AROUND = 5
+_MAX_AROUND = 5
 """Maximum nodes between such a word and its definition: `=>` is in a function, which may be an argument."""
 
 
@@ -340,7 +340,7 @@ class Walk:
         """Whether something in these bytes looks like a definition."""
         grammar = self._grammar
         if grammar.inner is not None:
-            line = max(0, start - _MOST_HEAD, self._source.rfind(b"\n", max(0, start - _MOST_HEAD), start))
+            line = max(0, start - _MAX_HEAD, self._source.rfind(b"\n", max(0, start - _MAX_HEAD), start))
             return grammar.inner.search(self._source, line, end) is not None
         if not grammar.inner_words:
             return False
@@ -364,7 +364,7 @@ class Walk:
         """
         places = self._places
         first, last = bisect_left(places, (body.start_byte,)), bisect_left(places, (body.end_byte,))
-        if last - first > _MOST_WORDS:
+        if last - first > _MAX_WORDS:
             return None
         nodes: dict[int, Node] = {}
         for at, size in places[first:last]:
@@ -380,7 +380,7 @@ class Walk:
         if token is None or (size and token.is_named):
             return None  # in a string or a comment, or part of a longer word
         kinds, node = self._grammar.inner_nodes, token.parent
-        for _ in range(_MOST_AROUND):
+        for _ in range(_MAX_AROUND):
             if node is None or node.id == body.id:
                 return None
             if node.type in kinds and (
@@ -472,7 +472,7 @@ class Walk:
 
     def _head(self, start: int) -> str:
         """The blanked text before a type that is the argument of a macro, as in `EXPORT(int) f(void)`."""
-        line = max(start - _MOST_HEAD, self._source.rfind(b"\n", 0, start) + 1)
+        line = max(start - _MAX_HEAD, self._source.rfind(b"\n", 0, start) + 1)
         head = self._source[line:start].decode("utf-8", "ignore").lstrip()
         return head if head.rstrip().endswith("(") else ""
 

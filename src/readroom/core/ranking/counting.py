@@ -73,19 +73,19 @@ class CountedText:
         """The text with plain letters."""
         return self._folded
 
-    def places(self, term: Term, most: int) -> Sequence[int]:
-        """The first places of words with the stem of the term, at most `most`."""
+    def places(self, term: Term, maximum: int) -> Sequence[int]:
+        """The first places of words with the stem of the term, at most `maximum`."""
         places = self._places.get(term.stem)
         if places is None:
             if len(self._places) >= _KEPT_WORDS:
                 self._places.clear()
-            positions = self._look(term, most)
+            positions = self._look(term, maximum)
             if self._added:  # each letter that was spelled out shifts the rest
                 positions = [at - bisect_left(self._added, at) for at in positions]
             places = self._places[term.stem] = positions
         return places
 
-    def most(self, terms: Sequence[Term]) -> tuple[int, ...]:
+    def bounds(self, terms: Sequence[Term]) -> tuple[int, ...]:
         """For each term an upper bound of its occurrences; 0 only if there is none.
 
         The words after the first one are not examined, so that common ones cost nothing.
@@ -111,14 +111,14 @@ class CountedText:
             at = low.find(key, at + len(key))
         return 0
 
-    def pairs(self, first: Term, second: Term, most: int) -> list[int]:
+    def pairs(self, first: Term, second: Term, maximum: int) -> list[int]:
         """The places of the first term that are followed directly by the second."""
-        seconds = self.places(second, most)
+        seconds = self.places(second, maximum)
         if not seconds:
             return []
         reach = len(first.word) + _NEIGHBOUR_CHARS
         together = []
-        for at in self.places(first, most):
+        for at in self.places(first, maximum):
             following = bisect_right(seconds, at)
             if following < len(seconds) and seconds[following] - at <= reach:
                 together.append(at)
@@ -146,14 +146,14 @@ class CountedText:
         stop = folded.find("\n", end, end + _NEAR_CHARS)
         return _defining(folded[start:at], folded[end : stop if stop >= 0 else end + _NEAR_CHARS])
 
-    def _look(self, term: Term, most: int) -> list[int]:
+    def _look(self, term: Term, maximum: int) -> list[int]:
         low, key = self._low, term.key
         at = self._find(key)
         places: list[int] = []
         known: dict[str, bool] = {}
         # That comparison is not enough if letters before a word may not belong to it.
         is_word_of = self._is_any_word_of if words.may_be_attached_to(key[0]) else self._is_known_word_of
-        while at >= 0 and len(places) < most:
+        while at >= 0 and len(places) < maximum:
             if term.anywhere or is_word_of(term, at, known):
                 places.append(at)
             at = low.find(key, at + len(key))

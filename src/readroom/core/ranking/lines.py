@@ -28,14 +28,14 @@ def best_run(points: Sequence[float], costs: Sequence[int], room: int) -> range:
 
     Of equal ones the first; what room its first and last lines with points leave is for those around them.
     """
-    best, most, first, cost, gained = range(1), -1.0, 0, 0, 0.0
+    best, highest, first, cost, gained = range(1), -1.0, 0, 0, 0.0
     for last, (own, points_here) in enumerate(zip(costs, points, strict=True)):
         cost, gained = cost + own, gained + points_here
         while cost > room and first < last:
             cost, gained, first = cost - costs[first], gained - points[first], first + 1
         # Adding and subtracting leaves rounding errors, which are not points.
-        if gained > most + 1e-6:
-            best, most = range(first, last + 1), gained
+        if gained > highest + 1e-6:
+            best, highest = range(first, last + 1), gained
     telling = [at for at in best if points[at]] or [0]
     return _widened(range(telling[0], telling[-1] + 1), costs, room)
 

@@ -103,7 +103,7 @@ class Glimpse(Struct, frozen=True, gc=False):
         path: Relative to the root.
         place: Relative to the searched folder, by whose names it is judged.
         size: Length of the text.
-        most: The most occurrences of each term that are possible; 0 only if it does not occur.
+        bounds: The most occurrences of each term that are possible; 0 only if it does not occur.
         named: Whether its names may have words of the question.
         defined: Names of the question that it seems to define.
         shown: The roles that its text shows.
@@ -112,7 +112,7 @@ class Glimpse(Struct, frozen=True, gc=False):
     path: str
     place: str
     size: int
-    most: Sequence[int]
+    bounds: Sequence[int]
     named: bool = False
     defined: Sequence[str] = ()
     shown: Sequence[Role] = ()
@@ -176,14 +176,14 @@ class Candidate(Struct, frozen=True):
 
 def glance(query: Query, hints: naming.NameHints, path: str, place: str, text: CountedText) -> Glimpse | None:
     """A first look at a file; None if neither its text nor its name has a word of the question."""
-    most = text.most(query.terms)
+    bounds = text.bounds(query.terms)
     named = hints.may_hold(place)
-    if any(most):
+    if any(bounds):
         names = (query.symbol[-1],) if query.symbol else query.names
         defined = tuple([name for name in names if text.defines(name)])
         shown = confirmed(place, text) if place else ()  # a window of a large file is compared with others
-        return Glimpse(path, place, text.size, most, named, defined, shown)
-    return Glimpse(path, place, text.size, most, named) if named and naming.in_names(place, query) else None
+        return Glimpse(path, place, text.size, bounds, named, defined, shown)
+    return Glimpse(path, place, text.size, bounds, named) if named and naming.in_names(place, query) else None
 
 
 def count(query: Query, glimpse: Glimpse, text: CountedText) -> Counted:
@@ -212,7 +212,7 @@ class Scale:
         self.query = query
         self.files = max(files, 1)
         self.mean = max(size / self.files, 1.0)
-        holding = [sum(map(bool, column)) for column in zip(*(each.most for each in glimpses), strict=True)]
+        holding = [sum(map(bool, column)) for column in zip(*(each.bounds for each in glimpses), strict=True)]
         rareness = [self._rareness(files) for files in holding or [0] * len(query.terms)]
         self.terms = [term.weight * rare for term, rare in zip(query.terms, rareness, strict=True)]
         self.pairs = [
@@ -260,13 +260,13 @@ def _in_all(
 
 def _possible_points(scale: Scale, glimpse: Glimpse) -> list[float]:
     length = _length(glimpse.size, scale.mean)
-    most = glimpse.most
+    bounds = glimpse.bounds
     points = [
-        weight * _saturated(times, length) for weight, times in zip(scale.terms, most, strict=True) if times
+        weight * _saturated(times, length) for weight, times in zip(scale.terms, bounds, strict=True) if times
     ]
     points += [
         weight * _saturated(times, length)
-        for weight, (times, following) in zip(scale.pairs, pairwise(most), strict=True)
+        for weight, (times, following) in zip(scale.pairs, pairwise(bounds), strict=True)
         if times and following
     ]
     return points + [SYMBOL if scale.query.symbol else NAMED] * len(glimpse.defined)

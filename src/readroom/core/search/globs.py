@@ -15,7 +15,7 @@ from typing import final
 from readroom.core.errors import BadPattern
 from readroom.core.policy.rules import gitignore
 
-_MOST_ALTERNATIVES = 64
+_MAX_ALTERNATIVES = 64
 """Maximum globs that braces in one may expand to; two pairs of eight."""
 
 _DEEPEST = 8
@@ -147,9 +147,9 @@ def _alternatives(glob: str, text: str, depth: int = 0) -> list[str]:
             width = 2 if char == "\\" else _set_length(text, at)
             alternatives = [begin + text[at : at + width] for begin in alternatives]
             at += width
-        if len(alternatives) > _MOST_ALTERNATIVES:
+        if len(alternatives) > _MAX_ALTERNATIVES:
             raise BadPattern(
-                "glob", _brief(glob), f"its braces stand for more than {_MOST_ALTERNATIVES} globs", _ADVICE
+                "glob", _brief(glob), f"its braces stand for more than {_MAX_ALTERNATIVES} globs", _ADVICE
             )
     return alternatives
 

@@ -112,14 +112,14 @@ class Expansion:
         stopped: A warning that says why content is missing; None if it is complete.
     """
 
-    def __init__(self, compression: Compression, most: int) -> None:
-        """Expand at most `most` bytes. Raises OSError."""
+    def __init__(self, compression: Compression, maximum: int) -> None:
+        """Expand at most `maximum` bytes. Raises OSError."""
         self.compression = compression
         self.spool = TempSpool()
         self.consumed = 0
         self.done = False
         self.stopped: Warn | None = None
-        self._most = most
+        self._maximum = maximum
         self._expander = Expander(compression)
         self._digest = hashlib.sha256()
         self._indexes: dict[Encoding, LineIndex] = {}
@@ -175,7 +175,7 @@ class Expansion:
         self.done = not data
 
     def _take(self, piece: bytes) -> None:
-        room = self._most - self.spool.size
+        room = self._maximum - self.spool.size
         try:
             self.spool.append(memoryview(piece)[:room])
         except OSError as error:
@@ -299,11 +299,11 @@ class Expansions:
         self,
         raw: Source,
         compression: Compression,
-        most: int,
+        maximum: int,
         wanted: Callable[[bytes, bool], bool],
         deadline: Deadline,
     ) -> ExpandedSource:
-        """Open a compressed file as its content, expanded up to `most` bytes.
+        """Open a compressed file as its content, expanded up to `maximum` bytes.
 
         When the deadline passes, the content is what was expanded so far.
 
@@ -318,7 +318,7 @@ class Expansions:
         while not self._turn.acquire(timeout=TURN_S):
             deadline.check()
         try:
-            return self._expanded(key, raw, compression, most, wanted, deadline)
+            return self._expanded(key, raw, compression, maximum, wanted, deadline)
         finally:
             self._turn.release()
 
@@ -331,11 +331,11 @@ class Expansions:
         key: _Key,
         raw: Source,
         compression: Compression,
-        most: int,
+        maximum: int,
         wanted: Callable[[bytes, bool], bool],
         deadline: Deadline,
     ) -> ExpandedSource:
-        expansion = self._kept.get(key) or Expansion(compression, most)
+        expansion = self._kept.get(key) or Expansion(compression, maximum)
         out_of_time = None
         try:
             expansion.advance(raw, deadline, HEAD_BYTES)

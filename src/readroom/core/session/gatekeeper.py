@@ -292,8 +292,8 @@ class CallContext:
 
     def _reserve(self, meter: Meter, request: Request) -> Reservation:
         """Reserve tokens for the reply. Raises BudgetSpent."""
-        most = self._cap.size // BUDGET_BYTES_PER_TOKEN + BUDGET_NOTE_TOKENS
-        reservation = self._reserved = meter.reserve(self._caller, most)
+        maximum = self._cap.size // BUDGET_BYTES_PER_TOKEN + BUDGET_NOTE_TOKENS
+        reservation = self._reserved = meter.reserve(self._caller, maximum)
         if reservation.level is Level.SPENT or (reservation.level is Level.CHANGES and not is_edit(request)):
             raise self._spent(changes_left=reservation.level is Level.CHANGES)
         return reservation

@@ -54,8 +54,8 @@ class Folder(Closeable, Protocol):
     def entries(self) -> Iterator[Entry]:
         """The names in it, in no order, without "." and ".."."""
 
-    def names(self, most: int) -> Iterator[Names]:
-        """The same in batches of up to `most`, for folders where a value per name costs too much."""
+    def names(self, maximum: int) -> Iterator[Names]:
+        """The same in batches of up to `maximum`, for folders where a value per name costs too much."""
 
     def stat(self, name: str) -> Stat:
         """The stat of a name in it, without following a link. Raises NotFound if it is gone."""

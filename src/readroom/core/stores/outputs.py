@@ -38,27 +38,27 @@ from readroom.core.values.commands import Lost, StreamName
 
 @final
 class Ring:
-    """A ring buffer in a file that has the last `most` bytes written. Used by one thread."""
+    """A ring buffer in a file that has the last `maximum` bytes written. Used by one thread."""
 
-    def __init__(self, path: str, most: int) -> None:
+    def __init__(self, path: str, maximum: int) -> None:
         """`path` is an unused name, needed for a moment only."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._fd = os.open(path, flags, 0o600)
         os.unlink(path)
-        self._most = most
+        self._maximum = maximum
         self.written = 0
 
     @property
     def filled(self) -> int:
         """How many bytes it has."""
-        return min(self.written, self._most)
+        return min(self.written, self._maximum)
 
     def write(self, data: bytes) -> None:
         """Write bytes; the oldest are overwritten."""
-        passed, data = data[: -self._most], data[-self._most :]
+        passed, data = data[: -self._maximum], data[-self._maximum :]
         self.written += len(passed)
-        place = self.written % self._most
-        before_wrap = data[: self._most - place]
+        place = self.written % self._maximum
+        before_wrap = data[: self._maximum - place]
         write_all(self._fd, before_wrap, place)
         write_all(self._fd, data[len(before_wrap) :], 0)
         self.written += len(data)
@@ -66,8 +66,8 @@ class Ring:
     def read(self, offset: int, size: int) -> bytes:
         """Up to `size` bytes from `offset`; fewer where the file wraps or ends."""
         size = min(size, self.filled - offset)
-        place = (max(0, self.written - self._most) + offset) % self._most
-        return os.pread(self._fd, min(size, self._most - place), place) if size > 0 else b""
+        place = (max(0, self.written - self._maximum) + offset) % self._maximum
+        return os.pread(self._fd, min(size, self._maximum - place), place) if size > 0 else b""
 
     def close(self) -> None:
         """Release it; a second call does nothing."""
@@ -123,13 +123,13 @@ _Key: TypeAlias = tuple[Owner, str]
 class OutputKeeper:
     """Keeps one stream. Used by one thread."""
 
-    def __init__(self, folder: str, name: str, most: int) -> None:
-        """Keep `most` bytes: half from the beginning, half from the end."""
+    def __init__(self, folder: str, name: str, maximum: int) -> None:
+        """Keep `maximum` bytes: half from the beginning, half from the end."""
         self.size = 0
         self.lines = 0
         self._path = join(OUTPUTS, name)
         self._file = os.path.join(folder, name)
-        self._half = max(1, most // 2)
+        self._half = max(1, maximum // 2)
         self._fd = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self._held = 0
         self._end: Ring | None = None

@@ -58,8 +58,8 @@ class Text(Protocol):
     def length(self, line: LongLine) -> int:
         """Characters of a long line."""
 
-    def piece(self, line: LongLine, column: int, most: int) -> str:
-        """At most `most` characters of a long line from `column`, fewer only at its end."""
+    def piece(self, line: LongLine, column: int, maximum: int) -> str:
+        """At most `maximum` characters of a long line from `column`, fewer only at its end."""
 
 
 class WholeText:
@@ -115,7 +115,7 @@ class WholeText:
         """Never called: a small text has no long lines."""
         raise AssertionError(line)
 
-    def piece(self, line: LongLine, column: int, most: int) -> str:
+    def piece(self, line: LongLine, column: int, maximum: int) -> str:
         """Never called: a small text has no long lines."""
         raise AssertionError(line)
 
@@ -191,20 +191,20 @@ class IndexedText:
         """The number of characters of a long line, found in one pass over it."""
         return self._columns(line).chars[-1]
 
-    def piece(self, line: LongLine, column: int, most: int) -> str:
-        """At most `most` characters from `column`; the blocks before them are not read."""
+    def piece(self, line: LongLine, column: int, maximum: int) -> str:
+        """At most `maximum` characters from `column`; the blocks before them are not read."""
         columns = self._columns(line)
         block = max(0, bisect_right(columns.chars, column - 1) - 1)
         at, skip = columns.starts[block], column - 1 - columns.chars[block]
         text, pending = "", b""
-        while len(text) < skip + most and at < line.end:
+        while len(text) < skip + maximum and at < line.end:
             self._deadline.check()
             piece = pending + self._read(at, min(self._chunk_bytes, line.end - at))
             at += len(piece) - len(pending)
             size = len(piece) if at == line.end else prefix(piece, self._encoding) or len(piece)
             text += self._decode(piece[:size])
             pending = piece[size:]
-        return text[skip : skip + most]
+        return text[skip : skip + maximum]
 
     def _columns(self, line: LongLine) -> Columns:
         return self._index.columns_of(self._data, line.start, line.end, self._deadline)
@@ -341,8 +341,8 @@ def backward(text: Text, first: int, last: int, frame: Frame) -> Page:
 
 def _most_lines(first: int, frame: Frame) -> int:
     """An upper bound of the lines of a page from line `first` on."""
-    most = max(1, frame.room // frame.numbered(first))
-    return most if frame.lines is None else min(most, frame.lines)
+    maximum = max(1, frame.room // frame.numbered(first))
+    return maximum if frame.lines is None else min(maximum, frame.lines)
 
 
 def _started(start: int, lines: Sequence[str], cuts: dict[int, Cut], reason: Reason) -> Page:
@@ -366,8 +366,8 @@ def along(
     Returns:
         The page, and the length of the line to begin with: a `column` past it shows nothing.
     """
-    most = _most_lines(first, frame)
-    first, last = (max(first, last - most + 1), last) if up else (first, min(last, first + most - 1))
+    maximum = _most_lines(first, frame)
+    first, last = (max(first, last - maximum + 1), last) if up else (first, min(last, first + maximum - 1))
     rests = _Rests(text, frame, left=frame.room)
     lines: Iterable[tuple[int, Line]] = enumerate(text.lines(first, last), first)
     length, stopped, passed = 0, None, 0
@@ -461,10 +461,10 @@ def _squeeze(text: Text, line: Line, piece: str, room: int) -> tuple[str, Cut | 
     return piece, Cut(1, len(piece), total) if len(piece) < total else None
 
 
-def _piece(text: Text, line: Line, column: int, most: int) -> str:
+def _piece(text: Text, line: Line, column: int, maximum: int) -> str:
     if isinstance(line, str):
-        return line[column - 1 : column - 1 + most]
-    return text.piece(line, column, most)
+        return line[column - 1 : column - 1 + maximum]
+    return text.piece(line, column, maximum)
 
 
 def _within(text: str, room: int) -> str:

@@ -41,12 +41,12 @@ quickly read, and most are asked for the names of services, scripts or jobs."""
 
 
 def listing(
-    items: Sequence[Item], most: float, cost: Callable[[Row], int], folds: Folds = NO_FOLDS
+    items: Sequence[Item], maximum: float, cost: Callable[[Row], int], folds: Folds = NO_FOLDS
 ) -> Listing:
-    """All rows if they cost at most `most`; else those that are not minor, less what a language folds."""
+    """All rows if they cost at most `maximum`; else those that are not minor, less what a language folds."""
     if folds.nested:
-        most = max(most, OUTLINE_SHORT_BYTES)
-    whole, left = list[Row](), most
+        maximum = max(maximum, OUTLINE_SHORT_BYTES)
+    whole, left = list[Row](), maximum
     for row in rows(items):
         whole.append(row)
         left -= cost(row)
@@ -55,13 +55,13 @@ def listing(
     else:
         return Listing(whole)
     main = list(main_rows(items))
-    if folds.lesser and sum(map(cost, main)) > most and any(row.item.kind in folds.lesser for row in main):
+    if folds.lesser and sum(map(cost, main)) > maximum and any(row.item.kind in folds.lesser for row in main):
         fewer = _lessened(items, folds.lesser)
         kept = list(main_rows(fewer))
         items, main = (fewer, kept) if kept else (items, main)
     if folds.nested:
-        main = list(main_rows(_emptied(items, most, cost)))
-    if folds.runs and sum(map(cost, main)) > max(most, OUTLINE_SHORT_BYTES):
+        main = list(main_rows(_emptied(items, maximum, cost)))
+    if folds.runs and sum(map(cost, main)) > max(maximum, OUTLINE_SHORT_BYTES):
         main = list(_in_runs(main))
     return Listing(main, folded_in(items))
 
@@ -120,10 +120,10 @@ def _joined(run: Sequence[Row]) -> Sequence[Row]:
     return [replace(first, item=item, folded=((_SIGNATURE, len(run)),))]
 
 
-def _emptied(items: Sequence[Item], most: float, cost: Callable[[Row], int]) -> tuple[Item, ...]:
+def _emptied(items: Sequence[Item], maximum: float, cost: Callable[[Row], int]) -> tuple[Item, ...]:
     """The items, those in others made minor, the costliest first, until the rest fits."""
     inside = [sum(map(cost, main_rows(item.members, 1))) for item in items]
-    left = sum(inside) + sum(cost(Row(item, 0, (item.name,))) for item in items) - most
+    left = sum(inside) + sum(cost(Row(item, 0, (item.name,))) for item in items) - maximum
     emptied = set[int]()
     for at in sorted(range(len(items)), key=lambda at: -inside[at]):
         if left <= 0 or not inside[at]:

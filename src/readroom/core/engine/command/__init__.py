@@ -175,10 +175,10 @@ class _Run:
             if self._deadline.cancelled:
                 raise errors.Cancelled
             began = time.monotonic()
-            most = self._runner.limits.run_processes
+            maximum = self._runner.limits.run_processes
             chosen_shell = shell.found()
             line = chosen_shell.line(self._request.command)
-            with Command(line, start, variables, descriptor, most, self._deadline) as command:
+            with Command(line, start, variables, descriptor, maximum, self._deadline) as command:
                 self._keep(command, began)
                 end = command.end()
             return _Ran(end, command.timed_out, time.monotonic() - began, start, chosen_shell)
@@ -235,12 +235,12 @@ def _result(
     )
 
 
-def _warnings(ran: _Ran, kept: Sequence[KeptStream], most: int) -> list[Warn]:
+def _warnings(ran: _Ran, kept: Sequence[KeptStream], maximum: int) -> list[Warn]:
     warnings = [
         Warn("not_kept", f"{output.path}: {output.problem}") for output in kept if output.problem is not None
     ]
     if ran.end.many:
-        warnings.append(Warn("many", f"it had more than {most:,} processes and was ended"))
+        warnings.append(Warn("many", f"it had more than {maximum:,} processes and was ended"))
     if ran.start.limited:
         names = first_of(ran.start.limited, _NAMED)
         # Files that policy protects are there, and Landlock cannot tell new names from theirs.

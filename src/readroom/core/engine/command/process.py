@@ -66,7 +66,7 @@ class Command(Closeable):
         start: Start,
         environment: Mapping[str, str],
         folder: int | None,
-        most: int,
+        maximum: int,
         deadline: Deadline,
     ) -> None:
         """Start it. Raises NotStarted.
@@ -76,7 +76,7 @@ class Command(Closeable):
             start: How it is confined.
             environment: The complete environment.
             folder: A descriptor of the folder where it starts; None if the confinement sets it.
-            most: The maximum number of its processes at once.
+            maximum: The maximum number of its processes at once.
             deadline: When it must end.
         """
         self._deadline = deadline
@@ -88,7 +88,7 @@ class Command(Closeable):
         self._lock = threading.Lock()
         self._held: list[int] = []
         try:
-            self._start(line, start, environment, folder, most)
+            self._start(line, start, environment, folder, maximum)
         except OSError as error:
             self._release()
             raise NotStarted("the process that watches it", error.strerror or str(error)) from None
@@ -163,7 +163,12 @@ class Command(Closeable):
         self._release()
 
     def _start(
-        self, line: Sequence[str], start: Start, environment: Mapping[str, str], folder: int | None, most: int
+        self,
+        line: Sequence[str],
+        start: Start,
+        environment: Mapping[str, str],
+        folder: int | None,
+        maximum: int,
     ) -> None:
         self._out, out = self._pipe()
         self._err, err = self._pipe()
@@ -190,7 +195,7 @@ class Command(Closeable):
             "places": list(start.places),
             "watched": list(start.watched),
             "seccomp": seccomp.call_number() if start.changes else 0,
-            "most": most,
+            "maximum": maximum,
             "grace_s": RUN_GRACE_S,
             "drain_s": RUN_DRAIN_S,
         }

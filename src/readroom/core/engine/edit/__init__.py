@@ -282,9 +282,9 @@ class _Editing:
         if line is not None:
             raise errors.BrokenPlace(self._path, line, self._encoding.name)
         size = new_size(self._source.size, scanned.splices)
-        most = self._request.most_bytes
-        if most is not None and size > most:
-            raise errors.TooLarge("The changed file", size, most, "bytes", "Send smaller edits.")
+        maximum = self._request.most_bytes
+        if maximum is not None and size > maximum:
+            raise errors.TooLarge("The changed file", size, maximum, "bytes", "Send smaller edits.")
         grown = size - self._source.size
         if grown > GROWTH_BYTES:
             raise errors.TooLarge("The file would grow", grown, GROWTH_BYTES, "bytes", "Send smaller edits.")

@@ -337,7 +337,9 @@ class _Search:
                         self._second.add(relative)
                     is_second = is_second or (wide and relative in self._second.texts)
                 if wide and not is_second and self._local:
-                    self.files.leaves(relative, source)  # rg took its beginning for that of a is_second file
+                    self.files.leaves(
+                        relative, source
+                    )  # rg took its beginning for that of a file of the second round
                 return wide not in (None, is_second) or self.files.one_of_many(file, path, relative)
 
         goes_on = self._opened(relative, shown) is not False

@@ -130,8 +130,8 @@ class Page:
         self._limit = request.limit or limits.grep_limit
         again = json.dumps([request.pattern, request.glob, request.type], ensure_ascii=False)
         room = cap.size - cap.measure.frame(request.path) - len(again.encode("utf-8", "replace"))
-        most = self._measure.content_bytes
-        self._room = self._whole_room = room if most is None else min(room, most)
+        maximum = self._measure.content_bytes
+        self._room = self._whole_room = room if maximum is None else min(room, maximum)
         self._preview = request.options.preview_chars or PREVIEW_CHARS
         self.matches = 0
         self.files: list[GrepFile] = []

@@ -29,15 +29,15 @@ _PICTURE = "It is a picture, and this tool shows text: look for a description of
 
 def read_raw(source: Source, request: ReadRequest, sample: bytes, deadline: Deadline) -> ReadResult:
     """The first bytes of a binary file, as many as the contract wants. Raises Binary, Shrunk."""
-    most = request.options.raw_bytes
-    if not most:
+    maximum = request.options.raw_bytes
+    if not maximum:
         media = media_type(request.path, sample)
         advice = _PICTURE if media.name in IMAGE_TYPES else media.advice
         raise Binary(request.path, media.name, source.stat.size, advice)
     hashing, raw = Hashing(), b""
     for piece in blocks(source, deadline):
         hashing.add(piece)
-        raw += piece[: most - len(raw)]
+        raw += piece[: maximum - len(raw)]
     return ReadResult(
         request.path, Kind.BINARY, source.size, hashes.full(hashing.digits), total_lines=None, raw=raw
     )

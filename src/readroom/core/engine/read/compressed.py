@@ -48,10 +48,10 @@ def unpacked(
     compression = by_magic(source.read_at(0, MAGIC_BYTES))
     if compression is None:
         return None
-    path, most = request.path, limits.expanded_bytes
+    path, maximum = request.path, limits.expanded_bytes
     wanted = _wanted(request, plain_name(source.real, compression), documents)
     try:
-        expanded = indexes.expansions.opened(source, compression, most, wanted, deadline)
+        expanded = indexes.expansions.opened(source, compression, maximum, wanted, deadline)
     except NotText as content:
         media = sniff(content.head) or UNKNOWN
         raise Binary(path, f"{media.name}, {compression}", source.size, media.advice) from None

@@ -168,8 +168,8 @@ class Outliner(Struct, frozen=True):
         """What the outline lists: everything, unless minor items would take too much of it."""
         if self.request.view == "full_outline":
             return Listing(list(rows(outline.items)))
-        most, folds = self.source.size * OUTLINE_PERCENT / 100, FOLDS.get(outline.language, NO_FOLDS)
-        return listing(outline.items, most, self.cap.measure.read.outlined, folds)
+        maximum, folds = self.source.size * OUTLINE_PERCENT / 100, FOLDS.get(outline.language, NO_FOLDS)
+        return listing(outline.items, maximum, self.cap.measure.read.outlined, folds)
 
     # --- one definition -----------------------------------------------------------------------
 
@@ -404,9 +404,9 @@ OUTLINE_ASIDE_BYTES = 200
 
 def _budget(outliner: Outliner, text_bytes: int, lines: int) -> int:
     """How many bytes an outline may take next to these lines; 0 for no outline."""
-    most = outliner.request.options.outline_bytes
-    if most is not None:
-        return min(most, outliner.cap.size // OUTLINE_OWN_SHARE)
+    maximum = outliner.request.options.outline_bytes
+    if maximum is not None:
+        return min(maximum, outliner.cap.size // OUTLINE_OWN_SHARE)
     share = text_bytes // OUTLINE_SHARE
     if outliner.cap.lines is not None:
         # Rows of an outline are charged their share of the reply, lines of text are not.

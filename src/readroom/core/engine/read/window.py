@@ -52,8 +52,8 @@ def line_chars(options: ReadOptions, limits: Limits, cap: Cap) -> int:
 
 def room(request: ReadRequest, cap: Cap, taken: int = 0) -> int:
     """How many bytes of numbered lines a reply may show; an outline takes `taken` of them."""
-    fits, most = cap.size - cap.measure.frame(request.path), cap.measure.read.content_bytes
-    return fits if most is None else min(fits, most - taken)
+    fits, maximum = cap.size - cap.measure.frame(request.path), cap.measure.read.content_bytes
+    return fits if maximum is None else min(fits, maximum - taken)
 
 
 READ_END_BYTES = 4 * 1024 * 1024

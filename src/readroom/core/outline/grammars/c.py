@@ -12,7 +12,7 @@ from readroom.core.outline.grammars.macros import first_branches, without_macros
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_MOST_DECLARATORS = 32
+_MAX_DECLARATORS = 32
 """Maximum pointers, arrays and parentheses around a declared name; only generated code has more."""
 
 # -----------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def _given_name(inner: Node | None) -> Node | None:
 
 def _name_in(found: Node | None) -> Node | None:
     """The name inside pointers, arrays, functions and parentheses."""
-    for _ in range(_MOST_DECLARATORS):
+    for _ in range(_MAX_DECLARATORS):
         kind = "" if found is None else found.type
         inner = None if found is None or kind in _LEAVES else _inside(found, kind)
         if inner is None:
@@ -77,7 +77,7 @@ _VARIABLES = syntax.words("parenthesized_declarator identifier field_identifier 
 
 def _is_prototype(found: Node | None) -> bool:
     """Whether a declarator declares a function; a pointer to a function is a variable."""
-    for _ in range(_MOST_DECLARATORS):
+    for _ in range(_MAX_DECLARATORS):
         kind = "" if found is None else found.type
         if found is None or kind in _VARIABLES:
             return False

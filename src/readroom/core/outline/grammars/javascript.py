@@ -22,7 +22,7 @@ _CALLS = syntax.words("call_expression new_expression")
 _TELLING = _FUNCTIONS | _CLASSES | _OBJECT | _CALLS
 """Values that make the name they are assigned to more than a variable."""
 
-_MOST_CASTS = 8
+_MAX_CASTS = 8
 
 # -----------------------------------------------------------------------------
 # Values that are assigned to names.
@@ -32,7 +32,7 @@ _MOST_CASTS = 8
 def _value(node: Node) -> Node | None:
     """The assigned value, without casts and parentheses around it."""
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
-    for _ in range(_MOST_CASTS):
+    for _ in range(_MAX_CASTS):
         kind = "" if value is None else value.type
         if value is None or kind not in _CASTS or not value.named_children:
             break

@@ -139,7 +139,7 @@ _POINTED = re.compile(rb"\(\s{0,20}([A-Z_][A-Z0-9_]*)[ \t]+(?=[A-Za-z_]\w*\s{0,2
 
 _STARRED = re.compile(rb"\)[ \t]*\*{1,3}[ \t]*[A-Za-z_,()]")
 _TYPE = re.compile(rb"(?:\A|[\s(,])[A-Z][A-Z0-9_]{2,80}(\([ \t]*[A-Za-z_]\w{0,80}[ \t]*\))\Z")
-_MOST_TYPE = 200
+_MAX_TYPE = 200
 """Maximum bytes before a star that may be a macro for a type, as in `MUST_CHECK LIST_OF(NAME) *f(void)`."""
 
 _SECTION = re.compile(rb"\b(?:public|protected|private)[ \t]+(Q_SLOTS|slots)(?=[ \t]*:)")
@@ -183,7 +183,7 @@ _WORD = re.compile(
 )
 """A word that the file defines for functions, such as `local` for `static`; `_OF_CLASS` finds others."""
 
-_MOST_WORDS = 4
+_MAX_WORDS = 4
 
 _SPLIT = re.compile(rb"\n[ \t]*#[ \t]*(if[^\n]*)\n")
 _BEGUN = re.compile(rb"[ \t]*[\w*][^\n]*[\w),=|&+(]\Z")
@@ -197,8 +197,8 @@ _HEADS = re.compile(
 
 _ASIDE = re.compile(rb"[ \t]*(?:#|//|/?\*)")
 _CONDITION = re.compile(rb"^[ \t]*#[ \t]*(if|else|elif|endif)[^\n]*\n?", re.MULTILINE)
-_MOST_BEFORE = 1000
-_MOST_SPLIT = 4096
+_MAX_BEFORE = 1000
+_MAX_SPLIT = 4096
 """Maximum bytes of such a condition with its branches."""
 
 _BODY = re.compile(rb"\s{0,80}\{")
@@ -233,7 +233,7 @@ def without_macros(source: bytes) -> bytes:
         for found in (*opened, *closed) if len(opened) == len(closed) else ():
             _blank(text, *found.span(1))
     words |= dict.fromkeys((found[1] for found in _WORD.finditer(source)), b"")
-    for word, margin in list(words.items())[:_MOST_WORDS]:
+    for word, margin in list(words.items())[:_MAX_WORDS]:
         for found in re.finditer(
             rb"\n" + margin + rb"(" + re.escape(word) + rb")(?=[ \t]+[A-Za-z_])", source
         ):
@@ -254,7 +254,7 @@ def _without_given(source: bytes) -> bytes:
     """The text with blanks for the arguments of macros that stand for types."""
     text: bytearray | None = None
     for found in _STARRED.finditer(source):
-        begin, end = max(0, found.start() - _MOST_TYPE), found.start() + 1
+        begin, end = max(0, found.start() - _MAX_TYPE), found.start() + 1
         made = _TYPE.search(source[max(begin, source.rfind(b"\n", begin, end)) : end])
         if made is not None:
             text = text or bytearray(source)
@@ -328,7 +328,7 @@ def _blank(text: bytearray, first: int, last: int) -> None:
 
 def _is_value(source: bytes, start: int) -> bool:
     """Whether a name that is alone on its line is a value: an enumerator, or an argument."""
-    before = source[max(0, start - _MOST_BEFORE) : start].rstrip()
+    before = source[max(0, start - _MAX_BEFORE) : start].rstrip()
     line = before[before.rfind(b"\n") + 1 :].partition(b"//")[0].partition(b"/*")[0].rstrip()
     if line.endswith(b"\\"):
         return True  # inside a macro definition
@@ -345,12 +345,12 @@ def _is_value(source: bytes, start: int) -> bool:
 def _join(text: bytearray) -> None:
     """Keep one branch of a condition inside a declaration: the one for new compilers, otherwise the first."""
     for found in list(_SPLIT.finditer(text)):
-        before = text[max(0, found.start() - _MOST_BEFORE) : found.start()].rstrip()
+        before = text[max(0, found.start() - _MAX_BEFORE) : found.start()].rstrip()
         line = before[before.rfind(b"\n") + 1 :]
         if not _BEGUN.match(line) or _ASIDE.match(line):
             continue
         marks, depth = [(text.rfind(b"#", 0, found.start(1)), found.end())], 0
-        for mark in _CONDITION.finditer(text, found.end(), found.end() + _MOST_SPLIT):
+        for mark in _CONDITION.finditer(text, found.end(), found.end() + _MAX_SPLIT):
             depth += mark[1] == b"if"
             if not depth:
                 marks.append(mark.span())

@@ -27,14 +27,14 @@ _ROUNDS = 200
 _LINUX = sys.platform == "linux"
 
 
-def below(most: int | None = None) -> list[int]:
+def below(maximum: int | None = None) -> list[int]:
     """The living processes below this one; one that is started meanwhile may be missing.
 
-    The search stops after more than `most`.
+    The search stops after more than `maximum`.
     """
     living: list[int] = []
     pending = [os.getpid()] if _LINUX else []
-    while pending and (most is None or len(living) <= most):
+    while pending and (maximum is None or len(living) <= maximum):
         for child in _children(pending.pop()):
             pending.append(child)
             if parent(child) is not None:
@@ -73,11 +73,11 @@ def any_left(awaited: int) -> tuple[bool, int | None]:
             status_of_awaited = os.waitstatus_to_exitcode(status)
 
 
-def emptied(patience_s: float, most: int | None = None) -> bool:
-    """Wait until everything below has ended; False if time is up, or the system has over `most` tasks."""
+def emptied(patience_s: float, maximum: int | None = None) -> bool:
+    """Wait until everything below has ended; False if time is up, or the system has over `maximum` tasks."""
     until = time.monotonic() + patience_s
     while any_left(0)[0]:
-        if time.monotonic() >= until or (most is not None and tasks() > most):
+        if time.monotonic() >= until or (maximum is not None and tasks() > maximum):
             return False
         time.sleep(_TICK_S / 4)
     return True

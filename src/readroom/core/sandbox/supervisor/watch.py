@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         places: list[str]
         watched: list[tuple[str, bool]]
         seccomp: int
-        most: int
+        maximum: int
         grace_s: float
         drain_s: float
 
@@ -286,7 +286,7 @@ def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | No
     hurry = asked_to_end = many = False
     deadline = float("inf")
     look, looks = time.monotonic() + _LOOK_S, 0
-    crowd = processes.tasks() + order["most"]
+    crowd = processes.tasks() + order["maximum"]
     while (code := processes.any_left(pid)[1]) is None:
         patience = min(look, deadline) - time.monotonic()
         for fd, event in waiting.poll(max(0.0, patience) * 1000):
@@ -318,7 +318,7 @@ def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | No
 
 
 def _too_many(order: Order) -> bool:
-    return len(processes.below(order["most"])) > order["most"]
+    return len(processes.below(order["maximum"])) > order["maximum"]
 
 
 def _woken_by_children() -> int:

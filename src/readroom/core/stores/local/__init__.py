@@ -138,15 +138,15 @@ class LocalFolder(Closeable):
         except OSError as error:
             raise translated(error, self.real) from None
 
-    def names(self, most: int) -> Iterator[Names]:
-        """The same in batches of up to `most`, at twice the speed."""
+    def names(self, maximum: int) -> Iterator[Names]:
+        """The same in batches of up to `maximum`, at twice the speed."""
         try:
             with os.scandir(self._fd) as scanned:
                 failed: OSError | None = None
                 while failed is None:
                     entries: list[os.DirEntry[str]] = []
                     try:
-                        entries.extend(islice(scanned, most))
+                        entries.extend(islice(scanned, maximum))
                     except OSError as error:
                         failed = error  # what was read before it counts
                     if not entries:

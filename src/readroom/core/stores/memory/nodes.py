@@ -89,9 +89,9 @@ class MemoryFolder(Closeable):
         for name, node in list(self._folder.names.items()):
             yield Entry(name, stat_of(node).kind)
 
-    def names(self, most: int) -> Iterator[Names]:
+    def names(self, maximum: int) -> Iterator[Names]:
         entries = self.entries()
-        while chunk := list(islice(entries, most)):
+        while chunk := list(islice(entries, maximum)):
             kinds = {entry.name: entry.kind for entry in chunk if entry.kind is not EntryKind.FILE}
             yield Names([entry.name for entry in chunk], kinds)
 

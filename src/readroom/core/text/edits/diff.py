@@ -125,7 +125,7 @@ def hunks(
             end - start,
             _number(new_first + new_start, new_end - new_start),
             new_end - new_start,
-            list(_marked(old, new, group, start, end, ended=ended, most=style.line_chars)),
+            list(_marked(old, new, group, start, end, ended=ended, maximum=style.line_chars)),
         )
 
 
@@ -153,9 +153,9 @@ def _marked(
     end: int,
     *,
     ended: bool,
-    most: int,
+    maximum: int,
 ) -> Iterator[str]:
-    show = partial(_shown, ended=ended, most=most)
+    show = partial(_shown, ended=ended, maximum=maximum)
     at = start
     for block in group:
         yield from show(" ", old, at, block.old_start)
@@ -175,13 +175,13 @@ def _shown(
     end: int,
     *,
     ended: bool,
-    most: int,
+    maximum: int,
     opposite: Sequence[str] = (),
 ) -> Iterator[str]:
     for at in range(start, end):
         line = lines[at]
         other = opposite[at - start] if opposite else line
-        yield mark + shorten(visible(_bare(line)), visible(_bare(other)), most)
+        yield mark + shorten(visible(_bare(line)), visible(_bare(other)), maximum)
         if ended and at == len(lines) - 1 and not line.endswith("\n"):
             yield NO_NEWLINE
 
@@ -190,12 +190,12 @@ def _bare(line: str) -> str:
     return line[:-1].removesuffix("\r") if line.endswith("\n") else line
 
 
-def shorten(line: str, other: str, most: int = DIFF_LINE_CHARS) -> str:
+def shorten(line: str, other: str, maximum: int = DIFF_LINE_CHARS) -> str:
     """A long line cut to the part around its first difference from `other`, with ellipses."""
-    if len(line) <= most:
+    if len(line) <= maximum:
         return line
-    start = 0 if line == other else max(0, common_start(line, other) - most // 4)
-    end = min(len(line), start + most)
+    start = 0 if line == other else max(0, common_start(line, other) - maximum // 4)
+    end = min(len(line), start + maximum)
     return f"{CUT if start else ''}{line[start:end]}{CUT if end < len(line) else ''}"
 
 

@@ -226,9 +226,9 @@ class _Rebuilding:
         return unit * (there + wanted - base)
 
 
-def _alike(old: Sequence[Line], new: Sequence[Line], most: int) -> int:
+def _alike(old: Sequence[Line], new: Sequence[Line], maximum: int) -> int:
     same: Callable[[int], bool] = lambda at: old[at].body == new[at].body  # noqa: E731 - read once
-    return next((at for at in range(most) if not same(at)), most)
+    return next((at for at in range(maximum) if not same(at)), maximum)
 
 
 def _unit(lines: Sequence[Line]) -> str:

@@ -164,8 +164,8 @@ def is_mostly_text(head: bytes, *, complete: bool = True) -> bool:
     start = head[:NUL_BYTES]
     nuls = start.count(0)
     alone = nuls and b"\0\0" not in start and _controls(start) == nuls
-    most = NUL_SHARE if alone else CONTROL_SHARE
-    return _controls(start) <= most * len(start) and _is_utf8(head, complete=complete)
+    maximum = NUL_SHARE if alone else CONTROL_SHARE
+    return _controls(start) <= maximum * len(start) and _is_utf8(head, complete=complete)
 
 
 def _controls(start: bytes) -> int:

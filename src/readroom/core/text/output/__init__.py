@@ -232,8 +232,8 @@ class Shape(Struct):
         return [*self.first, *self.last]
 
 
-def shapes(lines: Iterable[tuple[int, bytes]], most: int) -> list[Shape]:
-    """Group lines by shape: the first `most` shapes, and as many of the latest new ones."""
+def shapes(lines: Iterable[tuple[int, bytes]], maximum: int) -> list[Shape]:
+    """Group lines by shape: the first `maximum` shapes, and as many of the latest new ones."""
     first: dict[bytes, Shape] = {}
     later: OrderedDict[bytes, Shape] = OrderedDict()
     for number, line in lines:
@@ -241,11 +241,11 @@ def shapes(lines: Iterable[tuple[int, bytes]], most: int) -> list[Shape]:
         shape = first.get(key) or later.get(key)
         if shape is None:
             shape = Shape()
-            if len(first) < most:
+            if len(first) < maximum:
                 first[key] = shape
             else:
                 later[key] = shape
-                if len(later) > most:
+                if len(later) > maximum:
                     later.popitem(last=False)
         shape.add(number)
     return [*first.values(), *later.values()]
@@ -351,7 +351,7 @@ _ERASE = re.compile("(?:\x1b\\[|\x9b)[0-2]?K")
 _UP = re.compile("(?:\x1b\\[|\x9b)([0-9]*)[AF]")
 """Cursor up, and to the beginning of a line above."""
 
-_MOST_UP = 200
+_MAX_UP = 200
 """Lines that a redraw can reach: the height of a terminal."""
 
 
@@ -381,7 +381,7 @@ def _lines_up(line: str) -> int:
     if "\x1b" not in line and "\x9b" not in line:
         return 0
     # Converting a number of a thousand digits would be slow.
-    return min(_MOST_UP, sum(int(match[1][:4] or 1) for match in _UP.finditer(line)))
+    return min(_MAX_UP, sum(int(match[1][:4] or 1) for match in _UP.finditer(line)))
 
 
 def _redrawn(line: str) -> str:
