@@ -334,7 +334,10 @@ def test_a_table_says_which_filters_leave_it_as_it_is(running: Agent, address: s
             "Only sessions with such calls.",
             "Sums cover whole sessions.",
         ),
-        *("The outcome filter does not apply to sessions.", "The outcome filter does not apply to this table."),
+        *(
+            "The outcome filter does not apply to sessions.",
+            "The outcome filter does not apply to this table.",
+        ),
     )
     shown = [one for one in sentences if one in body]
     assert set(said) <= set(shown)
