@@ -1,12 +1,12 @@
 # Needs Python 3.11 or newer, make, and the package index once; everything else is installed into .venv.
 #
-#   make run              serve this folder to MCP clients; DIR=/some/folder for another, PORT=8000 for a port
-#   make install          put `readroom` on your PATH: a link in ~/.local/bin, or BIN=/some/folder
-#   make test             every check: lint, format, types and the daily tests
-#   make test-all         the same with all tests, as continuous integration runs them
+#   make run              serve this folder to MCP clients, or DIR=/some/folder; PORT=8000 sets the port
+#   make install          put `readroom` on your PATH, as a link in ~/.local/bin, or in BIN=/some/folder
+#   make test             lint, format, types and the daily tests
+#   make test-all         the same checks with all tests, as in continuous integration
 #   make bench            the benchmarks
 #   make docs             write the generated parts of the documentation
-#   make clean            remove what the above made
+#   make clean            remove everything that the above created
 
 DIR ?= .
 PORT ?=
@@ -43,13 +43,13 @@ clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 	find src tests benchmarks docs_src scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# An environment whose Python is gone (the system was upgraded) or that was moved is made anew.
+# An environment whose Python is gone (the system was upgraded) or that was moved is created again.
 BROKEN := $(shell test -x .venv/bin/python && grep -qF "$(CURDIR)/.venv" .venv/pyvenv.cfg || echo broken-environment)
 .PHONY: broken-environment
 broken-environment:
 	@scripts/make-venv .venv
 
-# Each start of readroom would compile it where PYTHONDONTWRITEBYTECODE is set, as in many containers.
+# If PYTHONDONTWRITEBYTECODE is set, as in many containers, each start of readroom would compile it.
 COMPILE := .venv/bin/python -m compileall -q src
 
 # The stamps are older than pyproject.toml after a change of dependencies; otherwise nothing is done.

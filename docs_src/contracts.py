@@ -15,11 +15,11 @@ def main(folder: str) -> None:
     with Workspace(folder) as workspace:
         tools = {tool.name: tool for tool in workspace.tools("rnd")}
 
-        # What the API of a model wants to know.
+        # These fields go to the API of a model.
         for tool in tools.values():
             print(tool.name, json.dumps(tool.input_schema["required"]))
 
-        # What a model sends back: a name, and arguments as JSON.
+        # A model sends back a name, and arguments as JSON.
         for name, arguments in [
             ("read", '{"path": "README.md"}'),
             ("read", '{"path": ".env"}'),

@@ -1,4 +1,4 @@
-"""Editing from Python: an edit names the state it was made on, and one that comes too late loses.
+"""Edit from Python: an edit names the version it is based on, and a late one is refused.
 
 python docs_src/editing.py FOLDER
 """
@@ -15,11 +15,11 @@ def content_hash(workspace: Workspace, path: str) -> str:
 
 
 def edit(workspace: Workspace, path: str, expected_hash: str, old: str, new: str) -> str:
-    """Edit a file, or say what the model should be told."""
+    """Edit a file; the result is the text for the model."""
     try:
         return workspace.edit(path, expected_hash, [{"old_text": old, "new_text": new}]).text
     except Stale as error:
-        # Somebody else was first. The detail is what changed since, when that is known.
+        # Another editor was first. The detail shows the changes since, if they are known.
         return f"{error}\n{error.detail}"
     except NoMatch as error:
         return str(error)
@@ -30,7 +30,7 @@ def main(folder: str) -> None:
         known = content_hash(workspace, "src/orders.py")
         print(edit(workspace, "src/orders.py", known, '"basic": 5', '"basic": 6'))
         print()
-        # The same hash once more: that state of the file is gone.
+        # The same hash again: that version of the file is gone.
         print(edit(workspace, "src/orders.py", known, '"priority": 12', '"priority": 14'))
         print()
         known = content_hash(workspace, "src/orders.py")
