@@ -27,7 +27,7 @@ from readroom.server.ledger.ledger import Ledger
 from readroom.server.ledger.rows import Event
 
 SOURCES = Path(__file__).parents[1] / "src" / "readroom"
-COPIED = ("policy", "session", "ledger", "stores", "text", "engine")
+COPIED = ("core/policy", "core/session", "server/ledger", "core/stores", "core/text", "core/engine")
 DAY_S = 86_400
 AGENTS = (("claude-code", "mcp", ""), ("codex", "mcp", ""), ("reviewer", "http", "3f9a1c07d2e4"))
 QUERIES = ("def open", "raise Denied", "LruCache", "deadline", "content_hash", "class .*Store", "TODO")
