@@ -157,7 +157,7 @@ class EverrunsRead(msgspec.Struct, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="Like /workspace/src/main.rs")]
     offset: Annotated[int, Meta(ge=0, description="First line, from 0")] | None = None
     limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
-    column: Annotated[int, Meta(ge=0, description="Characters of line `offset` to pass over")] = 0
+    column: Annotated[int, Meta(ge=0, description="Characters of line `offset` to skip")] = 0
 
 
 class EverrunsGrep(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +168,7 @@ class EverrunsGrep(msgspec.Struct, frozen=True, kw_only=True):
     path_pattern: Annotated[str, Meta(description="Glob, or a part of the path")] = ""
     before_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
     after_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
-    offset: Annotated[int, Meta(ge=0, description="Matches to pass over")] = 0
+    offset: Annotated[int, Meta(ge=0, description="Matches to skip")] = 0
     limit: Annotated[int, Meta(ge=1, le=GREP_MOST)] = GREP_LIMIT
 
 
@@ -176,7 +176,7 @@ class EverrunsList(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of list_directory."""
 
     path: str = "/"
-    offset: Annotated[int, Meta(ge=0, description="Entries to pass over")] = 0
+    offset: Annotated[int, Meta(ge=0, description="Entries to skip")] = 0
     limit: Annotated[int, Meta(ge=1, le=LIST_MOST)] = LIST_LIMIT
 
 
@@ -370,7 +370,7 @@ _TOOLS = (
     _tool(
         EDIT,
         "Edit a file",
-        "Replace texts that stand exactly once in the file, all or none. "
+        "Replace texts that occur exactly once in the file, all or none. "
         "Rejected when the file has changed since expected_hash was read.",
         EverrunsEdit,
         _to_edit,

@@ -265,7 +265,7 @@ class _Variant:
             title="Work with files",
             description=(
                 "List, read, write, edit, delete, trash, make folders, move, stat: `command` says which. "
-                "An edit replaces a text that stands there once, unless replace_all."
+                "An edit replaces a text that occurs once, unless replace_all."
             ),
             arguments=FilesArguments,
             to_request=lambda arguments: self._to_request(arguments.params),

@@ -107,7 +107,7 @@ def words(call: CallWords, error: errors.ReadroomError) -> str:
             )
         case errors.ManyMatches():
             return (
-                f"String '{call.other}' stands more than once in file '{call.shown}'. "
+                f"String '{call.other}' occurs more than once in file '{call.shown}'. "
                 "Add text around it until it is unique, or use replace_all."
             )
         case errors.Binary() if error.facts["media_type"] == UNKNOWN.name and call.op in ("read", "edit"):

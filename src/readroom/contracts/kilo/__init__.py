@@ -100,7 +100,7 @@ class KiloRead(msgspec.Struct, frozen=True, kw_only=True):
     start_line: Annotated[int, Meta(ge=1, description="First line, from 1")] | None = None
     end_line: Annotated[int, Meta(ge=1, description="Last line, inclusive")] | None = None
     auto_truncate: bool | None = None
-    column: Annotated[int, Meta(ge=1, description="Of a line that was cut: its first character")] = 1
+    column: Annotated[int, Meta(ge=1, description="First character to show of a cut line")] = 1
 
 
 def _request(setup: KiloSettings, arguments: KiloRead) -> ReadRequest:
@@ -147,8 +147,8 @@ def _tool(setup: KiloSettings) -> Tool:
     truncates = (
         ""
         if threshold == NEVER
-        else f" With auto_truncate{' (the default)' if setup.auto_truncate else ''}, of a file of more "
-        f"than {threshold} lines: its first {threshold}, and line ranges of definitions in the rest."
+        else f" With auto_truncate{' (the default)' if setup.auto_truncate else ''}, files of more "
+        f"than {threshold} lines show the first {threshold}, and line ranges of definitions in the rest."
     )
     return Tool(
         name=READ,

@@ -76,7 +76,7 @@ def made(setup: Setup) -> Contract:
         description=(
             f"Read file contents: raw text, at most {command.max_lines:,} lines at once. Files above "
             f"{megabytes(command.max_bytes)[0]} need offset or limit. "
-            "warnings say what is not shown and how to go on."
+            "warnings say what is not shown and how to continue."
         ),
         arguments=RndRead,
         to_request=to_request,
@@ -88,7 +88,7 @@ def made(setup: Setup) -> Contract:
     return Contract(
         name="rnd",
         title="read command",
-        instructions="Read files in parts: each answer says in its warnings where to go on.",
+        instructions="Read files in parts: each answer says in its warnings where to continue.",
         tools=(tool,),
         # A whole file of the largest size, and the fields around it.
         reply_bytes=command.max_bytes + 2 * command.max_lines + CLOSING_BYTES,
@@ -215,7 +215,7 @@ def _rest(result: values.ReadResult) -> list[str]:
     """The note on what is left out below, with the offset that continues."""
     if result.total_lines and not result.lines:
         return [
-            f"Content left out as little is left of the budget; the file has {_lines(result.total_lines)}"
+            f"Content left out: little is left of the budget; the file has {_lines(result.total_lines)}"
         ]
     following = result.next
     if following is None or following.offset is None:

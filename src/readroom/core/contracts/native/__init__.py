@@ -48,7 +48,7 @@ from readroom.core.values.files import OUTLINES
 Globs = str | list[str]
 
 
-PAGES = 'Of documents: 3-5,9; "Sheet2!A1:F200"; cell 7; contents; users!id,name; schema'
+PAGES = 'In documents: 3-5,9; "Sheet2!A1:F200"; cell 7; contents; users!id,name; schema'
 """How `pages` names parts, by an example of each."""
 
 
@@ -61,7 +61,9 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
         | None
     ) = None
     limit: (
-        Annotated[int, Meta(description="Most lines; negative: those up to `offset`", extra=NEVER_ZERO)]
+        Annotated[
+            int, Meta(description="Maximum lines; negative: those ending at `offset`", extra=NEVER_ZERO)
+        ]
         | None
     ) = None
     column: Annotated[
@@ -70,7 +72,9 @@ class ReadArguments(msgspec.Struct, frozen=True, kw_only=True):
     pages: Annotated[str, Meta(description=PAGES, extra=DIGITS)] | None = None
     symbol: Annotated[str, Meta(description="One definition, like Class.method")] | None = None
     view: values.ReadView = "text"
-    known_hash: Annotated[str, Meta(description="Earlier hash: if unchanged, only says so")] | None = None
+    known_hash: (
+        Annotated[str, Meta(description="Earlier hash: an unchanged file is not sent again")] | None
+    ) = None
     encoding: str | None = None
 
 
@@ -95,11 +99,11 @@ class GrepArguments(msgspec.Struct, frozen=True, kw_only=True):
     ignore_case: bool = False
     multiline: bool = False
     fixed: Annotated[bool, Meta(description="Literal text")] = False
-    include: Annotated[list[values.Include], Meta(description="Search these files too")] | None = None
-    documents: Annotated[bool, Meta(description="PDF, Office, notebooks, mail too")] = False
+    include: Annotated[list[values.Include], Meta(description="Also search these files")] | None = None
+    documents: Annotated[bool, Meta(description="Also PDF, Office, notebooks, mail")] = False
     sort: Annotated[values.GrepSort, Meta(description="Order of files")] | None = None
     symbols: Annotated[bool, Meta(description="Name the definition around each match")] = False
-    limit: Annotated[int, Meta(ge=1, description="Most matches", extra=NEVER_ZERO)] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Maximum matches", extra=NEVER_ZERO)] | None = None
     cursor: Cursor | None = None
     timeout_s: Annotated[float, Meta(gt=0, le=limits.GREP_MAX_TIMEOUT_S, extra=NEVER_ZERO)] | None = None
 
@@ -110,9 +114,9 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
     path: str = "."
     glob: Globs | None = None
     depth: Annotated[int, Meta(ge=1, le=limits.LIST_MAX_DEPTH, extra=NEVER_ZERO)] = 1
-    include: Annotated[list[values.ListInclude], Meta(description="Show these too")] | None = None
+    include: Annotated[list[values.ListInclude], Meta(description="Also show these")] | None = None
     sort: Annotated[values.ListSort, Meta(description="mtime: newest first")] = "name"
-    limit: Annotated[int, Meta(ge=1, description="Most entries", extra=NEVER_ZERO)] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Maximum entries", extra=NEVER_ZERO)] | None = None
     cursor: Cursor | None = None
 
 
@@ -174,7 +178,7 @@ READ_FILE = Tool(
         "table; lib.zip!/inner/path is a member of an archive. "
         "Shows at most "
         f"{default_lines(values.Kind.TEXT)} lines (logs: the last {default_lines(values.Kind.LOG)}; "
-        f"CSV: {default_lines(values.Kind.CSV)}); the last line says what is left out "
+        f"CSV: {default_lines(values.Kind.CSV)}); the last line names what was left out "
         'and the next call. For code, start with view="outline" (signatures, lines), then read a symbol.'
     ),
     arguments=ReadArguments,
@@ -185,7 +189,7 @@ READ_FILE = Tool(
 GREP_FILES = Tool(
     name=GREP,
     title="Search file contents",
-    description="Search file contents; hidden, ignored, binary files and archives only with `include`.",
+    description="Search file contents; hidden, ignored and binary files and archives need `include`.",
     arguments=GrepArguments,
     to_request=_to_grep,
     reports_progress=True,
@@ -195,8 +199,8 @@ LIST_DIRECTORY = Tool(
     name=LIST,
     title="List a folder",
     description=(
-        "List a folder or archive: `bytes<TAB>name`, folders end in /. The first line dates "
-        "files without a date."
+        "List a folder or archive: `bytes<TAB>name`, folders end in /. The first line gives the "
+        "date of files listed without one."
     ),
     arguments=ListArguments,
     to_request=_to_list,
@@ -243,7 +247,7 @@ NATIVE = Contract(
     instructions=(
         "Find with find_relevant (a question), grep_files (exact text) or list_directory, then read the part "
         "you need with read_file. "
-        "Every reply says in its first and last line what it left out and the next call."
+        "The first and last line of each reply say what it left out and the next call."
     ),
     tools=(READ_FILE, GREP_FILES, search.FIND_RELEVANT, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
     reply_bytes=limits.REPLY_BYTES,
