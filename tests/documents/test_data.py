@@ -98,8 +98,8 @@ def test_a_virtual_table_names_the_tables_in_which_its_content_is(tmp_path: Path
         found = sqlite.open_document(file)
         titles = list(found.titles)
         for title, module, advice in (
-            ("f", "fts5", "Read what it keeps: f_config, f_content, f_data, f_docsize, f_idx."),
-            ("alone", "fts5vocab", "Read the table that it is made of."),
+            ("f", "fts5", "Read its stored tables: f_config, f_content, f_data, f_docsize, f_idx."),
+            ("alone", "fts5vocab", "Read the table that it is based on."),
         ):
             with pytest.raises(Unreadable, match=rf"a virtual table \({module}\)") as failure:
                 found.part(titles.index(title) + 1, Area(1, 10))
@@ -161,7 +161,7 @@ def test_types_that_are_too_long_for_a_note_are_counted(tmp_path: Path) -> None:
         types = found.part(1).notes[0]
         shown = types.count("CHARACTER")
         assert 10 < shown < 30
-        assert types.endswith(f'… and {30 - shown} more: pages="schema" has them')
+        assert types.endswith(f'… and {30 - shown} more: pages="schema" shows them')
         assert len(types) <= DOCUMENT_NOTE_CHARS
     deep = pa.int32()
     for _ in range(60):
@@ -223,7 +223,7 @@ def test_a_large_database_is_opened_by_its_descriptor(tmp_path: Path) -> None:
         _shop(path)
         assert [row[0] for row in _rows(sqlite.open_document(file).part(1, Area(1, 1)))] == ["0"]
         (tmp_path / "elsewhere.db").unlink()
-        with pytest.raises(Unreadable, match="in no file"):
+        with pytest.raises(Unreadable, match="not in a file"):
             sqlite.open_document(file)
 
 
@@ -244,7 +244,7 @@ def test_sql_of_the_file_cannot_reach_out(tmp_path: Path) -> None:
         assert _rows(found.part(numbers["endless"], Area(1, 3))) == [["1"], ["2"], ["3"]]
         assert not found.part(numbers["endless"], Area(1, 3)).total_known
         for name in ("loader", "large"):
-            with pytest.raises(Unreadable, match="SQLite says"):
+            with pytest.raises(Unreadable, match="SQLite reports"):
                 found.part(numbers[name], Area(1, 1))
         table = found.tables[0]
         with pytest.raises(sqlite3.DatabaseError, match=r"authorized|too many attached"):
@@ -294,7 +294,7 @@ def test_what_can_be_read_of_a_damaged_table_is_there_for_the_first_who_asks() -
     ]
     for part in parts:
         assert len(_rows(part)) == 198
-        assert "Row 199 and what follows cannot be read: it is damaged." in part.notes
+        assert "Row 199 and the rest cannot be read: it is damaged." in part.notes
 
 
 @settings(max_examples=10, deadline=None)
@@ -481,7 +481,7 @@ def test_csv_has_columns_types_and_rows() -> None:
         "  id integer",
         "  name text",
         "  since date",
-        "  fields separated by semicolon; the first row names the columns; types are those of the first rows",
+        "  fields separated by semicolon; the first row names the columns; types are from the first rows",
     ]
     assert _rows(found.part(1, Area(1, 9))) == [["1", "Ann;\\nA", "2026-01-01"], ["2", "Bob", "2026-02-01"]]
     plain = texts.open_delimited(io.BytesIO(b"1,2\n3,4\n"))
@@ -559,7 +559,7 @@ def test_a_million_columns_are_bounded_and_said() -> None:
     found = texts.open_delimited(io.BytesIO(f"{header}\n{'1,' * 99_999}1\n".encode()))
     part = found.part(1, Area(1, 1))
     assert len(part.lines[0]) < 2_000
-    assert '99,970 more columns: pages="1!31-60" goes on.' in part.notes
+    assert '99,970 more columns: pages="1!31-60" continues.' in part.notes
     assert len(found.part(SCHEMA).lines) < 2_100
     assert found.part(1, Area(1, 1, columns="99999-")).header == "c99998 | c99999"
 

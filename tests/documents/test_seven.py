@@ -152,7 +152,7 @@ def _problem(data: bytes) -> str:
 @each(
     ("name", "said"),
     [
-        ("bomb.7z", "times as large"),
+        ("bomb.7z", "-fold"),
         ("twice.7z", "several members"),
         ("anti.7z", "it marks a file to delete"),
         ("aes.7z", "it is encrypted"),
@@ -160,9 +160,9 @@ def _problem(data: bytes) -> str:
         ("dictionary-lzma.7z", "would have to remember"),
         ("unknown.7z", "7f7f"),
         ("more-than-it-says.7z", ""),
-        ("less-than-it-says.7z", "its data end before"),
-        ("huge-size.7z", "times as large"),
-        ("far-behind.7z", f"behind {400 * sevens.MB:,} bytes"),
+        ("less-than-it-says.7z", "its data are truncated"),
+        ("huge-size.7z", "-fold"),
+        ("far-behind.7z", f"follows {400 * sevens.MB:,} bytes"),
         ("huge-count.7z", "directory is damaged"),
         ("huge-property.7z", "directory is damaged"),
         ("coders.7z", "directory is damaged"),

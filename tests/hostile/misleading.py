@@ -292,20 +292,20 @@ ARCHIVES: Mapping[str, Callable[[], bytes]] = {
 
 
 SAID: Mapping[str, str] = {
-    "hidden.zip": "between its members belong to none that its directory names",
+    "hidden.zip": "between its members belong to no member in its directory",
     "two-archives.zip": "bytes before its first member are not read",
     "end-in-comment.zip": "bytes before its first member are not read",
-    "folder.zip": "1 of its folders has a content, not shown",
-    "japanese.zip": "its names are read as cp932, as their bytes look",
-    "no-size.a": "it is damaged at byte 76: what follows is not looked at",
-    "many.a": "members of a name that is taken: they cannot be read",
+    "folder.zip": "1 of its folders has content, not shown",
+    "japanese.zip": "its names are read as cp932, guessed from their bytes",
+    "no-size.a": "it is damaged at byte 76: the rest is not read",
+    "many.a": "members with a name that is already used: they cannot be read",
     "behind-end.tar": "there is more after its end at byte 1,024",
     "lone-zeros.tar": "there is more after its end at byte 1,024",
     "two-tars.tar.gz": "there is more after its end at byte 1,024",
     "far-end.tar": "it is cut short",
     "header-alone.tar": "it is cut short",
-    "damaged-header.tar": "what it says of the member behind byte 1,024 is damaged",
-    "one-name.tar": "1 more member of a name that is taken: the last counts",
+    "damaged-header.tar": "the extended header at byte 1,024 is damaged",
+    "one-name.tar": "1 more member with a name that is already used: the last counts",
     "one-size.tar": "it is cut short",
 }
 """What has to be said of some of them: what they have beside what is listed."""

@@ -174,7 +174,7 @@ _WORD_COUNTED = {
     "alternative text of a table": "alternative text", "embedded object": "embedded object",
     "embedded document": "embedded document", "bookmark": "bookmark",
     "building block": "part of building blocks",
-    "unknown element": "text in a place that is not known", "property": "document property",
+    "unknown element": "text in an unknown place", "property": "document property",
 }  # fmt: skip
 
 

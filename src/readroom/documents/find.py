@@ -81,7 +81,7 @@ class DocumentTexts:
                 text.problems = [(0, error.problem)]
                 text.encrypted, text.advice = isinstance(error, Encrypted), error.advice or OTHER_COPY
             except Shrunk:
-                text.problems = [(0, "it became shorter meanwhile")]
+                text.problems = [(0, "it became shorter while it was read")]
                 text.advice = OTHER_COPY
         self._reached[source.real] = len(gathered.runs)
         text.line = gathered.line_of(text.rest)

@@ -335,8 +335,8 @@ def test_archives_in_archives_are_searched_with_the_others(store: StoreName) -> 
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("no-paths.zip", "3 names lead out of it or cannot be used)"),
-        ("many-ways.zip", "2 more cannot be read for other reasons, which a read of each names"),
+        ("no-paths.zip", "3 names point outside it or cannot be used)"),
+        ("many-ways.zip", "2 more cannot be read for other reasons, which reading one shows"),
     ],
 )
 def test_what_is_not_named_is_counted(name: str, words: str) -> None:

@@ -112,7 +112,7 @@ def test_a_flat_file_is_what_its_package_is() -> None:
     flat = b"\xef\xbb\xbf\n" + letters.flat(slide, kind="presentation")
     assert odp.open_document(io.BytesIO(flat)).part(1).lines == ["text"]
     other = refused(odt.open_document, io.BytesIO(b"<html><body/></html>"))
-    assert other.advice == "Read it as the text it is, with `encoding`."
+    assert other.advice == "Read it as plain text, with `encoding`."
 
 
 def test_rows_of_a_chart_in_a_flat_sheet_are_not_rows_of_the_sheet() -> None:
@@ -180,7 +180,7 @@ def test_the_chosen_entry_of_a_list_in_a_form_of_rtf_is_shown(state: bytes, line
 
 @pytest.mark.parametrize(
     ("behind", "notes"),
-    [(b"", []), (b"\0\r\n}\x1a", []), (rb" lost\par}", ["Not shown: 1 text behind its end."])],
+    [(b"", []), (b"\0\r\n}\x1a", []), (rb" lost\par}", ["Not shown: 1 text after its end."])],
 )
 def test_what_stands_behind_the_end_of_rtf_is_counted(behind: bytes, notes: list[str]) -> None:
     part = rtf.read(rb"{\rtf1 text\par}" + behind).part(1)
@@ -203,4 +203,4 @@ def test_what_follows_the_last_group_is_not_part_of_the_text() -> None:
 
 
 def test_a_file_that_is_not_rtf_is_refused() -> None:
-    assert refused(rtf.open_document, io.BytesIO(b"plain")).problem == "it does not start as RTF does"
+    assert refused(rtf.open_document, io.BytesIO(b"plain")).problem == "it does not start like RTF"

@@ -118,4 +118,4 @@ def test_hostile_pages_are_read(name: str) -> None:
 
 def test_a_page_that_is_too_large_is_refused_with_the_other_way_to_read_it() -> None:
     problem = refused(open_document, io.BytesIO(b"x" * (HTML_BYTES + 1)))
-    assert problem.advice == "Read it as the text it is, without `pages`."
+    assert problem.advice == "Read it as plain text, without `pages`."

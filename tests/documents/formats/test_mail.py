@@ -225,9 +225,7 @@ def test_what_outlook_packed_into_an_attachment_is_opened() -> None:
 def test_a_packed_message_cut_or_changed_anywhere_says_so_or_is_refused() -> None:
     whole = _packed()
     cut = tnef.open_document(io.BytesIO(whole[: whole.index(b"x,y")]))
-    assert (
-        cut.part(1).notes[0] == "It is damaged or cut short, and what stands behind that place is not shown."
-    )
+    assert cut.part(1).notes[0] == "It is damaged or cut short, and the rest is not shown."
     for size in range(0, len(whole), 5):
         survives(tnef.open_document, whole[:size])
     for at in range(0, len(whole), 3):

@@ -61,8 +61,8 @@ def _workbook(kind: str | None, *, target: str = "worksheets/sheet1.xml") -> byt
         ("chartsheet", [], "It is a chart and has no cells."),
         ("dialogsheet", [], "It is a dialog and has no cells."),
         ("tablet", [], "It is a part of the kind tablet, which has no cells."),
-        (None, ["WORD\t4712"], "The file does not say which part it is; shown is xl/worksheets/sheet1.xml."),
-        ("", ["WORD\t4712"], "The file does not say which part it is; shown is xl/worksheets/sheet1.xml."),
+        (None, ["WORD\t4712"], "The file does not say which part it is; xl/worksheets/sheet1.xml is shown."),
+        ("", ["WORD\t4712"], "The file does not say which part it is; xl/worksheets/sheet1.xml is shown."),
     ],
 )
 def test_a_sheet_without_a_part_is_no_chart(kind: str | None, lines: list[str], note: str) -> None:

@@ -138,12 +138,12 @@ def test_an_odd_cell_costs_no_other(cell: str, area: Area) -> None:
 @pytest.mark.parametrize(
     ("cells", "note"),
     [
-        ('<c r="B7"><v>5</v></c>', "1 cell says to be in another row and is shown where it stands."),
-        ('<c r="A5"><v>4</v></c><c r="A5"><v>5</v></c>', "1 value is not shown: its cell is there again."),
+        ('<c r="B7"><v>5</v></c>', "1 cell claims to be in another row and is shown where it is stored."),
+        ('<c r="A5"><v>4</v></c><c r="A5"><v>5</v></c>', "1 value is not shown: its cell is repeated."),
         ('<c r="ZZZZ5"><v>6</v></c>', "1 row has more than 16,384 columns: the rest of it is not shown."),
         (
             "<c r='A5'><v>5</odd></c>",
-            "1 row cannot be read as it is meant: its cells are shown as they are stored.",
+            "1 row cannot be interpreted: its cells are shown as stored.",
         ),
     ],
 )
@@ -160,8 +160,8 @@ def _row(number: object, *texts: str) -> str:
 
 
 _BEYOND = "1 row lies after row 1,048,576 and is not shown."
-_AGAIN = "1 value is not shown: its cell is there again."
-_IN_ORDER = "Its rows are not in order, or are there twice: they are shown in order."
+_AGAIN = "1 value is not shown: its cell is repeated."
+_IN_ORDER = "Its rows are out of order or repeated: they are shown in order."
 
 
 @each(
@@ -203,7 +203,7 @@ def test_a_sheet_that_is_cut_short_shows_what_there_is(size: int) -> None:
     part = open_document(io.BytesIO(office.workbook("", sheet=sheet[:size].encode()))).part(1)
     shown = "\n".join(part.lines)
     assert [text for text in "abcdef" if f"<v>{text}</v></c>" in sheet[:size] and text not in shown] == []
-    assert any(note.startswith("It is cut short: what follows row ") for note in part.notes)
+    assert any(note.startswith("It is cut short: the rows after ") for note in part.notes)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])

@@ -76,4 +76,4 @@ def test_a_plain_search_of_a_text_that_is_a_document_says_how_its_lines_are_read
         reply = space.call("grep_files", {"pattern": mark("paragraph")})
         (warning,) = fact(reply, "warnings")
         assert warning["code"] == "notebook"
-        assert "those of its source: read them with encoding utf-8" in warning["detail"]
+        assert "from its source: read them with encoding utf-8" in warning["detail"]

@@ -194,7 +194,7 @@ def test_a_line_that_is_not_there_is_refused_with_what_is(space: Workspace) -> N
 
 @pytest.mark.parametrize(
     ("path", "problem"),
-    [("broken.pdf", "damaged"), ("broken.ipynb", "not the JSON"), ("odd.ipynb", "no list of cells")],
+    [("broken.pdf", "damaged"), ("broken.ipynb", "not notebook JSON"), ("odd.ipynb", "no list of cells")],
 )
 def test_a_broken_document_says_what_is_wrong(space: Workspace, path: str, problem: str) -> None:
     with pytest.raises(BadDocument, match=problem):

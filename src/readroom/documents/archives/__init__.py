@@ -160,7 +160,7 @@ def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[values.Warn, .
     named = unread.most_common(_NAMED_PROBLEMS)
     sentences += [f"{count:,} cannot be read: {problem}" for problem, count in named]
     if others := unread.total() - sum(count for _, count in named):
-        sentences.append(f"{others:,} more cannot be read for other reasons, which a read of each names")
+        sentences.append(f"{others:,} more cannot be read for other reasons, which reading one shows")
     return (values.Warn("archive", "; ".join(sentences)),)
 
 
@@ -169,8 +169,8 @@ def _left_out(guard: Guard, origin: Origin) -> str:
     container = origin.container
     named = [name for name in container.left_out if _may_be_named(guard, origin.path, name)]
     which = f": {first_of(named, len(named), container.left_out_count)}" if named else ""
-    verb = "names lead" if container.left_out_count > 1 else "name leads"
-    return f"{container.left_out_count:,} {verb} out of it or cannot be used{which}"
+    verb = "names point" if container.left_out_count > 1 else "name points"
+    return f"{container.left_out_count:,} {verb} outside it or cannot be used{which}"
 
 
 def _may_be_named(guard: Guard, archive: WorkPath, name: str) -> bool:
@@ -271,7 +271,7 @@ class Archives:
                     raise _unlisted(guard, errors.NotAFolder(path, "file"))
                 return None
             if depth >= CONTAINER_NESTING:
-                problem = f"it lies in {depth} other archives, and that is as deep as is looked"
+                problem = f"it is nested in {depth} other archives, more than are opened"
                 raise errors.BadDocument(path, origin.container.form, problem, "Ask the user to unpack it.")
             store = MemberStore(origin, self._contents, deadline)
             rules = guard.refresh()
@@ -295,7 +295,9 @@ class Archives:
         except NotText:
             return None
         except Shrunk:
-            raise errors.BrokenData(path, compression, source.size, "it became shorter meanwhile") from None
+            raise errors.BrokenData(
+                path, compression, source.size, "it became shorter while it was read"
+            ) from None
         except OSError as error:
             raise errors.store_failure(error, path) from None
         if expanded.out_of_time is not None:

@@ -377,7 +377,7 @@ class MemberStore(Struct, dict=True):
             raise errors.BrokenData(path, self.origin.form, member.packed, error.problem) from None
         led = resolved_link("" if member.is_hard else link, target)
         if led is None:
-            raise errors.OutsideRoot(path, "a link leads out of the archive")
+            raise errors.OutsideRoot(path, "a link points outside the archive")
         return f"{led}{inner[len(link) :]}".strip("/")
 
     def _stat(self, member: Member | None) -> Stat:

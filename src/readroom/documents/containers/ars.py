@@ -59,10 +59,10 @@ class _ArWalk(Struct):
             head = self.file.read_at(at, _HEADER)
             size = _number(head[48:58], 10)
             if len(head) < _HEADER or head[58:] != _END or size is None:
-                self.notes.append(f"it is damaged at byte {at:,}: what follows is not looked at")
+                self.notes.append(f"it is damaged at byte {at:,}: the rest is not read")
                 return
             if count == CONTAINER_MEMBERS:
-                self.notes.append(f"only its first {count:,} members are looked at")
+                self.notes.append(f"only its first {count:,} members are read")
                 return
             member = self._member(head, at + _HEADER, size)
             at += _HEADER + size + size % 2

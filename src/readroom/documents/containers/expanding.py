@@ -20,7 +20,7 @@ def inflated_raw(packed: Iterator[bytes]) -> Iterator[bytes]:
     except zlib.error as error:
         raise BadContainer(f"it is damaged ({error})") from None
     except EOFError:
-        raise BadContainer("it is damaged: its data end before their end") from None
+        raise BadContainer("it is damaged: its data are truncated") from None
 
 
 def decoded(compression: Compression, packed: Iterator[bytes]) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ PIECE_BYTES = 64 * 1024
 """Content comes in pieces of at most this size."""
 
 
-WRONG_SUM = "it is damaged: it is not what its sum says"
+WRONG_SUM = "it is damaged: its checksum does not match"
 
 
 class BadContainer(Exception):
@@ -203,7 +203,7 @@ def arranged(
     left_out_count = again = both = 0
     for member in stored:
         if len(folders) > CONTAINER_FOLDERS:
-            remarks.append(f"only the members in its first {CONTAINER_FOLDERS:,} folders are looked at")
+            remarks.append(f"only the members in its first {CONTAINER_FOLDERS:,} folders are read")
             break
         name = normal_name(member.name)
         if not name:
@@ -223,9 +223,9 @@ def arranged(
         _enter(folders, name, member.kind)
     if again:
         which = "the last counts" if last_counts else "they cannot be read"
-        remarks.append(f"{again:,} more {_members(again)} of a name that is taken: {which}")
+        remarks.append(f"{again:,} more {_members(again)} with a name that is already used: {which}")
     if both:
-        remarks.append(f"{both:,} {_members(both)} that would be file and folder at once: not shown")
+        remarks.append(f"{both:,} {_members(both)} named like a file and a folder: not shown")
     return Container(form, reader, members, folders, tuple(left_out), left_out_count, tuple(remarks))
 
 

@@ -47,12 +47,12 @@ _KINDS: dict[bytes, MemberKind] = {
 _WITHOUT_DATA = (
     tarfile.DIRTYPE, tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE,
 )  # fmt: skip
-_SPARSE = "it is a sparse file, of which only pieces are stored"
+_SPARSE = "it is a sparse file, and only pieces of it are stored"
 _MORE_MAP_FIRST, _MORE_MAP = 482, 504
 """The byte that says whether a block of more pieces follows: in a header of GNU, and in those blocks."""
 
 _MOST_DIGITS = 18
-_CUT_SHORT = "it is cut short: what follows the last member is missing"
+_CUT_SHORT = "it is cut short after the last member"
 
 _TOO_LARGE = 1 << 63
 """A size that no file has; a header can hold larger ones."""
@@ -110,13 +110,13 @@ class _Walk(Struct):
             try:
                 info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
             except (tarfile.HeaderError, ValueError, OverflowError):
-                self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
+                self.notes.append(f"it is damaged at byte {self._at:,}: the rest is not read")
                 return
             if count == CONTAINER_MEMBERS:
-                self.notes.append(f"only its first {count:,} members are looked at")
+                self.notes.append(f"only its first {count:,} members are read")
                 return
             if not 0 <= info.size < _TOO_LARGE or headers > _HEADERS_BEFORE:
-                self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
+                self.notes.append(f"it is damaged at byte {self._at:,}: the rest is not read")
                 return
             self._at += _BLOCK
             if info.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.XGLTYPE) or info.type in (
@@ -149,7 +149,7 @@ class _Walk(Struct):
         """Use a header that is about the next one; returns whether to go on."""
         data = b"" if info.size > CONTAINER_HEADER_BYTES else self.file.read_at(self._at, info.size)
         if len(data) < info.size:
-            self.notes.append(f"it is damaged at byte {self._at:,}: what follows is not looked at")
+            self.notes.append(f"it is damaged at byte {self._at:,}: the rest is not read")
             return False
         self._at += _padded(info.size)
         text = data.split(b"\0")[0].decode("utf-8", "surrogateescape")
@@ -161,7 +161,7 @@ class _Walk(Struct):
             listed, is_whole = _records(data)
             fields = dict(listed)
             if not is_whole:
-                self.notes.append(f"what it says of the member behind byte {self._at:,} is damaged")
+                self.notes.append(f"the extended header at byte {self._at:,} is damaged")
             _take(self._always if info.type == tarfile.XGLTYPE else header, fields)
         return True
 

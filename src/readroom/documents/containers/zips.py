@@ -69,7 +69,7 @@ _NAMES_BYTES = 16 * 1024
 _TELLING_LETTERS = 8
 """Fewer letters outside ASCII tell no encoding: then it is the one that the format has."""
 
-_IN_PARTS = "it is one of several parts of an archive that was split"
+_IN_PARTS = "it is one of several parts of a split archive"
 
 _OTHER_METHODS = {
     1: "shrink", 2: "reduce", 3: "reduce", 4: "reduce", 5: "reduce", 6: "implode", 9: "Deflate64",
@@ -102,16 +102,14 @@ def open_zip(file: Bytes) -> Container:
     notes = (
         []
         if codec in ("ascii", "utf-8", "cp437")
-        else [f"its names are read as {codec}, as their bytes look"]
+        else [f"its names are read as {codec}, guessed from their bytes"]
     )
     if len(members) > CONTAINER_MEMBERS:
-        notes.append(
-            f"only the first {CONTAINER_MEMBERS:,} of {max(count, len(members)):,} members are looked at"
-        )
+        notes.append(f"only the first {CONTAINER_MEMBERS:,} of {max(count, len(members)):,} members are read")
         members = members[:CONTAINER_MEMBERS]
     elif len(members) != count:
         said = f"{count:,} member{'' if count == 1 else 's'}"
-        notes.append(f"its end says that it has {said}, its directory has {len(members):,}")
+        notes.append(f"its end record claims {said}, its directory has {len(members):,}")
     notes += _unnamed(file, members, at)
     return arranged("zip", _Zip(file), _apart(members, at), notes, last_counts=False)
 
@@ -133,7 +131,7 @@ def _directory(file: Bytes) -> tuple[int, int, int, int]:
     if place is None and file.read_at(0, 8) == b"PK\7\x08PK\3\4":
         raise BadContainer(_IN_PARTS)
     if place is None:
-        raise BadContainer("it has no end: it is cut short, or something else was appended to it")
+        raise BadContainer("it has no end record: it is cut short, or something else was appended to it")
     _, disk, first_disk, _, count, size, offset, _ = _END.unpack_from(tail, place)
     end = start + place
     if disk not in (0, _FULL_16) or first_disk not in (0, _FULL_16):
@@ -274,7 +272,7 @@ def _why_not(flags: int, method: int, size: int, packed: int) -> str:
         return f"it is compressed in a way that is not read here ({_OTHER_METHODS.get(method, method)})"
     if size > CONTAINER_RATIO_BYTES and size > CONTAINER_RATIO * packed:
         ratio = size // max(packed, 1)
-        return f"it says to be {ratio:,} times as large unpacked, as what is made to fill a disk"
+        return f"it claims to expand {ratio:,}-fold, like a decompression bomb"
     if method == _STORED and size != packed:
         return "it is damaged"
     return ""
@@ -328,10 +326,10 @@ def _unnamed(file: Bytes, members: list[Member], directory: int) -> list[str]:
             gap = end - at - _LOCAL.size - sum(lengths) - packed
             between += gap if gap > _DESCRIPTOR else 0
     if between:
-        notes.append(f"{between:,} bytes between its members belong to none that its directory names")
+        notes.append(f"{between:,} bytes between its members belong to no member in its directory")
     contents = sum(member.kind == "folder" and member.size > 0 for member in members)
     if contents:
-        notes.append(f"{contents:,} of its folders {'has' if contents == 1 else 'have'} a content, not shown")
+        notes.append(f"{contents:,} of its folders {'has' if contents == 1 else 'have'} content, not shown")
     return notes
 
 
@@ -353,7 +351,7 @@ def _apart(members: list[Member], directory: int) -> list[Member]:
     for number in shared:
         member = members[number]
         if member.kind != "folder" and not member.problem:
-            members[number] = replace(member, problem="its bytes are those of another member, too")
+            members[number] = replace(member, problem="its bytes are also those of another member")
     return members
 
 
@@ -374,7 +372,7 @@ class _Zip(Struct, frozen=True):
         for piece in self._expanded(member):
             size += len(piece)
             if size > member.size:
-                raise BadContainer("it is damaged: it is more than it says")
+                raise BadContainer("it is damaged: it is larger than it claims")
             check = zlib.crc32(piece, check)
             yield piece
         if size != member.size or check != member.check:

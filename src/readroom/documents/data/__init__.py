@@ -193,7 +193,7 @@ def _window(table: DataTable, number: int, area: Area, notes_before: Sequence[st
     notes = [*notes_before, *window.notes, *_column_notes(number, area, picked, columns)]
     if len(lines) < count and end < total:
         # The count in the file may be wrong, and a next step to missing rows would never end.
-        notes.append(f"It says to have {_count(total, 'row')}: from row {end + 1:,} on none can be read.")
+        notes.append(f"It claims to have {_count(total, 'row')}: rows from {end + 1:,} on cannot be read.")
         total = end
     notes += _cut_notes(number, picked, columns, written, chars)
     return Part(
@@ -216,11 +216,13 @@ def _column_notes(number: int, area: Area, picked: Sequence[int], columns: Seque
     types = [f"{quote(columns[at].name)} {columns[at].type}".strip() for at in picked]
     fitting = sum(end <= _TYPES_CHARS for end in accumulate(len(text) + 2 for text in types))
     left = len(types) - fitting
-    types = [*types[:fitting], *([f'… and {left} more: pages="schema" has them'] if left else [])]
+    types = [*types[:fitting], *([f'… and {left} more: pages="schema" shows them'] if left else [])]
     notes = [f"columns: {', '.join(types)}"] if types else []
     if len(columns) > len(picked):
         first, last = len(picked) + 1, min(len(columns), 2 * len(picked))
-        notes.append(f'{len(columns) - len(picked):,} more columns: pages="{number}!{first}-{last}" goes on.')
+        notes.append(
+            f'{len(columns) - len(picked):,} more columns: pages="{number}!{first}-{last}" continues.'
+        )
     return notes
 
 

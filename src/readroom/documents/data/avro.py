@@ -148,7 +148,7 @@ class _Avro(Struct, frozen=True, dict=True):
         lines += [f"record {named}"] if self._is_record and named else []
         doc = self.written.get("doc") if isinstance(self.written, dict) else None
         lines += [_words(doc)] if doc else []
-        return [*lines, *([f"[{counted.stopped}: what follows is not counted]"] if counted.stopped else [])]
+        return [*lines, *([f"[{counted.stopped}: the rest is not counted]"] if counted.stopped else [])]
 
     def rows(self, first: int, count: int, columns: Sequence[int], chars: int) -> Rows:
         counted, last, passed = self._counted, first + count - 1, 0
@@ -166,14 +166,14 @@ class _Avro(Struct, frozen=True, dict=True):
                         if number >= first:
                             rows.append([value.get(name) for name in names] if self._is_record else [value])
                     if passed <= last and (left := len(block.bytes_.read())):
-                        notes.append(f"A block has {left:,} bytes behind the rows that it says to have.")
+                        notes.append(f"A block has {left:,} bytes after the rows that it claims to have.")
         except Unreadable as error:
             if not rows:
                 raise
-            notes.append(f"Row {first + len(rows):,} and what follows cannot be read: {error.problem}.")
+            notes.append(f"Row {first + len(rows):,} and the rest cannot be read: {error.problem}.")
         if counted.stopped and len(rows) < count:
             stopped = f"{counted.stopped[0].upper()}{counted.stopped[1:]}"
-            notes.append(f"{stopped}: what follows is not shown and not counted.")
+            notes.append(f"{stopped}: the rest is neither shown nor counted.")
         return Rows(rows, notes, more=passed > last)
 
 

@@ -77,7 +77,7 @@ def open_document(file: BinaryIO) -> Database:
     _count(tables)
     in_wal = header[_VERSIONS] != b"\1\1"
     if in_wal and not tables:
-        raise Unreadable("it has no tables yet: what was written is still in its -wal file", _WRITTEN_BACK)
+        raise Unreadable("it has no tables yet: its content is still in its -wal file", _WRITTEN_BACK)
     if in_wal:
         notes.append("It is in WAL mode: changes that are still in its -wal file are not shown.")
     if size < stated:
@@ -118,7 +118,7 @@ def _from_file(file: BinaryIO) -> sqlite3.Connection:
         )
     except _FAILURES:
         raise Unreadable(
-            f"it has more than {SQLITE_COPIED_BYTES:,} bytes and is in no file by which it can be opened",
+            f"it has more than {SQLITE_COPIED_BYTES:,} bytes and is not in a file that can be opened",
             "Read an unpacked copy.",
         ) from None
     # SQLite opens by name; nothing is read of it before it is known to be the file that was checked.
@@ -197,7 +197,7 @@ def _problem(error: Exception) -> str:
         return "it is damaged"
     if "not a database" in words:
         return "it is not an SQLite database, or it is encrypted"
-    return f"SQLite says: {words[:200]}"
+    return f"SQLite reports: {words[:200]}"
 
 
 # --- tables ------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def _schema_problems(connection: sqlite3.Connection) -> list[str]:
     else:
         return []
     connection.execute("PRAGMA writable_schema=ON")  # nothing is written: the connection will only query
-    return ["Definitions in its schema are damaged: what they define cannot be read."]
+    return ["Definitions in its schema are damaged: their tables and views cannot be read."]
 
 
 SCHEMA_TABLES = 2_000
@@ -311,8 +311,8 @@ class _SqliteTable(Struct, frozen=True, dict=True):
             (len(start), start),
         ).fetchall()
         if not rows:
-            return "Read the table that it is made of."
-        return f"Read what it keeps: {joined([str(name) for (name,) in rows])}."
+            return "Read the table that it is based on."
+        return f"Read its stored tables: {joined([str(name) for (name,) in rows])}."
 
     def _foreign_keys(self) -> dict[str, str]:
         """Where columns lead that refer to another table."""
@@ -372,7 +372,7 @@ class _SqliteTable(Struct, frozen=True, dict=True):
             return Rows(rows[:count], [], len(rows) > count)
         if not rows:
             raise Unreadable(_problem(error), _ANOTHER) from None
-        note = f"Row {first + len(rows):,} and what follows cannot be read: {_problem(error)}."
+        note = f"Row {first + len(rows):,} and the rest cannot be read: {_problem(error)}."
         return Rows(rows[:count], [note], len(rows) > count)
 
     def _answered(self, query: str, *values: int) -> tuple[list[list[object]], Exception | None]:

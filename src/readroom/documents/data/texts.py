@@ -161,7 +161,7 @@ class Streamed:
         except Unreadable as error:
             if not rows:
                 raise
-            notes.append(f"Row {first + len(rows):,} and what follows cannot be read: {error.problem}.")
+            notes.append(f"Row {first + len(rows):,} and the rest cannot be read: {error.problem}.")
         if wider:
             what = "1 row has more fields" if wider == 1 else f"{wider:,} rows have more fields"
             notes.append(f"{what} than there are columns, not shown here: read these lines without `pages`.")
@@ -224,7 +224,7 @@ _SAID = re.compile(r"sep=([^\w\s\"]|\t)[;,|\t]*\r?\n", re.IGNORECASE)
 """A first line that names the delimiter; Excel writes and reads it."""
 
 _UNCLOSED = (
-    "A quote is never closed: the row that begins in line {line:,} goes on to the end of the file. "
+    "A quote is never closed: the row that begins in line {line:,} continues to the end of the file. "
     "Without `pages` its lines are shown as they are."
 )
 _TOO_LONG = "a quote in the row that begins in line {line:,} is not closed within {chars:,} characters"
@@ -262,7 +262,7 @@ def open_delimited(file: BinaryIO) -> Database:
     if hint is not None:
         header = f"the line {hint[0].strip()} is not a row; {header}"
     mark = _DELIMITERS.get(delimiter, delimiter)
-    about = f"fields separated by {mark}; {header}; types are those of the first rows"
+    about = f"fields separated by {mark}; {header}; types are from the first rows"
     return Database([Streamed(text, columns, rows, [about], of_all=lambda: records.remarks)])
 
 
@@ -360,7 +360,7 @@ def open_json_lines(file: BinaryIO) -> Database:
         if objects
     ] or [Column(_VALUE, type_of(iter(sample)))]
     reading = _JsonRows(text, [column.name for column in columns], len(objects) < len(sample))
-    about = "one JSON value a line; columns and types are those of the first lines"
+    about = "one JSON value a line; columns and types are from the first lines"
     return Database([Streamed(text, columns, reading.rows, [about], reading.said)])
 
 

@@ -174,13 +174,13 @@ def _check_count(count: int) -> None:
 def _check_places(infos: list[zipfile.ZipInfo], directory_start: int) -> None:
     """Every name once, and no byte that belongs to two members."""
     if len({info.filename for info in infos}) < len(infos):
-        raise Unreadable("its archive has two members of one name", ANOTHER_COPY)
+        raise Unreadable("its archive has two members of the same name", ANOTHER_COPY)
     places = sorted((info.header_offset, _LOCAL_HEADER + info.compress_size) for info in infos)
     if places and places[0][0] < 0:
         raise Unreadable("its archive is damaged or cut short", ANOTHER_COPY)
     places.append((directory_start, 0))
     if any(start + size > following for (start, size), (following, _) in pairwise(places)):
-        raise Unreadable("its archive has members that lie upon each other", ANOTHER_COPY)
+        raise Unreadable("its archive has members that overlap", ANOTHER_COPY)
 
 
 ARCHIVE_RATIO = 300
@@ -197,8 +197,8 @@ def _check_member(info: zipfile.ZipInfo) -> None:
         raise Unreadable("its archive is compressed in a way that documents do not use", ANOTHER_COPY)
     if info.file_size > ARCHIVE_RATIO_BYTES and info.file_size > ARCHIVE_RATIO * info.compress_size:
         raise Unreadable(
-            f"its part {quote(info.filename)} says to be {ARCHIVE_RATIO} times as large unpacked, "
-            "as an archive that is made to fill a memory",
+            f"its part {quote(info.filename)} has a compression ratio above {ARCHIVE_RATIO}:1, "
+            "like a decompression bomb",
             ANOTHER_COPY,
         )
 

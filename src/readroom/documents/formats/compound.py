@@ -48,19 +48,19 @@ class Ole(Enum):
 REFUSALS = {
     Ole.WORD: (
         "it is a Word document from before 2007",
-        "Give it a name that ends with .doc, then it is read.",
+        "Rename it to end with .doc, then it is read.",
     ),
     Ole.SLIDES: (
         "it is a presentation from before 2007",
-        "Give it a name that ends with .ppt, then it is read.",
+        "Rename it to end with .ppt, then it is read.",
     ),
-    Ole.MAIL: ("it is a message of Outlook", "Give it a name that ends with .msg, then it is read."),
+    Ole.MAIL: ("it is an Outlook message", "Rename it to end with .msg, then it is read."),
 }
 """Kinds that are read under another name."""
 
 DAMAGED = ("its streams are damaged or cut short", "Ask for another copy, or for an export as text.")
 UNKNOWN = ("it is a binary file of an older office program", "Ask for it in a current format, or as text.")
-SHEETS = ("it is a workbook of Excel before 2007", "Give it a name that ends with .xls, then it is read.")
+SHEETS = ("it is an Excel workbook from before 2007", "Rename it to end with .xls, then it is read.")
 
 
 def is_ole(file: BinaryIO) -> bool:

@@ -354,7 +354,7 @@ def open_document(file: BinaryIO) -> Sections:
     data = file.read(HTML_BYTES + 1)
     if len(data) > HTML_BYTES:
         raise Unreadable(
-            f"it is a page of more than {HTML_BYTES:,} bytes", "Read it as the text it is, without `pages`."
+            f"it is a page of more than {HTML_BYTES:,} bytes", "Read it as plain text, without `pages`."
         )
     page, blocks = read(decoded(data))
     parts: list[Part] = []

@@ -84,7 +84,7 @@ def open_document(file: BinaryIO) -> Notebook:
         notebook = json.loads(data)
     except (ValueError, RecursionError):
         raise Unreadable(
-            "it is not the JSON that a notebook is", "Read it as plain text with `encoding` set to utf-8."
+            "it is not notebook JSON", "Read it as plain text with `encoding` set to utf-8."
         ) from None
     cells = _cells(notebook)
     if cells is None:

@@ -232,7 +232,7 @@ class Reading:
 
     @property
     def digits(self) -> str:
-        """The SHA-256 of its bytes, in hex. Raises Shrunk if it became shorter meanwhile."""
+        """The SHA-256 of its bytes, in hex. Raises Shrunk if it became shorter while it was read."""
         if self._digits is None:
             if self._eager and not self._room._knows(self._source.version):
                 self._start()

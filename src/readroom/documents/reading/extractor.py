@@ -35,8 +35,8 @@ from readroom.documents.formats import Area, Encrypted, NoSuchColumn, Part, Pict
 from readroom.documents.formats.protocol import Extracted, Opened, Refused
 from readroom.documents.reading import worker
 
-_ENDED = "reading it ended the program that reads it: it is broken, or takes too much memory"
-_NO_ANSWER = "the program that reads it gave no answer that can be used"
+_ENDED = "the program that reads it crashed: the file is broken, or takes too much memory"
+_NO_ANSWER = "the program that reads it gave no usable answer"
 
 _A = TypeVar("_A", Opened, Extracted)
 
@@ -218,7 +218,7 @@ class Extractor:
         if not extracted.left_out:
             return part
         note = (
-            f"{extracted.left_out:,} lines behind line {len(extracted.lines):,} are too many to be read here."
+            f"{extracted.left_out:,} lines after line {len(extracted.lines):,} are too many to be read here."
         )
         return replace(part, notes=[*extracted.notes, note])
 

@@ -143,7 +143,7 @@ class _Flat:
             if not kept:
                 opened = self._reading.opened
                 done = f"{self._part - 1:,} of {opened.total:,} {opened.unit}s"
-                advice = f"{done} were extracted so far; the same call goes on from there."
+                advice = f"{done} were extracted so far; the same call continues from there."
                 raise TimedOut(
                     error.seconds, advice, next_request=self._request, processor=error.processor
                 ) from None

@@ -17,7 +17,7 @@ from readroom.documents.large import OutlineAsked, UnsoundOutline, received
 from readroom.documents.limits import DOCUMENT_PATIENCE
 from readroom.documents.reading.cache import OUTLINE_FORM, DocumentCache
 
-_UNSOUND = "the program that outlines it gave no answer that can be used"
+_UNSOUND = "the program that outlines it gave no usable answer"
 
 
 def _nothing_inside(path: str) -> bool:

@@ -157,7 +157,7 @@ class Parts:
     def _uncounted(self, number: int) -> BadRange:
         return BadRange(
             f"the rows of {self._unit} {number} of {quote(self._request.path)} are not counted, "
-            "so that none can be named from the end",
+            "so an offset from the end is not possible",
             "Use a positive offset.",
             next_request=replace(self._request, offset=None, column=1),
         )

@@ -28,7 +28,7 @@ def everything(name: str) -> bool:
     return True
 
 
-_DENIED = "It is a file that policy denies, and is not shown."
+_DENIED = "It is denied by policy and is not shown."
 
 
 CARRIED_NAME_CHARS = 4_000

@@ -196,7 +196,7 @@ def _checked(folder: Folder, size: int) -> Folder:
         problem = "it is damaged"
     if not problem and folder.size > max(CONTAINER_RATIO_BYTES, CONTAINER_RATIO * folder.packed):
         ratio = folder.size // max(folder.packed, 1)
-        problem = f"it says to be {ratio:,} times as large unpacked, as what is made to fill a disk"
+        problem = f"it claims to expand {ratio:,}-fold, like a decompression bomb"
     return replace(folder, problem=problem)
 
 
@@ -210,7 +210,7 @@ def _read(file: Bytes, at: int, size: int, check: int) -> bytes:
             f"its directory has {size:,} bytes, and at most {CONTAINER_DIRECTORY_BYTES:,} are read"
         )
     if at + size > file.size:
-        raise BadContainer("it is cut short, or the first part of an archive that was split")
+        raise BadContainer("it is cut short, or the first part of a split archive")
     data = file.read_at(at, size)
     if zlib.crc32(data) != check:
         raise BadContainer(DAMAGED)
@@ -279,7 +279,7 @@ def _problem(file: Stored, folder: Folder | None) -> str:
     if folder is None or folder.problem:
         return "" if folder is None else folder.problem
     if file.start > CONTAINER_SKIPPED_BYTES and not _is_stored(folder):
-        return f"it lies behind {file.start:,} bytes of other members that would have to be unpacked first"
+        return f"it follows {file.start:,} bytes of other members that would have to be unpacked first"
     return ""
 
 
@@ -302,7 +302,7 @@ class _Cursor:
         """The next bytes, at most so many. Raises BadContainer at the end."""
         piece = self._held or next(self._content, b"")
         if not piece:
-            raise BadContainer("it is damaged: its data end before their end")
+            raise BadContainer("it is damaged: its data are truncated")
         self._held = piece[most:]
         self.at += min(len(piece), most)
         return piece[:most]

@@ -107,7 +107,7 @@ class HeaderFields:
             raise BadContainer(
                 DAMAGED
                 if value > 8 * self.left
-                else f"it has {value:,} members, and at most {CONTAINER_MEMBERS:,} are looked at"
+                else f"it has {value:,} members, and at most {CONTAINER_MEMBERS:,} are read"
             )
         return value
 
@@ -160,7 +160,7 @@ def files_in(data: bytes) -> tuple[list[Folder], list[Stored]]:
             fields.take(fields.number())
         mark = fields.byte()
     if mark == 3:
-        raise BadContainer("it has streams beside its files, which are not read here")
+        raise BadContainer("it has streams besides its files, which are not read here")
     if mark == _STREAMS:
         folders, pieces = folders_in(fields)
         mark = fields.byte()

@@ -369,14 +369,14 @@ class _DocxReader:
         main = self._package.main
         bodies = self._package.root(main).findall(f"{W}body")  # one, but a file with several is not lost
         if not bodies:
-            raise Unreadable("it has no text part of a Word document", ANOTHER_COPY)
+            raise Unreadable("it has no Word text part", ANOTHER_COPY)
         story = self._story(main)
         blocks = [block for body in bodies for block in story.blocks(body)]
         unknown = sum(unknown_texts(body, story) for body in bodies[:1]) if len(bodies) == 1 else 0
         marginal = [*self._marginal("header"), *self._marginal("footer")]
         referred = {mark for block in blocks for mark in block.marks}
         notes = self._notes(referred)
-        self._beside["text in a place that is not known"] += unknown
+        self._beside["text in an unknown place"] += unknown
         marks = (at.get(f"{W}name", "_") for body in bodies for at in body.iter(f"{W}bookmarkStart"))
         self._beside["bookmark"] += sum(not name.startswith("_") for name in marks)
         for relation in self._package.relations(main).values():

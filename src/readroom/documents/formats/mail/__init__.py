@@ -307,7 +307,7 @@ def _attached(number: int, title: str, attachment: Attachment) -> Part:
     if attachment.letter is not None or form in _NOT_OPENED or attachment.mime in _SOURCES:
         # Its source would show what policy denies of its own attachments.
         return Part(
-            number, title, (), notes=[f"It is mail in mail that is not opened ({len(data):,} bytes)."]
+            number, title, (), notes=[f"It is a nested message that is not opened ({len(data):,} bytes)."]
         )
     if form in table().rows:
         return _document(number, title, data, form)

@@ -67,7 +67,7 @@ def open_document(file: BinaryIO) -> Document:
     if size > MAIL_BYTES:
         raise Unreadable(
             f"it is a message of more than {MAIL_BYTES:,} bytes",
-            "Read it as the text it is, with `encoding`.",
+            "Read it as plain text, with `encoding`.",
         )
     apple = _APPLE.match(head)
     if apple is not None and _HEADER.match(head, apple.end()):

@@ -29,7 +29,7 @@ _OF_MESSAGE, _OF_ATTACHMENT = 1, 2
 _OLDER = {0x18004: outlook.SUBJECT, 0x2800C: outlook.BODY, 0x78008: outlook.CLASS, 0x18010: outlook.LONG_NAME}
 _TEXT, _WIDE, _OBJECT, _BYTES, _SEVERAL, _GUID, _NAMED = 0x1E, 0x1F, 0x0D, 0x102, 0x1000, 0x48, 0x8000
 _SIZES = {0: 0, 1: 0, 2: 4, 3: 4, 4: 4, 5: 8, 6: 8, 7: 8, 0xA: 4, 0xB: 4, 0x14: 8, 0x40: 8, _GUID: 16}
-_CUT = "It is damaged or cut short, and what stands behind that place is not shown."
+_CUT = "It is damaged or cut short, and the rest is not shown."
 
 
 def open_document(file: BinaryIO) -> Mail:
@@ -45,7 +45,7 @@ def letter_in(data: bytes | memoryview) -> Letter:
     """The message that these bytes are. Raises Unreadable."""
     view = memoryview(data)
     if bytes(view[:4]) != TNEF_MARK:
-        raise Unreadable("it does not start as a message of Outlook for others (TNEF)", ANOTHER_COPY)
+        raise Unreadable("it does not start like a winmail.dat (TNEF)", ANOTHER_COPY)
     item = _PackedItem()
     item.take(view)
     message = outlook.letter(item)

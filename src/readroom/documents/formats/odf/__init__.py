@@ -129,14 +129,14 @@ def packed(file: BinaryIO) -> BinaryIO:
     if len(data) > ARCHIVE_MEMBER_BYTES:
         raise Unreadable(
             f"it is one XML of more than {ARCHIVE_MEMBER_BYTES:,} bytes",
-            "Ask for it as a package (ODT, ODS, ODP), or read it as the text it is, with `encoding`.",
+            "Ask for it as a package (ODT, ODS, ODP), or read it as plain text, with `encoding`.",
         )
     try:
         root = xml.parse(data, "document")
     except Unreadable as error:
-        raise Unreadable(error.problem, "Read it as the text it is, with `encoding`.") from None
+        raise Unreadable(error.problem, "Read it as plain text, with `encoding`.") from None
     if root.tag != f"{OFFICE}document":
-        raise Unreadable("it is another XML than OpenDocument", "Read it as the text it is, with `encoding`.")
+        raise Unreadable("it is XML other than OpenDocument", "Read it as plain text, with `encoding`.")
     meta = root.find(f"{OFFICE}meta")
     members = {CONTENT: data, "styles.xml": data, "meta.xml": b"" if meta is None else etree.tostring(meta)}
     package = io.BytesIO()

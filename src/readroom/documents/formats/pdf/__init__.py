@@ -29,7 +29,7 @@ from readroom.documents.formats.pdf.unseen import Layers
 from readroom.documents.limits import DOCUMENT_CONTENTS
 
 _XFA_FORMS = (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
-_XFA = "It has an XFA form, of which only ordinary form fields are shown."
+_XFA = "It has an XFA form; only its ordinary form fields are shown."
 
 _MAX_DEPTH = 12
 """Of the table of contents."""

@@ -79,7 +79,7 @@ def open_document(file: BinaryIO) -> Document:
     if not slides and not any(record.kind == kinds.DOCUMENT for record in top.values()):
         if compound.has(_POWERPOINT_95):
             raise Unreadable("it is in the format of PowerPoint 95", "Ask for it as PPTX or PDF.")
-        raise Unreadable("it has no slides in it that can be found", ANOTHER_COPY)
+        raise Unreadable("no slides can be found in it", ANOTHER_COPY)
     sections.check_slides(len(slides))
     document = next((record for record in top.values() if record.kind == kinds.DOCUMENT), None)
     return OldSlides(slides, _beside(compound, top), tuple(_margins(document, _OF_SLIDES)))

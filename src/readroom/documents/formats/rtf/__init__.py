@@ -82,7 +82,7 @@ def read(data: bytes) -> Sections:
     """The document in `data`. Raises Unreadable."""
     start = data.find(MARK[1:], 0, 1024)
     if start < 0:
-        raise Unreadable("it does not start as RTF does", "Read it as text, with `encoding`.")
+        raise Unreadable("it does not start like RTF", "Read it as text, with `encoding`.")
     return _RtfReader(data).document()
 
 
@@ -112,7 +112,7 @@ class _RtfReader:
             self._take(token)
             if token.brace and not self._stack:
                 # Some programs leave the end of an older version behind it; of damaged files it is the text.
-                self._beside["text behind its end"] += bool(self._tokens.rest().strip(_NOTHING))
+                self._beside["text after its end"] += bool(self._tokens.rest().strip(_NOTHING))
                 break
         self._flush()
         while self._stack:

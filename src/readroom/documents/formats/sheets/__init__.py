@@ -76,7 +76,7 @@ def open_document(file: BinaryIO) -> Document:
     if package.main.endswith(".bin"):
         raise Unreadable(
             "it is a binary workbook (.xlsb), which is not read",
-            "Ask the user to save it as .xlsx, which is, or for an export as CSV.",
+            "Ask the user to save it as .xlsx, or for an export as CSV.",
         )
     reader = _SheetReader(package, tuple(_sheets(package)))
     return Workbook([sheet.name for sheet in reader.sheets], reader.part)

@@ -112,8 +112,8 @@ FORMULA = "formula has no stored value: the file was written by a program that d
 FORMULAS = "formulas have no stored values: the file was written by a program that does not calculate."
 VALUES = ("formula is shown as its value.", "formulas are shown as their values.")
 BEYOND = (
-    "cell lies outside of what a sheet can have and is not shown.",
-    "cells lie outside of what a sheet can have and are not shown.",
+    "cell is outside the maximum size of a sheet and is not shown.",
+    "cells are outside the maximum size of a sheet and are not shown.",
 )
 ROWS_BEYOND = (
     f"row lies after row {MAX_ROWS:,} and is not shown.",
@@ -124,12 +124,12 @@ TOO_WIDE = (
     f"rows have more than {MAX_COLUMNS:,} columns: the rest of them is not shown.",
 )
 STRAYS = (
-    "cell says to be in another row and is shown where it stands.",
-    "cells say to be in other rows and are shown where they stand.",
+    "cell claims to be in another row and is shown where it is stored.",
+    "cells claim to be in other rows and are shown where they are stored.",
 )
 DOUBLES = (
-    "value is not shown: its cell is there again.",
-    "values are not shown: their cells are there again.",
+    "value is not shown: its cell is repeated.",
+    "values are not shown: their cells are repeated.",
 )
 HIDDEN = "This sheet is hidden."
 ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."

@@ -68,7 +68,7 @@ def listed(
         usual = _beside(package, f"worksheets/sheet{number}")
         if usual in package.archive.members:
             return ListedSheet(
-                name, usual, hidden, f"The file does not say which part it is; shown is {usual}."
+                name, usual, hidden, f"The file does not say which part it is; {usual} is shown."
             )
         return ListedSheet(name, "", hidden, "Its part is missing in the file.")
     if relation.external:

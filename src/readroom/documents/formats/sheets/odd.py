@@ -54,8 +54,8 @@ _NO_TEXT = "[its text cannot be read]"
 """For a cell whose text is elsewhere in the workbook."""
 
 AS_STORED = (
-    "row cannot be read as it is meant: its cells are shown as they are stored.",
-    "rows cannot be read as they are meant: their cells are shown as they are stored.",
+    "row cannot be interpreted: its cells are shown as stored.",
+    "rows cannot be interpreted: their cells are shown as stored.",
 )
 
 

@@ -29,11 +29,8 @@ _VISIBLE = 0
 _COUNTED = re.compile(r"\[(?:h+|m+|s+)\]", re.IGNORECASE)
 """The part of a pattern that counts hours, also past a day: `[h]:mm`."""
 
-_UNTOLD = "Whether rows are hidden, what is merged and what comments say is not read: that is damaged."
-_CELLS_ALONE = (
-    "Something in it is damaged: its cells are shown, and not whether rows are hidden, what is merged and "
-    "what comments say."
-)
+_UNTOLD = "Hidden rows, merged cells and comments are not read: they are damaged."
+_CELLS_ALONE = "It is damaged in part: its cells are shown; hidden rows, merged cells and comments are not."
 
 
 @final
@@ -173,7 +170,7 @@ def open_workbook(file: BinaryIO) -> OldSheets | CellsAlone:
     size = file.seek(0, 2)
     if size > OLD_WORKBOOK_BYTES:
         raise Unreadable(
-            f"it is a workbook of Excel before 2007 with {size:,} bytes, more than the "
+            f"it is an Excel workbook from before 2007 with {size:,} bytes, more than the "
             f"limit of {OLD_WORKBOOK_BYTES:,}",
             "Ask for it as XLSX or CSV.",
         )

@@ -325,7 +325,7 @@ class _Scan:
         if self._names.rows.match(rest):
             self._row(rest)
         self.ended = True
-        self.cut.notes.append(f"It is cut short: what follows row {self._passed} is missing.")
+        self.cut.notes.append(f"It is cut short: the rows after {self._passed} are missing.")
 
     def result(self) -> Cut:
         """The result, with the rows in order."""
@@ -333,7 +333,7 @@ class _Scan:
             if number <= self.cut.end:
                 self._keep(Row(number, self._apart[number]))
         if not self._in_order:
-            self.cut.notes.append("Its rows are not in order, or are there twice: they are shown in order.")
+            self.cut.notes.append("Its rows are out of order or repeated: they are shown in order.")
         self.cut.notes += count_note(self._beyond, *ROWS_BEYOND)
         return self.cut
 
