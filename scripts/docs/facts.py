@@ -72,10 +72,10 @@ FACTS: dict[str, dict[str, str]] = {
         "shown": "Passages in this reply, or files with output files.",
         "more_passages": "Those behind it of the files taken apart so far.",
         "more_files": "Files that match and were not taken apart or shown.",
-        "searched_files": "Files of text that were looked at.",
-        "complete": "False when the time limit ended that; `next` then looks at the rest.",
+        "searched_files": "Files of text that were searched.",
+        "complete": "False when the time limit ended that; `next` then searches the rest.",
         "reason": "Why not: timeout, or null.",
-        "left_words": "Words of a long query that were not looked for.",
+        "left_words": "Words of a long query that were not searched for.",
         **COMMON,
     },
     "list_directory": {

@@ -21,7 +21,7 @@ from readroom.core.workspace import Workspace
 from tests.each import each
 
 NFC, NFD = "caf\u00e9", "cafe\u0301"
-SAID = "its name has another Unicode composition"
+SAID = "its name has a different Unicode composition"
 
 both = pytest.mark.parametrize(
     ("there", "asked"), [(NFC, NFD), (NFD, NFC), ("\u212b", "\u00c5"), ("\u212a", "K")]

@@ -189,8 +189,8 @@ def test_all_that_was_left_out_is_one_sentence_with_one_call(tmp_path: Path, too
     with Workspace(root) as workspace:
         reply = workspace.grep("needle") if tool == "grep" else workspace.find("needle", budget_tokens=16_000)
         last = reply.text.rsplit("\n", 1)[-1]
-        assert re.search(r"1 compressed \(l\.gz\)\)\. To (search|look at) them too: the same call with", last)
-        assert last.count("left out") == last.count("the same call") == 1
+        assert re.search(r"1 compressed \(l\.gz\)\. To include them: the same call with", last)
+        assert last.count("Not searched:") == last.count("the same call") == 1
         assert "find_relevant {" not in last
         call = next(item["call"] for item in fact(reply, "omitted") if item["reason"] == "left_out")
         assert call["arguments"]["documents"] is True

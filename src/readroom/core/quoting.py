@@ -51,7 +51,7 @@ def _listed(words: Iterable[str]) -> str:
 
 RULES: tuple[tuple[str, str], ...] = (
     ("a double quote, or another quote at its beginning", r"""\"|\A['`]"""),
-    ("a blank at one of its ends, or beside a slash", r"\A | \Z|/ | /"),
+    ("a blank at one of its ends, or next to a slash", r"\A | \Z|/ | /"),
     ("no letter and no digit, as `--`", r"\A(?![./]\Z)[!-/:-@\[-`{-~ ]+\Z"),
     ("brackets that do not pair, as `a) b (c`", r"(?!)"),
     (
@@ -73,7 +73,7 @@ RULES: tuple[tuple[str, str], ...] = (
     ),
     ("a bar or an arrow between blanks, as `a | b` or `a -> b`", r"(?: |\A)(?:\||->)(?: |\Z)"),
     (
-        "a remark that we put behind names at its end, as `a (special file)`",
+        "a remark at its end like those that we add to names, as `a (special file)`",
         r"(?:\A| )\((?:special file|before|after|sandbox mode|more[^)]*|lines? [\d-]+|denied[^)]*)\)\Z",
     ),
     (
@@ -81,8 +81,8 @@ RULES: tuple[tuple[str, str], ...] = (
         r"(?i:\b(?:next|notes?|warnings?|error):)",
     ),
     (
-        "behind a blank a word that goes on behind names in our sentences: "
-        f"{_listed(FOLLOWING)}; behind a comma {_listed(_AFTER_COMMA)}",
+        "after a blank, a word that follows names in our sentences: "
+        f"{_listed(FOLLOWING)}; after a comma {_listed(_AFTER_COMMA)}",
         rf" (?:{'|'.join(FOLLOWING)})(?: |\Z)|, (?:{'|'.join(_AFTER_COMMA)}) ",
     ),
 )

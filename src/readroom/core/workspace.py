@@ -78,7 +78,7 @@ class Instances(Generic[W]):
         """Close the longest unused workspace, if it is idle for long enough."""
         key, (instance, used) = next(iter(self._kept.items()))
         if self._clock() - used < STORE_IDLE_S:
-            advice = "Go on in one of them, or work without `instance`."
+            advice = "Continue in one of them, or work without `instance`."
             raise errors.TooLarge("Stores in memory", STORES + 1, STORES, "stores", advice)
         del self._kept[key]
         instance.close()

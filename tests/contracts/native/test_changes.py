@@ -68,7 +68,7 @@ def test_the_edits_are_described_where_they_stand() -> None:
             "properties": {
                 "old_text": {
                     "type": "string",
-                    "description": "As in the file, without line numbers; fits one place",
+                    "description": "As in the file, without line numbers; must be unique",
                 },
                 "new_text": {"type": "string"},
                 "replace_all": {"type": "boolean"},

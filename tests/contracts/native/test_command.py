@@ -127,7 +127,7 @@ def test_what_is_not_shown_is_counted_and_the_next_call_shows_it() -> None:
 def test_where_nothing_is_kept_no_call_is_named() -> None:
     reply = render(result(output("stdout", "a", total=9), kept=False))
     assert "Next:" not in reply.text
-    assert "Nothing is kept here" in reply.text
+    assert "Output is not kept here" in reply.text
     facts: Any = reply.facts
     assert facts["next"] is None
     assert facts["outputs"][0]["path"] is None

@@ -151,7 +151,7 @@ def test_first_and_last_line_say_what_is_missing() -> None:
     assert lines[2] == "2\tb [+49 chars]"
     assert lines[-1] == (
         "[6 lines below not shown (limit). "
-        "Line 2 is cut: the next call shows the rest; offset=4 goes on without it. "
+        "Line 2 is cut: the next call shows the rest; offset=4 skips it. "
         'Next: read_file {"path":"a.txt","offset":2,"limit":2,"column":2}]'
     )
 

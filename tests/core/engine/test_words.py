@@ -95,7 +95,7 @@ def test_a_file_of_git_crypt_is_encrypted(tmp_path: Path) -> None:
 def test_half_of_a_character_is_said_in_one_pair_of_quotes(tmp_path: Path) -> None:
     edits = [{"old_text": "a", "new_text": "a\ud83d b"}]
     text = said(tmp_path, "edit_file", path="a", expected_hash="0" * 12, edits=edits)
-    assert "edits[0].new_text='a\\\\ud83d b' holds half of a surrogate pair" in text
+    assert "edits[0].new_text='a\\\\ud83d b' contains half of a surrogate pair" in text
     assert "names" not in text
     assert "written as in listings" in said(tmp_path, "read_file", path="a\ud83d")
 

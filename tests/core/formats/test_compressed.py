@@ -63,7 +63,7 @@ def test_members_without_content_are_an_end_when_there_are_too_many(compression:
     nothing, text = PACK[compression](b""), PACK[compression](TEXT)
     assert expanded(compression, (nothing * 3_000 + text) * 4) == (TEXT * 4, "")
     found, problem = expanded(compression, text + nothing * 10_100 + text)
-    assert (found, "pieces that hold nothing" in problem) == (TEXT, True)
+    assert (found, "empty pieces" in problem) == (TEXT, True)
 
 
 @every
@@ -93,7 +93,7 @@ def test_a_damaged_byte_is_noticed_and_nothing_is_invented(
 def test_what_follows_and_is_something_else_is_a_problem(compression: Compression) -> None:
     for junk in (b"x", b"something else, at some length"):
         found, problem = expanded(compression, PACK[compression](TEXT) + junk)
-        assert (found, problem) == (TEXT, "go on with something else")
+        assert (found, problem) == (TEXT, "continue with something else")
 
 
 @every

@@ -64,7 +64,7 @@ def test_an_answer_says_that_its_call_is_missing_in_the_ledger(served: Agent) ->
     for tool, arguments in (("read_file", {"path": "a.txt"}), ("read_file", {"path": "none"})):
         answer = served.call(tool, arguments).json
         assert answer["_meta"]["readroom/facts"]["warnings"][-1]["code"] == "not_recorded"
-        assert "missing in the ledger" in answer["content"][0]["text"]
+        assert "missing from the ledger" in answer["content"][0]["text"]
     os.rename(served.state / "elsewhere", ledger(served))
     answer = served.call("read_file", {"path": "a.txt"}).json
     assert answer["_meta"]["readroom/facts"]["warnings"] == []

@@ -189,7 +189,7 @@ def test_a_call_that_could_not_be_recorded_says_so(workspace: Workspace, policy:
     broken(policy)
     facts = call(workspace, "read_file", {"path": "a.txt"})
     assert facts["warnings"][0]["code"] == "not_recorded"
-    assert "missing in the ledger" in facts["text"]
+    assert "missing from the ledger" in facts["text"]
     assert SECRET in facts["text"]
 
 

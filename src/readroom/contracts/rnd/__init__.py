@@ -214,9 +214,7 @@ def _warnings(call: RndCall, result: values.ReadResult) -> list[values.Fact]:
 def _rest(result: values.ReadResult) -> list[str]:
     """The note on what is left out below, with the offset that continues."""
     if result.total_lines and not result.lines:
-        return [
-            f"Content left out: little is left of the budget; the file has {_lines(result.total_lines)}"
-        ]
+        return [f"Content left out: little is left of the budget; the file has {_lines(result.total_lines)}"]
     following = result.next
     if following is None or following.offset is None:
         return []

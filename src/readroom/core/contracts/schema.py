@@ -208,7 +208,7 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
             raise BadValue(
                 within + name,
                 _without_halves(value),
-                "holds half of a surrogate pair",
+                "contains half of a surrogate pair",
                 f"Send {name!r} as valid Unicode{_OF_NAMES if 'path' in name else ''}.",
             )
         if field.variants:

@@ -103,7 +103,7 @@ class _Survey:
 
     def _count(self, folder: WorkPath) -> None:
         self._entries += 1
-        advice = "Go on with the folders in it, one by one."
+        advice = "Continue with the folders in it, one by one."
         if self._entries > TREE_ENTRIES:
             raise errors.TooLarge(self._asked, self._entries, TREE_ENTRIES, "names", advice)
         if len(parts(folder)) >= MAX_PATH_DEPTH:
@@ -345,7 +345,7 @@ def _require_elsewhere(place: WriteTarget, to: WriteTarget, request: changes.Mov
         raise errors.BadValue(
             "destination",
             request.destination,
-            "is the same name" if same else "lies in what is to be moved",
+            "is the same name" if same else "lies inside the folder to be moved",
             "Choose another destination.",
             next_request=ListRequest(parent(WorkPath(request.path))),
         )

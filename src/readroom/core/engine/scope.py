@@ -276,7 +276,9 @@ def reading_of(guard: Guard, folder: str, globs: Sequence[str]) -> Iterator[Warn
                 f"{quote(glob)}: a backslash only makes a character plain",
             )
         elif not _GLOB_MAGIC & set(plain) and _kind(guard, WorkPath(folder), plain) is EntryKind.FOLDER:
-            yield Warn("glob_reading", f"{quote(glob)} is a folder; {quote(f'{plain}/**')} is what is in it")
+            yield Warn(
+                "glob_reading", f"{quote(glob)} is a folder; {quote(f'{plain}/**')} matches its content"
+            )
 
 
 def _is_doubtful(glob: str) -> bool:

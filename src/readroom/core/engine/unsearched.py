@@ -223,11 +223,8 @@ class Unsearched:
         """How many were left out, once they are counted."""
         return sum(map(len, self._names.values())) if self.counted else 0
 
-    def warnings(self, compressed: Collection[WorkPath] = (), done: str = "searched") -> Iterator[Warn]:
-        """A warning about the files left out, with compressed files in the same sentence.
-
-        `done` is what would have been done with them.
-        """
+    def warnings(self, compressed: Collection[WorkPath] = ()) -> Iterator[Warn]:
+        """A warning about the files left out, with compressed files in the same sentence."""
         if self.total:
             said = [self._counted(kind) for kind in self.kinds]
             if compressed:
@@ -236,7 +233,7 @@ class Unsearched:
         elif compressed:
             what = "1 file was" if len(compressed) == 1 else f"{len(compressed):,} files were"
             # This is reported below every search of such a tree, so one name is enough.
-            yield Warn("compressed", f"{what} not {done}: {first_of(sorted(compressed, key=path_key), 1)}")
+            yield Warn("compressed", f"{what} not searched: {first_of(sorted(compressed, key=path_key), 1)}")
 
     def _counted(self, kind: Kind) -> str:
         names = self._names[kind]

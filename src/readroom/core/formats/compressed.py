@@ -120,7 +120,7 @@ class Expander:
                     self._held = data[at:]
                     return
                 if self._empty > _MAX_EMPTY:
-                    raise Broken(f"go on with more than {_MAX_EMPTY:,} pieces that hold nothing")
+                    raise Broken(f"continue with more than {_MAX_EMPTY:,} empty pieces")
                 self._begin(data[at : at + MAGIC_BYTES])
             decoder = self._decoder
             assert decoder is not None
@@ -159,11 +159,11 @@ class Expander:
             if piece:
                 yield piece
         if self._decoder is not None and not self._decoder.eof:
-            raise Broken("end before their end: the file is cut off")
+            raise Broken("end early: the file is cut off")
 
     def _begin(self, data: bytes) -> None:
         if by_magic(data) != self._compression:
-            raise Broken("go on with something else")
+            raise Broken("continue with something else")
         self._begun = True
         self._decoder = self._new()
 

@@ -285,7 +285,7 @@ def on_white(picture: Picture) -> Picture:
 
 _SMALLER = (
     f"Convert it outside this tool to a baseline JPEG of at most {IMAGE_MAX_PIXELS:,} pixels: "
-    "those are shrunk while they are decoded."
+    "those are shrunk while decoding."
 )
 
 _ONE_AT_A_TIME = threading.Lock()

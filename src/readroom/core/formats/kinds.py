@@ -301,7 +301,7 @@ def stored_lines_note(path: str) -> str | None:
         return None
     stored = "JSON" if table().texts[suffix(path)].stored == "JSON" else "source"
     how = "read them with encoding utf-8, or search with documents"
-    return f"lines of {quote(path)} are those of its {stored}: {how}"
+    return f"lines of {quote(path)} are from its {stored}: {how}"
 
 
 def suffix(path: str) -> str:

@@ -42,7 +42,7 @@ ADVICE: Mapping[Family, str] = MappingProxyType(
         Family.SOUND: "Sound cannot be shown; look for a transcript.",
         Family.VIDEO: "Video cannot be shown; look for a transcript or still images.",
         Family.FONT: "A font cannot be shown as text.",
-        Family.PIECE: "Its name is that of a piece of an archive that was split; ask for the archive in one.",
+        Family.PIECE: "Its name is that of a piece of a split archive; ask for the whole archive.",
         Family.DISK: "It is the image of a disk; its files cannot be read in place, ask for those you need.",
         Family.ENCRYPTED: "It is encrypted; ask the user for what it holds.",
         Family.UNKNOWN: "If it is text in an unusual encoding, read it again with the argument `encoding`.",

@@ -35,14 +35,14 @@ def outline_in_pieces(
         TimedOut, Unparsable: From the first piece.
     """
     items, errors, rows = list[Item](), list[tuple[int, int]](), 0
-    partial = "to parse it whole takes too much, and it was parsed in pieces"
+    partial = "it is too large to parse whole and was parsed in pieces"
     for piece in _pieces(text, chars):
         try:
             outline = build(piece, language, deadline)
         except (TimedOut, Unparsable):
             if not rows:
                 raise
-            partial = f"to parse it takes too much: only its first {rows:,} lines were parsed, in pieces"
+            partial = f"it is too large to parse: only its first {rows:,} lines were parsed, in pieces"
             break
         items += (_shifted(item, rows) for item in outline.items)
         errors += ((first + rows, last + rows) for first, last in outline.errors)

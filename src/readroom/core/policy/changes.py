@@ -319,7 +319,7 @@ class WriteTargets:
             raise errors.HardLinked(
                 requested,
                 links,
-                "a change would part this one from the others",
+                "a change would separate this one from the others",
                 "Change another file, or ask the user to allow it (split_hardlinks in the configuration).",
             )
 

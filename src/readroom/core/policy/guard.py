@@ -171,7 +171,7 @@ class Guard:
         if rule is not None:
             name = self.store.name
             setting = f"[policy] roots = [{json.dumps(name)}]"
-            advice = f"To serve it all the same, put {setting} into a file and name that with --config."
+            advice = f"To serve it anyway, put {setting} into a file and name that with --config."
             raise errors.Denied(name, rule.pattern, rule.source, rule.reason, advice)
 
     def narrowed(self, layers: Sequence[Layer]) -> Guard:

@@ -88,7 +88,7 @@ class HardLinks:
 
 
 _AGAIN = (
-    "Send the same call again: the search goes on where it stopped. "
+    "Send the same call again: the search continues where it stopped. "
     "Or ask the user to serve a smaller folder."
 )
 

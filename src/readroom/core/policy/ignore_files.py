@@ -244,7 +244,7 @@ class IgnoreFile:
 def require_one_name(source: Source, name: WorkPath) -> None:
     """Raise BadConfig for a file of policy with hard links: a change of another name changes the policy."""
     if source.stat.links > 1:
-        problem = f"it has {source.stat.links} names (hard links), and under each of them it can be changed"
+        problem = f"it has {source.stat.links} names (hard links), and it can be changed under each of them"
         advice = f"Ask the user to replace it by a copy: `cp {name} x && mv x {name}`."
         raise BadConfig(name, "", problem, advice)
 

@@ -297,7 +297,7 @@ def _name_points(scale: Scale, place: str) -> list[Why]:
         elif in_folder := naming.likeness(term, folder):
             reasons.append(Why(f"{term.word} in its folders", FOLDER * in_folder * weight))
     if query.symbol and plain(query.symbol[-1]) == "".join(name):
-        reasons.append(Why("bears its name", SYMBOL))
+        reasons.append(Why("has its name", SYMBOL))
     if naming.is_spelled_out(place, query):
         reasons.append(Why("named in the question", SYMBOL))
     return reasons
@@ -377,7 +377,7 @@ def _parts_of(scale: Scale, names: _NameLikeness, candidate: Candidate, mean: fl
         score = own + NEIGHBOUR_SHARE * max(before, after) + FILE_SHARE * file.score
         if place:
             score = CONTINUED - place
-            whys = [*whys, Why(f"goes on with {part.names[-1]}", 0.0)]
+            whys = [*whys, Why(f"continues with {part.names[-1]}", 0.0)]
         elif place is not None:
             score += EXACT
         minor = _minor_asked_for(part, scale.query)

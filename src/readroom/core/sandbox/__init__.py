@@ -244,7 +244,7 @@ class Sandbox:
                         "the configuration",
                         "commands.read" if path in self._policy.read else "commands.write",
                         f"{path} holds the workspace or this session's files, or lies in them",
-                        "Name folders beside the workspace only.",
+                        "Name only folders outside the workspace.",
                     )
 
     def _require_beside_system(self, root: str) -> None:
@@ -307,7 +307,7 @@ def _open_workspace(rules: int, store: Store, reach: SandboxView, *, change: boo
         if count > RUN_RULES:
             raise NotConfined(
                 "landlock",
-                f"beside denied names are more than {RUN_RULES:,} others, which Landlock opens one by one",
+                f"there are more than {RUN_RULES:,} names besides denied ones; Landlock opens each of them",
                 "Ask the user to install bubblewrap, or to move what is denied into a folder of its own.",
             )
         _open_split(rules, store, path, split, whole)

@@ -149,7 +149,7 @@ def _alternatives(glob: str, text: str, depth: int = 0) -> list[str]:
             at += width
         if len(alternatives) > _MAX_ALTERNATIVES:
             raise BadPattern(
-                "glob", _brief(glob), f"its braces stand for more than {_MAX_ALTERNATIVES} globs", _ADVICE
+                "glob", _brief(glob), f"its braces expand to more than {_MAX_ALTERNATIVES} globs", _ADVICE
             )
     return alternatives
 

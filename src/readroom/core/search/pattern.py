@@ -27,11 +27,11 @@ from readroom.core.text.encodings.detect import NUL_BYTES, is_mostly_text
 
 DIFFERENCES: Mapping[str, str] = MappingProxyType(
     {
-        r"\b and \B beside letters that are not ASCII": r"RE2 takes é for no letter: \bcole finds école",
+        r"\b and \B next to letters that are not ASCII": r"for RE2 é is not a letter: \bcole finds école",
         r"\< \> \b{start} \b{end}": "refused",
         "[a-z&&[^aeiou]] [a--b] [a~~b] [[a]b]": "sets of sets are refused",
         r"[^\D] [\W\S]": "complements inside a set are refused",
-        r"\p{Alphabetic} \p{sc=Greek} and other properties beside categories and scripts": "refused",
+        r"\p{Alphabetic} \p{sc=Greek} and properties other than categories and scripts": "refused",
         r"\p{...} without regard to case": "refused",
         "(?x) (?u) (?R) (?-m)": "refused",
         r"\A and \z when matches cannot span lines": "refused",

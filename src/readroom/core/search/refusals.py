@@ -57,7 +57,7 @@ def refusal(messages: bytes, request: GrepRequest) -> ReadroomError | None:
         return BadPattern(
             "pattern",
             request.pattern,
-            "it asks for a line end, and matches stay within a line",
+            "it matches a line end, but matches stay within a line",
             "Set multiline to let matches span lines.",
             next_request=replace(request, multiline=True, cursor=None),
         )
@@ -84,14 +84,14 @@ def _parse_error(text: str, request: GrepRequest) -> BadPattern:
             return _bad(request, problem, advice, at=_position(text, request.pattern))
     at = _position(text, request.pattern)
     if (len(request.pattern) - len(request.pattern.rstrip("\\"))) % 2:
-        detail, at = "it ends with a backslash, and nothing is behind it", len(request.pattern) - 1
+        detail, at = "it ends with a backslash", len(request.pattern) - 1
     # Literal text with a line end can only be found across lines.
     spans = request.multiline or any(end in request.pattern for end in "\r\n")
     return BadPattern(
         "pattern",
         request.pattern,
         detail,
-        "To find this text as it is, set fixed.",
+        "To find this text literally, set fixed.",
         at=at,
         next_request=replace(request, fixed=True, multiline=spans, cursor=None),
     )

@@ -73,7 +73,7 @@ def unrecorded(reply: Reply, record: Contract, failure: errors.ReadroomError) ->
 
     return record.remark(
         replace(reply, build_cost=build),
-        "Warning: this call is missing in the ledger, which cannot be written.",
+        "Warning: this call is missing from the ledger, which cannot be written.",
     )
 
 

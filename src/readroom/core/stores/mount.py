@@ -19,7 +19,9 @@ from readroom.core.stores.outputs import OwnOutputs
 from readroom.core.values import Stat, Version
 
 _LEFT = "newer outputs needed its place"
-_UNKNOWN = "an output belongs to the conversation that ran the command, and goes with the process that ran it"
+_UNKNOWN = (
+    "an output belongs to the conversation that ran the command, and is removed with the process that ran it"
+)
 
 
 @final

@@ -24,10 +24,10 @@ CODES: Mapping[str, tuple[str, str]] = MappingProxyType(
             "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069",
             "changes the order in which text is shown",
         ),
-        "zero_width": ("\u00ad\u180e\u200b-\u200d\u2060-\u2064\ufeff", "takes no room"),
+        "zero_width": ("\u00ad\u180e\u200b-\u200d\u2060-\u2064\ufeff", "has no width"),
         "invisible": (
             "\u034f\u115f\u1160\u17b4\u17b5\u206a-\u206f\u3164\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a",
-            "shows nothing, or a gap",
+            "is invisible or a gap",
         ),
         "tag_character": ("\U000e0000-\U000e007f", "carries hidden ASCII"),
         "variation_selector": ("\U000e0100-\U000e01ef", "can carry hidden bytes"),
@@ -37,9 +37,12 @@ CODES: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
         "line_break": (
             "\x0b\f\r\x85\u2028\u2029",
-            "ends a line for other programs, and where this reply is displayed, though no line ends there",
+            "ends a line in other programs and where this reply is displayed, but not in the file",
         ),
-        "control_character": ("\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f", "a control other than tab and line ends"),
+        "control_character": (
+            "\0-\x08\x0e-\x1f\x7f-\x84\x86-\x9f",
+            "a control character other than tab and line ends",
+        ),
     }
 )
 """By code: the characters, as in a regex class, and what they do.

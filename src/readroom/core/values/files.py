@@ -124,7 +124,9 @@ class Warn(Struct, frozen=True):
     column: int | None = None
 
 
-OTHER_SPELLING = Warn("other_spelling", "its name has another Unicode composition than the path asked for")
+OTHER_SPELLING = Warn(
+    "other_spelling", "its name has a different Unicode composition than the requested path"
+)
 """No other name in the folder is canonically equal to the one that was asked for."""
 
 

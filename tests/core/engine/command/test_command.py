@@ -121,7 +121,7 @@ def test_programs_that_are_not_there_and_cannot_be_run_are_told_apart(root: Path
     with room(root) as workspace:
         missing = workspace.run("no-such-program")
         assert missing.facts["exit_code"] == 127
-        assert "127: no program of that name" in missing.text
+        assert "127: the command finds no program of that name" in missing.text
         assert "126: " in workspace.run("./src/a.txt").text
 
 

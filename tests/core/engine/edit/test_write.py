@@ -56,7 +56,7 @@ def test_a_file_is_created_with_its_folders(room: Room) -> None:
     assert room.data("a/b/f.txt") == b"one\ntwo\n"
     assert reply.text == (
         f"a/b/f.txt | created, 2 lines | {digest(b'one' + bytes([10]) + b'two' + bytes([10]))[:19]}\n"
-        "[Folders made: a, a/b.]"
+        "[Folders created: a, a/b.]"
     )
     assert fact(reply, "folders") == ["a", "a/b"]
     assert fact(reply, "created") is True

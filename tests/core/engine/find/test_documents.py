@@ -159,7 +159,7 @@ def test_what_is_cut_of_a_line_of_json_is_read_as_json() -> None:
     rest = driver.follow(left["call"])
     line = f"{left['line']}:{left['from']}\t"
     assert line + notebook(cell).decode()[len(shown) :][:100] in rest.text
-    assert "lines of n.ipynb are those of its JSON" in reply.text
+    assert "lines of n.ipynb are from its JSON" in reply.text
 
 
 def test_of_many_documents_that_time_was_too_short_for_all_are_named() -> None:
@@ -168,7 +168,7 @@ def test_of_many_documents_that_time_was_too_short_for_all_are_named() -> None:
     reply = driver.call("find_relevant", query="needle", documents=True)
     left = [item["call"]["arguments"]["path"] for item in fact(reply, "omitted")]
     assert left == ["a.pdf", "b.pdf", "c.pdf"]
-    assert 'not looked at to their end either: d.pdf, "e\\t.pdf"' in reply.text
+    assert 'also not searched completely: d.pdf, "e\\t.pdf"' in reply.text
 
 
 def test_what_cannot_be_read_is_said_before_all_that_is_hidden_in_lines() -> None:

@@ -70,7 +70,7 @@ def spans(files: list[dict[str, Any]]) -> set[tuple[str, int, int]]:
 def test_passages_come_with_line_numbers_signature_and_hash() -> None:
     reply = workspace(STOCK).find("total price")
     lines = reply.text.split("\n")
-    assert re.fullmatch(r"\d+ passages in \d+ files \| 5 files looked at", lines[0])
+    assert re.fullmatch(r"\d+ passages in \d+ files \| 5 files searched", lines[0])
     assert re.fullmatch(r"shop/cart\.py \| lines [\d, -]+ of 15 \| sha256:[0-9a-f]{12}", lines[1])
     assert "14\t    def total_price(self):" in lines
 
@@ -195,7 +195,7 @@ def test_a_long_definition_of_a_symbol_goes_on_before_anything_else() -> None:
     assert [line for line in shown if line in set(written)] == written
     page = workspace({"deep.py": text, "calls.py": calls}).find("load_all", budget_tokens=900, explain=True)
     assert fact(page, "files")[0]["passages"][0]["symbol"] == "load_all"
-    assert "goes on with load_all" in page.text
+    assert "continues with load_all" in page.text
 
 
 def test_a_passage_inside_of_a_definition_shows_what_encloses_it() -> None:
@@ -356,7 +356,7 @@ def test_all_that_is_said_around_passages_is_within_the_budget(
     assert estimate(reply.text) <= budget
     assert fact(reply, "shown") > 1
     following = fact(reply, "next") is not None
-    assert following == ("with them: the same call with documents=true." in reply.text)
+    assert following == ("to include them: the same call with documents=true." in reply.text)
     assert reply.text.count("find_relevant {") == 1
 
 
@@ -457,17 +457,15 @@ def test_one_file_alone_is_ranked_by_its_parts() -> None:
 def test_where_nothing_matches_it_is_said_what_was_looked_at() -> None:
     reply = workspace(STOCK).find("zebra")
     assert fact(reply, "shown") == 0
-    assert reply.text.startswith(
-        "0 passages in 0 files | 5 files looked at\n[No file has any of these words."
-    )
+    assert reply.text.startswith("0 passages in 0 files | 5 files searched\n[No file has any of these words.")
 
 
 @pytest.mark.parametrize("documents", [False, True])
 def test_where_no_text_is_it_is_not_said_that_nothing_matches(documents: bool) -> None:
     reply = workspace({"a.docx": b"PK\x03\x04 no archive\0"}).find("zebra", documents=documents)
-    assert reply.text.startswith("0 passages in 0 files | 0 files looked at\n[No text was looked at. ")
+    assert reply.text.startswith("0 passages in 0 files | 0 files searched\n[No text was searched. ")
     assert (
-        "a.docx: its archive is damaged" if documents else "1 document not looked at; with them"
+        "a.docx: its archive is damaged" if documents else "1 document not searched; to include them"
     ) in reply.text
     assert "Try another path" in workspace({"a.py": ""}).find("zebra").text
 

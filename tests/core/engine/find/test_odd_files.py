@@ -168,7 +168,7 @@ def test_what_waits_of_a_search_that_ran_out_of_time_is_ranked_among_what_was_lo
     for number, page in enumerate((first, second)):
         (more,) = [one["call"] for one in fact(page, "omitted") if one["what"] == "passages"]
         cursor = more["arguments"]["cursor"]
-        assert f'More of what was looked at: the same call with cursor="{cursor}".' in page.text
+        assert f'More passages from files searched so far: the same call with cursor="{cursor}".' in page.text
         follower = patient.follow(more)
         replies = [page, follower, *patient.rest(follower)]
         assert {fact(reply, "searched_files") for reply in replies} == {1}
@@ -198,7 +198,7 @@ def test_compressed_files_are_counted_and_named_with_the_call_that_ranks_them() 
     }
     driver = Driver(MemoryStore({**PLAIN, **files}))
     first = driver.call("find_relevant", query="open door key")
-    assert "4 files were not looked at: a.log.gz and 3 more" in first.text
+    assert "4 files were not searched: a.log.gz and 3 more" in first.text
     (left,) = fact(first, "omitted")
     both = driver.follow(left["call"])
     assert {"a.log.gz", "b.bz2"} <= {file["path"] for file in fact(both, "files")}

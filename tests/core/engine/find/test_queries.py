@@ -86,7 +86,7 @@ def test_ligatures_before_a_word_move_no_line() -> None:
 
 @each("question", ["", " ", "?!", "\n\t", "()[]{}", "…", "---", "\x00"])
 def test_a_question_without_a_word_is_refused_with_advice(question: str) -> None:
-    with pytest.raises(BadValue, match="holds no word"):
+    with pytest.raises(BadValue, match="contains no word"):
         workspace(STOCK).find(question)
 
 
@@ -111,7 +111,7 @@ def test_a_thousand_words_are_answered_and_what_was_not_looked_for_is_told() -> 
     reply = workspace(STOCK).find("total price\n" + " ".join(words))
     assert fact(reply, "files")[0]["path"] == "shop/cart.py"
     assert fact(reply, "left_words") > 900
-    assert "words of the query not looked for" in reply.text
+    assert "words of the query not searched for" in reply.text
 
 
 def test_a_long_question_is_not_repeated_in_the_next_call() -> None:

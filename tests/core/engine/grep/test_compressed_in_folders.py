@@ -146,7 +146,7 @@ def test_of_many_damaged_files_those_that_are_not_named_are_counted() -> None:
     reply = Driver(MemoryStore(files)).call("grep_files", pattern="needle", include=["compressed"])
     told = [warning["detail"] for warning in fact(reply, "warnings") if warning["code"] == "broken_data"]
     assert len(told) == MAX_WARNINGS + 1
-    assert told[-1] == "5 more files could not be searched to their ends"
+    assert told[-1] == "5 more files could not be searched completely"
 
 
 def test_damaged_data_are_searched_as_far_as_they_go_and_said(store: Store) -> None:

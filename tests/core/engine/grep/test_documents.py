@@ -154,7 +154,7 @@ def test_documents_that_are_compressed_are_searched_as_documents(store: StoreNam
         assert found(driver, path="b.pdf.gz") == inside
         assert "page 9 line 9 needle" in driver.call("read_file", path="b.pdf.gz", pages="9", offset=9).text
         unasked = driver.call("grep_files", pattern="needle", path="b.pdf.gz")
-        assert "To search it all the same: the same call with documents=true" in unasked.text
+        assert "To search it anyway: the same call with documents=true" in unasked.text
         refused = driver.call("grep_files", pattern="needle", path="e.xlsx.gz")
         assert fact(refused, "error")["next"]["arguments"]["documents"] is True
         driver.workspace.close()

@@ -204,8 +204,8 @@ def test_unreadable_files_are_named_and_the_others_searched(tmp_path: Path) -> N
     (tmp_path / "closed").chmod(0o755)
     plain, narrow, inside, ranked = json.loads(done.stdout)
     left = "[Warning: unreadable (b, closed, l.zip and 1 more cannot be read)."
-    archive = " Warning: left out (1 archive (o.zip))."
-    again = ' To search them too: the same call with include=["archives","hidden"].]'
+    archive = " Not searched: 1 archive (o.zip)."
+    again = ' To include them: the same call with include=["archives","hidden"].]'
     assert plain == f"2 matches in 2 files\na\n1\tneedle\nz\n1\tneedle\n{left}{archive}{again}"
     assert "unreadable (closed cannot be read)" in narrow
     assert inside.split("\n")[1:] == ["a", "o.zip!/m", "z", left + "]"]

@@ -115,7 +115,7 @@ def test_out_of_time_the_beginning_is_shown_and_the_next_call_goes_on() -> None:
         assert codes(reply) == ["unfinished"]
         left = fact(reply, "omitted")[-1]
         assert (left["what"], left["from"], left["to"]) == ("bytes", 60 * 4096 + 1, len(data))
-        with pytest.raises(TimedOut, match="the same call goes on"):
+        with pytest.raises(TimedOut, match="the same call continues"):
             workspace.perform("read_file", {"path": "a.log.gz"}, deadline=Watched(1).deadline)
         watched = Watched()
         last = workspace.perform("read_file", {"path": "a.log.gz", "limit": 1}, deadline=watched.deadline)
@@ -297,9 +297,7 @@ def test_a_search_of_a_compressed_log_finds_its_lines(store: Store, compression:
 def test_a_search_that_finds_nothing_says_how_compressed_files_are_searched(store: Store) -> None:
     with Workspace(store) as workspace:
         reply = workspace.grep("0000577 of")
-        assert (
-            'To search them too: grep_files {"pattern":"0000577 of","include":["compressed"]}' in reply.text
-        )
+        assert 'To include them: grep_files {"pattern":"0000577 of","include":["compressed"]}' in reply.text
 
 
 def test_a_search_out_of_time_in_a_compressed_log_says_so() -> None:

@@ -108,7 +108,7 @@ def test_out_of_time_the_end_is_shown_counted_from_the_end() -> None:
         assert shown(reply) == {-2: f"line {LINES - 1:07d} of a log", -1: f"line {LINES:07d} of a log"}
         assert fact(reply, "lines_shown") == {"start": -2, "end": -1}
         assert fact(reply, "read_mode") == "tail"
-        assert "from the end of uncounted lines" in top(reply)
+        assert "counted from the end" in top(reply)
         assert fact(reply, "omitted")[0]["to"] == len(DATA) - 44
         middle = timed(workspace, 1, offset=-10, limit=3)
         assert shown(middle) == {-n: f"line {LINES + 1 - n:07d} of a log" for n in (10, 9, 8)}

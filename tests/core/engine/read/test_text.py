@@ -254,9 +254,9 @@ def test_a_column_and_a_limit_show_the_rest_of_a_line_and_what_is_cut_of_those_b
 def test_lines_beside_rests_that_have_none_are_counted_and_shown_without_a_column() -> None:
     reply = workspace(a__txt="ab\nabcdef\nabc\nabcdefgh\n").read("a.txt", offset=2, column=5, limit=3)
     assert shown(reply) == {2: "ef"}
-    assert reply.text.endswith("\n[2 lines beside these are not cut: read without column to see them.]")
+    assert reply.text.endswith("\n[2 other lines are not cut: read without column to see them.]")
     one = workspace(a__txt="abcdef\nabc\n").read("a.txt", column=5, limit=2)
-    assert one.text.endswith("\n[1 line beside these is not cut: read without column to see it.]")
+    assert one.text.endswith("\n[1 other line is not cut: read without column to see it.]")
 
 
 def test_a_column_and_a_limit_of_one_line_show_that_line_alone() -> None:

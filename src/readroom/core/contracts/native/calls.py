@@ -222,8 +222,8 @@ MORE = "More in the facts of this reply."
 def uncut(count: int) -> str:
     """The note on lines that a page of rests does not show, since they have no rest."""
     if count == 1:
-        return "1 line beside these is not cut: read without column to see it."
-    return f"{count} lines beside these are not cut: read without column to see them."
+        return "1 other line is not cut: read without column to see it."
+    return f"{count} other lines are not cut: read without column to see them."
 
 
 class Aside(Struct, frozen=True):

@@ -37,7 +37,7 @@ Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EX
 class EditItem(msgspec.Struct, frozen=True, kw_only=True):
     """One replacement of edit_file."""
 
-    old_text: Annotated[str, Meta(description="As in the file, without line numbers; fits one place")]
+    old_text: Annotated[str, Meta(description="As in the file, without line numbers; must be unique")]
     new_text: str
     replace_all: bool = False
 
@@ -74,8 +74,8 @@ EDIT_FILE = Tool(
     name=EDIT,
     title="Edit a file",
     description=(
-        "Replace texts in a file if it still has the expected hash. Edits match the file as it is; all are "
-        "made or none. Encoding and line ends stay; shows the diff and the new hash."
+        "Replace texts in a file if it still has the expected hash. Edits match the original file; all are "
+        "made or none. Keeps encoding and line ends; shows the diff and the new hash."
     ),
     arguments=EditArguments,
     to_request=_to_edit,
@@ -86,7 +86,7 @@ EDIT_FILE = Tool(
 WRITE_FILE = Tool(
     name=WRITE,
     title="Write a file",
-    description="Create a file, with its folders, or replace all of its content.",
+    description="Create a file, with its folders, or replace its whole content.",
     arguments=WriteArguments,
     to_request=partial(into, changes.WriteRequest),
     read_only=False,
@@ -120,7 +120,7 @@ def _left_out(result: changes.EditResult) -> list[str]:
     for item in native_facts.omitted_hunks(result):
         count = result.diff.left_out
         text = f"{count} hunk{'' if count == 1 else 's'} in lines {item.first}-{item.last} not shown."
-        parts.append(f"{text} Now there: {shown(item.request)}." if item.request else text)
+        parts.append(f"{text} To read them: {shown(item.request)}." if item.request else text)
     return parts
 
 
@@ -140,7 +140,7 @@ def render_write(result: changes.WriteResult, cap: Cap) -> Reply:
         about.append("CRLF")
     about += result.ends.unusual
     header = " | ".join(about)
-    parts = [f"Folders made: {joined(result.folders)}."] if result.folders else []
+    parts = [f"Folders created: {joined(result.folders)}."] if result.folders else []
     parts += warning_parts(result.warnings)
     text = f"{header}\n{closing(parts, cap.size - byte_size(header) - 1)}" if parts else header
     return reply(text, partial(native_facts.of_write, result))
@@ -173,7 +173,7 @@ def _kind(result: changes.NameResult, cap: Cap) -> str:
         case changes.DeleteResult():
             return "deleted" if result.entries == 1 else f"deleted, {result.entries:,} names"
         case changes.FolderResult():
-            return "folder created" if result.created else "folder was there already"
+            return "folder created" if result.created else "folder already existed"
         case changes.MoveResult():
             over = ", replacing a file" if result.replaced else ""
             return f"moved to {short(result.destination, cap)}{over}"
@@ -183,7 +183,7 @@ def _kind(result: changes.NameResult, cap: Cap) -> str:
 
 def _stat(result: changes.StatResult) -> str:
     if not result.exists or result.kind is None:
-        return "not there"
+        return "does not exist"
     about = result.kind.value
     if about == "file":
         about += f", {result.size_bytes:,} bytes"
@@ -221,7 +221,7 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
             Meta(
                 gt=0,
                 le=RUN_MAX_TIMEOUT_S,
-                description=f"Seconds, {Limits().run_timeout_s:g} if left out",
+                description=f"Seconds, {Limits().run_timeout_s:g} by default",
                 extra=NEVER_ZERO,
             ),
         ]
@@ -234,7 +234,7 @@ RUN_COMMAND = Tool(
     name=RUN,
     title="Run a command",
     description=(
-        "Run a command in bash, else sh; its processes end with it. Errors first; all output is "
+        "Run a command in bash, else sh; its processes end with it. Errors come first; all output is "
         f"in {OUTPUTS}."
     ),
     arguments=RunArguments,
@@ -302,9 +302,9 @@ def _closing(result: RunResult) -> list[str]:
         left = "process" if result.ended == 1 else "processes"
         parts.append(f"{result.ended} {left} left behind and ended.")
     if result.exit_code == _NOT_FOUND and not result.timed_out:
-        parts.append("127: no program of that name can be found or read by the command.")
+        parts.append("127: the command finds no program of that name, or cannot read it.")
     if result.exit_code == _NOT_EXECUTABLE and not result.timed_out:
-        parts.append("126: that file is not a program or may not be run.")
+        parts.append("126: that file is not a program or must not be run.")
     if result.timed_out:
         parts.append(f"{'timeout_s' if spells_tools() else '--timeout-s'} gives it more time.")
     parts += warning_parts(result.warnings)
@@ -319,14 +319,14 @@ def _closing(result: RunResult) -> list[str]:
 def not_kept(result: RunResult) -> str:
     """How more is shown of outputs that cannot be read later."""
     if result.request.output == "full":
-        return "Nothing is kept here: write it into a file to read the rest."
+        return "Output is not kept here: write it to a file to read the rest."
     full = 'output="full"' if spells_tools() else "--output full"
-    return f"Nothing is kept here; {full} shows more."
+    return f"Output is not kept here; {full} shows more."
 
 
 def _missing(output: Output) -> Iterator[str]:
     if output.binary and output.size_bytes:
-        yield f"{output.stream}: to use it, let the command write it into a file."
+        yield f"{output.stream}: to use it, have the command write it to a file."
     left = sum(last - first + 1 for first, last in output.gaps)
     if left:
         yield f"{output.stream}: {left:,} line{'' if left == 1 else 's'} not shown."

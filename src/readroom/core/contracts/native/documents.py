@@ -112,7 +112,7 @@ def _cut_lines(result: ReadResult, cuts: Sequence[Omission], unit: str) -> str:
     skip = next(
         (request for request in following if isinstance(request, ReadRequest) and request.column == 1), None
     )
-    past = "" if skip is None else f"; {in_words(skip, result.path)} goes on without it"
+    past = "" if skip is None else f"; {in_words(skip, result.path)} skips it"
     count = "1 line is" if len(which) == 1 else f"{len(which)} lines are"
     return f"{count} cut ({listed}): the next call shows the rest{past}."
 

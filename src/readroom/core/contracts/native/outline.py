@@ -40,7 +40,7 @@ def checked(request: ReadRequest) -> ReadRequest:
         raise BadValue(
             "symbol",
             request.symbol[:_NAME_CHARS],
-            "is the beginning of what is too long for a name",
+            "is the beginning of a text that is too long for a name",
             f"Send the name alone, at most {SYMBOL_CHARS} characters.",
         )
     if request.symbol is not None and (request.offset or 1) < 0:
@@ -150,7 +150,7 @@ def outline_parts(result: ReadResult) -> list[str | Aside]:
     if outline.partial is not None:
         parts.append(f"Some definitions may be missing: {outline.partial}.")
     if not all(row.item.certain for row in outline.rows):
-        parts.append(f"An end marked {UNCERTAIN} is not certain.")
+        parts.append(f"Ends marked {UNCERTAIN} are uncertain.")
     folding = next((item.request for item in result.omitted if item.what == "members"), None)
     if folding is not None:
         marked = {row.is_run for row in outline.rows if row.folded}

@@ -170,7 +170,7 @@ def _span(result: values.ReadResult) -> str:
     if result.outline is not None and not result.lines:
         return native_outline.outline_span(result, result.outline)
     if result.start < 0 and result.lines:
-        return f"lines {result.start} to {result.end}, from the end of uncounted lines{_missing(result)}"
+        return f"lines {result.start} to {result.end}, counted from the end{_missing(result)}"
     total = "an unknown number" if result.total_lines is None else result.total_lines
     if not result.lines:
         return "empty" if not total else f"no lines of {total}"
@@ -290,13 +290,13 @@ def _cut_lines(result: values.ReadResult) -> list[str | Aside]:
     if not own:
         return parts
     if result.next is None or result.next.column == 1:
-        return [*parts, Aside(f"{len(own)} cut, {_columns(own[0])} of line {own[0].line}", own[0].request)]
+        return [*parts, Aside(f"{len(own)} cut, {_columns(own[0])} in line {own[0].line}", own[0].request)]
     listed = ", ".join(str(item.line) for item in own[:LISTED_CUTS])
     more = ", …" if len(own) > LISTED_CUTS else ""
     which = f"Line {listed} is" if len(own) == 1 else f"{len(own)} lines are"
     which += " cut" if len(own) == 1 else f" cut ({listed}{more})"
     skip = _skipping(result)
-    skip = f"; {skip} goes on without it" if skip else ""
+    skip = f"; {skip} skips it" if skip else ""
     return [*parts, f"{which}: the next call shows the rest{skip}."]
 
 
@@ -311,7 +311,7 @@ def _skipping(result: values.ReadResult) -> str:
 
 
 def _columns(item: values.Omission) -> str:
-    return f"{item.last - item.first + 1} characters more"
+    return f"{item.last - item.first + 1} more characters"
 
 
 def _left_out(items: Sequence[values.Omission], where: str) -> str:
@@ -323,6 +323,9 @@ def warning_parts(warnings: Sequence[values.Warn]) -> list[str]:
     """Sentences for the closing line."""
     parts = []
     for item in warnings[:_LISTED_WARNINGS]:
+        if item.code == "left_out":  # its detail lists files
+            parts.append(f"Not searched: {item.detail}.")
+            continue
         where = "" if item.line is None else f" at line {item.line}"
         if item.column is not None:
             where = f" at {item.line}:{item.column}"
@@ -403,7 +406,7 @@ def _list_text(result: values.ListResult, cap: values.Cap) -> str:
     parts += warning_parts(result.warnings)
     if result.next is None and result.omitted:
         item = result.omitted[0]
-        parts.append(Aside("To look there too" if item.reason == "depth" else "Instead", item.request))
+        parts.append(Aside("To list it as well" if item.reason == "depth" else "Instead", item.request))
     sentences = ending(parts, result.next)
     body = body_within("\n".join(rows), cap)
     return f"{body}\n{closing(sentences or ['end of list'], cap.size - byte_size(body) - 1)}"

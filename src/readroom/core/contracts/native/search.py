@@ -79,7 +79,7 @@ def _grep_header(result: values.GrepResult) -> str:
     if unit == "match":
         count += f" in {len(result.files)} file{'' if len(result.files) == 1 else 's'}"
     if result.reason == "unfinished":
-        return f"{count} (not all files were searched to their end)"
+        return f"{count} (not all files were searched completely)"
     if result.complete or not result.reason:
         return count
     return f"{count} (not all: {_WHY.get(result.reason, result.reason)})"
@@ -98,17 +98,17 @@ def _coverage(result: values.GrepResult) -> list[str]:
 
 
 _TO_SEARCH = {
-    "timeout": "To search just that",
-    "compressed": "To search them too",
-    "left_out": "To search them too",
-    "binary": "To search it all the same",
+    "timeout": "To search only that",
+    "compressed": "To include them",
+    "left_out": "To include them",
+    "binary": "To search it anyway",
 }
 """The words before the first call for files that were left out, by the reason."""
 
 
 _AT_LONGEST = {
-    values.ListRequest: "No search may take longer; search its folders one by one, they are listed by",
-    values.ReadRequest: "No search may take longer; its lines are read by",
+    values.ListRequest: "No search may take longer; search its folders one by one, listed with",
+    values.ReadRequest: "No search may take longer; read its lines with",
 }
 """The same where the search itself cannot go on."""
 
@@ -218,7 +218,7 @@ def _sentences(result: values.FindResult) -> list[str]:
 def _left_out(result: values.FindResult) -> list[str | Aside]:
     """The calls that show files which were left out, compressed ones among them."""
     left = [item.request for item in result.omitted if item.reason == "left_out" and item.request is not None]
-    return [_in_brief(Aside("To look at them too", request), result.request) for request in left]
+    return [_in_brief(Aside("To include them", request), result.request) for request in left]
 
 
 def _in_brief(aside: str | Aside, asked: values.FindRequest | values.GrepRequest) -> str | Aside:
@@ -239,7 +239,7 @@ def _find_header(result: values.FindResult) -> str:
     else:
         unit = "passage" if result.request.output == "passages" else "signature"
         count = f"{_number(result.shown, unit)} in {_number(len(result.files), 'file')}"
-    looked = f"{_number(result.searched_files, 'file')} looked at"
+    looked = f"{_number(result.searched_files, 'file')} searched"
     more = "" if result.complete else " (not all: out of time)"
     return f"{count} | {looked}{more}"
 
@@ -313,18 +313,20 @@ def _asides(result: values.FindResult) -> list[str | Aside]:
         if result.request.cursor is not None and result.request.output == "passages":
             parts.append(_OUTLINES)
     if result.left_words:
-        parts.append(f"{_number(result.left_words, 'word')} of the query not looked for.")
+        parts.append(f"{_number(result.left_words, 'word')} of the query not searched for.")
     for item in result.omitted:
         if item.reason == "compressed" and not _left_out(result):
-            parts.append(Aside("To look at compressed files too", item.request))
+            parts.append(Aside("To include compressed files", item.request))
         elif item.reason == "documents":
-            count = f"{_number(item.last, 'document')} not looked at"
-            parts.append(f"{count}." if _left_out(result) else Aside(f"{count}; with them", item.request))
+            count = f"{_number(item.last, 'document')} not searched"
+            parts.append(
+                f"{count}." if _left_out(result) else Aside(f"{count}; to include them", item.request)
+            )
         elif item.what == "passages":
-            parts.append(Aside("More of what was looked at", item.request))
+            parts.append(Aside("More passages from files searched so far", item.request))
         elif item.what == "parts":
             which = f"Parts {item.first}-{item.last}" if item.last > item.first else f"Part {item.first}"
-            parts.append(Aside(f"{which} of {_path(item)} not looked at to the end", item.request))
+            parts.append(Aside(f"{which} of {_path(item)} not searched completely", item.request))
         elif item.reason == "too_large":
             alone = "by itself" if item.last == 1 else "the first by itself"
             too_large = f"{_number(item.last, 'file')} too large to rank with the rest"
@@ -335,9 +337,9 @@ def _asides(result: values.FindResult) -> list[str | Aside]:
     )
     cuts = [item for item in result.omitted if item.what == "columns"]
     if cuts:
-        parts.append(Aside(f"{_number(len(cuts), 'long line')} cut; the first goes on", cuts[0].request))
+        parts.append(Aside(f"{_number(len(cuts), 'long line')} cut; the first continues", cuts[0].request))
     if not result.complete:
-        parts.append("Time limit: the next call looks at the rest.")
+        parts.append("Time limit: the next call searches the rest.")
     elif not result.shown and result.request.cursor is None:
         parts.append(_nothing(result))
     return parts
@@ -358,7 +360,7 @@ def _nothing(result: values.FindResult) -> str:
     if result.searched_files:
         return "No file has any of these words. Try other words."
     alone = not result.omitted and not result.warnings
-    return "No text was looked at." + (" Try another path." if alone else "")
+    return "No text was searched." + (" Try another path." if alone else "")
 
 
 def _path(item: values.Omission) -> str:

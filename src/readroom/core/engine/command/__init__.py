@@ -108,9 +108,9 @@ def _require_usable(request: RunRequest) -> None:
     if not request.command.strip():
         problem = "is empty"
     elif "\0" in request.command:
-        problem = "holds a NUL character"
+        problem = "contains a NUL character"
     elif _half_characters(request.command):
-        problem = "holds half of a surrogate pair"
+        problem = "contains half of a surrogate pair"
     elif len(os.fsencode(request.command)) > RUN_COMMAND_BYTES:
         problem = f"is longer than {RUN_COMMAND_BYTES:,} bytes"
     if problem is not None:
@@ -371,7 +371,7 @@ class OwnRoom:
         try:
             result = look(self._as_printed(request))
         except errors.Binary as error:
-            advice = "To use it, let the command write it into a file of the workspace."
+            advice = "To use it, have the command write it to a file of the workspace."
             raise errors.Binary(error.path, error.media_type, error.size_bytes, advice) from None
         lost = self._outputs.lost(WorkPath(result.path))
         if lost is None:

@@ -106,7 +106,7 @@ def _require_usable(request: EditRequest) -> None:
                 f"edits[{number}].old_text",
                 "",
                 "is empty",
-                "Send the text to be replaced; to insert, send a line beside the place and repeat it in "
+                "Send the text to be replaced; to insert, send a line next to the place and repeat it in "
                 "new_text; write_file fills an empty file.",
             )
         if not prepare(item, bom=True).pieces:
@@ -175,7 +175,7 @@ class _Editing:
         yield from islice((nul for line, text in texts for nul in about_nuls(text, line)), 1)
         name, known = self._encoding.name, self._request.encoding is not None or self._encoding.bom
         if not known and name != "utf-8" and not all(text.isascii() for _, text in texts):
-            yield Warn("encoding_guessed", f"written as {name}; `encoding` names another")
+            yield Warn("encoding_guessed", f"written as {name}; set `encoding` for another")
 
     def _scanned(self) -> tuple[Scan, str]:
         hashing = Hashing()

@@ -128,7 +128,7 @@ FIND_MAX_TOKENS = 50_000
 def _require_usable(request: FindRequest, query: Query) -> None:
     if not query.terms:
         raise BadValue(
-            "query", request.query[:80], "holds no word", "Ask with words, a name or an error message."
+            "query", request.query[:80], "contains no word", "Ask with words, a name or an error message."
         )
     budget = request.budget_tokens
     if budget is not None and not find.FIND_MIN_TOKENS <= budget <= FIND_MAX_TOKENS:
@@ -437,7 +437,7 @@ class _Ranking:
         warnings = [*_unreadable(seen.unreadable), *_others_partial(seen.partial), *result.warnings]
         if not self.cursor.goes_on:
             left = seen.left
-            warnings[:0] = [] if left is None else left.warnings(seen.compressed, "looked at")
+            warnings[:0] = [] if left is None else left.warnings(seen.compressed)
         result = replace(result, warnings=warnings[:MAX_WARNINGS])
         if seen.large:
             lookup = replace(self._request, path=seen.large[0], glob=(), type=None, cursor=None)
@@ -481,7 +481,7 @@ def _others_partial(documents: Sequence[PartialDocument]) -> list[Warn]:
     others = [document.path for document in documents[FIND_LEFT_CALLS:]]
     if not others:
         return []
-    return [Warn("unfinished", f"not looked at to their end either: {first_of(others, FIND_LEFT_CALLS)}")]
+    return [Warn("unfinished", f"also not searched completely: {first_of(others, FIND_LEFT_CALLS)}")]
 
 
 def _unreadable(clauses: Sequence[str]) -> list[Warn]:

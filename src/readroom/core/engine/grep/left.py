@@ -192,12 +192,12 @@ class Left:
         if searched is not None and size is not None:
             detail = f"{searched:,} of {size:,} bytes searched"
         else:
-            detail = "not searched to its end"
+            detail = "not searched completely"
         self._leave(relative, detail, "bytes", (searched or 0) + 1, size or 0, line)
 
     def compressed_text(self, relative: str, size: int, line: int) -> None:
         """Record a compressed file that was not expanded in time, or left after a line."""
-        detail = "not searched to its end" if line else "not expanded in time"
+        detail = "not searched completely" if line else "not expanded in time"
         self._leave(relative, detail, "bytes", 1, size, line)
 
     def document(self, relative: str, reached: Reached, place: int) -> None:
@@ -271,10 +271,10 @@ class Left:
             yield Warn("too_large", f"{named}: too large to be searched in UTF-16; read_file reads them")
         if self.as_bytes:
             named = first_of([*dict.fromkeys(self.as_bytes)], NAMED)
-            why = "too large to be searched in an encoding other than UTF-8, so only what is ASCII was found"
+            why = "too large to be searched in an encoding other than UTF-8, so only ASCII text was found"
             yield Warn("searched_as_bytes", f"{named}: {why}; read_file reads them")
         if self._symbols is not None and self._symbols.gave_up:
-            yield Warn("no_symbols", "time did not suffice for the symbols of all files")
+            yield Warn("no_symbols", "not enough time to name the symbols in all files")
         yield from _hidden_in(files)
 
     def _about_left(self) -> Iterator[Warn]:
@@ -292,23 +292,23 @@ class Left:
         yield from self.remarks[:MAX_WARNINGS]
         unnamed = self.remarks[MAX_WARNINGS:]
         if unnamed:
-            yield Warn(unnamed[0].code, f"{len(unnamed):,} more files could not be searched to their ends")
+            yield Warn(unnamed[0].code, f"{len(unnamed):,} more files could not be searched completely")
 
 
 TEXTS_UNKNOWN = Warn(
     "left_out",
-    "time did not suffice to find texts that hold a NUL; a search of one by its path looks into all of it",
+    "texts with a NUL, for lack of time; a search of one by its path covers all of it",
 )
 """For a later page of a search in a tree that cannot be scanned within its time."""
 
 
-NOT_SORTED = Warn("unsorted", "too many files to know their order in time, so they come by path")
+NOT_SORTED = Warn("unsorted", "too many files to sort in time, so they are in path order")
 """For the first page of a search in another order."""
 
 BEGINS_AGAIN = Warn(
     "unsorted",
-    "the order is no longer known in time, so the next call begins again, by path: "
-    "it shows again what the pages before showed",
+    "too many files to sort in time, so the next call starts again, in path order: "
+    "it repeats what earlier pages showed",
 )
 """For a later page of a search in another order, at the longest time limit."""
 

@@ -289,11 +289,11 @@ def require_usable(request: GrepRequest) -> None:
 
 def _problem(value: str) -> str | None:
     if "\0" in value:
-        return "it holds a NUL character; \\x00 with include binary finds one"
+        return "it contains a NUL character; \\x00 with include binary finds one"
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
-        return "it holds half of a surrogate pair"
+        return "it contains half of a surrogate pair"
     return f"it is longer than {GREP_PATTERN_BYTES:,} bytes" if size > GREP_PATTERN_BYTES else None
 
 

@@ -262,7 +262,7 @@ class Windows(Struct, frozen=True):
         advice = (
             f"{unfinished.counted:,} of {unfinished.size:,} bytes are counted so far, "
             f"{unfinished.index.total_lines:,} lines; "
-            "the same call goes on from there."
+            "the same call continues from there."
         )
         return TimedOut(unfinished.cause.seconds, advice, next_request=self._request)
 
@@ -275,7 +275,7 @@ class Windows(Struct, frozen=True):
         warnings = [] if content.clean else hidden_in_page(page)
         if content.encoding.unit > 1 and (place := encodings.glued(page.lines, content.encoding)) is not None:
             line, column = place
-            detail = 'other text was added to this UTF-16; encoding="utf-8" shows its letters'
+            detail = 'text that is not UTF-16 was appended to this UTF-16; encoding="utf-8" shows it'
             # First, as a reply says the first few: this is about all that follows.
             warnings.insert(0, Warn("mixed_encodings", detail, page.start + line, column))
         if warnings:
@@ -391,14 +391,14 @@ class Windows(Struct, frozen=True):
         warnings: tuple[Warn, ...] = ()
         part = content.unfinished
         if part is not None:
-            detail = f"{part.counted:,} of {part.size:,} bytes are counted, the next call goes on there"
+            detail = f"{part.counted:,} of {part.size:,} bytes are counted, the next call continues there"
             warnings += (Warn("unfinished", f"the time limit passed; {detail}"),)
         elif not content.digits:
-            detail = "it was counted in parts, as it grew or as time ran out, after spot checks"
-            warnings += (Warn("hash_unknown", f"{detail}; known_hash has all of it read and hashed"),)
+            detail = "it was counted in parts because it grew or time ran out, with spot checks"
+            warnings += (Warn("hash_unknown", f"{detail}; with known_hash all of it is read and hashed"),)
         warnings += _of_pointer(content.text)
         if not content.encoding.sure:
-            warnings += (Warn("encoding_guessed", f"{content.encoding.name}; `encoding` names another"),)
+            warnings += (Warn("encoding_guessed", f"{content.encoding.name}; set `encoding` for another"),)
         return warnings
 
 

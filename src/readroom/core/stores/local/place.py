@@ -50,7 +50,7 @@ def keep(old: int, new: int) -> Iterator[Warn]:
     mode = stat.S_IMODE(before.st_mode)
     if mode & stat.S_ISUID or (mode & stat.S_ISGID and mode & stat.S_IXGRP):
         mode &= ~stat.S_ISUID if not mode & stat.S_IXGRP else ~(stat.S_ISUID | stat.S_ISGID)
-        yield Warn("mode_not_kept", "the set-user-ID or set-group-ID bit was taken away, as by every change")
+        yield Warn("mode_not_kept", "the set-user-ID or set-group-ID bit was removed, as with every change")
     if (before.st_uid, before.st_gid) != (now.st_uid, now.st_gid):
         if not _owned(new, before.st_uid, before.st_gid) and before.st_uid != now.st_uid:
             yield Warn("owner_not_kept", f"the file now belongs to user {now.st_uid}, not {before.st_uid}")

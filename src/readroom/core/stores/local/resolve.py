@@ -48,7 +48,7 @@ def unwritten(error: OSError, path: WorkPath) -> errors.ReadroomError:
         case errno.EROFS:
             return errors.ReadOnlyPlace(path)
         case errno.EXDEV:
-            return errors.StoreFailed(path, "it is on another file system than the place it shall go to")
+            return errors.StoreFailed(path, "it is on another file system than its destination")
         case errno.EACCES | errno.EPERM if not isinstance(error, errors.ReadroomError):
             return errors.NoPermission(path, "change")
     return translated(error, path)

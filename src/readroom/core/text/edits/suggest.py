@@ -79,7 +79,7 @@ def closest(text: str, old: str, new: str) -> Closest:
         close = slip(text, lines, old, new)
         if close is not None:
             return close
-    return _most_alike(lines, old) or Closest("Nothing in it is like it; read the file again.")
+    return _most_alike(lines, old) or Closest("Nothing in it is similar; read the file again.")
 
 
 # --- mistakes that can be named with certainty --------------------------------------------------
@@ -98,7 +98,7 @@ def _replacement_marks(text: str, lines: Sequence[str], old: str, new: str) -> C
     at = visible(text).find(old)
     if at < 0:
         return None
-    hint = "It stands there with bytes that are not characters, shown as \ufffd; leave those out of old_text"
+    hint = "It is there with bytes that are not characters, shown as \ufffd; leave those out of old_text"
     return _place(text, lines, at, old, hint)
 
 
@@ -109,9 +109,7 @@ def _numbers_copied(text: str, lines: Sequence[str], old: str, new: str) -> Clos
     at = text.find(bare)
     if at < 0:
         return None
-    return _place(
-        text, lines, at, bare, "It stands there without the line numbers; leave them out of old_text"
-    )
+    return _place(text, lines, at, bare, "It is there without the line numbers; leave them out of old_text")
 
 
 def _escapes_copied(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
@@ -119,7 +117,7 @@ def _escapes_copied(text: str, lines: Sequence[str], old: str, new: str) -> Clos
     at = text.find(decoded) if decoded != old else -1
     if at < 0:
         return None
-    hint = "It stands there without the backslashes; send line breaks, tabs and quotes as such, escaped once"
+    hint = "It is there without the backslashes; send line breaks, tabs and quotes as such, escaped once"
     return _place(text, lines, at, decoded, hint)
 
 
