@@ -250,7 +250,7 @@ def test_a_decoder_that_wants_too_much_memory_is_not_made() -> None:
     at = data.index(b"\x5d\x00\x00", 30)
     data[at + 1 : at + 5] = b"\xff\xff\xff\xff"
     found = opened(bytes(data))
-    with pytest.raises(BadContainer, match="remember"):
+    with pytest.raises(BadContainer, match="bytes of memory"):
         content(found, "x")
 
 

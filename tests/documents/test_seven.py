@@ -156,8 +156,8 @@ def _problem(data: bytes) -> str:
         ("twice.7z", "several members"),
         ("anti.7z", "it marks a file to delete"),
         ("aes.7z", "it is encrypted"),
-        ("dictionary.7z", "would have to remember"),
-        ("dictionary-lzma.7z", "would have to remember"),
+        ("dictionary.7z", "bytes of memory"),
+        ("dictionary-lzma.7z", "bytes of memory"),
         ("unknown.7z", "7f7f"),
         ("more-than-it-says.7z", ""),
         ("less-than-it-says.7z", "its data are truncated"),
@@ -189,6 +189,6 @@ def test_names_that_lead_out_are_left_out_and_counted() -> None:
 def test_links_are_links_and_none_is_longer_than_a_path() -> None:
     found = _opened(sevens.hostile()["links.7z"]())
     assert found.reader.target(found.members["good"]) == "a/b.txt"
-    with pytest.raises(BadContainer, match="no link is that long"):
+    with pytest.raises(BadContainer, match="its link is too long"):
         found.reader.target(found.members["long"])
     assert _content(found, "a/b.txt") == b"a line\n"

@@ -54,7 +54,7 @@ READABLE = {
     ("more-rows.avro", "first"): "[It claims to have 3 rows: rows from 2 on cannot be read.]",
     ("negative-rows.avro", "first"): "It is damaged or cut short at byte",
     ("schema.avro", "first"): "its schema cannot be read",
-    ("codec.avro", "first"): "compressed with lz4, which is not read here",
+    ("codec.avro", "first"): "compressed with lz4, which is not supported",
     ("bomb.avro", "first"): "more memory than documents get",
     ("only-mark.avro", "first"): "damaged or cut short",
     ("cut.arrow", "first"): "damaged or cut short",

@@ -104,7 +104,7 @@ def test_archives_in_archives_are_read_to_a_stated_depth() -> None:
         assert "level2.zip" in space.list(path).text
         deeper = space.call("list_directory", {"path": f"{path}!/level2.zip"})
         assert deeper.is_error
-        assert "lies in 3 other archives" in deeper.text
+        assert "is nested in 3 other archives" in deeper.text
     with Workspace(MemoryStore({"n.zip": hostile.nested(3)})) as space:
         assert "the innermost line" in space.read("n.zip!/level2.zip!/level1.zip!/inner.txt").text
 

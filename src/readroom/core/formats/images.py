@@ -89,7 +89,7 @@ def open_image(data: bytes, media_type: str) -> ImageFile:
     image = DECODERS[media_type](io.BytesIO(data))
     pixels = image.width * image.height
     if pixels > IMAGE_MAX_PIXELS:
-        raise TooLarge(f"it has {pixels:,} pixels, and at most {IMAGE_MAX_PIXELS:,} are decoded")
+        raise TooLarge(f"it has {pixels:,} pixels, more than the limit of {IMAGE_MAX_PIXELS:,}")
     return image
 
 

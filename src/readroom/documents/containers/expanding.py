@@ -71,5 +71,5 @@ def lzma1_filter(properties: bytes) -> dict[str, int]:
 def remembered(size: int) -> int:
     """The size of a decoder's dictionary. Raises BadContainer if it is too large."""
     if size > EXPANSION_MEMORY_BYTES:
-        raise BadContainer(f"a decoder would have to remember {size:,} bytes")
+        raise BadContainer(f"decoding it needs {size:,} bytes of memory")
     return max(size, _SMALLEST_DICTIONARY)

@@ -102,7 +102,7 @@ def pieces(file: Bytes, at: int, left: int) -> Iterator[bytes]:
 def link_target(member: Member, content: Iterable[bytes]) -> str:
     """Where a link leads whose content says so. Raises BadContainer."""
     if member.size > CONTAINER_TARGET_BYTES:
-        raise BadContainer("it is damaged: no link is that long")
+        raise BadContainer("it is damaged: its link is too long")
     return b"".join(content).decode("utf-8", "surrogateescape")
 
 

@@ -143,7 +143,7 @@ class _Walk(Struct):
         if is_open or (block is None and self._at != self.file.size):
             self.notes.append(_CUT_SHORT)
         elif block is not None and self.file.read_at(self._at, _BEHIND_BYTES).strip(b"\0"):
-            self.notes.append(f"there is more after its end at byte {self._at:,}, which is not read")
+            self.notes.append(f"data after its end at byte {self._at:,} is not read")
 
     def _extended(self, info: tarfile.TarInfo, header: _Said) -> bool:
         """Use a header that is about the next one; returns whether to go on."""

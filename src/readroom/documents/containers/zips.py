@@ -92,7 +92,7 @@ def open_zip(file: Bytes) -> Container:
     at, size, count, shift = _directory(file)
     if size > CONTAINER_DIRECTORY_BYTES:
         raise BadContainer(
-            f"its directory has {size:,} bytes, and at most {CONTAINER_DIRECTORY_BYTES:,} are read"
+            f"its directory has {size:,} bytes, more than the limit of {CONTAINER_DIRECTORY_BYTES:,}"
         )
     data = file.read_at(at, size)
     if len(data) < size:
@@ -269,7 +269,7 @@ def _why_not(flags: int, method: int, size: int, packed: int) -> str:
     if _is_encrypted(flags, method):
         return "it is encrypted"
     if flags & _PATCH or method not in (_STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _XZ):
-        return f"it is compressed in a way that is not read here ({_OTHER_METHODS.get(method, method)})"
+        return f"its compression is not supported ({_OTHER_METHODS.get(method, method)})"
     if size > CONTAINER_RATIO_BYTES and size > CONTAINER_RATIO * packed:
         ratio = size // max(packed, 1)
         return f"it claims to expand {ratio:,}-fold, like a decompression bomb"

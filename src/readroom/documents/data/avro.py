@@ -112,7 +112,7 @@ class _Avro(Struct, frozen=True, dict=True):
         """The blocks, expanded one after the other. Raises Unreadable."""
         if self.codec not in _CODECS:
             named = self.codec[:40]
-            raise Unreadable(f"its rows are compressed with {named}, which is not read here", _ANOTHER)
+            raise Unreadable(f"its rows are compressed with {named}, which is not supported", _ANOTHER)
         reader = _opened(self.file)
         with _translated():
             for block in reader:

@@ -39,7 +39,7 @@ def open_document(file: BinaryIO) -> Database:
     file.seek(0)
     head = file.read(8)
     if head.startswith(b"FEA1"):
-        raise Unreadable("it is a Feather file of version 1, which is not read here", _ANOTHER)
+        raise Unreadable("it is a Feather file of version 1, which is not supported", _ANOTHER)
     if head.startswith(b"PARE"):
         raise Encrypted("it is encrypted", "Ask for a copy without a key.")
     if pyarrow is None:
@@ -139,7 +139,7 @@ class _Parquet(Struct, frozen=True, dict=True):
         """The stored columns of each column: several of a record, by number since names may be the same."""
         counts = [_leaves(field.type) for field in self._opened.schema_arrow]
         if sum(counts) != self._opened.metadata.num_columns:
-            raise Unreadable("its columns are not those of its schema", _ANOTHER)
+            raise Unreadable("its columns do not match its schema", _ANOTHER)
         return [range(end - count, end) for count, end in zip(counts, accumulate(counts), strict=True)]
 
 

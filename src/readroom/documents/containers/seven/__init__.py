@@ -82,7 +82,7 @@ def why_not(folder: Folder) -> str:
     unknown = [coder.method for coder in folder.coders if coder.method not in _STEPS]
     if unknown:
         name = _OTHERS.get(unknown[0], unknown[0].hex() or "no name")
-        return f"it is compressed in a way that is not read here ({name})"
+        return f"its compression is not supported ({name})"
     return folder.problem
 
 
@@ -207,7 +207,7 @@ def _is_stored(folder: Folder) -> bool:
 def _read(file: Bytes, at: int, size: int, check: int) -> bytes:
     if size > CONTAINER_DIRECTORY_BYTES:
         raise BadContainer(
-            f"its directory has {size:,} bytes, and at most {CONTAINER_DIRECTORY_BYTES:,} are read"
+            f"its directory has {size:,} bytes, more than the limit of {CONTAINER_DIRECTORY_BYTES:,}"
         )
     if at + size > file.size:
         raise BadContainer("it is cut short, or the first part of a split archive")

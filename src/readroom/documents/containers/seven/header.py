@@ -195,7 +195,7 @@ def _folders(fields: HeaderFields, at: int, sizes: list[int]) -> list[Folder]:
     fields.expect(_FOLDER)
     count = fields.count()
     if fields.byte():
-        raise BadContainer("its directory is in several pieces, which are not read here")
+        raise BadContainer("its directory is in several pieces, which are not supported")
     shapes = [_shape(fields) for _ in range(count)]
     fields.expect(_CODERS_SIZES)
     unpacked = [[fields.number() for _ in range(shape.outs)] for shape in shapes]
@@ -247,7 +247,7 @@ def _shape(fields: HeaderFields) -> _Wiring:
             fields.number()
     if streams != 1 or ins != outs:
         # In any order, since nothing but their names is of use.
-        problem = "it is packed in several streams, which are not read here"
+        problem = "it is packed in several streams, which are not supported"
         return _Wiring(coders, list(range(outs)), outs, streams, problem)
     return _Wiring(coders, _chain(dict(bound), outs), outs, 1)
 
@@ -322,7 +322,7 @@ def _files(fields: HeaderFields) -> list[Stored]:
 
 def _inside(fields: HeaderFields) -> None:
     if fields.byte():
-        raise BadContainer("its directory is in several pieces, which are not read here")
+        raise BadContainer("its directory is in several pieces, which are not supported")
 
 
 def _names(fields: HeaderFields, count: int) -> list[str]:

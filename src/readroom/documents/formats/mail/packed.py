@@ -53,7 +53,7 @@ def files_in(archive: Callable[[], bytes]) -> PackedFiles | None:
 def _data(archive: Callable[[], bytes], container: Container, member: Member) -> bytes:
     """The bytes of a file. Raises Unreadable."""
     if member.size > MAIL_BYTES:
-        problem = f"it has {member.size:,} bytes unpacked, and at most {MAIL_BYTES:,} are read here"
+        problem = f"it has {member.size:,} bytes unpacked, more than the limit of {MAIL_BYTES:,}"
         raise Unreadable(problem, "Ask the user to save the archive as a file.")
     try:
         return b"".join(container.reader.over(Held(archive())).pieces(member))

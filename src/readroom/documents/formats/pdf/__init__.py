@@ -98,7 +98,7 @@ def open_document(file: BinaryIO) -> formats.Document:
     except pypdfium2.PdfiumError as error:
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             raise formats.Encrypted(
-                "it is encrypted, and opens with a password only", "Ask the user for a copy without one."
+                "it is encrypted and opens only with a password", "Ask the user for a copy without one."
             ) from None
         raise formats.Unreadable(
             "it is damaged: its objects or its first page cannot be found", _OTHER_COPY
