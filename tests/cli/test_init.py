@@ -27,7 +27,7 @@ def test_it_is_made_once_and_changes_nothing_by_itself(root: Path, cli: Cli) -> 
     text = (root / "readroom.toml").read_text()
     again = cli.bare("init", str(root))
     assert (again.code, (root / "readroom.toml").read_text()) == (2, text)
-    assert "is there already" in again.err
+    assert "already exists" in again.err
     assert cli.bare("init", str(root), "--print").out == text
 
 
@@ -101,7 +101,7 @@ def test_a_server_without_tokens_is_a_problem_and_one_with_them_is_none(
     with open_agent(tmp_path / "open", "--", str(root)) as running:
         found = diagnosed(cli, str(root), "--port", str(running.port))
     assert (found["code"], found["server"]["state"]) == (5, "problem")
-    assert "every account of this machine" in found["server"]["found"]
+    assert "every account on this machine" in found["server"]["found"]
     with agent(tmp_path / "closed", "--", str(root)) as running:
         found = diagnosed(cli, str(root), "--port", str(running.port))
     assert (found["code"], found["server"]["state"]) == (0, "ok")

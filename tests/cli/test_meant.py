@@ -183,10 +183,10 @@ def test_the_first_sentence_after_the_first_write_is_one(
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     first = cli.bare("connect", "claude-code", cli.root, "--write").out
-    assert ".mcp.json was made. It now has:" in first
+    assert re.match(r"Created \S+\.mcp\.json:\n", first)
     (Path(cli.root) / ".mcp.json").write_text('{"mcpServers": {}}\n', encoding="utf-8")
     assert (
-        ".mcp.json was changed; what it was is kept in"
+        ".mcp.json (the old version is kept in "
         in cli.bare("connect", "claude-code", cli.root, "--write").out
     )
 
@@ -195,7 +195,7 @@ def test_the_first_sentence_after_the_first_write_is_one(
 def test_a_record_that_is_not_there_is_said_in_a_sentence(cli: Cli, line: tuple[str, ...]) -> None:
     done = cli.bare(*line)
     assert done.code == 2
-    assert re.match(r"readroom: There is no file or folder \S", done.err)
+    assert re.match(r"readroom: .+ does not exist\. ", done.err)
 
 
 def test_an_audit_that_finds_no_session_says_where_it_looked(

@@ -155,7 +155,8 @@ def test_a_current_folder_that_was_removed_is_said(tmp_path: Path, command: str)
     done = shell(f"mkdir gone && cd gone && rmdir ../gone && readroom {command}", tmp_path)
     assert (done.returncode, done.stdout) == (4, b"")
     assert (
-        done.stderr == b"readroom: The current folder was removed. Go to another, or name one with --root.\n"
+        done.stderr
+        == b"readroom: The current folder was removed. Change to another folder, or name one with --root.\n"
     )
 
 

@@ -28,7 +28,7 @@ def _call(
     root: str | None,
     config: str | None,
 ) -> ExitCode:
-    """Print the MCP tool result of one call, one JSON object, whatever happens.
+    """Make one tool call and print its MCP tool result as one JSON object, even if it fails.
 
     ARGUMENTS is a JSON object; "-" reads it from standard input.
     """
@@ -60,16 +60,16 @@ call = subcommand(
     ),
     option(
         "--contract contract_name",
-        f"Whose tools are meant: {', '.join(NAMES)}.",
+        f"Contract that has the tool: {', '.join(NAMES)}.",
         default=NATIVE,
         metavar="NAME",
     ),
     option(
         "--max-chars",
-        "Cap on the text, as an MCP client would set it; no more than the limit reply_bytes.",
+        "Maximum characters of the text, as an MCP client would set it; at most the limit reply_bytes.",
         type=click.IntRange(min=1),
     ),
-    option("--session", "The conversation that the call belongs to.", default="", show_default=False),
+    option("--session", "Conversation that the call belongs to.", default="", show_default=False),
     commands_option(),
     front_matter_option(),
     *place_options(),

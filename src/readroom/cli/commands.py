@@ -25,29 +25,32 @@ COMMANDS = {
     "edit": ("readroom.cli.tools:edit", "Replace texts in a file."),
     "write": ("readroom.cli.tools:write", "Create a file, or replace its content."),
     "run": ("readroom.cli.tools:run", "Run a command, confined to the folder."),
-    "explain": ("readroom.cli.explain:explain", "Say which rule decides about a path."),
+    "explain": ("readroom.cli.explain:explain", "Show which rule decides about a path."),
     "call": ("readroom.cli.call:call", "Make one tool call and print its result as JSON."),
     "ledger": (
         "readroom.server.commands.ledger:ledger",
-        "Show the record of calls, and check that it is whole.",
+        "Show the record of calls, and verify it.",
     ),
     "init": ("readroom.cli.init:init", "Write a commented readroom.toml for a folder."),
     "doctor": (
         "readroom.cli.doctor:doctor",
-        "Say what works on this machine, and what to do about the rest.",
+        "Check what works on this machine, and how to fix the rest.",
     ),
     "connect": ("readroom.cli.connect:connect", "Configure an MCP client for a folder."),
     "ui": ("readroom.server.commands.ui:ui", "Show a ledger or an audit in a browser."),
-    "audit": ("readroom.lens.command:audit", "Say where the context of agents' sessions went."),
+    "audit": ("readroom.lens.command:audit", "Report where agents spent their context, and what it cost."),
     "mcp": ("readroom.cli.mcp:mcp", "Serve a folder to an MCP client over stdio."),
     "serve": (
         "readroom.server.commands.servers:serve",
         "Serve folders over HTTP, to MCP clients and programs.",
     ),
-    "budget": ("readroom.server.commands.budget:budget", "Show what servers have spent of their budgets."),
+    "budget": (
+        "readroom.server.commands.budget:budget",
+        "Show how much of their budgets servers have spent.",
+    ),
     "token": (
         "readroom.server.commands.token:token",
-        "Make, show, list and revoke tokens for the HTTP server.",
+        "Create, show, list and revoke tokens for the HTTP server.",
     ),
 }
 """Every command: where it is, and what it does. Each wing brings its own, found when it is used."""
@@ -158,7 +161,7 @@ def _misused(error: click.UsageError, arguments: Sequence[str]) -> int:
 
 
 def _start(debug: bool) -> None:
-    """Find, list and read the files of a folder, as an AI agent does through readroom's tools."""
+    """Find, list and read the files of a folder, as an AI agent does with readroom's tools."""
     # Imported modules stay to the end: not collecting them then saves 15 ms of 130.
     gc.freeze()
     gc.enable()

@@ -39,9 +39,9 @@ class Diagnosis(Struct, frozen=True):
 
 
 def _doctor(folder: str, client: str | None, port: int, as_json: bool) -> ExitCode:
-    """Say what works on this machine, and what to do about what does not.
+    """Check what works on this machine, and how to fix the rest.
 
-    The exit code is 0 when nothing is a problem; notes are not problems.
+    The exit code is 0 unless there is a problem; notes are not problems.
     """
     listed = list(diagnoses(folder, client, port))
     if as_json:
@@ -92,10 +92,10 @@ def _folder(folder: str) -> Iterator[Diagnosis]:
         yield Diagnosis("folder", "problem", error.message, error.advice or "")
         return
     by_kernel = "the kernel resolves paths beneath the root (openat2)"
-    how = by_kernel if kernel else "no link of a path is followed"
+    how = by_kernel if kernel else "links in a path are not followed"
     yield Diagnosis("links", "ok", f"cannot lead out of a folder: {how}")
     files = ", ".join(settings.files) or "none; `readroom init` writes a commented one"
-    yield Diagnosis("settings", "ok", f"of {os.path.realpath(folder)}: {files}")
+    yield Diagnosis("settings", "ok", f"for {os.path.realpath(folder)}: {files}")
 
 
 def _commands() -> Iterator[Diagnosis]:
@@ -127,8 +127,8 @@ def _outlines() -> Iterator[Diagnosis]:
 
     missing = sorted(name for name in GRAMMARS if find_spec(grammar_of(name).module) is None)
     if missing:
-        state = f"{len(GRAMMARS) - len(missing)} languages, and no grammar for {', '.join(missing)}"
-        yield Diagnosis("outlines", "note", state, f"{install(OF_GRAMMARS)} brings the rest")
+        state = f"{len(GRAMMARS) - len(missing)} languages; no grammar for {', '.join(missing)}"
+        yield Diagnosis("outlines", "note", state, f"{install(OF_GRAMMARS)} installs the rest")
         return
     yield Diagnosis("outlines", "ok", f"{len(GRAMMARS)} languages")
 
@@ -172,7 +172,7 @@ def _state() -> Iterator[Diagnosis]:
 
     if not config.has_state():
         remedy = "Set HOME or XDG_STATE_HOME to a folder that this account can write to."
-        yield Diagnosis("state", "problem", "there is no place for tokens and the ledger", remedy)
+        yield Diagnosis("state", "problem", "there is no folder for tokens and the ledger", remedy)
         return
     folder = os.path.dirname(config.token_file())
     place = folder
@@ -196,7 +196,7 @@ def _client(name: str | None) -> Iterator[Diagnosis]:
         advice = f"{did_you_mean(name, CLIENTS)}They are: {', '.join(CLIENTS)}."
         raise BadValue("client", name, "is not a known client", advice)
     cap = known(client.wire)
-    lines = "" if cap is None or cap.lines is None else f"; it passes on {cap.lines:,} lines"
+    lines = "" if cap is None or cap.lines is None else f"; at most {cap.lines:,} lines"
     yield Diagnosis(client.title, "ok", f"{longest_reply(None if cap is None else cap.chars)}{lines}")
     program = shutil.which(client.check[0]) if client.check else None
     if client.check and program is None:
@@ -217,10 +217,10 @@ def _server(port: int) -> Iterator[Diagnosis]:
     if not _is_ours(answer):
         yield Diagnosis("server", "note", f"another program answers on port {port}", "Serve with --port 0.")
     elif answer.status_code == 401:
-        yield Diagnosis("server", "ok", f"on port {port} answers only those who have a token")
+        yield Diagnosis("server", "ok", f"on port {port} requires a token")
     else:
         remedy = 'Start it without --open, and without auth = "open".'
-        problem = f"on port {port} answers every account of this machine without a token"
+        problem = f"on port {port} answers every account on this machine without a token"
         yield Diagnosis("server", "problem", problem, remedy)
 
 
@@ -238,7 +238,7 @@ doctor = subcommand(
     "doctor",
     _doctor,
     folder_argument(),
-    option("--client", "Say what holds for this client, as of `connect`.", metavar="CLIENT"),
-    option("--port", "Of the server.", type=int, default=HTTP_PORT),
+    option("--client", "Check this client, one of those that `connect` lists.", metavar="CLIENT"),
+    option("--port", "Port of the server to check.", type=int, default=HTTP_PORT),
     json_option("Print one JSON list."),
 )

@@ -21,18 +21,18 @@ class ExitCode(IntEnum):
 
 MEANING: Mapping[ExitCode, str] = {
     ExitCode.OK: "done",
-    ExitCode.NOTHING_FOUND: "nothing found: grep without a match, ls without a name that fits the globs",
+    ExitCode.NOTHING_FOUND: "nothing found: grep without a match, ls without a name that matches the globs",
     ExitCode.USAGE: "bad usage: a wrong option, argument, pattern, cursor or configuration",
     ExitCode.REFUSED: "refused by policy, or outside the workspace",
     ExitCode.NOT_FOUND: "no such file or folder",
     ExitCode.FAILED: "anything else: binary, unreadable, out of time, a defect",
-    ExitCode.FOUND: "audit found what --fail-on names",
-    ExitCode.UNCHECKED: "not all could be checked: records, or a ledger row that was noted and removed",
+    ExitCode.FOUND: "audit found something that --fail-on names",
+    ExitCode.UNCHECKED: "part could not be checked: records, or a ledger row that was noted and then removed",
 }
 """For --help and the documentation."""
 
 NOT_RUN = 125
 """Exit code of `run` if there is no command whose code could be passed on, as of docker and env."""
 
-OF_RUN = f"`run` ends with the exit code of the command, and with {NOT_RUN} when none was run"
+OF_RUN = f"`run` ends with the exit code of the command, and with {NOT_RUN} if none was run"
 """The exception, said beside the others."""

@@ -40,10 +40,10 @@ class _Finding(Struct, frozen=True):
 
 
 def _explain(path: str, root: str | None, config: str | None, as_json: bool) -> ExitCode:
-    """Say whether PATH may be read and changed, and which rule decides.
+    """Show whether PATH may be read and changed, and which rule decides.
 
-    Policy is asked as a read asks it; no content is shown.  That a path is denied
-    is an answer, so the exit code is 0.
+    The same check as for a read; no content is shown.  The exit code is 0 even if the path
+    is denied.
     """
     with Where(root, config).open() as workspace:
         finding = _find(workspace.guard, workspace.targets, path_argument(path))

@@ -115,6 +115,9 @@ _BEGINS = re.compile(rf"({_ANY})=")
 
 _EDIT = re.compile(r"\bedits\[(\d+)\](?:\.(old_text|new_text|replace_all))?")
 
+_TEXT = re.compile(r"\A(?=edits\[\d+\]\.(?:old|new)_text is )")
+"""The beginning of a message about one text: an option is not in a file, but its text may be."""
+
 _OUTLINE = 'view="outline"'
 
 _NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
@@ -151,7 +154,9 @@ def _outer(error: Exception) -> ReadroomError:
     try:
         os.getcwd()
     except FileNotFoundError:
-        return AbsentError("The current folder was removed", "Go to another, or name one with --root.")
+        return AbsentError(
+            "The current folder was removed", "Change to another folder, or name one with --root."
+        )
     log().exception("the command failed")
     return Internal(type(error).__name__)
 
@@ -217,7 +222,7 @@ def _of_edits(message: str) -> str:
     happened, stop, advice = message.partition(". ")
     for name, option in _APART.items():
         advice = re.sub(rf"\b{name}\b", option, advice)
-    happened = _EDIT.sub(_pair, happened)
+    happened = _EDIT.sub(_pair, _TEXT.sub("The text of ", happened))
     return re.sub(r"\b(old_text|new_text)\b", lambda name: _APART[name[1]], happened) + stop + advice
 
 

@@ -25,9 +25,7 @@ _URL = "file://"
 def meant(path: str) -> str:
     """The folder that is meant; a path that exists means itself. Raises ValueError."""
     if not path.strip():
-        raise ValueError(
-            "it is empty, as a variable in a client's settings may be. Name a folder; . is this one."
-        )
+        raise ValueError("it is empty, perhaps because a variable is not set. Name a folder; . is this one.")
     if os.path.lexists(path):
         return path
     if path.startswith(_URL):

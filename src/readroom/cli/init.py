@@ -35,12 +35,12 @@ _LOOK_AT = 5000
 def _init(folder: str, only_print: bool) -> ExitCode:
     """Write a commented readroom.toml for DIR, after a look at the names in it.
 
-    Every line of it is a comment, but for names that it should deny: change what you like.
+    All lines are comments, except for a list of names to deny. Edit it as you like.
     """
     place = os.path.join(folder, NAME)
     if os.path.lexists(place) and not only_print:
-        advice = "Nothing was changed. `readroom init --print` shows what a new one would have."
-        raise BadConfig(place, "", "it is there already", advice)
+        advice = "Nothing was changed. `readroom init --print` shows what a new one would contain."
+        raise BadConfig(place, "", "it already exists", advice)
     with Where(folder).open() as workspace:
         entries, ignored, denied = _look(workspace)
     text = configuration(entries)
@@ -50,17 +50,17 @@ def _init(folder: str, only_print: bool) -> ExitCode:
     try:
         descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
     except OSError as error:
-        problem = os.strerror(error.errno) if error.errno else "it cannot be made"
+        problem = os.strerror(error.errno) if error.errno else "it cannot be created"
         raise BadConfig(place, "", problem, "Name a folder that you may write to.") from None
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
     names = f"{len(entries):,} name{'' if len(entries) == 1 else 's'}"
     names += ", and there are more" if len(entries) >= _LOOK_AT else ""
     secret = _matching(entries, _SECRET)
-    output.show(f"{place} is made, after a look at {names} ({ignored:,} ignored, {denied:,} denied already).")
+    output.show(f"Created {place} after looking at {names} ({ignored:,} ignored, {denied:,} denied already).")
     if secret:
         output.show(f"It denies {', '.join(secret)}: such files often hold credentials.")
-    output.show("`readroom explain PATH` says what holds for a file, `readroom connect` configures a client.")
+    output.show("`readroom explain PATH` shows the rule for a file; `readroom connect` configures a client.")
     return ExitCode.OK
 
 
@@ -90,14 +90,14 @@ def configuration(entries: Sequence[Mapping[str, Any]]) -> str:
     return f"""\
 # What agents may see and do in this folder. It comes with the folder, so it can only restrict what the person
 # who starts readroom allows. Credentials, keys, environment files and the internals of version control are
-# denied already, whatever stands here; `readroom explain PATH` names the rule that decides.
+# denied already, whatever is written here; `readroom explain PATH` names the rule that decides.
 
 [policy]
 # Names that no tool shows, in the syntax of .gitignore.{noted}
 {deny}
-# When given, nothing but these, and the folders on the way to them.
+# If given, only these are shown, and the folders that lead to them.
 # allow = {_list(allow)}
-# A file with several names (hard links) is read with a warning; "refuse" where others can write here.
+# A file with several names (hard links) is read with a warning; "refuse" if others can write here.
 # hardlinks = "refuse"
 
 [changes]
@@ -105,11 +105,11 @@ def configuration(entries: Sequence[Mapping[str, Any]]) -> str:
 # read_only = true
 
 [commands]
-# No commands, even where the person who starts readroom allows them.
+# No commands, even if the person who starts readroom allows them.
 # enabled = false
 
 [index]
-# Nothing is kept on disk of large files; their first page then takes longer every time.
+# Keep no index of large files on disk; their first page then takes longer every time.
 # keep = false
 
 [limits]
@@ -132,4 +132,6 @@ def _list(texts: Sequence[str]) -> str:
     return json.dumps(list(texts), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-init = subcommand("init", _init, folder_argument(), flag("--print only_print", "Show it, and write nothing."))
+init = subcommand(
+    "init", _init, folder_argument(), flag("--print only_print", "Show the file without writing it.")
+)

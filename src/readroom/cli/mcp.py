@@ -61,12 +61,15 @@ def server_options() -> list[click.Parameter]:
     return [
         click.Argument(["folder"], required=False, type=Folder(), metavar="[DIR]", help="As --root."),
         option(
-            "--contract contract_name", "Whose tools are served.", type=click.Choice(NAMES), default=NATIVE
+            "--contract contract_name",
+            "Contract whose tools are served.",
+            type=click.Choice(NAMES),
+            default=NATIVE,
         ),
         option(
             "--max-chars",
-            "Cap on a reply's text, instead of what the client is known to pass on; "
-            "no more than the limit reply_bytes.",
+            "Maximum characters of a reply's text, instead of the client's known limit; "
+            "at most the limit reply_bytes.",
             type=click.IntRange(min=1),
         ),
         commands_option(),

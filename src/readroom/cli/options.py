@@ -22,21 +22,21 @@ _SHORT = {
 }  # fmt: skip
 
 _WORDS = {
-    "view": "outline lists what it defines, formulas are those of a workbook",
-    "encoding": "That of the text, where it is not detected rightly",
+    "view": "outline: list definitions; formulas: show those of a workbook",
+    "encoding": "Encoding of the text, if it is not detected correctly",
     "output": "How matches are shown",
-    "ignore_case": "Upper and lower case are the same",
-    "multiline": "The pattern may match over several lines",
-    "timeout_s": "Seconds that it may take",
-    "glob": "Only files that match, such as *.py or !tests/**",
-    "type": "Only files of a language, such as py",
-    "budget_tokens": "The most that the reply costs",
-    "documents": "Whether documents are looked into",
-    "explain": "Say why each passage is there",
-    "cursor": "Where the reply before ended",
-    "include": "Also what is left out otherwise",
-    "depth": "How many levels of folders",
-    "cwd": "The folder that it starts in",
+    "ignore_case": "Ignore upper and lower case",
+    "multiline": "Let the pattern match across lines",
+    "timeout_s": "Time limit in seconds",
+    "glob": "Only files that match, like *.py or !tests/**",
+    "type": "Only files of a language, like py",
+    "budget_tokens": "Maximum tokens of the reply",
+    "documents": "Search PDF, Office, notebooks and mail as well",
+    "explain": "Explain why each passage was chosen",
+    "cursor": "Continue where an earlier reply ended",
+    "include": "Include these files as well",
+    "depth": "Levels of folders to list",
+    "cwd": "Folder to start in",
 }
 """Help for arguments that a model knows by their names; words in the schema cost every session tokens."""
 
@@ -111,13 +111,13 @@ def folder_argument(**more: Any) -> click.Argument:
 def port_option(default: int) -> click.Option:
     """--port, for what listens on one."""
     return option(
-        "--port", "Port to listen on; 0 takes a free one.", type=click.IntRange(0, 65535), default=default
+        "--port", "Port to listen on; 0 chooses a free one.", type=click.IntRange(0, 65535), default=default
     )
 
 
 def open_option(what: str) -> click.Option:
     """--open, for what asks for a token without it."""
-    words = f"Ask for no token: every account of this machine can {what}."
+    words = f"Do not ask for a token: every account on this machine can {what}."
     return flag("--open open_to_all", words)
 
 
@@ -131,13 +131,13 @@ def place_options() -> list[click.Parameter]:
             metavar="DIR",
             show_default="the current folder",
         ),
-        _file("--config", "More settings and rules."),
+        _file("--config", "A configuration file with more settings and rules."),
     ]
 
 
 def database_option() -> click.Option:
     """--config, where it says which database servers share."""
-    return _file("--config", "That of a server whose state is in PostgreSQL: what it keeps is there, too.")
+    return _file("--config", "Configuration of a server that keeps its state in PostgreSQL.")
 
 
 def commands_option() -> click.Option:
@@ -147,7 +147,7 @@ def commands_option() -> click.Option:
 
 def front_matter_option() -> click.Option:
     """--front-matter, where the contract rnd can be called."""
-    return _file("--front-matter", "The command file whose limits and paths the contract rnd obeys.")
+    return _file("--front-matter", "Command file with the limits and paths for the contract rnd.")
 
 
 def json_option(words: str = "Print the MCP tool result, one JSON object.") -> click.Option:

@@ -97,8 +97,8 @@ def _edit(
 ) -> ExitCode:
     """Replace texts in a file if it still has the expected hash; all of them, or none.
 
-    --now takes the hash that the file has as the command starts: what changes between then and the
-    replacement still ends the edit.  Each --old is replaced by the --new that stands at the same
+    --now uses the hash that the file has when the command starts; a later change by somebody else
+    still stops the edit.  The first --old is replaced by the first --new, the second by the second.
     place among them.  Many or long edits come as JSON, as edit_file takes them, with --edits.
     """
     try:
@@ -143,8 +143,8 @@ def _write(
 ) -> ExitCode:
     """Create a file, with its folders, or replace all of its content.
 
-    --new only creates; --now replaces the file as it is when the command starts, once all of the
-    content has been read.  The content is read from standard input unless it is given with --content.
+    --new only creates the file; --now replaces the version that exists when the command starts, after
+    reading all of the content.  The content comes from standard input unless --content gives it.
     """
     try:
         sent = _standard_input("content") if content is None else content
@@ -181,7 +181,7 @@ def _state(
     digest = current.removeprefix("sha256:")[:HASH_DIGITS]
     raise UsageError(
         f"{_HASH} was not given; the file now has {digest}",
-        f"If that is the file you mean, add `{_HASH} {digest}`, or `{_NOW}` to take what is there then.",
+        f"If that is the file you mean, add `{_HASH} {digest}`, or `{_NOW}` to skip the check.",
         facts={"content_hash": current},
     )
 
@@ -202,7 +202,7 @@ def _current_hash(where: Where, arguments: Mapping[str, Fact]) -> str:
         raise
     if not isinstance(content_hash, str):
         # A file so large that one look does not hash it.
-        advice = "Run `readroom read` on it until it is shown."
+        advice = "Run `readroom read` on it until its reply shows the hash."
         raise UsageError("The hash of the file is not known yet", advice)
     return content_hash
 
@@ -223,7 +223,11 @@ def _parameters(tool: Tool, without: str) -> list[click.Parameter]:
         parameter.required = parameter.required and parameter.name != "expected_hash"
     return [
         *(parameter for parameter in parameters if parameter.name != without),
-        click.Option([_NOW], is_flag=True, help="Instead of a hash: the file as it is when this starts"),
+        click.Option(
+            [_NOW],
+            is_flag=True,
+            help="Instead of a hash: use the hash that the file has when this command starts",
+        ),
     ]
 
 
@@ -231,10 +235,10 @@ edit = subcommand(
     "edit",
     _edit,
     *_parameters(EDIT_FILE, "edits"),
-    option("--old", "What is replaced; may be repeated", multiple=True, metavar="TEXT"),
-    option("--new", "What takes its place; may be repeated", multiple=True, metavar="TEXT"),
-    flag("--replace-all", "Every place, not one that must be the only one"),
-    option("--edits", "A list of edits; - reads it from standard input", metavar="JSON"),
+    option("--old", "Text to replace; may be repeated", multiple=True, metavar="TEXT"),
+    option("--new", "Its replacement; may be repeated", multiple=True, metavar="TEXT"),
+    flag("--replace-all", "Replace all occurrences"),
+    option("--edits", "A JSON list of edits; - reads it from standard input", metavar="JSON"),
     json_option(),
     *place_options(),
 )
@@ -243,8 +247,8 @@ write = subcommand(
     "write",
     _write,
     *_parameters(WRITE_FILE, "content"),
-    click.Option([_NEW], is_flag=True, help="Instead of a hash: only create the file"),
-    option("--content", "Instead of standard input", metavar="TEXT"),
+    click.Option([_NEW], is_flag=True, help="Instead of a hash: create the file, and fail if it exists"),
+    option("--content", "Content, instead of standard input", metavar="TEXT"),
     json_option(),
     *place_options(),
 )

@@ -101,7 +101,7 @@ def test_write_makes_an_entry_that_starts_this_readroom_and_undo_leaves_nothing(
     if client == "codex":
         assert entry["required"] is True
     again = cli.bare("connect", client, str(root), "--write")
-    assert "has it already; nothing was changed" in again.out
+    assert "already has it; nothing was changed" in again.out
     assert cli.bare("connect", client, str(root), "--undo").code == 0
     assert not place.exists()
     assert "nothing was changed" in cli.bare("connect", client, str(root), "--undo").out
@@ -124,7 +124,7 @@ def test_settings_keep_every_other_line_and_get_back_what_they_were(
     assert place.stat().st_mode & 0o777 == 0o640
     assert Path(str(place) + BACKUP).read_text() == before
     done = cli.bare("connect", client, str(root), "--undo")
-    assert "is what it was before" in done.out
+    assert "Restored " in done.out
     assert place.read_text() == before
     assert not Path(str(place) + BACKUP).exists()
 

@@ -210,7 +210,7 @@ def test_an_open_server_says_who_can_come_in(root: Path, tmp_path: Path, configu
     config.write_text('[serve]\nauth = "open"\n' if configured else "", encoding="utf-8")
     options = ["--config", str(config)] if configured else ["--open"]
     with started(tmp_path / "state", *options, "--allow-commands", str(root)) as found:
-        assert "every account of this machine can read, change and run commands in" in found.text
+        assert "every account on this machine can read, change and run commands in" in found.text
         assert not TOKEN.search(found.text)
         assert found.read(None).status == 200
     assert not (tmp_path / "state" / "readroom" / "folder-tokens").exists()

@@ -67,7 +67,7 @@ class _Task(Struct, frozen=True):
         if self.url is None:
             return self.client.started(self.command)
         if self.client.reached is None:
-            problem = f"is of no use to {self.client.title}, whose settings have only servers that it starts"
+            problem = f"cannot be used with {self.client.title}, which only has servers that it starts"
             raise BadValue("url", self.url, problem, "Leave it out.")
         return self.client.reached(self.url)
 
@@ -89,16 +89,16 @@ def _connect(
     name: str,
     check: bool,
 ) -> ExitCode:
-    """Configure an MCP client for a folder: show what it needs, write it, or take it out again.
+    """Configure an MCP client for a folder: show the entry for its settings, write it, or remove it.
 
-    CLIENT is one of those that --help lists.  Without --write nothing is changed.
+    CLIENT is one of the clients below.  Nothing is changed without --write or --undo.
     """
     if client is None or client not in clients.CLIENTS:
         return _unknown(client, os.path.abspath(folder), url)
     if write and undo:
         raise UsageError("--write and --undo exclude each other", "Leave one of them out.")
     if not _NAME.fullmatch(name):
-        raise BadValue("name", name, "is not a name that every client takes", _NAME_ADVICE)
+        raise BadValue("name", name, "is not a name that every client accepts", _NAME_ADVICE)
     task = replace(_task(client, _folder(folder), user, url), server=name)
     if undo:
         return _undone(task)
@@ -163,7 +163,7 @@ def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
     width = max(map(len, clients.CLIENTS))
     known = "\n".join(f"  {word:{width}}  {client.title}" for word, client in clients.CLIENTS.items())
     form = _entry_text(_Task("CLIENT", clients.GENERIC, folder, url, None))
-    text = f"The clients are:\n\n{known}\n\nAny other that reads `mcpServers` takes:\n\n{form}"
+    text = f"The clients are:\n\n{known}\n\nAny other client that reads `mcpServers` accepts:\n\n{form}"
     if name is None:
         output.show(text)
         return ExitCode.OK
@@ -181,7 +181,7 @@ def _shown(task: _Task) -> str:
     entry = _entry_text(task)
     text = _read(task)
     if text is None:
-        state = "which is not there yet"
+        state = "which does not exist yet"
     else:
         there = _at(task.client.form.loads(text), task.path)
         state = f"which has {'no' if there is None else 'another'} {task.server}"
@@ -204,16 +204,16 @@ def _greeted(task: _Task, *, written: bool) -> ExitCode:
     try:
         greeting = _greeting(task)
     except NoAnswer as error:
-        hint = " `readroom doctor` says what works here."
+        hint = " `readroom doctor` checks this machine."
         output.complain(f"\nreadroom: as {task.client.wire}: {error}.{hint}")
         return ExitCode.FAILED
     tools = f"{len(greeting.tools)} tools ({', '.join(greeting.tools)})"
-    answered = f"{greeting.server} answers in {greeting.seconds:.1f} s with {tools}"
+    started = f"{greeting.server} {'starts' if task.url is None else 'answers'} in {greeting.seconds:.1f} s"
     limited = known(task.client.wire)
     most = clients.longest_reply(None if limited is None else limited.chars)
-    output.show(f"\nTried as {task.client.wire}: {answered}; {most}.")
+    output.show(f"\nTested as {task.client.wire}: {started} with {tools}; {most}.")
     if written:
-        undo = f"To take it out again: {task.again('--undo')}"
+        undo = f"To remove it: {task.again('--undo')}"
         output.show(f"{task.client.after}\n{undo}" if task.client.after else undo)
     else:
         output.show(f"To write it: {task.again('--write')}")
@@ -245,7 +245,7 @@ def _own_check(task: _Task, *, wanted: bool) -> None:
     line = " ".join(check)
     of_project = task.file is not None and task.file.base == task.folder
     if of_project and not wanted:
-        output.show(f"\n`{line}` in that folder, or --check, shows what {task.client.title} says of it.")
+        output.show(f"\n`{line}` in that folder, or --check, shows whether {task.client.title} accepts it.")
         return
     try:
         done = subprocess.run(
@@ -328,13 +328,14 @@ def _written(task: _Task) -> str:
     before = _read(task)
     after = _changed(task, before or "")
     if before == after:
-        return f"{task.file.path} has it already; nothing was changed."
+        return f"{task.file.path} already has it; nothing was changed."
     # The backup stays the state before the first change, as long as our entry is still there.
     ours = before is not None and _at(task.client.form.loads(before), task.path) is not None
     keep = None if before is None or (ours and task.file.read(BACKUP) is not None) else before
     task.file.replace(after, keep=keep)
-    done = "was made" if before is None else f"was changed; what it was is kept in {task.file.backup}"
-    return f"{task.file.path} {done}. It now has:\n\n{_entry_text(task)}"
+    changed = f"Changed {task.file.path} (the old version is kept in {task.file.backup})"
+    done = f"Created {task.file.path}" if before is None else changed
+    return f"{done}:\n\n{_entry_text(task)}"
 
 
 def _undone(task: _Task) -> ExitCode:
@@ -349,13 +350,13 @@ def _undone(task: _Task) -> ExitCode:
     if backup is not None and _rest(form.loads(backup), task.path) == _rest(form.loads(text), task.path):
         file.replace(backup, keep=None)
         file.remove(backup_only=True)
-        output.show(f"{file.path} is what it was before.")
+        output.show(f"Restored {file.path}.")
     elif backup is None and not _rest(form.loads(left), task.path):
         file.remove()
-        output.show(f"{file.path} held nothing else and is removed.")
+        output.show(f"Removed {file.path}, which had nothing else in it.")
     else:
         file.replace(left, keep=None)
-        output.show(f"{task.server} was removed from {file.path}; later changes there were kept.")
+        output.show(f"Removed {task.server} from {file.path}; later changes there were kept.")
     return ExitCode.OK
 
 
@@ -366,17 +367,20 @@ connect = subcommand(
     folder_argument(),
     flag("--write", "Write it into the client's settings."),
     flag(
-        "--check", "After --write, have the client check it, also in a folder whose other settings it obeys."
+        "--check",
+        "After --write, run the client's own check, even in a project whose other settings it would load.",
     ),
-    flag("--undo", "Take it out of them again."),
-    flag("--user", "Your own settings, where the client has a project's too."),
+    flag("--undo", "Remove it from the client's settings."),
+    flag("--user", "Use your own settings if the client also has settings of a project."),
     option(
         "--name",
-        "What the client calls the server; another for each folder, where its settings are yours.",
+        "Name of the server in the client; in your own settings, use another for each folder.",
         default=clients.SERVER,
         metavar="NAME",
     ),
-    option("--url", "A server that runs already, instead of one that the client starts.", metavar="URL"),
+    option(
+        "--url", "Use a server that is already running, instead of one that the client starts.", metavar="URL"
+    ),
     words=f"{cleandoc(_connect.__doc__ or '')}\n\n\b\nClients:\n"
     + "\n".join(f"  {word:15} {client.title}" for word, client in clients.CLIENTS.items()),
 )

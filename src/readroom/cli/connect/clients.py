@@ -189,5 +189,5 @@ GENERIC = KnownClient(
 def longest_reply(passed_on: int | None) -> str:
     """The most that a reply to a client has: what it passes on, if that is less than the contract's limit."""
     if passed_on is None or passed_on >= REPLY_BYTES:
-        return f"a reply has at most {REPLY_BYTES:,} bytes, which it passes on whole"
-    return f"a reply has at most {passed_on:,} characters, since it cuts longer ones"
+        return f"replies are at most {REPLY_BYTES:,} bytes, and none is cut"
+    return f"replies are at most {passed_on:,} characters, because it cuts longer ones"

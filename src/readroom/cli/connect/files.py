@@ -137,7 +137,7 @@ class SettingsFile(Struct, frozen=True):
         if not stat.S_ISREG(status.st_mode):
             raise self.bad("it is not a file")
         if status.st_nlink > 1:
-            raise self.bad("it has a second name on this file system, which would keep the old content")
+            raise self.bad("it has a second name (hard link), which would keep the old content")
         if not status.st_mode & stat.S_IWUSR or not os.access(self._last, os.W_OK, dir_fd=folder):
             raise self.bad("it is write-protected")
         return stat.S_IMODE(status.st_mode)
@@ -174,9 +174,9 @@ class SettingsFile(Struct, frozen=True):
             yield path
 
     def _link(self, path: str) -> str:
-        return f"{os.path.basename(path)} is a symbolic link, and what it leads to is not changed from here"
+        return f"{os.path.basename(path)} is a symbolic link, whose target is not changed from here"
 
     def bad(self, problem: str) -> BadConfig:
         """The error for settings that cannot be used."""
-        advice = "Put it right, or paste what is shown without --write into the right place."
+        advice = "Correct it, or paste the entry that is shown without --write."
         return BadConfig(self.path, "", problem, f"Nothing was changed. {advice}")

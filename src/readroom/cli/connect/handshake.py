@@ -46,7 +46,7 @@ def start(command: Sequence[str], client_name: str, cwd: str) -> Greeting:
     lines = [line for line in done.stdout.split(b"\n") if line.strip()]
     if not lines:  # the last line that it complained with says why
         errors = [line for line in done.stderr.decode("utf-8", "replace").split("\n") if line.strip()]
-        raise _failed(command, quote(errors[-1][:300]) if errors else "it ended without a word")
+        raise _failed(command, quote(errors[-1][:300]) if errors else "it ended without a message")
     return _greeting([_decoded(line, command) for line in lines], command, began)
 
 
@@ -65,7 +65,7 @@ def reach(url: str, token: str, client_name: str) -> Greeting:
                 response = http.post(url, json=message)
                 if response.status_code >= 400:
                     another = response.status_code == 401
-                    problem = "asks for another token (401)" if another else f"answers {response.status_code}"
+                    problem = "requires another token (401)" if another else f"answers {response.status_code}"
                     raise _failed([url], f"it {problem}")
                 http.headers.update(
                     {name: value for name, value in response.headers.items() if name == "mcp-session-id"}
@@ -100,7 +100,7 @@ def _decoded(line: bytes, what: Sequence[str]) -> Any:
         return json.loads(line)
     except ValueError:
         text = quote(line[:80].decode("utf-8", "replace"))
-        raise _failed(what, f"it wrote what is not a message: {text}") from None
+        raise _failed(what, f"it wrote something that is not a message: {text}") from None
 
 
 def _greeting(answers: Sequence[Any], what: Sequence[str], began: float) -> Greeting:
@@ -111,7 +111,7 @@ def _greeting(answers: Sequence[Any], what: Sequence[str], began: float) -> Gree
         info, tools = results[1]["serverInfo"], [str(tool["name"]) for tool in results[2]["tools"]]
         return Greeting(f"{info['name']} {info['version']}", tools, time.monotonic() - began)
     except (KeyError, TypeError):
-        raise _failed(what, "it does not answer as a server does") from None
+        raise _failed(what, "it does not answer like an MCP server") from None
 
 
 def _failed(what: Sequence[str], problem: str) -> NoAnswer:

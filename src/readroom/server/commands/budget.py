@@ -28,7 +28,7 @@ def _state(config: str | None) -> Iterator[SharedState]:
 
 
 def _list(as_json: bool, config: str | None) -> ExitCode:
-    """Show how many tokens were spent from each budget of servers, the largest first."""
+    """Show how many tokens servers have spent of each budget, the largest first."""
     with _state(config) as state:
         spent = state.spent()
     if as_json:
@@ -45,12 +45,12 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
 def _reset(
     workspace: str | None, scope: str | None, name: str | None, whole: bool, config: str | None
 ) -> ExitCode:
-    """Begin budgets anew: those of a workspace, of a scope, of one name, or all of them.
+    """Reset budgets: those of a workspace, of a scope, of one name, or all of them.
 
-    Running servers count from nothing again with the next call.
+    Running servers count from zero again with the next call.
     """
     if whole == bool(workspace or scope or name):
-        raise UsageError("No budgets were chosen", "Use --all, or choose some with the other options.")
+        raise UsageError("No budget was chosen", "Use --all, or choose some with the other options.")
     root = None if workspace is None else os.path.realpath(workspace)
     with _state(config) as state:
         chosen = [
@@ -62,26 +62,26 @@ def _reset(
         ]
         for spending in chosen:
             state.forgive(spending)
-    output.complain(f"{len(chosen)} budget{' was' if len(chosen) == 1 else 's were'} started over.")
+    output.complain(f"{len(chosen)} budget{' was' if len(chosen) == 1 else 's were'} reset.")
     return ExitCode.OK
 
 
 budget = click.Group(
     "budget",
-    help="Show what servers have spent of their budgets, and start budgets over.",
+    help="Show how much of their budgets servers have spent, and reset budgets.",
     commands=[
         subcommand("list", _list, json_option("Print one JSON object."), database_option()),
         subcommand(
             "reset",
             _reset,
-            option("--workspace", "Those of one folder.", metavar="DIR"),
+            option("--workspace", "Reset the budgets of one folder.", metavar="DIR"),
             option(
                 "--scope",
-                "Those of conversations, of tokens, or of whole workspaces.",
+                "Reset the budgets of conversations, of tokens, or of whole workspaces.",
                 type=click.Choice(["session", "token", "workspace"]),
             ),
-            option("--name", "That of one conversation, or id of a token.", metavar="NAME"),
-            flag("--all whole", "All of them."),
+            option("--name", "Name of one conversation, or id of a token.", metavar="NAME"),
+            flag("--all whole", "Reset all budgets."),
             database_option(),
         ),
     ],

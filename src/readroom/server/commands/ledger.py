@@ -300,7 +300,7 @@ def _pruned(book: Ledger, older_than: float | None) -> ExitCode:
         raise UsageError("No age was given", "Give it in days, with --older-than")
     removed = prune(book, older_than)
     rows = "1 row" if removed == 1 else f"{removed:,} rows"
-    text = f"{rows} removed; the chain goes on from the last of them." if removed else "No row is that old."
+    text = f"{rows} removed; the chain continues from the last of them." if removed else "No row is that old."
     terminal.write(f"{text}\n".encode())
     return ExitCode.OK
 
@@ -345,7 +345,7 @@ def _moment(name: str, text: str | None) -> int | None:
 def _head(text: str) -> Head:
     number, _, digest = text.partition(":")
     if not number.isdigit() or not re.fullmatch("[0-9a-f]{64}", digest):
-        advice = "Give what an earlier verification printed: NUMBER:HASH."
+        advice = "Give the head that an earlier verification printed: NUMBER:HASH."
         raise BadValue("noted", text, "is not a valid head", advice)
     return Head(int(number), digest)
 
@@ -367,10 +367,12 @@ def _filters() -> list[click.Parameter]:
         ),
         option("--tool", "Only calls of this tool."),
         option("--path", "Only calls about this file, or below this folder."),
-        option("--face", "Only calls that came this way: library, cli, mcp or http."),
-        option("--outcome", "ok, begun, failed, or the code of an error."),
-        option("--since", "As 2h or 7d (ago), or 2026-01-31T12:00 (UTC).", metavar="TIME"),
-        option("--until", "The same.", metavar="TIME"),
+        option("--face", "Only calls through one interface: library, cli, mcp or http."),
+        option("--outcome", "Only calls that ended so: ok, begun, failed, or the code of an error."),
+        option(
+            "--since", "Only calls since then: 2h or 7d (ago), or 2026-01-31T12:00 (UTC).", metavar="TIME"
+        ),
+        option("--until", "Only calls until then.", metavar="TIME"),
     ]
 
 
@@ -381,14 +383,18 @@ ledger = subcommand(
         ["action"], required=False, default="list", type=click.Choice(ACTIONS), metavar="[ACTION]"
     ),
     *_filters(),
-    option("--by", "What totals are by.", type=click.Choice(queries.GROUPS), default="tool"),
+    option("--by", "totals: group by this.", type=click.Choice(queries.GROUPS), default="tool"),
     option("--limit", "Rows to show.", type=click.IntRange(min=1), default=_ROWS),
     json_option("Print one JSON object."),
-    option("--noted", "verify: a head that an earlier verification printed.", metavar="NUMBER:HASH"),
-    option("--output", "export: a new file instead of standard output.", metavar="FILE"),
-    option("--format format_name", "export: as what.", type=click.Choice(queries.FORMATS), default="jsonl"),
-    option("--older-than", "prune: what is removed.", type=click.FloatRange(min=0), metavar="DAYS"),
-    option("--file", "The ledger, instead of the configured one.", metavar="FILE"),
-    option("--root", "The workspace whose configuration counts.", type=Folder(), metavar="DIR"),
-    option("--config", "The configuration that the server has.", metavar="FILE"),
+    option("--noted", "verify: the head that an earlier verification printed.", metavar="NUMBER:HASH"),
+    option("--output", "export: write to a new file instead of standard output.", metavar="FILE"),
+    option(
+        "--format format_name", "export: the format.", type=click.Choice(queries.FORMATS), default="jsonl"
+    ),
+    option(
+        "--older-than", "prune: remove calls that are older.", type=click.FloatRange(min=0), metavar="DAYS"
+    ),
+    option("--file", "A ledger instead of the configured one.", metavar="FILE"),
+    option("--root", "The workspace whose configuration is used.", type=Folder(), metavar="DIR"),
+    option("--config", "The server's configuration file.", metavar="FILE"),
 )

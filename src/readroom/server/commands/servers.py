@@ -48,7 +48,7 @@ def _serve(
 ) -> ExitCode:
     """Serve folders over HTTP: MCP at /mcp, tools at /v1, a description at /docs.
 
-    Prints the URL and what to paste into a client's configuration, with the token that
+    Prints the URL and the entry for a client's configuration, with the token that
     clients need.  Without DIR, the workspaces of the configuration file are served, if it
     has any.
     """
@@ -119,8 +119,8 @@ def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: s
         who = "Only this account can connect to the socket; clients need no token."
     else:
         can = _abilities(workspaces)
-        who = f"Open: every account of this machine can {can} what is served here, as you, "
-        who += 'without a token. Start it without --open (auth = "open") to have it ask for one.'
+        who = f"Open: every account on this machine can {can} the files served here, as you, "
+        who += 'without a token. Start it without --open (auth = "open") to require one.'
     return Entry(token, admission.asks, f"{' '.join(map(shell_word, program()))} token", who)
 
 
@@ -166,25 +166,29 @@ serve = subcommand(
     *server_options(),
     option("--host", "Address to listen on.", default=_HOST),
     port_option(HTTP_PORT),
-    option("--socket", "Listen on a Unix socket instead, for this user.", metavar="PATH"),
+    option("--socket", "Listen on a Unix socket instead, for this user only.", metavar="PATH"),
     option(
         "--allow-host",
-        "A name of this machine that clients use, beside localhost.",
+        "Another name of this machine that clients use, besides localhost.",
         multiple=True,
         metavar="NAME",
     ),
     option(
-        "--allow-origin", "A page that may use it, as http://localhost:3000.", multiple=True, metavar="ORIGIN"
+        "--allow-origin",
+        "Origin of web pages that may use it, like http://localhost:3000.",
+        multiple=True,
+        metavar="ORIGIN",
     ),
     flag(
-        "--require-token", "Take only tokens made with `readroom token create`, and make none for the folder."
+        "--require-token",
+        "Accept only tokens made with `readroom token create`, and make none for the folder.",
     ),
     open_option("use it, as you"),
     option(
         "--workers",
-        "Processes that take turns at the port; auto is one for each processor.  [default: 1]",
+        "Number of server processes; auto is one for each processor.  [default: 1]",
         type=_Workers(),
         metavar="N",
     ),
-    flag("--access-log", "A line of JSON per request on standard error."),
+    flag("--access-log", "Write a line of JSON for each request to standard error."),
 )

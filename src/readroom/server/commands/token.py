@@ -49,9 +49,9 @@ def _create(
     expires: str | None,
     config: str | None,
 ) -> ExitCode:
-    """Make a token for NAME and print it, once: only its hash is kept.
+    """Create a token for NAME and print it once: only its hash is kept.
 
-    The token goes to standard output and nothing else does, so that a script can take it.
+    Only the token goes to standard output, so that a script can use it.
     """
     from readroom.core.contracts import NAMES, contract
 
@@ -72,9 +72,9 @@ def _create(
 
 
 def _show(folder: str) -> ExitCode:
-    """Print the token of a folder, which `readroom serve` has made for it.
+    """Print the token that `readroom serve` made for a folder.
 
-    The token goes to standard output and nothing else does, so that a script can take it.
+    Only the token goes to standard output, so that a script can use it.
     """
     from readroom.server.settings import folder_tokens
 
@@ -83,15 +83,15 @@ def _show(folder: str) -> ExitCode:
 
 
 def _renew(folder: str) -> ExitCode:
-    """Replace the token of a folder, and print the new one. The old one ends at once.
+    """Replace the token of a folder and print the new one. The old one stops working at once.
 
-    Running servers take the new one; clients have to be given it.
+    Running servers accept the new one; give it to your clients.
     """
     from readroom.server.settings import folder_tokens
 
     renewed = folder_tokens().renewed(_folder(folder))
     where = output.visible(renewed.folder)
-    output.complain(f"Token {renewed.id} opens {where} from now on; the one before does not.")
+    output.complain(f"Token {renewed.id} opens {where} from now on; the old one no longer does.")
     output.write(f"{renewed.token}\n".encode())
     return ExitCode.OK
 
@@ -104,7 +104,7 @@ def _folder(root: str) -> str:
 
 
 def _list(as_json: bool, config: str | None) -> ExitCode:
-    """List the tokens that were made, and those of folders, without their secrets."""
+    """List the tokens that were created and those of folders, without their secrets."""
     from readroom.server.settings import folder_tokens
 
     with closing(_tokens(config)) as tokens:
@@ -121,7 +121,7 @@ def _list(as_json: bool, config: str | None) -> ExitCode:
     for token in kept:
         _print_line(token.grant(), f"{token.folder}; {_WHOLE}", now)
     if not grants and not kept:
-        output.complain("No token has been made.")
+        output.complain("No token was made yet.")
     return ExitCode.OK
 
 
@@ -130,9 +130,9 @@ def _print_line(grant: Grant, words: str, now: float) -> None:
 
 
 def _revoke(identifier: str, config: str | None) -> ExitCode:
-    """End the token with this ID, at once, in running servers too.
+    """Revoke the token with this ID. It stops working at once, even in running servers.
 
-    Serving a folder whose token was revoked makes another one.
+    If a folder's token was revoked, serving the folder makes a new one.
     """
     from readroom.server.settings import folder_tokens
 
@@ -158,7 +158,7 @@ def _policy(path: str) -> str:
 def _seconds(span: str) -> float:
     match = _SPAN.fullmatch(span)
     if match is None or int(match[1]) == 0:
-        raise BadValue("expires", span, "is not a span of time", "Write 30m, 12h, 7d or 4w.")
+        raise BadValue("expires", span, "is not a length of time", "Write 30m, 12h, 7d or 4w.")
     return float(int(match[1]) * _UNITS[match[2]])
 
 
@@ -190,7 +190,7 @@ def _moment(seconds: float | None) -> str | None:
 
 token = click.Group(
     "token",
-    help="Make, show, replace, list and revoke the tokens that clients of `readroom serve` need.",
+    help="Create, show, replace, list and revoke the tokens that clients of `readroom serve` need.",
     commands=[
         subcommand(
             "create",
@@ -198,7 +198,7 @@ token = click.Group(
             click.Argument(["name"]),
             option(
                 "--workspace workspaces",
-                "A workspace that it opens; may be repeated. Default: all.",
+                "A workspace that it gives access to; may be repeated. Default: all.",
                 multiple=True,
                 metavar="NAME",
             ),
@@ -209,13 +209,13 @@ token = click.Group(
                 metavar="TOOL",
             ),
             option(
-                "--policy", "Rules that restrict it further, in the form of readroom.toml.", metavar="FILE"
+                "--policy", "A file like readroom.toml with rules that restrict it further.", metavar="FILE"
             ),
-            option("--expires", "How long it works: 30m, 12h, 7d, 4w.", metavar="SPAN"),
+            option("--expires", "How long the token is valid: 30m, 12h, 7d, 4w.", metavar="SPAN"),
             database_option(),
         ),
-        subcommand("show", _show, folder_argument(help="The current folder.")),
-        subcommand("renew", _renew, folder_argument(help="The current folder.")),
+        subcommand("show", _show, folder_argument(help="The folder; the current one by default.")),
+        subcommand("renew", _renew, folder_argument(help="The folder; the current one by default.")),
         subcommand("list", _list, json_option("Print one JSON object."), database_option()),
         subcommand("revoke", _revoke, click.Argument(["identifier"], metavar="ID"), database_option()),
     ],

@@ -37,9 +37,9 @@ def _ui(
 ) -> ExitCode:
     """Show a ledger or an audit in a browser.
 
-    SOURCE is a ledger (a file or a PostgreSQL address), what `readroom audit --jsonl` wrote, or a record
-    that an agent's client left; without it, the ledger that servers of this folder write.  What is shown is
-    what was done in the folder of --root, under its policy.
+    SOURCE is a ledger (a file or a PostgreSQL address), output of `readroom audit --jsonl`, or a session
+    record of an agent's client; by default the ledger of servers of this folder.  Only calls in the folder
+    of --root are shown, under its policy.
     """
     from readroom.core import config as configuration
     from readroom.core.workspace import Workspace
@@ -78,7 +78,7 @@ def _shown(url: str, token: str, *, asks: bool) -> str:
     """Printed when the dashboard can be opened."""
     lines = [f"The dashboard is at {url}/ui until you press Ctrl-C."]
     if token:
-        lines += ["", f"  token  {token}", "", "Sign in with it; it is the token of this folder."]
+        lines += ["", f"  token  {token}", "", "Sign in with this token of the folder."]
     elif asks:
         lines.append("Sign in with a token that opens this folder: `readroom token create NAME` makes one.")
     return "\n".join(lines) + "\n"
@@ -96,7 +96,7 @@ def _with_ledger(
         return replace(settings, ledger=LedgerPolicy(enabled=True, url=source)), None
     if not os.path.exists(source):
         advice = "Check the path, or leave it out for the ledger of this folder."
-        raise UsageError(f"There is no file or folder {quote(source)}", advice)
+        raise UsageError(f"{quote(source)} does not exist", advice)
     if _is_ledger(source):
         policy = LedgerPolicy(enabled=True, file=os.path.abspath(source))
         return replace(settings, ledger=policy), None
@@ -156,7 +156,7 @@ def _notify(workspace: Workspace, source: str | None) -> None:
     lines += [_command("ui", source, "--root", folder) for folder in others if os.path.isdir(folder)]
     gone = [folder for folder in others if not os.path.isdir(folder)]
     if gone:
-        lines.append("and of folders that are gone, whose rows are listed by:")
+        lines.append("and of folders that no longer exist; list their rows with:")
         lines += [_command("ledger", *_file(source), "--workspace", folder) for folder in gone]
     output.complain("\n".join(lines))
 
@@ -164,8 +164,8 @@ def _notify(workspace: Workspace, source: str | None) -> None:
 def _gone(root: str, source: str | None) -> BadValue:
     """A missing folder: there are no files to show and no policy, but there may be rows."""
     listing = _command("ledger", *_file(source), "--workspace", os.path.abspath(root)).strip()
-    advice = f"Check the path. What a ledger has of a folder that is gone is listed by `{listing}`."
-    return BadValue("--root", root, "is not a folder, or is gone", advice)
+    advice = f"Check the path. If the folder was removed, list its rows in the ledger with `{listing}`."
+    return BadValue("--root", root, "is not a folder, or no longer exists", advice)
 
 
 def _file(source: str | None) -> tuple[str, ...]:
@@ -181,6 +181,6 @@ def _command(*words: str | None) -> str:
 ui = subcommand(
     "ui", _ui, click.Argument(["source"], required=False, metavar="[SOURCE]", help="A ledger or an audit."),
     *place_options(),
-    option("--findings", "An audit or a record whose findings are shown beside.", metavar="FILE"),
+    option("--findings", "An audit or a record whose findings are shown as well.", metavar="FILE"),
     port_option(0), open_option("look"),
 )  # fmt: skip
