@@ -305,5 +305,5 @@ def _small_file(root: Path, path: str) -> str:
     finally:
         os.close(fd)
     if len(data) > GIT_ALTERNATES_BYTES:
-        raise StoreFailed(str(root), f"{path} is no file of git: it is too large")
+        raise StoreFailed(str(root), f"{path} is not a git file: it is too large")
     return os.fsdecode(data)

@@ -84,7 +84,7 @@ def test_a_name_in_a_file_that_does_not_parse_is_found_in_its_text(driver: Drive
     error = fact(reply, "error")
     assert error["code"] == "unknown_symbol"
     assert "defines no" not in reply.text
-    assert "The name stands in lines 1, 7." in reply.text
+    assert "The name appears in lines 1 and 7." in reply.text
     shown = driver.follow(error["next"])
     assert "DECLARE(hidden_name," in shown.text.split("\n")[1]
 

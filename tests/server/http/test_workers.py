@@ -127,7 +127,7 @@ def test_why_a_worker_cannot_start_is_said(tmp_path: Path, root: Path) -> None:
         assert found.process.stderr is not None
         killed, said, ended = (found.process.stderr.readline() for _ in range(3))
     assert b"was ended by signal 9" in killed
-    assert b"a worker could not go on: The shared state " in said
+    assert b"a worker could not continue: The shared state " in said
     assert b"has ended with code 1" in ended
 
 

@@ -63,7 +63,7 @@ def test_an_empty_ledger_verifies(tmp_path: Path) -> None:
             ],
             "row 2 was changed",
         ),
-        (["UPDATE head SET number = 4, hash = 'x'"], "row 5 stands behind the last one that was written"),
+        (["UPDATE head SET number = 4, hash = 'x'"], "row 5 follows the last one that was written"),
         (["UPDATE head SET hash = 'x'"], "row 6 is not the one that was written last"),
         (
             ["INSERT INTO checkpoints VALUES (2, 'x', 0, 2)", "DELETE FROM calls WHERE number < 3"],

@@ -103,13 +103,13 @@ def state_denials(store: Store, ledger: str | None, tokens: str | None, notes: s
     """A layer that hides a ledger, tokens and notes inside a workspace; None when they lie elsewhere."""
     rules = []
     for path, reason in (
-        (ledger, "the ledger is not for those whom it is about"),
-        (tokens, "tokens are not for those whom they let in"),
-        (tokens and folder_tokens(tokens), "tokens are not for those whom they let in"),
+        (ledger, "the ledger is not for the agents that it records"),
+        (tokens, "tokens are not for the callers that they let in"),
+        (tokens and folder_tokens(tokens), "tokens are not for the callers that they let in"),
         (notes, "what is noted there may be removed"),
         (
             tokens and os.path.join(os.path.dirname(tokens), STATE_FILE),
-            "budgets are not for those whom they bound",
+            "budgets are not for the agents that they limit",
         ),
     ):
         if path is not None:

@@ -30,9 +30,9 @@ class Stale(base.ConflictError):
         if self.changed is None:
             self.advice = "Read it again, then send the call with the new hash."
         elif self.complete:
-            self.advice = "What changed since is below; send the call with the new hash if it still fits."
+            self.advice = "The changes are below; send the call with the new hash if it still fits."
         else:
-            self.advice = "Part of what changed since is below; read the file again, then use the new hash."
+            self.advice = "Some of the changes are below; read the file again, then use the new hash."
 
 
 class Exists(base.ConflictError, FileExistsError):
@@ -81,7 +81,7 @@ class ManyMatches(base.ConflictError):
     """The text to be replaced occurs in the file more than once."""
 
     message = "edits[{edit}].old_text is in {path} {least}{count} times, in line{plural} {numbers}{besides}"
-    advice = "Make it longer so that it fits one place only, or set replace_all to change them all."
+    advice = "Make it longer so that it matches one place only, or set replace_all to change them all."
     path: base.Name
     edit: int
     lines: Sequence[int]  # of the first matches
@@ -102,7 +102,7 @@ class ManyMatches(base.ConflictError):
 def _others(numbers: Sequence[int]) -> str:
     if not numbers:
         return ""
-    return f" (nor do these fit one place: {', '.join(f'edits[{number}]' for number in numbers)})"
+    return f" (nor do these match exactly once: {', '.join(f'edits[{number}]' for number in numbers)})"
 
 
 class WrongCount(base.ConflictError):
@@ -132,9 +132,9 @@ class SameFile(base.UsageError):
 
 
 class EditsFailed(base.ConflictError):
-    """Some of the files of one call cannot be changed as it says; none was."""
+    """Some files of one call cannot be changed as requested; none was."""
 
-    advice = "No file was changed. Mend these edits, then send all of them again."
+    advice = "No file was changed. Fix these edits, then send all of them again."
     failures: base.Aside[Sequence[tuple[str, base.ReadroomError]]]  # by the paths as asked for
 
     def _fill(self) -> None:
@@ -150,7 +150,7 @@ class Overlap(base.ConflictError):
     """Two edits of one call change the same place."""
 
     message = "edits[{first}] and edits[{second}] overlap in line {line} of {path}"
-    advice = "Join them into one edit; all edits are matched against the text as it is before the call."
+    advice = "Join them into one edit; all edits are matched against the text before the call."
     path: base.Name
     first: int  # from 0, as the second
     second: int
@@ -200,7 +200,7 @@ class BrokenPlace(base.FailedError):
 
 
 class TooLarge(base.FailedError):
-    """More than one call may carry or change."""
+    """More than the maximum that one call may send or change."""
 
     message = "{what}: {size:,} {unit}, more than the {limit:,} that one call may have"
     what: base.Aside[str]
@@ -214,7 +214,7 @@ class Protected(base.RefusedError):
     """Policy lets the file be read, not changed."""
 
     message = "{path} cannot be changed: {why}"
-    advice = "Go on without changing it, or ask the user to do it."
+    advice = "Continue without changing it, or ask the user to do it."
     path: base.Name
     why: str
     _: base.KW_ONLY
@@ -224,7 +224,7 @@ class Protected(base.RefusedError):
     def _fill(self) -> None:
         if self.pattern is not None:
             self.advice = (
-                "Go on without changing it, or ask the user to do it, or to allow it: "
+                "Continue without changing it, or ask the user to do it, or to allow it: "
                 f"exceptions = [{self.exception}] under [changes] of the file given with --config."
             )
 
@@ -265,7 +265,7 @@ class ReadOnlyFile(base.FailedError, PermissionError):
 
 
 class ReadOnlyPlace(base.FailedError, OSError):
-    """The file system or store takes no changes."""
+    """The file system or store is read-only."""
 
     message = "{path} is on a file system that is mounted read-only"
     advice = "Nothing can be changed there; ask the user for another place."
@@ -290,7 +290,7 @@ class HoldsDenied(base.RefusedError):
     """A folder with names in it that policy denies: they are not removed or moved with it."""
 
     message = "{path} holds {names} that policy denies, so it stays where it is"
-    advice = "Change what may be seen in it, one by one, or ask the user to do it."
+    advice = "Change the visible entries in it one by one, or ask the user to do it."
     path: base.Name
     denied: int  # how many; not which ones
 
@@ -299,10 +299,10 @@ class HoldsDenied(base.RefusedError):
 
 
 class FolderNotEmpty(base.ConflictError, OSError):
-    """A folder that was to be removed alone has something in it."""
+    """A folder that was to be removed alone is not empty."""
 
     message = "{path} is a folder with {names} in it"
-    advice = "Delete those first, or ask for the folder to be deleted with all that is in it."
+    advice = "Delete those first, or ask to delete the folder with everything in it."
     path: base.Name
     entries: int
 
@@ -311,10 +311,10 @@ class FolderNotEmpty(base.ConflictError, OSError):
 
 
 class Taken(base.ConflictError, FileExistsError):
-    """The name that was to be given to something has another thing."""
+    """The new name of something already belongs to another file or folder."""
 
     message = "{path} already exists ({kind.value})"
-    advice = "Choose another name, or move or delete what is there first{replace}."
+    advice = "Choose another name, or move or delete the existing one first{replace}."
     path: base.Name
     kind: EntryKind
     _: base.KW_ONLY
@@ -330,9 +330,9 @@ class Taken(base.ConflictError, FileExistsError):
 
 
 class PartlyDeleted(base.FailedError):
-    """A folder that was to be removed lost part of what was in it before something failed."""
+    """A folder was removed in part before something failed."""
 
-    message = "{path} is still there; what was deleted in it: {names}. Then: {why}"
+    message = "{path} is still there; deleted in it: {names}. Then: {why}"
     advice = "See what is left, then send the call again or ask the user."
     path: base.Name
     removed: int  # names that are gone

@@ -7,27 +7,27 @@ from readroom.core.values import ListRequest
 
 
 class CommandsOff(RefusedError):
-    """Policy does not let commands be run."""
+    """Policy does not allow commands."""
 
     message = "Commands cannot be run here: {why}"
     advice = (
-        "Go on with the other tools. The user can allow commands with --allow-commands, or with "
+        "Continue with the other tools. The user can allow commands with --allow-commands, or with "
         "`enabled = true` under [commands] in the file that readroom is started with (--config)."
     )
     why: str
 
 
 class NotConfined(RefusedError):
-    """The confinement that policy demands for commands cannot be had; nothing was started."""
+    """The confinement that policy requires for commands is not available; nothing was started."""
 
-    message = "The command was not started, for it cannot be confined to the workspace: {why}"
+    message = "The command was not started, because it cannot be confined to the workspace: {why}"
     wanted: str  # what policy demands
     why: str  # what is missing, for each candidate
     advice: str
 
 
 class OutputGone(AbsentError):
-    """No output of that name is kept: it had to leave, or is not of this conversation."""
+    """No output of that name is kept: it was removed, or belongs to another conversation."""
 
     message = "{path} is not kept: {why}"
     advice = (
@@ -46,14 +46,14 @@ class NoFolder(FailedError):
     """The workspace is not a folder of this machine, and no program can work in it."""
 
     message = "This workspace ({store}) is not a folder in which a command could be run"
-    advice = "Go on with the other tools."
+    advice = "Continue with the other tools."
     store: str
 
 
 class NotStarted(FailedError, OSError):
-    """The shell, or what was to confine or watch it, could not be started."""
+    """The shell, or the program that confines or watches it, could not be started."""
 
     message = "The command was not started: {what}: {problem}"
-    advice = "Try again; if it stays, tell the user what the system said."
+    advice = "Try again; if it persists, tell the user what the system said."
     what: str
     problem: str

@@ -60,7 +60,7 @@ class Binary(base.FailedError):
 class BrokenData(base.FailedError):
     """A compressed file that cannot be decompressed at all."""
 
-    message = "Nothing of {path} ({compression}, {size_bytes:,} bytes) can be read: {problem}"
+    message = "{path} ({compression}, {size_bytes:,} bytes) cannot be decompressed: {problem}"
     advice = "Look for another copy, or ask for one."
     path: base.Name
     compression: str
@@ -95,7 +95,7 @@ class NoPermission(base.FailedError, PermissionError):
     """The operating system refuses the access."""
 
     message = "The operating system does not let this process {action} {path}"
-    advice = "Ask the user to change the file's permissions, or go on without it."
+    advice = "Ask the user to change the file's permissions, or continue without it."
     path: base.Name
     action: base.Aside[str] = "read"  # or change
 
@@ -111,8 +111,8 @@ class Changed(base.FailedError):
 class TooMuch(base.FailedError):
     """More lines than one reply shows, for a contract that refuses instead of cutting."""
 
-    message = "What is asked for takes more than {limit:,} {unit}"
-    advice = "Ask for {fitting:,} lines at most."
+    message = "The requested lines exceed {limit:,} {unit}"
+    advice = "Ask for at most {fitting:,} lines."
     limit: int
     unit: str  # bytes or lines
     _: base.KW_ONLY
@@ -159,11 +159,11 @@ class StoreFailed(base.FailedError, OSError):
     message = "{path} cannot be used: {problem}"
     path: base.Name
     problem: str
-    advice: str = "Try again; if it stays, tell the user what the system said."
+    advice: str = "Try again; if it persists, tell the user what the system said."
 
 
 def reason_of(error: OSError) -> str:
-    """What the system said, for the end of a sentence."""
+    """The message of the system, for the end of a sentence."""
     return error.strerror or type(error).__name__
 
 
@@ -266,14 +266,20 @@ class UnknownSymbol(base.AbsentError):
             self.message = (
                 f"{self.path} has no definition of {self.name!r} that was found, but {self.partial}"
             )
-            numbers = f"line{'' if len(self.lines) == 1 else 's'} {', '.join(map(str, self.lines))}"
-            self.advice = f"The name stands in {numbers}. {self.guess}".rstrip()
+            numbers = f"line{'' if len(self.lines) == 1 else 's'} {_enumerated(self.lines)}"
+            self.advice = f"The name appears in {numbers}. {self.guess}".rstrip()
         self.facts = {
             "path": as_value(self.request.path),
             "symbol": self.name,
             "near": [_fact(row) for row in self.near],
             "lines": list(self.lines),
         }
+
+
+def _enumerated(numbers: Sequence[int]) -> str:
+    """Numbers for a sentence: "3, 9 and 12"."""
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 class NoOutline(base.FailedError):

@@ -16,7 +16,7 @@ class BadRequest(base.UsageError):
 
 
 class RepeatedHeader(base.UsageError):
-    """A header that decides something, sent twice: two readers of it would not read the same."""
+    """A header that decides something, sent twice: two programs could read different values."""
 
     message = "The header {header} is sent twice"
     advice = "Send it once."
@@ -31,9 +31,9 @@ class TokenInAddress(base.UsageError):
 
 
 class WrongMethod(base.UsageError):
-    """A route that does not take the method."""
+    """A route that does not accept the method."""
 
-    message = "This address does not take {method}"
+    message = "This address does not accept {method}"
     advice = "Use {listed}."
     method: base.Brief
     allowed: Sequence[str]
@@ -62,7 +62,7 @@ class WrongMediaType(base.UsageError):
 
 
 class UnknownCoding(base.UsageError):
-    """A body in a transfer coding that this server does not undo."""
+    """A body in a transfer coding that this server does not decode."""
 
     message = "The body has the transfer coding {coding!r}"
     advice = "Send it as it is, with a Content-Length or with Transfer-Encoding: chunked."
@@ -78,7 +78,7 @@ class WrongVersion(base.UsageError):
 
 
 class SlowRequest(base.FailedError):
-    """A request whose body did not come in time."""
+    """A request whose body did not arrive in time."""
 
     message = "The request was not complete after {seconds:g} s"
     advice = "Send the whole body at once."
@@ -96,12 +96,12 @@ class NoSuchView(base.AbsentError):
     """A view of the dashboard that does not exist, or is hidden: both look the same."""
 
     message = "There is no such {what} here, or none that you may see"
-    advice = "Go on from the overview."
+    advice = "Continue from the overview."
     what: base.Aside[str]
 
 
 class NoSuchWorkspace(base.AbsentError):
-    """A name of no workspace that this token opens."""
+    """A name that no workspace has that this token opens."""
 
     message = "There is no workspace {workspace!r}"
     advice = "The workspaces are: {known}."
@@ -126,7 +126,7 @@ class WrongOrigin(base.RefusedError):
 
     message = "The request comes from a page of {origin!r}"
     advice = (
-        "Only pages of this very address can use this server, and programs, which send no Origin header. "
+        "Only pages of this address, and programs (which send no Origin header), can use this server. "
         "The operator can add others with --allow-origin."
     )
     origin: base.Brief
@@ -137,8 +137,8 @@ class Unauthorized(base.RefusedError):
 
     message = "The token of the request does not work here: {problem}"
     advice = (
-        "Send the header Authorization: Bearer TOKEN. The operator of the server sees the token of its "
-        "folder with `readroom token show DIR`, or makes another with `readroom token create NAME`."
+        "Send the header Authorization: Bearer TOKEN. The operator of the server can show the token of its "
+        "folder with `readroom token show DIR`, or create one with `readroom token create NAME`."
     )
     problem: str
     _: base.KW_ONLY
@@ -171,9 +171,9 @@ class TooManyRequests(base.RefusedError):
 
 
 class Busy(base.FailedError):
-    """As many calls as the server takes at once are running and waiting already."""
+    """The server is already running and queueing its maximum number of calls."""
 
-    message = "The server has as many calls as it can hold"
+    message = "The server cannot hold more calls"
     advice = "Send the call again in a second."
 
 
@@ -185,7 +185,7 @@ class Closing(base.FailedError):
 
 
 class NoSuchToken(base.AbsentError):
-    """An id of no token."""
+    """An id that no token has."""
 
     message = "There is no token {token!r}"
     advice = "`readroom token list` shows the ids."
@@ -217,7 +217,7 @@ class BadTokenStore(base.FailedError):
     message = "The tokens in {path} cannot be read or written: {problem}"
     path: str
     problem: str
-    advice: str = "Mend the file or its permissions, or move it away and make new tokens."
+    advice: str = "Repair the file or its permissions, or move it away and make new tokens."
 
 
 # -----------------------------------------------------------------------------
@@ -264,7 +264,9 @@ class StateFailed(DatabaseFailed):
     """State that several processes share cannot be read or written: nothing it should bound is served."""
 
     noun = "shared state"
-    advice: str = "Send the call again in some seconds. The operator of the server has to mend its database."
+    advice: str = (
+        "Send the call again in some seconds. The operator of the server has to repair its database."
+    )
 
 
 class OneProcess(base.RefusedError):

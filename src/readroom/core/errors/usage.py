@@ -23,7 +23,7 @@ class UnknownTool(UsageError):
 
 
 class UnknownArgument(UsageError):
-    """An argument that the tool does not take."""
+    """An argument that the tool does not have."""
 
     message = "{tool} takes no argument {argument!r}"
     advice = "{guess}It takes: {known}."
@@ -43,7 +43,7 @@ class MissingArgument(UsageError):
     advice = "Call {tool} again with {argument!r}{value}."
     tool: str
     argument: str
-    meaning: Aside[str] = ""  # which value it wants where its name does not say it
+    meaning: Aside[str] = ""  # the value that it wants, if its name does not say it
 
     def _fill(self) -> None:
         self.value = f": {self.meaning[0].lower()}{self.meaning[1:]}" if self.meaning else ""
@@ -151,7 +151,7 @@ class BadPath(UsageError):
 
 
 class NotAbsolute(UsageError):
-    """A relative path, for a contract that speaks in absolute ones."""
+    """A relative path, for a contract with absolute ones."""
 
     message = "The path {shown} is not absolute"
     advice = "The workspace is {root}; give the path below it."
@@ -188,7 +188,7 @@ class Denied(RefusedError):
     rule: str
     source: str
     reason: str
-    advice: str = "Go on without this file, or ask the user to change the policy."
+    advice: str = "Continue without this file, or ask the user to change the policy."
 
 
 class OutsideRoot(RefusedError):

@@ -48,7 +48,7 @@ _CONFINING: tuple[Confinement, ...] = ("bwrap", "landlock")
 _READ_ONLY = READ | EXECUTE
 
 _INSTALL = (
-    "Go on without commands, or ask the user to install bubblewrap (apt install bubblewrap); for a folder "
+    "Continue without commands, or ask the user to install bubblewrap (apt install bubblewrap); for a folder "
     'whose content is trusted, confinement = "none" under [commands] of the file given with --config runs '
     "commands without."
 )

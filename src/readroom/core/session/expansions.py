@@ -170,7 +170,7 @@ class Expansion:
             except Broken as broken:
                 self._break_off(broken.problem, size, raw.size)
             except _Enough as enough:
-                self.stopped = Warn("expansion_limit", f"{enough}; what follows cannot be read here")
+                self.stopped = Warn("expansion_limit", f"{enough}; the rest cannot be read here")
         # Read to the end even what is not expanded: the hash covers the whole file.
         self.done = not data
 

@@ -128,7 +128,7 @@ class Framing:
         if self._part is _Part.END:
             if whole != b"\r\n":
                 # The server would add trailers to the headers, where they could decide who asks.
-                raise BadRequest("it has headers behind its body", "Send them in front of it.")
+                raise BadRequest("it has headers after its body", "Send them before it.")
             self._part = _Part.HEAD
             return whole
         if self._part is _Part.BREAK:
@@ -164,7 +164,7 @@ def _length(head: bytes) -> int | None:
     if not found:
         return 0
     if len(found) > 1:
-        raise BadRequest("it says more than once how long its body is", "Say it once.")
+        raise BadRequest("it states the length of its body more than once", "State it once.")
     name, value = found[0]
     if name == b"content-length":
         if not value.isdigit() or len(value) > _MOST_DIGITS:

@@ -14,9 +14,9 @@ READ: Final[Mapping[str, str]] = {
     "Authorization": "`Bearer TOKEN`: whose request it is.",
     SESSION: "The conversation, for requests that are not MCP: what was shown in it, its kept outputs, its "
     f"budget, and its rows in the ledger. {NAME_IN_WORDS}; without it, all requests of a token are one.",
-    AGENT: "The name of the program, for ledger and dashboard, in the same letters; it is not proved.",
+    AGENT: "The name of the program, for ledger and dashboard, in the same characters; it is not verified.",
     "Host": "A name of this server; another is refused.",
-    "Origin": "Sent by browsers; only pages of this very address are let in.",
+    "Origin": "Sent by browsers; only pages of this address are accepted.",
     "Cookie": "The sign-in of a visitor to the dashboard.",
     "Content-Type": "`application/json`, at addresses that take a body.",
     "Content-Length": "The length of the body.",
@@ -26,9 +26,9 @@ READ: Final[Mapping[str, str]] = {
     "Mcp-Protocol-Version": "The version of MCP.",
     "Mcp-Method": "The method, in requests of MCP since 2026-07-28.",
     "Mcp-Name": "The subject of the method, in the same requests.",
-    "Last-Event-Id": "Taken once at most; no stream is resumed.",
+    "Last-Event-Id": "Accepted at most once; no stream is resumed.",
     "If-None-Match": "The `ETag` of a file of the dashboard that the browser has.",
-    "Upgrade": "Passed over.",
+    "Upgrade": "Ignored.",
 }
 """The headers that the server reads."""
 

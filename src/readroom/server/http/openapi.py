@@ -22,7 +22,7 @@ PREFIX = "/api/v0"
 CODER_ERRORS = (400, 401, 403, 404, 408, 409, 413, 421, 429, 500, 503, 504, 507)
 
 _ANSWERS: dict[str, str] = {
-    routes.READ_LINES: "Whether it was read, and its lines; failures of the file are told here, too.",
+    routes.READ_LINES: "Whether it was read, and its lines; failures of the file are reported here as well.",
     routes.READ_BYTES: "The bytes, with a type by the ending of the name.",
     routes.WRITE: "It was written.",
     routes.EDIT: "All files were changed; their diffs, when asked for.",

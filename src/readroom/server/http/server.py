@@ -105,7 +105,7 @@ def _tcp(host: str, port: int) -> socket.socket:
     except OverflowError:
         bound.close()
         raise BadValue(
-            "port", port, "is not a valid port", "Ports are 0 to 65535; 0 takes a free one."
+            "port", port, "is not a valid port", "Ports are 0 to 65535; 0 chooses a free one."
         ) from None
     return bound
 
@@ -142,7 +142,7 @@ def _clear(path: str) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(status.st_mode):
-        raise BadValue("socket", path, "is a file and no socket", "Choose a path where there is nothing.")
+        raise BadValue("socket", path, "is a file, not a socket", "Choose a path where there is nothing.")
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
         try:
             probe.connect(path)

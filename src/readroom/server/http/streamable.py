@@ -209,7 +209,7 @@ class Streamable:
             if words is not None:
                 await arrival.reply.refuse(400, words)
             else:
-                await arrival.reply.refuse(405, "Only POST is taken here", allow="POST")
+                await arrival.reply.refuse(405, "Only POST is accepted here", allow="POST")
             return
         message = await self._message(arrival)
         if message is None:
@@ -222,9 +222,7 @@ class Streamable:
                 await arrival.reply.answer(wrong, headers.status(wrong))
                 return
         if isinstance(message, messages.Unasked):
-            message = messages.refusal(
-                None, eras.INVALID_REQUEST, "An answer is not taken: nothing was asked"
-            )
+            message = messages.refusal(None, eras.INVALID_REQUEST, "No answer is expected: nothing was asked")
         if isinstance(message, messages.Notification):
             # Clients cancel a call by closing its stream: by id, any client could cancel it.
             await arrival.reply.empty(202)
@@ -252,7 +250,7 @@ class Streamable:
         elif arrival.scope["method"] != "DELETE":
             # The server sends nothing unasked. Clients try this, and no log needs to record it.
             arrival.exchange.reached = session is not None
-            await arrival.reply.refuse(405, "Only POST and DELETE are taken here", allow="POST, DELETE")
+            await arrival.reply.refuse(405, "Only POST and DELETE are accepted here", allow="POST, DELETE")
         elif session is None:
             await arrival.reply.refuse(
                 400, "There is no session to end: the header Mcp-Session-Id is missing"

@@ -127,9 +127,9 @@ class Supervisor:
                     os.close(worker.pipe)
             code = self._work(lambda: _tell(writing), self._lifeline)
         except ReadroomError as error:
-            log().error("a worker could not go on: %s", error)
+            log().error("a worker could not continue: %s", error)
         except BaseException:
-            log().exception("a worker could not go on")
+            log().exception("a worker could not continue")
         finally:
             with suppress(OSError, ValueError):
                 sys.stdout.flush()

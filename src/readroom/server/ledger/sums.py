@@ -269,7 +269,7 @@ def differences(execute: Execute) -> Iterator[str]:
         yield from islice(_unlike(table, sums, {row[:width]: list(row[width:]) for row in kept}), _MOST)
     shown = {tuple(row) for row in execute("SELECT workspace, path, number FROM shown_files")}
     if shown != folded.shown:
-        yield "the table shown_files is not that of the rows"
+        yield "the table shown_files does not match the rows"
 
 
 _MOST = LEDGER_PROBLEMS
@@ -279,7 +279,7 @@ def _unlike(table: SumTable, sums: _Sums, kept: Mapping[tuple[object, ...], list
     for key in sums.keys() | kept.keys():
         if sums.get(key) != kept.get(key):
             named = ", ".join(f"{name} {value!r}" for name, value in zip(table.keys, key, strict=True))
-            yield f"the sum of {named} in {table.name} is not that of the rows"
+            yield f"the sum of {named} in {table.name} does not match the rows"
 
 
 def _pages(execute: Execute, last: int) -> Iterator[Sequence[Sequence[Any]]]:

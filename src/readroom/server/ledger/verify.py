@@ -87,11 +87,11 @@ class _Checker:
         for row in book.rows():
             if row.number > self._head.number:
                 if row.number > book.head().number:
-                    yield f"row {row.number} stands behind the last one that was written"
+                    yield f"row {row.number} follows the last one that was written"
                 break
             self.rows += 1
             if row.number <= number:
-                yield f"row {row.number} stands where row {number + 1} should"
+                yield f"row {row.number} is where row {number + 1} should be"
                 continue
             if row.number > number + 1:
                 yield f"{_rows(number + 1, row.number - 1)} missing"
