@@ -67,7 +67,7 @@ class Where(Struct, frozen=True):
 
 
 def answer(where: Where, tool: str, arguments: object, **how: Any) -> Reply:
-    """The reply to a call; whatever fails on the way is a reply, too. `how` is as `answers` takes it."""
+    """The reply to a call; a failure on the way is a reply as well. `how` is as `answers` takes it."""
     return next(answers(where, tool, [arguments], **how))
 
 

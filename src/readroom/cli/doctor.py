@@ -109,7 +109,7 @@ def _commands() -> Iterator[Diagnosis]:
         return
     other: Literal["bwrap", "landlock"] = "landlock" if chosen == "bwrap" else "bwrap"
     reason = sandbox.available(other)
-    beside = f"{other} too" if not reason else f"not {other} ({reason})"
+    beside = f"or by {other}" if not reason else f"not {other} ({reason})"
     yield Diagnosis("commands", "ok", f"can be confined by {chosen}, {beside}; they are off unless allowed")
 
 

@@ -35,4 +35,4 @@ NOT_RUN = 125
 """Exit code of `run` if there is no command whose code could be passed on, as of docker and env."""
 
 OF_RUN = f"`run` ends with the exit code of the command, and with {NOT_RUN} if none was run"
-"""The exception, said beside the others."""
+"""The exception, shown after the others."""

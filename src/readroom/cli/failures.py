@@ -12,7 +12,15 @@ from collections.abc import Iterator, Mapping
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
 from readroom.core.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
-from readroom.core.errors import AbsentError, Internal, ReadroomError, RefusedError, UsageError, of_code
+from readroom.core.errors import (
+    AbsentError,
+    BadValue,
+    Internal,
+    ReadroomError,
+    RefusedError,
+    UsageError,
+    of_code,
+)
 from readroom.core.log import log
 from readroom.core.paths import ABOVE, ELSEWHERE
 from readroom.core.quoting import quote, unquoted
@@ -145,8 +153,15 @@ def unexpected(error: Exception) -> ExitCode:
     """A failure that did not become a reply: reported on standard error, and a defect also in the log."""
     if not isinstance(error, ReadroomError):
         error = _outer(error)
-    output.complain(f"readroom: {error}")
+    output.complain(f"readroom: {_of_option(error) if isinstance(error, BadValue) else error}")
     return exit_code(type(error))
+
+
+def _of_option(error: BadValue) -> str:
+    """The sentences about a value, which came with an option or an argument that is written in capitals."""
+    name = error.argument
+    option = name if name.startswith("-") or name.isupper() else f"--{name}"
+    return f"{option} {str(error).removeprefix(f'{name}=')}"
 
 
 def _outer(error: Exception) -> ReadroomError:

@@ -41,9 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Give standard streams that were closed by who started us an end that is nothing.
+    """Reopen closed standard streams on /dev/null.
 
-    A file that is opened later would get the number of one, and be read or written as what it was.
+    A file that is opened later would get the number of one, and be read or written in its place.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

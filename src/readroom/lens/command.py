@@ -85,7 +85,7 @@ def _audit(
             if out is not None:
                 out.add(part)
         if page is not None:
-            with _new(page, force) as stream:
+            with _new(page, force, "--html") as stream:
                 stream.writelines(html.page(totals, with_secrets))
     if here and not totals.sessions:
         looked = ", ".join(str(place) for place in records.places_of(folders, Path.home(), clients))
@@ -189,7 +189,7 @@ def _tell(line: output.ProgressLine, progress: Progress) -> None:
 def _sinks(stack: ExitStack, rows: str | None, parquet: str | None, force: bool) -> list[Sink]:
     sinks: list[Sink] = []
     if rows is not None:
-        sinks.append(JsonLines(stack.enter_context(_new(rows, force))))
+        sinks.append(JsonLines(stack.enter_context(_new(rows, force, "--jsonl"))))
     if parquet is not None:
         folder = Path(parquet)
         if folder.exists() and any(folder.iterdir()) and not force:
@@ -201,7 +201,7 @@ def _sinks(stack: ExitStack, rows: str | None, parquet: str | None, force: bool)
 
 
 @contextmanager
-def _new(path: str, force: bool) -> Iterator[TextIO]:
+def _new(path: str, force: bool, option: str) -> Iterator[TextIO]:
     """A file that gets its name when it is complete, and is removed when it does not become so."""
     real = os.path.realpath(path)
     try:

@@ -1,7 +1,7 @@
 """A settings file of another program: read, replaced atomically, and restored.
 
 A project may come from anywhere, so no link below its root is followed; in a user's own folder links are not
-followed either, but with a note to its owner. The previous state is kept beside the file until it is undone.
+followed either, but with a note to its owner. The previous state is kept next to the file until it is undone.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def content_of(folder: Folder, packed: _Packed) -> Iterator[bytes]:
 
 
 def _cut(pieces: _Packed, size: int) -> Iterator[bytes]:
-    """No more than a coder says: what some of them add behind it is none of the content."""
+    """No more than a coder declares: trailing padding is not content."""
     for piece in pieces:
         if len(piece) >= size:
             yield piece[:size]

@@ -220,7 +220,7 @@ class _RtfReader:
             story.end_row(1 if word == "row" else max(2, state.paragraph.table_depth))
 
     def _level(self) -> int:
-        """The level of the heading that the paragraph is which ends here."""
+        """Heading level of the paragraph that ends here, 0 for body text."""
         paragraph = self._state.paragraph
         outline = paragraph.outline
         if outline is None:
