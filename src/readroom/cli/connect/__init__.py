@@ -1,8 +1,8 @@
 """connect: configure an MCP client for a folder, and try what that would do.
 
 It shows the entry for the client's settings, writes it with --write and removes it with --undo. Settings
-belong to their client: every other line stays, the previous state is kept next to the file, and what cannot be
-parsed is not touched.
+belong to their client: every other line stays, the previous state is kept next to the file, and a file that
+cannot be parsed is not touched.
 
 Knows: where clients keep their settings, and in which format. Does not know: what a client does with a reply;
 caps of clients are measured, and are kept with the MCP server. May be touched: a client is a row of
