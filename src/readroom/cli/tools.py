@@ -99,7 +99,7 @@ def _edit(
 
     --now uses the hash that the file has when the command starts; a later change by somebody else
     still stops the edit.  The first --old is replaced by the first --new, the second by the second.
-    place among them.  Many or long edits come as JSON, as edit_file takes them, with --edits.
+    --edits gives many or long edits as JSON, in the form of edit_file.
     """
     try:
         sent = _pairs(old, new, replace_all=replace_all) if edits is None else _from_json(edits)

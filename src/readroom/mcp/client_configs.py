@@ -62,7 +62,7 @@ class Entry(Struct, frozen=True):
         folder = shell_word(root)
         if self.token:
             return (
-                "Clients send the token of this folder, which stands in what follows: keep it to yourself.\n"
+                "Clients send the token of this folder, which is shown below: keep it to yourself.\n"
                 "It stays the same until you replace it, here and on every port.\n\n"
                 f"  show it     {self.command} show {folder}\n"
                 f"  replace it  {self.command} renew {folder}"
@@ -98,7 +98,7 @@ def startup_text(
     if len(names) > 1:
         each = [f"  {name:10} {base}/w/{name}/mcp" for name in names]
         if entry.token:
-            each += ["", "Each folder has a token of its own; what follows has that of the first."]
+            each += ["", "Each folder has a token of its own; the one below is that of the first."]
         who = "\n".join([*each, "", who])
     header = f' --header "{entry.header}"' if entry.header else ""
     stdio = " ".join(map(shell_word, command))
