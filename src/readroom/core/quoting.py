@@ -265,11 +265,8 @@ def _quoted(char: str) -> str:
         return ESCAPES[char]
     if char.isprintable() and not re.match(_BLANK, char):
         return char
-    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", _errors(char)))
-
-
-def _errors(char: str) -> str:
-    return "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+    errors = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", errors))
 
 
 _UNSEEN = re.compile(

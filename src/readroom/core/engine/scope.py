@@ -250,7 +250,12 @@ _GLOB_MAGIC = frozenset("*?[{\\")
 
 def globs_in(guard: Guard, folder: str, globs: Sequence[str]) -> tuple[str, ...]:
     """The globs of a call for a folder, in the form in which they are matched."""
-    meant = [_meant(guard, WorkPath(folder), glob) if _is_doubtful(glob) else glob for glob in globs]
+    meant = [
+        _meant(guard, WorkPath(folder), glob)
+        if "/" in glob or "\\" in glob or _BRACKETS.search(glob)
+        else glob
+        for glob in globs
+    ]
     return tuple(spelling for glob in meant for spelling in _composed(glob))
 
 
@@ -279,10 +284,6 @@ def reading_of(guard: Guard, folder: str, globs: Sequence[str]) -> Iterator[Warn
             yield Warn(
                 "glob_reading", f"{quote(glob)} is a folder; {quote(f'{plain}/**')} matches its content"
             )
-
-
-def _is_doubtful(glob: str) -> bool:
-    return "/" in glob or "\\" in glob or _BRACKETS.search(glob) is not None
 
 
 def _meant(guard: Guard, folder: WorkPath, glob: str) -> str:

@@ -216,16 +216,12 @@ def allow(rules: int, place: Place, rights: Right) -> None:
     """
     fd = os.open(place, os.O_PATH | os.O_CLOEXEC) if isinstance(place, str) else place
     try:
-        if not _is_folder(fd):
+        if not stat.S_ISDIR(os.fstat(fd).st_mode):
             rights &= _FOR_FILES
         _call(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(_Beneath(rights, fd)), 0)
     finally:
         if isinstance(place, str):
             os.close(fd)
-
-
-def _is_folder(fd: int) -> bool:
-    return stat.S_ISDIR(os.fstat(fd).st_mode)
 
 
 @functools.cache

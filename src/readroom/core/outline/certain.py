@@ -87,13 +87,13 @@ def damage_of(root: Node, deadline: Deadline, larger: Container[int] = ()) -> Da
         for child in node.children:
             if child.has_error:
                 waiting.append(child)
-            if larger and child.kind_id not in larger and _rows(child) > _SWALLOWED_ROWS:
+            if (
+                larger
+                and child.kind_id not in larger
+                and child.end_point[0] - child.start_point[0] > _SWALLOWED_ROWS
+            ):
                 wide.add((child.start_point[0] + 1, child.end_point[0] + 1))
     return Damage(sorted(spans), sorted(wide))
-
-
-def _rows(node: Node) -> int:
-    return node.end_point[0] - node.start_point[0]
 
 
 def bare_bodies(root: Node) -> list[tuple[int, int]]:

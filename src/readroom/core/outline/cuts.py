@@ -116,13 +116,9 @@ def _is_neutral(body: bytes, pairs: Sequence[tuple[bytes, bytes]], quotes: bytes
     rest = _TOKENS.sub(b"", body)
     return not any(quote in rest for quote in quotes) and all(
         token.count(one) == token.count(other) and token.find(one) <= token.find(other)
-        for token in map(_token, _TOKENS.finditer(body))
+        for token in (found[0] for found in _TOKENS.finditer(body))
         for one, other in pairs
     )
-
-
-def _token(found: re.Match[bytes]) -> bytes:
-    return found[0]
 
 
 @cache

@@ -56,11 +56,6 @@ def _all(source: bytes, word: bytes) -> Iterator[int]:
         at = source.find(word, at + len(word))
 
 
-def _joined(first: Item, second: Item) -> Item:
-    """One definition from two parts."""
-    return replace(first, end=second.end, members=(*first.members, *second.members))
-
-
 def _is_new(item: Item, seen: set[tuple[str, ...]]) -> bool:
     key = (*item.owner, item.name)
     is_new = key not in seen
@@ -165,7 +160,8 @@ class Walk:
     ) -> None:
         """Add the items of a node to those found before, together with those from its `aside` nodes."""
         if rule.joins and found and items[0].name == found[-1].name:
-            found[-1] = _joined(found[-1], items[0])
+            first, second = found[-1], items[0]
+            found[-1] = replace(first, end=second.end, members=(*first.members, *second.members))
             return
         if rule.kind in ONCE:
             items = [item for item in items if _is_new(item, seen)]

@@ -169,7 +169,10 @@ class ExecutedNames:
         """
         self._list = Denials(RULES, everywhere=True).placed(above)
         self._of_root = self._list.of_root()
-        if any(_in_repository(WorkPath(name.strip("/")), _is_on_disk) for name in above):
+        if any(
+            _in_repository(WorkPath(name.strip("/")), lambda path: os.path.lexists(f"/{path}"))
+            for name in above
+        ):
             self._of_root = REPOSITORY
         self._exceptions = PatternList(
             patterns([foldable(rule.pattern) for rule in exceptions], fold=True), fold=True
@@ -231,10 +234,6 @@ class ExecutedNames:
             for name in protected
             if self.rule(join(folder, name), folder=name in folders, exists=known.__contains__)
         }
-
-
-def _is_on_disk(path: WorkPath) -> bool:
-    return os.path.lexists(f"/{path}")
 
 
 def _in_repository(path: WorkPath, exists: Callable[[WorkPath], bool]) -> bool:

@@ -45,7 +45,8 @@ def _by_links(path: str) -> Iterator[str]:
 
 def _mounted_from(real: str) -> Iterator[str]:
     """The name that a folder has in the file system that is mounted above it."""
-    above = max((row for row in _mounts() if _lies_in(real, row.place)), key=_depth, default=None)
+    mounts = (row for row in _mounts() if _lies_in(real, row.place))
+    above = max(mounts, key=lambda row: len(row.place.rstrip("/")), default=None)
     if above is not None and above.root != "/":
         yield above.root + real.removeprefix(above.place.rstrip("/"))
 
@@ -73,10 +74,6 @@ class _Mount(NamedTuple):
     root: str
     place: str
     form: bytes
-
-
-def _depth(mount: _Mount) -> int:
-    return len(mount.place.rstrip("/"))
 
 
 def _mounts() -> list[_Mount]:

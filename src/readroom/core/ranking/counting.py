@@ -111,14 +111,14 @@ class CountedText:
             at = low.find(key, at + len(key))
         return 0
 
-    def pairs(self, first: Term, second: Term, maximum: int) -> list[int]:
+    def pairs(self, first: Term, second: Term) -> list[int]:
         """The places of the first term that are followed directly by the second."""
-        seconds = self.places(second, maximum)
+        seconds = self.places(second, COUNTED)
         if not seconds:
             return []
         reach = len(first.word) + _NEIGHBOUR_CHARS
         together = []
-        for at in self.places(first, maximum):
+        for at in self.places(first, COUNTED):
             following = bisect_right(seconds, at)
             if following < len(seconds) and seconds[following] - at <= reach:
                 together.append(at)

@@ -180,15 +180,11 @@ def _asked(text: str, piece_letters: int = _PIECE_LETTERS) -> list[str]:
     words = list[str]()
     for run in _RUN_OF_LETTERS.findall(fold(spelled_out(text)[0])):
         pieces = sub_words(run)
-        if run.isascii() and len(pieces) > 1 and any(map(_is_letter, pieces)):
+        if run.isascii() and len(pieces) > 1 and any(len(piece) == 1 and piece.isalpha() for piece in pieces):
             words.append(lower(run))
             pieces = [piece for piece in pieces if len(piece) >= piece_letters]
         words += pieces
     return words
-
-
-def _is_letter(word: str) -> bool:
-    return len(word) == 1 and word.isalpha()
 
 
 def _unlike_others(text: str) -> tuple[str, str]:

@@ -189,7 +189,7 @@ def glance(query: Query, hints: naming.NameHints, path: str, place: str, text: C
 def count(query: Query, glimpse: Glimpse, text: CountedText) -> Counted:
     """Count the words of the question in a text."""
     counts = tuple([len(text.places(term, COUNTED)) for term in query.terms])
-    pairs = tuple([len(text.pairs(first, second, COUNTED)) for first, second in pairs_of(query)])
+    pairs = tuple([len(text.pairs(first, second)) for first, second in pairs_of(query)])
     return Counted(glimpse.path, glimpse.place, text.size, counts, pairs, glimpse.defined, glimpse.shown)
 
 
@@ -213,7 +213,10 @@ class Scale:
         self.files = max(files, 1)
         self.mean = max(size / self.files, 1.0)
         holding = [sum(map(bool, column)) for column in zip(*(each.bounds for each in glimpses), strict=True)]
-        rareness = [self._rareness(files) for files in holding or [0] * len(query.terms)]
+        rareness = [
+            math.log(1 + (self.files - files + 0.5) / (files + 0.5))
+            for files in holding or [0] * len(query.terms)
+        ]
         self.terms = [term.weight * rare for term, rare in zip(query.terms, rareness, strict=True)]
         self.pairs = [
             PAIR * min(first.weight, second.weight) * max(rare)
@@ -227,9 +230,6 @@ class Scale:
         return cls(
             query, [Glimpse("", "", 0, times) for times in counts], len(candidate.parts), candidate.starts[-1]
         )
-
-    def _rareness(self, files: int) -> float:
-        return math.log(1 + (self.files - files + 0.5) / (files + 0.5))
 
 
 def best_possible(scale: Scale, glimpse: Glimpse) -> float:
@@ -435,7 +435,7 @@ def _counts(query: Query, candidate: Candidate) -> tuple[list[list[int]], list[l
     for at, term in enumerate(query.terms):
         _spread(candidate.text.places(term, COUNTED), firsts, counts, at)
     for at, (first, second) in enumerate(neighbours):
-        _spread(candidate.text.pairs(first, second, COUNTED), firsts, pairs, at)
+        _spread(candidate.text.pairs(first, second), firsts, pairs, at)
     return counts, pairs
 
 

@@ -89,7 +89,8 @@ def _in_runs(listed: Sequence[Row]) -> Iterator[Row]:
     for row in listed:
         item = row.item
         fits = item.kind in _DECLARED and not item.members and item.end - item.line < OUTLINE_RUN_LINES
-        if run and not (fits and _is_alike(row, run[0]) and len(run) < OUTLINE_RUN):
+        is_alike = run and row.path[:-1] == run[0].path[:-1] and _word(row.item) == _word(run[0].item)
+        if run and not (fits and is_alike and len(run) < OUTLINE_RUN):
             yield from _joined(run)
             run = []
         if fits:
@@ -97,11 +98,6 @@ def _in_runs(listed: Sequence[Row]) -> Iterator[Row]:
         else:
             yield row
     yield from _joined(run)
-
-
-def _is_alike(one: Row, other: Row) -> bool:
-    """Whether both have the same parent and declare the same sort of thing."""
-    return one.path[:-1] == other.path[:-1] and _word(one.item) == _word(other.item)
 
 
 def _word(item: Item) -> str:

@@ -326,7 +326,8 @@ def _asides(result: values.FindResult) -> list[str | Aside]:
             parts.append(Aside("More passages from files searched so far", item.request))
         elif item.what == "parts":
             which = f"Parts {item.first}-{item.last}" if item.last > item.first else f"Part {item.first}"
-            parts.append(Aside(f"{which} of {_path(item)} not searched completely", item.request))
+            path = "it" if item.request is None else quote(item.request.path)
+            parts.append(Aside(f"{which} of {path} not searched completely", item.request))
         elif item.reason == "too_large":
             alone = "by itself" if item.last == 1 else "the first by itself"
             too_large = f"{_number(item.last, 'file')} too large to rank with the rest"
@@ -361,10 +362,6 @@ def _nothing(result: values.FindResult) -> str:
         return "No file has any of these words. Try other words."
     alone = not result.omitted and not result.warnings
     return "No text was searched." + (" Try another path." if alone else "")
-
-
-def _path(item: values.Omission) -> str:
-    return "it" if item.request is None else quote(item.request.path)
 
 
 def of_find(result: values.FindResult) -> dict[str, values.Fact]:

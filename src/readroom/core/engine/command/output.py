@@ -231,17 +231,14 @@ class KeptText:
     def _clues(self, pattern: str, deadline: Deadline) -> Iterator[tuple[int, LogPattern]]:
         lines = lines_with(self._source, pattern, deadline)
         for shape in shapes(filter(_telling, lines), RUN_CLUE_SHAPES):
-            seen = [number for number in shape.numbers if self._is_seen(number)]
+            # Lines that were redrawn later are not seen.
+            seen = [at for at in shape.numbers if at <= self.total and at in self._window(at)]
             clue = patterns.clue(self._window(seen[0])[seen[0]][:RUN_CLUE_CHARS]) if seen else None
             if clue is None:
                 continue
             if shape.count > _OFTEN:
                 clue = replace(clue, weight=clue.weight - _WORN)
             yield from ((number, clue) for number in seen)
-
-    def _is_seen(self, number: int) -> bool:
-        """Whether a line was not redrawn later."""
-        return number <= self.total and number in self._window(number)
 
     def _window(self, number: int) -> dict[int, str]:
         """The cleaned lines around a line, by number."""

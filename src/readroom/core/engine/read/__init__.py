@@ -147,7 +147,8 @@ class _Reading:
         if self._steps.expands and COMPRESSED.match(head):
             result = self._expanded()
         else:
-            known = self._known_text(head) if size == file.size else None
+            is_known = self._is_plain and size == file.size
+            known = self._services.texts.known(file.real, head) if is_known else None
             if known is not None:
                 result = self._again(known)
             else:
@@ -212,10 +213,6 @@ class _Reading:
             and steps.accept is None
             and steps.nul
         )
-
-    def _known_text(self, data: bytes) -> ReadText | None:
-        """The cached text, if the file had the same bytes before."""
-        return self._services.texts.known(self._file.real, data) if self._is_plain else None
 
     def _again(self, known: ReadText) -> ReadResult:
         """The result for a cached text."""

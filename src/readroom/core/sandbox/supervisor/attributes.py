@@ -194,7 +194,8 @@ def _change(caller: int, fd: int, what: str, values: Sequence[int]) -> None:
     elif what == "owner":
         os.chown(name, _signed(values[0]), _signed(values[1]))
     else:
-        _set_times(name, _times(caller, what, values[0]) if values[0] else None)
+        times = _times(caller, what, values[0]) if values[0] else None
+        _checked(_libc().utimensat(_AT_FDCWD, os.fsencode(name), times, 0))
 
 
 def _times(caller: int, unit: str, address: int) -> bytes:
@@ -208,10 +209,6 @@ def _times(caller: int, unit: str, address: int) -> bytes:
     if not (0 <= parts < 1_000_000 and 0 <= more_parts < 1_000_000):
         raise OSError(errno.EINVAL, "no time")
     return struct.pack("=4q", seconds, parts * 1000, more_seconds, more_parts * 1000)
-
-
-def _set_times(name: str, times: bytes | None) -> None:
-    _checked(_libc().utimensat(_AT_FDCWD, os.fsencode(name), times, 0))
 
 
 def _libc() -> ctypes.CDLL:

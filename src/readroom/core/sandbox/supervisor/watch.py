@@ -308,17 +308,13 @@ def _watched(pid: int, order: Order, requests: attributes.AttributeRequests | No
             look, looks = time.monotonic() + _LOOK_S, looks + 1
             # That number includes threads and processes of others, so the command's own are counted then.
             crowded = processes.tasks() > crowd or looks % _LOOKS == 0
-            many = many or (crowded and _too_many(order))
+            many = many or (crowded and len(processes.below(order["maximum"])) > order["maximum"])
         if hurry or many or time.monotonic() >= deadline:
             processes.send_group(pid, signal.SIGKILL)
             processes.kill(top=order["spare"])
             deadline = float("inf")
     ended = _end_rest(pid, order, crowd, hurry=hurry or asked_to_end or many)
     return {"code": code, "ended": ended, "alive": len(processes.below()), "many": many}
-
-
-def _too_many(order: Order) -> bool:
-    return len(processes.below(order["maximum"])) > order["maximum"]
 
 
 def _woken_by_children() -> int:

@@ -171,7 +171,9 @@ def most_likely(data: bytes) -> Guess | None:
     best, found = next(fitting, (0.0, "iso8859_1"))
     text = _decode(sample, found)
     other = next((score for score, name in ranked if _decode(sample, name) != text), -math.inf)
-    if _is_dense(data) and (found in _SINGLE_BYTE or best < UNLIKELY * sum(map(_is_odd, text))):
+    if _is_dense(data) and (
+        found in _SINGLE_BYTE or best < UNLIKELY * sum(not char.isascii() for char in text)
+    ):
         return None
     return Guess(found, best - other >= SURE and not _holds_utf8(data, found))
 
@@ -190,10 +192,6 @@ def _is_dense(data: bytes) -> bool:
     if len(data) >= _PATTERN_BYTES and len(set(data)) < _VARIED:
         return True
     return len(data) >= DENSE_BYTES and sum(map(data.count, b" \t\n\r")) * DENSE_BYTES < len(data)
-
-
-def _is_odd(char: str) -> bool:
-    return not char.isascii()
 
 
 def _sample(data: bytes) -> bytes:
