@@ -154,6 +154,11 @@ def _resolve(text: str, asked_path: str) -> list[str]:
     return kept_parts
 
 
+def lies_in(path: str, folder: str) -> bool:
+    """Whether an absolute path is a folder, or below it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 def _join(kept_parts: list[str]) -> WorkPath:
     return WorkPath("/".join(kept_parts) or ".")
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from readroom.core.paths import WorkPath
+from readroom.core.paths import WorkPath, lies_in
 from readroom.core.stores.base import Store
 
 _LINKS = 40
@@ -45,14 +45,10 @@ def _by_links(path: str) -> Iterator[str]:
 
 def _mounted_from(real: str) -> Iterator[str]:
     """The name that a folder has in the file system that is mounted above it."""
-    mounts = (row for row in _mounts() if _lies_in(real, row.place))
+    mounts = (row for row in _mounts() if lies_in(real, row.place))
     above = max(mounts, key=lambda row: len(row.place.rstrip("/")), default=None)
     if above is not None and above.root != "/":
         yield above.root + real.removeprefix(above.place.rstrip("/"))
-
-
-def _lies_in(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 # -----------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import BadConfig, NoFolder, NotConfined, NotStarted, ReadroomError
 from readroom.core.kernel import landlock, seccomp
 from readroom.core.kernel.landlock import CHANGE, EXECUTE, READ, Right
-from readroom.core.paths import ROOT, WorkPath
+from readroom.core.paths import ROOT, WorkPath, lies_in
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.commands import (
     DEVICES,
@@ -239,7 +239,7 @@ class Sandbox:
         for path in (*self._policy.read, *self._policy.write):
             real = os.path.realpath(path)
             for other in (root, private.home, private.temporary):
-                if _holds(real, other) or _holds(other, real):
+                if lies_in(other, real) or lies_in(real, other):
                     raise BadConfig(
                         "the configuration",
                         "commands.read" if path in self._policy.read else "commands.write",
@@ -251,7 +251,7 @@ class Sandbox:
         """Require a workspace outside system folders: commands can read all of those, even denied names."""
         real = os.path.realpath(root)
         for place in SYSTEM:
-            if _holds(os.path.realpath(place.path), real):
+            if lies_in(real, os.path.realpath(place.path)):
                 raise NotConfined(
                     "landlock",
                     f"the workspace lies in {place.path}, all of which commands can read with Landlock",
@@ -269,10 +269,6 @@ def _system() -> Iterator[str]:
 def _allow(rules: int, path: str, rights: Right) -> None:
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         landlock.allow(rules, path, rights)
-
-
-def _holds(folder: str, path: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 # -----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import tempfile
 from typing import final
 
 from readroom.core.errors import StoreFailed, reason_of
+from readroom.core.paths import lies_in
 
 _PREFIX = "readroom-run-"
 _UNFINISHED = ".readroom-new-"
@@ -171,10 +172,6 @@ def _place(away_from: str, places: tuple[str, ...]) -> str:
     root = os.path.realpath(away_from)
     for place in places:
         real = os.path.realpath(place)
-        if os.path.isdir(real) and os.access(real, os.W_OK | os.X_OK) and not _within(real, root):
+        if os.path.isdir(real) and os.access(real, os.W_OK | os.X_OK) and not lies_in(real, root):
             return real
     raise StoreFailed(places[0], "the outputs of commands need a place outside the workspace")
-
-
-def _within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
