@@ -80,7 +80,6 @@ def made(setup: Setup) -> Contract:
                 render_error=plain.plainly,
                 wording=lambda arguments: worded(plain, arguments),
                 steps=steps,
-                reports_progress=True,
             ),
             Tool(
                 name=READ,
@@ -91,7 +90,6 @@ def made(setup: Setup) -> Contract:
                 render_error=chat.without_path,
                 wording=lambda arguments: worded(chat, arguments),
                 steps=steps,
-                reports_progress=True,
             ),
         ),
         reply_bytes=REPLY_BYTES,

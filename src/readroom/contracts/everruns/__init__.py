@@ -346,7 +346,6 @@ _TOOLS = (
         f"and at most {CONTENT_BYTES:,} bytes; while truncated, follow truncation.resume_hint.",
         EverrunsRead,
         _to_read,
-        reports_progress=True,
         wording=lambda given: Wording(partial(everruns_render.render, limit=given.limit), render_error),
         steps=lambda given: WHOLE if given.offset is None or given.limit is None else LINES,
     ),
@@ -357,7 +356,6 @@ _TOOLS = (
         "Honours ignore files.",
         EverrunsGrep,
         _to_grep,
-        reports_progress=True,
     ),
     _tool(
         LIST,
@@ -365,7 +363,6 @@ _TOOLS = (
         "List files and directories with their sizes.",
         EverrunsList,
         _to_list,
-        reports_progress=True,
     ),
     _tool(
         EDIT,

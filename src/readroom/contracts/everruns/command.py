@@ -62,7 +62,6 @@ BASH = Tool(
     to_request=_to_run,
     read_only=False,
     idempotent=False,
-    reports_progress=True,
     render_error=partial(render_error, tool=RUN),
 )
 

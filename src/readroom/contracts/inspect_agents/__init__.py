@@ -251,7 +251,6 @@ class _Variant:
             ),
             arguments=ReadFileArguments,
             to_request=self._to_read,
-            reports_progress=True,
             wording=lambda arguments: self._wording(
                 self.words_of("read", arguments.file_path, str(arguments.offset))
             ),
@@ -271,7 +270,6 @@ class _Variant:
             to_request=lambda arguments: self._to_request(arguments.params),
             read_only=False,
             idempotent=False,
-            reports_progress=True,
             render_error=partial(inspect_render.render_invalid, self.words_of("", "")),
             wording=lambda arguments: self._wording(self._told_of(arguments.params)),
             steps=lambda arguments: (

@@ -159,7 +159,6 @@ def _tool(setup: KiloSettings) -> Tool:
         ),
         arguments=KiloRead,
         to_request=partial(_request, setup),
-        reports_progress=True,
         wording=_wording,
         steps=lambda _: _STEPS,
     )

@@ -80,7 +80,6 @@ def made(setup: Setup) -> Contract:
         ),
         arguments=RndRead,
         to_request=to_request,
-        reports_progress=True,
         wording=wording,
         steps=steps,
     )

@@ -74,7 +74,6 @@ class Tool(Struct, frozen=True):
     to_request: Callable[[Any], values.Request]
     read_only: bool = True
     idempotent: bool = True
-    reports_progress: bool = False
     render: Callable[[values.Result, values.Cap], values.Reply] | None = None
     render_error: Callable[[ReadroomError, values.Cap], values.Reply] | None = None
     wording: Callable[[Any], Wording] | None = None

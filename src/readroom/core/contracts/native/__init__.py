@@ -183,7 +183,6 @@ READ_FILE = Tool(
     ),
     arguments=ReadArguments,
     to_request=_to_read,
-    reports_progress=True,
 )
 
 GREP_FILES = Tool(
@@ -192,7 +191,6 @@ GREP_FILES = Tool(
     description="Search file contents; hidden, ignored and binary files and archives need `include`.",
     arguments=GrepArguments,
     to_request=_to_grep,
-    reports_progress=True,
 )
 
 LIST_DIRECTORY = Tool(
@@ -204,7 +202,6 @@ LIST_DIRECTORY = Tool(
     ),
     arguments=ListArguments,
     to_request=_to_list,
-    reports_progress=True,
 )
 
 

@@ -80,7 +80,6 @@ EDIT_FILE = Tool(
     arguments=EditArguments,
     to_request=_to_edit,
     read_only=False,
-    reports_progress=True,
 )
 
 WRITE_FILE = Tool(
@@ -241,7 +240,6 @@ RUN_COMMAND = Tool(
     to_request=lambda arguments: into(RunRequest, arguments, path=arguments.cwd),
     read_only=False,
     idempotent=False,
-    reports_progress=True,
 )
 
 

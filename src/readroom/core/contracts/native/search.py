@@ -175,7 +175,6 @@ FIND_RELEVANT = Tool(
     description=("Find the passages that best answer a question, error message or symbol."),
     arguments=FindArguments,
     to_request=_to_find,
-    reports_progress=True,
 )
 
 
