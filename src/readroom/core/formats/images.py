@@ -113,7 +113,8 @@ def orientation_of(image: ImageFile, data: bytes) -> int:
     """The EXIF orientation, 1 to 8; 1 without a valid one."""
     if isinstance(image, PngImageFile):
         exif = pillow.Exif()
-        exif.load(_exif(data))  # the image would be decoded whole in search of it
+        record = next((bytes(body) for kind, body in _chunks(data) if kind == b"eXIf"), b"")
+        exif.load(record)  # the image would be decoded whole in search of it
     else:
         exif = image.getexif()
     value = exif.get(ORIENTATION)
@@ -143,11 +144,6 @@ def _without_long_texts(data: bytes) -> bytes:
     if sum(len(body) for kind, body in _chunks(data) if kind in notes) <= TEXT_BYTES:
         return data
     return SIGNATURE + b"".join(_chunk(kind, body) for kind, body in _chunks(data) if kind not in notes)
-
-
-def _exif(data: bytes) -> bytes:
-    """The EXIF record, empty without one."""
-    return next((bytes(body) for kind, body in _chunks(data) if kind == b"eXIf"), b"")
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, memoryview]]:

@@ -100,11 +100,6 @@ def _cut(source: bytes, parts: Sequence[_Part]) -> CutText:
     return CutText(b"".join(kept), lines, code)
 
 
-def _is_even(source: bytes, start: int, end: int) -> bool:
-    """Whether brackets in a part of a text are balanced, by their counts."""
-    return all(source.count(one, start, end) == source.count(other, start, end) for one, other in _PAIRS)
-
-
 _TOKENS = re.compile(
     rb"//[^\n]*+|#[^\n]*+|\"[^\"\\\n]*+(?:\\.[^\"\\\n]*+)*\"|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*'|/[^\n]*+|`[^`\n]*+`"
 )
@@ -162,7 +157,7 @@ def _is_plain(source: bytes, start: int, end: int, bodies: Bodies) -> bool:
     return (
         end - start >= _LEAST_BODY
         and not any(source.find(word, start, end) >= 0 for word in bodies.words)
-        and _is_even(source, start, end)
+        and all(source.count(one, start, end) == source.count(other, start, end) for one, other in _PAIRS)
         and (bodies.inner is None or bodies.inner.search(source, start - 1, end) is None)
     )
 

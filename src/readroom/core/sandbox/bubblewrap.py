@@ -125,7 +125,9 @@ def arguments(
         folder: Where the command starts.
     """
     options = [*_NAMESPACES, *(() if network else ("--unshare-net",)), "--hostname", "readroom"]
-    options += [*system(), "--proc", "/proc", *_closed_settings(), "--dev", "/dev"]
+    # User 0 owns the settings of the kernel (/proc/sys) and needs no capability to change them.
+    proc = ("--remount-ro", "/proc") if os.geteuid() == 0 else ()
+    options += [*system(), "--proc", "/proc", *proc, "--dev", "/dev"]
     options += _devices(masks.devices)
     for source, target, writable in binds:
         options += ["--bind-try" if writable else "--ro-bind-try", source, target]
@@ -138,11 +140,6 @@ def arguments(
             "Ask the user to deny whole folders instead, or to serve a smaller one.",
         )
     return [*options, *hidden, "--remount-ro", "/", "--chdir", _at(root, folder)]
-
-
-def _closed_settings() -> tuple[str, ...]:
-    """Options against changes of kernel settings (/proc/sys): user 0 owns them and needs no capability."""
-    return ("--remount-ro", "/proc") if os.geteuid() == 0 else ()
 
 
 def make_devices(folder: str) -> bool:

@@ -115,7 +115,8 @@ class Plain:
 
     def _all(self, at_once: bool) -> Generator[str]:
         least: bytes | None = b""
-        if at_once and not _has_threads():
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if at_once and processors == 1:
             yield from self._tree.files(None)
             return
         if at_once:
@@ -142,11 +143,6 @@ class Plain:
                 self._reading_s, self._began_s = worked_s, now_s
         used = max(worked_s - self._reading_s, (now_s - self._began_s) / _WALL)
         return used < GREP_HEAD_START_S * max(1.0, _WORTH_WAITING * self._filled())
-
-
-def _has_threads() -> bool:
-    """Whether rg can run on several processors at once."""
-    return (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) > 1
 
 
 _LOOKED_AT = 256

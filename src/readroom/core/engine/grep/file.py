@@ -193,7 +193,8 @@ class Searcher:
         mark = len(codecs.BOM_UTF8) if file.head.startswith(codecs.BOM_UTF8) else 0
         hits = lines_of_source(source, self._request, file.deadline, self._across_line_ends(), after)
         moved = (replace(hit, start=hit.start + mark) for hit in hits)
-        lines = (hit for hit in moved if _is_start(text, hit.start, mark))
+        # The file may have been rewritten since rg read it: only what begins a line counts.
+        lines = (hit for hit in moved if hit.start == mark or text.slice(hit.start - 1, hit.start) == b"\n")
         return Searched(text, (self._placed(text, hit, file.deadline) for hit in lines))
 
     def _across_line_ends(self) -> list[str]:
@@ -224,11 +225,6 @@ class Searcher:
             deadline.check()
             # A match may span two blocks.
             at = stop - GREP_LINE_BYTES // 2
-
-
-def _is_start(text: Text, start: int, mark: int) -> bool:
-    """Whether a line begins at `start`: the file may have been rewritten since rg read it."""
-    return start == mark or text.slice(start - 1, start) == b"\n"
 
 
 GREP_FILE_SHARE = 2

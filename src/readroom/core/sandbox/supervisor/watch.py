@@ -95,7 +95,7 @@ _LINUX = sys.platform == "linux"
 def main() -> int:
     """Carry out one order."""
     report = int(sys.argv[1])
-    order: Order = marshal.loads(_announced(0))
+    order: Order = marshal.loads(_announced())
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     for fd in (
@@ -153,12 +153,12 @@ def _received(door: _socket.socket) -> int:
     return int(struct.unpack("=i", sent[0][2])[0])
 
 
-def _announced(fd: int) -> bytes:
-    """Read a message after its size in twelve digits, and not a byte more."""
+def _announced() -> bytes:
+    """Read the message on standard input after its size in twelve digits, and not a byte more."""
     received = bytearray()
-    size = int(os.read(fd, 12))
+    size = int(os.read(0, 12))
     while len(received) < size:
-        piece = os.read(fd, size - len(received))
+        piece = os.read(0, size - len(received))
         if not piece:
             sys.exit(1)
         received += piece
