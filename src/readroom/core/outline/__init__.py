@@ -2,7 +2,7 @@
 
 Knows: languages, their grammars, and the definitions in one text.
 Does not know: files and policies, and which parts of an outline are shown.
-May be touched: freely; a language is a row of each table and a fixture.
+May be touched: freely; a language is a row of `languages`, its module in `grammars`, and a fixture.
 """
 
 from __future__ import annotations

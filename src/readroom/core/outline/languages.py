@@ -3,82 +3,93 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from readroom.core.values.listings import Folds
 
 
-def _by_name(**names: str) -> Mapping[str, str]:
-    table = {name: language for language, all_of in names.items() for name in all_of.split()}
-    return MappingProxyType(table)
+class Language(Struct, frozen=True):
+    """A language whose texts have an outline.
+
+    Attributes:
+        name: Its name in replies.
+        grammar: The module in `grammars`, and the name in it; empty if its outline is made by lines, with a
+            function of `markup`, `blocks` or `html`.
+        suffixes: Suffixes of its files, in lower case.
+        names: Names of its files, in lower case.
+        programs: Programs after `#!`, without their version.
+        is_data: Whether its outline is shown only on request: a window of data already shows what follows.
+    """
+
+    name: str
+    grammar: str = ""
+    suffixes: str = ""
+    names: str = ""
+    programs: str = ""
+    is_data: bool = False
 
 
-SUFFIXES = _by_name(
-    python="py pyi pyw bzl star",
-    javascript="js mjs cjs jsx jsm es6",
-    typescript="ts mts cts",
-    tsx="tsx",
-    go="go",
-    rust="rs",
-    java="java",
-    c="c h",
-    cpp="cc cpp cxx c++ hpp hh hxx h++ ipp inl ino cu cuh",
-    c_sharp="cs csx",
-    ruby="rb rake gemspec ru rbw",
-    php="php php3 php4 php5 php7 phtml",
-    kotlin="kt kts",
-    swift="swift",
-    scala="scala sc sbt",
-    lua="lua",
-    bash="sh bash zsh ksh ebuild bats",
-    markdown="md markdown mdx mkd mdown rmd qmd",
-    json="json jsonc json5 geojson webmanifest har jsonld topojson avsc",
-    toml="toml",
-    yaml="yaml yml",
-    css="css",
-    html="html htm xhtml",
-    dart="dart",
-    elixir="ex exs",
-    zig="zig zon",
-    haskell="hs",
-    vue="vue",
-    svelte="svelte",
-    dockerfile="dockerfile containerfile",
-    makefile="mk mak make",
-    protobuf="proto",
-    sql="sql ddl",
-    terraform="tf tfvars hcl",
+# fmt: off
+LANGUAGES = (
+    Language("python", "python:GRAMMAR", suffixes="py pyi pyw bzl star",
+             names="sconstruct sconscript", programs="python pypy"),
+    Language("javascript", "javascript:JAVASCRIPT",
+             suffixes="js mjs cjs jsx jsm es6", programs="node nodejs bun deno"),
+    Language("typescript", "javascript:TYPESCRIPT", suffixes="ts mts cts"),
+    Language("tsx", "javascript:TSX", suffixes="tsx"),
+    Language("go", "go:GRAMMAR", suffixes="go"),
+    Language("rust", "rust:GRAMMAR", suffixes="rs"),
+    Language("java", "java:GRAMMAR", suffixes="java"),
+    Language("c", "c:C", suffixes="c h"),
+    Language("cpp", "c:CPP", suffixes="cc cpp cxx c++ hpp hh hxx h++ ipp inl ino cu cuh"),
+    Language("c_sharp", "csharp:GRAMMAR", suffixes="cs csx"),
+    Language("ruby", "ruby:GRAMMAR", suffixes="rb rake gemspec ru rbw",
+             names="rakefile gemfile guardfile podfile vagrantfile fastfile capfile brewfile dangerfile",
+             programs="ruby jruby"),
+    Language("php", "php:GRAMMAR", suffixes="php php3 php4 php5 php7 phtml", programs="php"),
+    Language("kotlin", "kotlin:GRAMMAR", suffixes="kt kts", programs="kotlin"),
+    Language("swift", "swift:GRAMMAR", suffixes="swift", programs="swift"),
+    Language("scala", "scala:GRAMMAR", suffixes="scala sc sbt", programs="scala"),
+    Language("lua", "lua:GRAMMAR", suffixes="lua", programs="lua luajit texlua"),
+    Language("bash", "bash:GRAMMAR", suffixes="sh bash zsh ksh ebuild bats",
+             names=".bashrc .bash_profile .profile .zshrc .zprofile pkgbuild",
+             programs="sh bash dash ash ksh zsh"),
+    Language("markdown", suffixes="md markdown mdx mkd mdown rmd qmd"),
+    Language("json", suffixes="json jsonc json5 geojson webmanifest har jsonld topojson avsc",
+             names=".babelrc .eslintrc .prettierrc composer.lock pipfile.lock flake.lock", is_data=True),
+    Language("toml", suffixes="toml", names="pipfile cargo.lock poetry.lock uv.lock", is_data=True),
+    Language("yaml", suffixes="yaml yml", names=".clang-format .clang-tidy", is_data=True),
+    Language("css", "css:GRAMMAR", suffixes="css"),
+    Language("html", suffixes="html htm xhtml"),
+    Language("dart", "dart:GRAMMAR", suffixes="dart"),
+    Language("elixir", "elixir:GRAMMAR", suffixes="ex exs"),
+    Language("zig", "zig:GRAMMAR", suffixes="zig zon"),
+    Language("haskell", "haskell:GRAMMAR", suffixes="hs"),
+    Language("vue", "components:GRAMMAR", suffixes="vue"),
+    Language("svelte", "components:GRAMMAR", suffixes="svelte"),
+    Language("dockerfile", suffixes="dockerfile containerfile", names="dockerfile containerfile"),
+    Language("makefile", suffixes="mk mak make",
+             names="makefile gnumakefile bsdmakefile makefile.am makefile.in"),
+    Language("protobuf", suffixes="proto"),
+    Language("sql", suffixes="sql ddl"),
+    Language("terraform", suffixes="tf tfvars hcl"),
 )
-"""Language by suffix, lower case."""
+# fmt: on
+"""All of them: a new one is a row here and its module in `grammars`."""
 
-NAMES = _by_name(
-    ruby="rakefile gemfile guardfile podfile vagrantfile fastfile capfile brewfile dangerfile",
-    bash=".bashrc .bash_profile .profile .zshrc .zprofile pkgbuild",
-    toml="pipfile cargo.lock poetry.lock uv.lock",
-    yaml=".clang-format .clang-tidy",
-    json=".babelrc .eslintrc .prettierrc composer.lock pipfile.lock flake.lock",
-    python="sconstruct sconscript",
-    dockerfile="dockerfile containerfile",
-    makefile="makefile gnumakefile bsdmakefile makefile.am makefile.in",
-)
-"""Language by file name, lower case."""
 
-INTERPRETERS = _by_name(
-    python="python pypy",
-    javascript="node nodejs bun deno",
-    bash="sh bash dash ash ksh zsh",
-    ruby="ruby jruby",
-    php="php",
-    lua="lua luajit texlua",
-    kotlin="kotlin",
-    scala="scala",
-    swift="swift",
-)
-"""Language by the program after `#!`, without its version."""
+def _each(words: Callable[[Language], str]) -> Mapping[str, str]:
+    return MappingProxyType({word: row.name for row in LANGUAGES for word in words(row).split()})
 
-DATA = frozenset({"json", "toml", "yaml"})
-"""Languages whose outline is shown only on request: a window of data already shows what follows."""
+
+SUFFIXES = _each(lambda row: row.suffixes)
+NAMES = _each(lambda row: row.names)
+INTERPRETERS = _each(lambda row: row.programs)
+
+DATA = frozenset(row.name for row in LANGUAGES if row.is_data)
 
 _HEADERS = Folds(lesser=frozenset({"macro"}), runs=True)
 _KEYS = Folds(nested=True)
