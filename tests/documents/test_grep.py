@@ -15,7 +15,7 @@ from readroom.core.limits import Limits
 from readroom.core.stores.base import Store
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.workspace import Workspace
-from tests.documents.packing import PACK
+from tests.core.formats.packing import PACK
 from tests.documents.reading.making import code, notebook, pdf, printed
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 from tests.suites import daily

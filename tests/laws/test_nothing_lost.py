@@ -40,7 +40,7 @@ from readroom.core.values import (
 from readroom.core.values.find import FindInclude
 from readroom.documents.reading.cache import DocumentCache
 from tests.core.engine.serving import job, serving
-from tests.documents.packing import PACK
+from tests.core.formats.packing import PACK
 from tests.laws.trees import ARCHIVES, DOCUMENTS, LINKS, PLAIN, Clock, Made, held, tree, with_members
 from tests.suites import daily, whole
 

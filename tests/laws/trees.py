@@ -15,7 +15,7 @@ from readroom.core.formats.compressed import Compression
 from readroom.core.stores.base import Store
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
-from tests.documents.packing import PACK
+from tests.core.formats.packing import PACK
 from tests.documents.reading.making import pdf
 from tests.hostile import containers as hostile
 

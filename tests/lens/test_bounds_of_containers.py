@@ -13,7 +13,7 @@ from readroom.lens.audit import Options, audit
 from readroom.lens.limits import RECORD_LINE_BYTES
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.sessions import Audited
-from tests.documents.packing import PACK, greedy_zstd
+from tests.core.formats.packing import PACK, greedy_zstd
 from tests.suites import daily
 
 _TABLES = """

@@ -19,7 +19,6 @@ from readroom.core.paths import WorkPath
 from readroom.core.policy.guard import Guard
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
-from readroom.server import settings as serve
 from tests.each import each
 
 
@@ -274,16 +273,13 @@ def test_whatever_a_folder_says_of_itself_takes_away_or_changes_nothing(
         ('[commands]\nread = ["/", "/no/such/place"]', "commands.read[1]"),
         ('[commands]\nenvironment = ["A", "A=B"]', "commands.environment[1]"),
         ('[ledger]\nhide = ["command", "everything"]', "ledger.hide[1]"),
-        ('[serve]\nhosts = ["a", "http://b"]', "serve.hosts[1]"),
-        ('[serve]\norigins = ["http://a", "b"]', "serve.origins[1]"),
     ],
 )
 def test_one_of_a_list_is_named_with_its_number(tmp_path: Path, text: str, key: str) -> None:
     file = tmp_path / "operator.toml"
     file.write_text(text, encoding="utf-8")
-    served = text.startswith("[serve]")
     with pytest.raises(BadConfig) as caught:
-        serve.load(str(file)) if served else config.load(MemoryStore(), file)
+        config.load(MemoryStore(), file)
     assert caught.value.facts["key"] == key
 
 
@@ -291,14 +287,6 @@ def test_an_address_that_may_hold_a_password_is_not_repeated(tmp_path: Path) -> 
     with pytest.raises(BadConfig) as caught:
         operators(tmp_path, '[ledger]\nurl = "mysql://me:secret@host/db"')
     assert "secret" not in str(caught.value) + caught.value.advice
-
-
-def test_the_form_of_an_address_is_shown_without_the_name_of_another_key(tmp_path: Path) -> None:
-    file = tmp_path / "operator.toml"
-    file.write_text('[serve]\nstate = "mysql://host/db"', encoding="utf-8")
-    with pytest.raises(BadConfig, match=r"serve\.state: is not a PostgreSQL address") as caught:
-        serve.load(str(file))
-    assert caught.value.advice == 'Write it as "postgresql://user@host/database".'
 
 
 def _toml(value: object) -> str:

@@ -8,14 +8,13 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.find.kept import KeptTexts
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors import CommandsOff
+from readroom.core.formats.registry import brought
 from readroom.core.limits import Limits
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
 from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap
-from readroom.documents.archives import Archives
-from readroom.documents.reading.cache import DocumentCache
 
 R = TypeVar("R")
 
@@ -31,8 +30,8 @@ def serving(guard: Guard, limits: Limits | None = None) -> Services:
         texts=TextCache(),
         outlines=OutlineCache(),
         found=KeptTexts,
-        documents=DocumentCache,
-        archives=lambda: Archives(limits, indexes.expansions),
+        documents=lambda: brought("documents")(),
+        archives=lambda: brought("archives")(limits, indexes.expansions),
         commands=None,
         commands_off=lambda: CommandsOff("the operator has not allowed them"),
     )

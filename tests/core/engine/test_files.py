@@ -48,8 +48,6 @@ from readroom.core.values.changes import (
     TrashRequest,
     TrashResult,
 )
-from readroom.core.values.verbs import changes, is_edit
-from readroom.server.ledger.recorder import of_request
 from tests.core.engine.edit.changing import STORES, Room, digest, made
 from tests.core.engine.naming import perform, tree
 from tests.core.stores.cases import ODD_NAMES
@@ -464,15 +462,3 @@ def test_the_trash_is_not_thrown_away_and_is_no_link(room: Room) -> None:
 
 
 # --- around the engine ---
-
-
-def test_calls_count_as_changes_and_the_ledger_keeps_their_names() -> None:
-    for request in (DeleteRequest("f"), MoveRequest("f", "g"), TrashRequest("f"), MakeFolderRequest("f")):
-        assert changes(request)
-        assert is_edit(request)
-    assert not changes(StatRequest("f"))
-    assert (
-        of_request(MoveRequest("a b", "c\n"))
-        == '{"path":"a b","destination":"\\"c\\\\n\\"","overwrite":false}'
-    )
-    assert of_request(DeleteRequest("a")) == '{"path":"a","recursive":false,"expected_hash":null}'

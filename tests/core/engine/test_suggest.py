@@ -9,7 +9,6 @@ import pytest
 from readroom.core.stores.memory import MemoryStore
 from tests.documents.reading.making import png
 from tests.each import each
-from tests.hostile.containers import tarred, zipped
 from tests.laws.driving import Driver, fact
 
 TEXT = "".join(f"line {number}\n" for number in range(1, 31))
@@ -111,27 +110,6 @@ def test_who_names_no_folder_is_shown_the_root(path: str) -> None:
         assert not reply.is_error
 
 
-def test_a_file_that_cannot_be_listed_is_to_be_read_where_it_can_be() -> None:
-    machine = Driver(
-        MemoryStore({"a.txt": b"text\n", "lib.so": bytes(range(256)), "x.gz": gzip.compress(b"text\n")})
-    )
-    for name in ("a.txt", "x.gz"):
-        refusal = machine.call("list_directory", path=name)
-        assert "text" in machine.follow(fact(refusal, "error")["next"]).text
-    for path in ("lib.so", "lib.so!", "lib.so!/a.txt"):
-        refusal = machine.call("list_directory", path=path)
-        assert refusal.text == "lib.so is a file, not a folder. Only folders can be listed."
-        assert fact(refusal, "error")["next"] is None
-
-
-def test_pages_of_a_definition_are_left_out_of_code_and_kept_of_a_document() -> None:
-    machine = driver()
-    refusal = machine.call("read_file", path="src/evict.py", symbol="f", pages="1")
-    assert fact(refusal, "error")["next"]["arguments"] == {"path": "src/evict.py", "symbol": "f"}
-    refusal = machine.call("read_file", path="a.docx", symbol="Title", pages="1")
-    assert fact(refusal, "error")["next"]["arguments"] == {"path": "a.docx", "pages": "1"}
-
-
 @pytest.mark.parametrize(("path", "shown"), [("src/evict.py", "outline"), ("a.txt", "text")])
 def test_an_empty_symbol_leads_to_the_outline_where_there_can_be_one(path: str, shown: str) -> None:
     machine = Driver(MemoryStore({"a.txt": b"some text\n", "src/evict.py": b"def f():\n    pass\n"}))
@@ -204,14 +182,3 @@ def test_the_end_of_a_path_elsewhere_names_what_is_meant_here(path: str, meant: 
 def test_nothing_is_meant_by_a_path_whose_end_is_not_here_or_denied(path: str) -> None:
     machine = Driver(MemoryStore({".env": b"SECRET=1\n", "a": b"x\n"}))
     assert fact(machine.call("read_file", path=path), "error")["next"] is None
-
-
-@pytest.mark.parametrize("path", ["a.zip/m/x.txt", "a.zip!m/x.txt", "d/b.tar/x.txt"])
-def test_a_path_into_an_archive_by_another_spelling_leads_to_its_listing(path: str) -> None:
-    machine = Driver(
-        MemoryStore({"a.zip": zipped({"m/x.txt": b"x\n"}), "d/b.tar": tarred({"x.txt": b"x\n"})})
-    )
-    error = fact(machine.call("read_file", path=path), "error")
-    listing = machine.follow(error["next"])
-    assert not listing.is_error
-    assert "entries 1-1 of 1" in listing.text

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from readroom.core.formats.compressed import Broken, Compression, Expander, by_magic, plain_name
 from readroom.core.limits import BLOCK_BYTES
-from tests.documents.packing import PACK, greedy_xz, greedy_zstd
+from tests.core.formats.packing import PACK, greedy_xz, greedy_zstd
 from tests.each import each
 
 every = pytest.mark.parametrize("compression", list(PACK))

@@ -20,7 +20,7 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from tests.documents.packing import PACK
+from tests.core.formats.packing import PACK
 from tests.documents.reading.making import pdf
 from tests.each import each
 from tests.hostile import containers as hostile

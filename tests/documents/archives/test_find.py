@@ -9,10 +9,10 @@ import pytest
 
 from readroom import Workspace
 from readroom.core.stores.memory import MemoryStore
-from tests.core.engine.find.test_documents import passages
 from tests.core.engine.find.test_find import STOCK
 from tests.documents.archives.test_archives import PACKERS, SECRET
 from tests.documents.reading.making import pdf
+from tests.documents.test_find import passages
 from tests.each import each
 from tests.hostile import containers as hostile
 from tests.laws.driving import Driver, fact

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.workspace import Workspace
 from readroom.documents.data.sqlite import SQLITE_COPIED_BYTES
-from tests.documents.packing import PACK, SUFFIX
+from tests.core.formats.packing import PACK, SUFFIX
 from tests.documents.reading.making import pdf
 from tests.hostile import containers as hostile
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored

@@ -23,7 +23,7 @@ from readroom.core.stores.memory import MemoryStore
 from readroom.documents.formats import Part, Unreadable
 from readroom.documents.reading.extractor import DOCUMENT_CHILD_BYTES, Extractor
 
-MODULE = "tests.core.engine.command.misbehaving"
+MODULE = "tests.documents.reading.misbehaving"
 
 confined = pytest.mark.skipif(
     not landlock.available() and "CI" not in os.environ, reason="this kernel has no Landlock"

@@ -160,7 +160,7 @@ def _as_read(workspace: Workspace, name: str, tool: str) -> dict[str, object]:
 
 
 def test_the_table_for_people_has_what_arrives() -> None:
-    page = (Path(__file__).parents[2] / "docs/how-to/connect-clients.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs/how-to/connect-clients.md").read_text(encoding="utf-8")
     for client in CLIENTS:
         row = next(line for line in page.split("\n") if f"| `{client.prefix}` |" in line)
         caps = [contract(name).reply_bytes for name in NAMES]

@@ -12,8 +12,7 @@ import pytest
 from readroom.server.database.sqlite import SqliteBackend
 from readroom.server.ledger.ledger import Ledger
 from readroom.server.ledger.verify import verify
-
-from .serving import ERAS, Http, Stdio, call, http_server
+from tests.mcp.serving import ERAS, Http, Stdio, call, http_server
 
 COMPACTED = {"jsonrpc": "2.0", "method": "notifications/readroom/compacted"}
 

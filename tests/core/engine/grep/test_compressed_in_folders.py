@@ -19,7 +19,6 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from tests.cli.running import run
 from tests.each import each
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 from tests.suites import daily
@@ -189,9 +188,3 @@ def test_a_contract_without_the_argument_says_it_too() -> None:
         assert "5 files were not searched" in reply.text
         assert "include" not in reply.text
         assert all(item["call"] is None for item in fact(reply, "omitted"))
-
-
-def test_the_command_line_takes_it(tmp_path: Path) -> None:
-    (tmp_path / "a.gz").write_bytes(gzip.compress(b"needle\n"))
-    done = run("grep", "--include", "compressed", "needle", cwd=tmp_path)
-    assert b"a.gz" in done.stdout

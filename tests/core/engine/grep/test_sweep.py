@@ -37,7 +37,7 @@ from readroom.core.search.ripgrep import (
 from readroom.core.stores.local import LocalStore
 from readroom.core.values import GrepRequest, GrepSort
 from tests.core.engine.grep.searching import pages, search
-from tests.documents.packing import PACK
+from tests.core.formats.packing import PACK
 from tests.suites import daily
 
 TEXT = "needle 日本語 の 文書\n"

@@ -7,9 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -18,16 +17,16 @@ from msgspec.structs import replace
 
 from readroom.core.contracts.native.search import render_grep
 from readroom.core.deadline import Deadline
-from readroom.core.engine.cursors import Cursor, read_grep_cursor
+from readroom.core.engine.cursors import read_grep_cursor
 from readroom.core.engine.grep import GREP_RANK_SHARE
 from readroom.core.engine.grep.candidates import WIDE, Plain, SecondRound
 from readroom.core.engine.grep.file import GREP_FILE_SHARE
 from readroom.core.engine.grep.left import BEGINS_AGAIN, NOT_SORTED, Coverage
-from readroom.core.engine.grep.process import Child, OpenFile, Watch
+from readroom.core.engine.grep.process import Child, Watch
 from readroom.core.engine.grep.ripgrep import Noted, Tree
 from readroom.core.engine.scope import Scope
 from readroom.core.engine.unsearched import Unsearched
-from readroom.core.errors import Cancelled, TimedOut
+from readroom.core.errors import Cancelled
 from readroom.core.limits import GREP_MAX_TIMEOUT_S, SMALL_FILE_BYTES, Limits
 from readroom.core.paths import ROOT
 from readroom.core.policy.guard import Guard
@@ -36,7 +35,6 @@ from readroom.core.stores.base import Store
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import GrepRequest, GrepSort, ListRequest, ReadRequest
-from readroom.documents.inside import Beside
 from tests.core.engine.grep.searching import CAP, matches, on_disk, search
 from tests.hostile.containers import zipped
 from tests.laws.trees import Clock as LateClock
@@ -239,31 +237,6 @@ def test_a_second_round_stops_where_its_process_was(tmp_path: Path) -> None:
         assert late.stopped_at is None
         tree.stopped_at = "d0/f1"
         assert late.stopped_at == "d0/f1"
-
-
-def test_what_waits_beside_a_search_is_not_passed_when_time_ends() -> None:
-    """Documents and members come from elsewhere: where rg is when time ends may be far behind them."""
-
-    class Stream:
-        def __init__(self, names: list[str], stopped_at: str | None) -> None:
-            self._names = names
-            self.stopped_at = stopped_at
-
-        def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
-            yield from self._names
-            if self.stopped_at is not None:
-                raise TimedOut(1)
-
-    other = Stream(["b", "n", "z"], None)
-    noted = Noted(left=[OpenFile("c", 1, 9), OpenFile("p", 1, 9)])
-    beside = Beside(Stream(["a", "b", "m"], "q"), other, noted)
-    given = beside.files(None)
-    assert list(islice(given, 3)) == ["a", "b", "m"]
-    assert [file.path for file in noted.passed()] == ["c"]
-    with pytest.raises(TimedOut):
-        next(given)
-    assert beside.stopped_at == "n"
-    assert list(Beside(Stream(["a"], None), other, noted).files(None)) == ["a", "b", "n", "z"]
 
 
 def test_a_search_that_reads_what_a_folder_ignores_has_passed_none_of_its_files(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
 from tests.core.engine.read.test_text import Restless
+from tests.core.formats.packing import PACK, SUFFIX
 from tests.core.session.logs import Watched, rows
-from tests.documents.packing import PACK, SUFFIX
 from tests.laws.driving import Driver, fact, shown
 from tests.peak import REPO
 
