@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from readroom.cli.early import PREPARED, Plain, understood
+from readroom.cli.early import Plain, understood
 from readroom.cli.exits import ExitCode
 from readroom.core.contracts import NAMES
 from readroom.core.release import VERSION
-from scripts import prepared
 from tests.each import each
 from tests.mcp.serving import END_S, Stdio, request, stdio_command
 from tests.suites import daily
@@ -56,11 +55,6 @@ def test_plain_words_are_understood(words: list[str], plain: Plain) -> None:
 )
 def test_other_words_are_left_to_the_command(words: list[str]) -> None:
     assert understood(words) is None
-
-
-def test_what_is_prepared_is_what_the_contracts_say() -> None:
-    """`python -m scripts.docs` writes it."""
-    assert Path(PREPARED).read_text(encoding="utf-8") == prepared.text()
 
 
 def test_the_version_is_that_of_the_package() -> None:

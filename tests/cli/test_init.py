@@ -14,7 +14,6 @@ import pytest
 from readroom import Denied, Workspace
 from readroom.cli.init import configuration
 from tests.cli.running import Cli
-from tests.server.http.serving import agent, open_agent
 
 
 def test_it_is_made_once_and_changes_nothing_by_itself(root: Path, cli: Cli) -> None:

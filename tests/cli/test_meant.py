@@ -17,10 +17,8 @@ from readroom.core.contracts.native import NATIVE
 from readroom.core.contracts.schema import properties
 from readroom.core.limits import REPLY_BYTES
 from readroom.mcp.server import known
-from readroom.server.ledger.sums import LOOKED_AT
 from tests.cli.running import Cli
 from tests.each import each
-from tests.server.ledger.events import book, event
 
 ROOT = Path(__file__).parents[2]
 
@@ -210,22 +208,6 @@ def test_an_audit_that_finds_no_session_says_where_it_looked(
     assert "nobody" in done.err
     assert "~/.claude/projects" in cli.bare("audit").err
     assert "Nothing was found" not in done.err
-
-
-def test_looks_at_the_dashboard_are_in_no_sum_of_what_agents_did(cli: Cli, tmp_path: Path) -> None:
-    found = book(tmp_path)
-    shown = '[["a.py","sha256:aa",1,50]]'
-    found.append(event(path="a.py", shown=shown, tokens=500, agent="one", tool="read_file"))
-    found.append(event(path="a.py", shown=shown, tokens=400, agent="alice", face=LOOKED_AT, tool="read_file"))
-    found.close()
-    file = str(tmp_path / "ledger.sqlite3")
-    for action in ("totals", "files"):
-        said = cli.bare("ledger", action, "--file", file).out
-        assert "500" in said
-        assert "900" not in said
-    assert "alice" not in cli.bare("ledger", "totals", "--by", "agent", "--file", file).out
-    assert "alice (looked)" in cli.bare("ledger", "--file", file).out
-    assert LOOKED_AT in cli.bare("ledger", "totals", "--by", "face", "--file", file).out
 
 
 def test_quotes_on_the_site_are_those_that_can_be_pasted() -> None:

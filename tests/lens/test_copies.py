@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from readroom.core.rows import recorded
 from readroom.lens.audit import Options, one_by_one
 from readroom.lens.copies import without_copies
 from readroom.lens.normal_form import SkippedPart
 from readroom.lens.records import records
 from readroom.lens.report import Totals
 from readroom.lens.sessions import Audited
-from readroom.server.ledger import LedgerPolicy, open_book
-from readroom.server.ledger.imported import fill
-from tests.cli.running import Cli
 from tests.each import each
 from tests.lens.ground_truth import SESSIONS, unpacked
 

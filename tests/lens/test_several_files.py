@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from readroom.core.rows import recorded
 from readroom.lens.audit import Options, audit
 from readroom.lens.report import Totals
 from readroom.lens.sessions import Audited
-from readroom.server.ledger import LedgerPolicy, open_book
-from readroom.server.ledger.imported import fill
 from tests.each import each
 from tests.lens.making import called, numbered, record, returned, said
 
@@ -120,21 +115,3 @@ def test_lists_of_files_in_arguments_are_files(tmp_path: Path) -> None:
         returned(2, numbered(["x"])),
     )
     assert [call.files for call in part.calls] == [["a.py", "b.py"], [""]]
-
-
-def test_the_dashboard_of_an_audit_counts_every_file_that_was_changed(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    _audited(
-        path,
-        called(1, "apply_patch", {"input": PATCH}),
-        returned(1, DONE),
-        called(2, "Edit", {"file_path": "src/a.py"}),
-        returned(2, "done"),
-        called(3, "Edit", {"file_path": "src/z.py"}),
-        returned(3, "<tool_use_error>no", error=True),
-    )
-    with closing(open_book(LedgerPolicy(file=str(tmp_path / "ledger.sqlite3")))) as book:
-        fill(book, recorded(path, "/home/dev/shop"), str(path), "/home/dev/shop")
-        rows = book.look(lambda execute: execute("SELECT shown FROM calls ORDER BY number"))
-    shown = [sorted(span[0] for span in json.loads(row[0])) for row in rows]
-    assert shown == [sorted(PATCHED), ["src/a.py"], []]

@@ -16,9 +16,7 @@ import yaml
 from readroom.cli.connect.clients import CLIENTS
 from readroom.cli.connect.files import BACKUP
 from readroom.cli.connect.formats import Json
-from readroom.mcp.client_configs import program
 from tests.cli.running import Cli
-from tests.server.http.serving import agent, command
 from tests.suites import daily
 
 
@@ -223,26 +221,6 @@ def test_the_users_own_settings_hold_several_folders_under_names(
     assert list(parsed(home / ".codex/config.toml")["mcp_servers"]) == ["readroom", "other"]
     assert (home / ".cursor/mcp.json").exists()
     assert cli.bare("connect", "codex", str(root), "--name", "a b").code == 2
-
-
-def test_a_server_that_runs_already_is_reached_with_the_token_of_the_folder(
-    home: Path, root: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with agent(home / "state", "--", str(root)) as server:
-        url = f"http://{server.host}:{server.port}/mcp"
-        token = command(server.state, "token", "show", str(root)).strip()
-        monkeypatch.setenv("READROOM_TOKEN", token)
-        done = cli.bare("connect", "cursor", str(root), "--url", url, "--write")
-        assert done.code == 0, done.err
-        assert re.search(r"with \d tools", done.out)
-        monkeypatch.setenv("READROOM_TOKEN", "rr_wrong")
-        refused = cli.bare("connect", "cursor", str(root), "--url", url)
-    entry = parsed(root / ".cursor/mcp.json")["mcpServers"]["readroom"]
-    assert entry["headers"] == {"Authorization": "Bearer ${env:READROOM_TOKEN}"}
-    assert token not in (root / ".cursor/mcp.json").read_text()
-    assert refused.code == 5
-    assert "another token (401)" in refused.err
-    assert cli.bare("connect", "zed", str(root), "--url", "http://127.0.0.1:1/mcp").code == 2
 
 
 def stand_in(home: Path, client: str, script: str, monkeypatch: pytest.MonkeyPatch) -> None:

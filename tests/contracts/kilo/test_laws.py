@@ -14,11 +14,9 @@ from readroom.contracts.kilo import KiloSettings
 from readroom.core import config
 from readroom.core.errors import BadConfig
 from readroom.core.limits import MIN_REPLY_BYTES
-from readroom.core.policy.rules import denials
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.workspace import Workspace
-from readroom.server.budgets import BudgetPolicy
-from tests.contracts.kilo.calling import CODE, LINES, call, read, room
+from tests.contracts.kilo.calling import read, room
 from tests.laws.driving import fact
 
 # --- bytes and lines ----------------------------------------------------------------------------------
@@ -114,21 +112,3 @@ def test_settings_that_make_no_sense_are_refused(tmp_path: Path, said: str) -> N
     own.write_text(f"[contracts.kilo]\n{said}\n", encoding="utf-8")
     with pytest.raises(BadConfig, match=r"contracts\.kilo\."):
         config.load(MemoryStore({}), own)
-
-
-def test_a_budget_that_is_spent_names_no_tool_that_is_not_here() -> None:
-    made = config.Settings(layers=(denials(),), budgets=BudgetPolicy(session=1500))
-    with Workspace(MemoryStore({"a.txt": LINES * 200}), settings=made) as space:
-        replies = [call(space, "a.txt") for _ in range(20)]
-    assert replies[-1].is_error
-    assert replies[-1].text.startswith("Error: The budget of this session is spent: ")
-    assert not any("_file" in reply.text for reply in replies if reply.is_error)
-
-
-def test_a_spent_budget_shows_definitions_and_then_counts() -> None:
-    made = config.Settings(layers=(denials(),), budgets=BudgetPolicy(call=700))
-    with Workspace(MemoryStore({"a.py": CODE * 20, "a.txt": LINES * 200}), settings=made) as space:
-        for path in ("a.py", "a.txt"):
-            reply = call(space, path)
-            assert not reply.is_error
-            assert reply.text

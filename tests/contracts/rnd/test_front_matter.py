@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -180,14 +178,3 @@ def test_a_command_file_in_the_workspace_cannot_be_changed(tmp_path: Path, by_op
 
 def hash_of(path: Path) -> str:
     return "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def test_reading_needs_no_yaml_for_other_contracts() -> None:
-    modules = "import sys, readroom.core.workspace, readroom.cli.main"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{modules}; print('yaml' in sys.modules)"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "False\n"

@@ -12,14 +12,10 @@ import pytest
 
 import readroom
 from readroom.core import config, contracts
-from readroom.core.config import Settings
 from readroom.core.errors import BadConfig
 from readroom.core.stores.local import LocalStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from readroom.server.budgets import BudgetPolicy
-from readroom.server.ledger import LedgerPolicy
-from readroom.server.ledger.recorder import Recorder
 from tests.contracts import toy
 
 SECRET = "not to be seen"
@@ -95,19 +91,6 @@ def test_what_is_refused_is_refused_in_its_words(
     said = json.loads(reply.text)
     assert said["failed"] == code
     assert SECRET not in reply.text
-
-
-def test_budgets_and_the_ledger_hold_for_it(folder: Path, tmp_path: Path) -> None:
-    ledger = LedgerPolicy(enabled=True, file=str(tmp_path / "ledger.sqlite3"))
-    with Workspace(folder, settings=Settings(budgets=BudgetPolicy(session=2000), ledger=ledger)) as workspace:
-        replies = [call(workspace, "show", file="a.txt") for _ in range(3)]
-        assert not replies[0].is_error
-        last = json.loads(replies[-1].text)
-        assert (last["lines"], last["of"]) == ([], 800)
-        assert "counts instead of content" in last["notes"][0]
-        assert isinstance(workspace.gatekeeper.journal, Recorder)
-        rows = list(workspace.gatekeeper.journal.open().rows())
-    assert [row.event.contract for row in rows] == ["toy"] * 3
 
 
 def test_its_settings_are_found_in_its_row_and_a_folder_may_only_lower_them(

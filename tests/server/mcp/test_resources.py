@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 
 from readroom.mcp.server import MCP_RESOURCES
 from readroom.server.tokens import Tokens
+from tests.cli.test_mcp_commands import facts, session, text
 from tests.mcp.serving import ERAS, HANDSHAKE, Stdio, request
-from tests.mcp.test_commands import facts, session, text
 from tests.server.http.serving import Agent, agent
 from tests.server.http.test_mcp import connect
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
-
 from readroom.core.limits import SMALL_FILE_BYTES
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
@@ -68,16 +66,6 @@ def test_a_read_tells_how_the_file_ends_and_says_what_is_unusual(store: StoreNam
         for asked in ({}, {"offset": 1, "limit": 1}):
             reply = workspace.call("read_file", {"path": path, **asked})
             assert (fact(reply, "final_newline"), fact(reply, "line_ends"), said(reply)) == ENDS[path]
-
-
-@pytest.mark.parametrize("path", ["open", "both", "mixed"])
-def test_the_contract_everruns_says_so_in_its_notes(path: str) -> None:
-    with room("memory") as workspace:
-        reply = workspace.call("read_file", {"path": f"/workspace/{path}"}, contract_name="everruns")
-        usual = workspace.call("read_file", {"path": "/workspace/usual"}, contract_name="everruns")
-    assert f"The file has {ENDS[path][2].replace(' | ', ' and ')}." in reply.text
-    assert (fact(reply, "final_newline"), fact(reply, "line_ends")) == ENDS[path][:2]
-    assert "The file has" not in usual.text
 
 
 def test_the_contract_rnd_shows_the_end_and_warns_of_mixed_ends() -> None:
