@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import base64
 import struct
-import zipfile
 from collections.abc import Callable, Mapping
 
 from tests.documents.formats import compounds
 from tests.documents.formats import packed_mail as packs
-from tests.documents.formats.packages import zipped
+from tests.documents.formats.packages import open_document, zipped
 from tests.hostile.office import LAUGHS
 from tests.laws.planting_flows import OPEN_NAMES
 from tests.laws.planting_mail import multipart, part
@@ -28,10 +27,7 @@ def open_text(body: str, prolog: str = "", kind: str = "text", **members: str | 
         f"{prolog}<office:document-content {OPEN_NAMES}><office:body><office:{kind}>{body}</office:{kind}>"
         "</office:body></office:document-content>"
     )
-    return zipped(
-        {"mimetype": f"application/vnd.oasis.opendocument.{kind}", "content.xml": content, **members},
-        compression=zipfile.ZIP_DEFLATED,
-    ).getvalue()
+    return open_document(kind, {"content.xml": content, **members}).getvalue()
 
 
 def flat(body: str, prolog: str = "", kind: str = "text", beside: str = "") -> bytes:

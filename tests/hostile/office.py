@@ -79,11 +79,10 @@ def bomb_docx() -> bytes:
 
 def lying_docx() -> bytes:
     """A text part of 40 MB that claims ten bytes."""
-    members = word_members(b"")
     file = io.BytesIO(lying_size(b"<" + b" " * 40_000_000, "word/document.xml"))
-    with zipfile.ZipFile(file, "a") as archive:
+    with zipfile.ZipFile(packages.package(word_members(b""))) as sound, zipfile.ZipFile(file, "a") as archive:
         for name in ("[Content_Types].xml", "_rels/.rels"):
-            archive.writestr(name, members[name])
+            archive.writestr(name, sound.read(name))
     return file.getvalue()
 
 
@@ -165,7 +164,7 @@ def no_main_part_docx() -> bytes:
     """A package whose document is missing."""
     members = word_members(b"")
     del members["word/document.xml"]
-    return packages.zipped(members).getvalue()
+    return packages.package(members).getvalue()
 
 
 def many_members_docx() -> bytes:
@@ -192,17 +191,18 @@ def old_doc() -> bytes:
 def workbook(rows: str, strings: str = "", sheet: bytes | None = None, styles: str = "") -> bytes:
     """A workbook of one sheet with this XML of rows, or with this whole part."""
     main = f"<worksheet xmlns='{SPREADSHEET}'><sheetData>{rows}</sheetData></worksheet>".encode()
-    return packages.zipped(
+    return packages.package(
         {
-            "[Content_Types].xml": f'<Types xmlns="{packages.PACKAGE}content-types"/>',
             "_rels/.rels": packages.relations(("r1", "officeDocument", "xl/workbook.xml")),
             "xl/workbook.xml": f"<workbook xmlns='{SPREADSHEET}' {packages.NAMESPACES}>"
             "<sheets><sheet name='s' sheetId='1' r:id='r1'/></sheets></workbook>",
             "xl/_rels/workbook.xml.rels": packages.relations(
-                ("r1", "worksheet", "worksheets/sheet1.xml"), ("r2", "sharedStrings", "sharedStrings.xml")
+                ("r1", "worksheet", "worksheets/sheet1.xml"),
+                ("r2", "sharedStrings", "sharedStrings.xml"),
+                *([("r3", "styles", "styles.xml")] if styles else []),
             ),
             "xl/worksheets/sheet1.xml": main if sheet is None else sheet,
-            "xl/sharedStrings.xml": f"<sst>{strings}</sst>",
+            "xl/sharedStrings.xml": f"<sst xmlns='{SPREADSHEET}'>{strings}</sst>",
             **({"xl/styles.xml": styles} if styles else {}),
         }
     ).getvalue()
@@ -218,11 +218,7 @@ def spreadsheet(rows: str, start: str = "") -> bytes:
         f'<table:table table:name="s">{rows}</table:table></office:spreadsheet></office:body>'
         "</office:document-content>"
     )
-    manifest = '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>'
-    mimetype = "application/vnd.oasis.opendocument.spreadsheet"
-    return packages.zipped(
-        {"mimetype": mimetype, "META-INF/manifest.xml": manifest, "content.xml": content}
-    ).getvalue()
+    return packages.open_document("spreadsheet", {"content.xml": content}).getvalue()
 
 
 def corners_xlsx() -> bytes:
@@ -315,9 +311,8 @@ def deep_ods() -> bytes:
 def slides(tree: str, parts: Mapping[str, str] | None = None, count: int = 1) -> bytes:
     """A presentation whose slides, all of them one part, have this tree of shapes."""
     names = packages.NAMESPACES
-    return packages.zipped(
+    return packages.package(
         {
-            "[Content_Types].xml": f'<Types xmlns="{packages.PACKAGE}content-types"/>',
             "_rels/.rels": packages.relations(("r1", "officeDocument", "ppt/presentation.xml")),
             "ppt/presentation.xml": f"<p:presentation {names}><p:sldIdLst>"
             + '<p:sldId r:id="s1"/>' * count
@@ -398,14 +393,13 @@ def long_spine_epub() -> bytes:
 def word_members(document: bytes) -> dict[str, str | bytes]:
     """The members of a package whose document is this part."""
     return {
-        "[Content_Types].xml": f'<Types xmlns="{packages.PACKAGE}content-types"/>',
         "_rels/.rels": packages.relations(("r1", "officeDocument", "word/document.xml")),
         "word/document.xml": document,
     }
 
 
 def _word_with(document: bytes) -> bytes:
-    return packages.zipped(word_members(document)).getvalue()
+    return packages.package(word_members(document)).getvalue()
 
 
 FILES: Mapping[str, Callable[[], bytes]] = {

@@ -115,10 +115,13 @@ class Writer:
         without = [entry for entry in self.entries if not entry.data]
         names = "".join(f"{entry.name}\0" for entry in self.entries).encode("utf-16-le", "surrogatepass")
         info = b"\5" + number(count)
+        flags = (
+            (14, empty),
+            (15, [entry.data is not None for entry in without]),
+            (16, [entry.is_anti for entry in without]),
+        )
         for mark, data in (
-            (14, _bits(empty)),
-            (15, _bits([entry.data is not None for entry in without])),
-            (16, _bits([entry.is_anti for entry in without])),
+            *((mark, _bits(values)) for mark, values in flags if any(values)),
             (17, b"\0" + names),
             (20, b"\1\0" + struct.pack("<Q", 116_444_736_000_000_000 + 17 * 10**15) * len(self.entries)),
             (21, b"\1\0" + b"".join(struct.pack("<L", entry.attributes) for entry in self.entries)),

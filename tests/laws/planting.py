@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from tests.documents.formats.packages import NAMESPACES, PACKAGE, paragraph, relations, zipped
+from tests.documents.formats.packages import NAMESPACES, package, paragraph, relations
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
@@ -71,6 +71,12 @@ _CORE = (
     '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties" '
     'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:subject>{}</dc:subject></cp:coreProperties>'
 )
+
+
+def _properties(core: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """The relations to the parts with properties of the document."""
+    return [("core", "core-properties", part) for part in core]
+
 
 # --- Word ----------------------------------------------------------------------------------------------
 
@@ -196,15 +202,12 @@ def _word(places: Iterable[str]) -> bytes:
         ),
         "diagram": _diagram(mark("smart art")),
     }
-    entries += [(name, "x", f"{name}.xml") for name in graphics]
+    entries += [("chart", "chart", "chart.xml"), ("diagram", "diagramData", "diagram.xml")]
     core = {"docProps/core.xml": _CORE.format(mark("property"))} if "property" in wanted else {}
     assert charted or "chart title" not in wanted
-    return zipped(
+    return package(
         {
-            "[Content_Types].xml": f'<Types xmlns="{PACKAGE}content-types"/>',
-            "_rels/.rels": relations(
-                ("r1", "officeDocument", "word/document.xml"), ("r2", "core-properties", "docProps/core.xml")
-            ),
+            "_rels/.rels": relations(("r1", "officeDocument", "word/document.xml"), *_properties(core)),
             "word/document.xml": f"<w:document {NAMESPACES}><w:body>"
             f"{paragraph('first')}{body}</w:body></w:document>",
             "word/_rels/document.xml.rels": relations(*entries, external=("link", "file")),
@@ -315,13 +318,9 @@ def _slides(places: Iterable[str]) -> bytes:
         "ppt/slides/diagram.xml": _diagram(mark("smart art")),
     }
     core = {"docProps/core.xml": _CORE.format(mark("property"))} if "property" in wanted else {}
-    return zipped(
+    return package(
         {
-            "[Content_Types].xml": f'<Types xmlns="{PACKAGE}content-types"/>',
-            "_rels/.rels": relations(
-                ("r1", "officeDocument", "ppt/presentation.xml"),
-                ("r2", "core-properties", "docProps/core.xml"),
-            ),
+            "_rels/.rels": relations(("r1", "officeDocument", "ppt/presentation.xml"), *_properties(core)),
             "ppt/presentation.xml": f"<p:presentation {NAMESPACES}><p:sldIdLst><p:sldId "
 "r:id='s1'/><p:sldId r:id='s2'/>"
             "</p:sldIdLst></p:presentation>",

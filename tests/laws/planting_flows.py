@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tests.documents.formats.packages import zipped
+from tests.documents.formats.packages import open_document
 from tests.laws.planting import Format, mark
 
 OPEN_NAMES = " ".join(
@@ -145,7 +145,6 @@ def _open(mime: str, body: str, places: Iterable[str]) -> bytes:
     margins = "".join(f"<style:{name}>{p(mark(name))}</style:{name}>" for name in names)
     meta = f"<dc:subject>{mark('subject')}</dc:subject>" if "subject" in wanted else ""
     members = {
-        "mimetype": f"application/vnd.oasis.opendocument.{mime}",
         "content.xml": f"<office:document-content {OPEN_NAMES}><office:automatic-styles>{HIDDEN_STYLE}"
         f"</office:automatic-styles><office:body>{body}</office:body></office:document-content>",
         "styles.xml": f"<office:document-styles {OPEN_NAMES}><office:master-styles><style:master-page>"
@@ -160,7 +159,7 @@ def _open(mime: str, body: str, places: Iterable[str]) -> bytes:
     }
     if "basic" in wanted:
         members["Basic/Standard/Module1.xml"] = f"<x>{mark('basic')}</x>"
-    return zipped(members, compression=0).getvalue()
+    return open_document(mime, members, compression=0).getvalue()
 
 
 def _open_text(places: Iterable[str]) -> bytes:

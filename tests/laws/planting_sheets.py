@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import xlwt
 
 from tests.documents.formats.old_workbooks import comment, saved
-from tests.documents.formats.packages import NAMESPACES, PACKAGE, relations, zipped
+from tests.documents.formats.packages import NAMESPACES, open_document, package, relations
 from tests.laws.planting import Format, mark
 
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -17,20 +17,31 @@ _DRAWING = (
 )
 
 _TAIL: Mapping[str, Callable[[str], str]] = {
-    "header of a sheet": lambda words: f"<headerFooter><oddHeader>{words}</oddHeader></headerFooter>",
-    "footer of a sheet": lambda words: f"<headerFooter><evenFooter>{words}</evenFooter></headerFooter>",
+    "header of a sheet": lambda words: f"<headerFooter><oddHeader>&amp;C{words}</oddHeader></headerFooter>",
+    "footer of a sheet": lambda words: f"<headerFooter><evenFooter>&amp;C{words}</evenFooter></headerFooter>",
     "list of values": lambda words: (
         '<dataValidations><dataValidation sqref="A1"><formula1>'
         f'"{words}"</formula1></dataValidation></dataValidations>'
     ),
     "link target": lambda _: '<hyperlinks><hyperlink ref="A1" r:id="link"/></hyperlinks>',
 }
+_NAMED = "<xdr:nv{0}Pr><xdr:cNvPr id='1' name='n' {1}/><xdr:cNv{0}Pr/></xdr:nv{0}Pr>"
+_ANCHORED = (
+    "<xdr:absoluteAnchor><xdr:pos x='0' y='0'/><xdr:ext cx='1' cy='1'/>{}"
+    "<xdr:clientData/></xdr:absoluteAnchor>"
+)
 _DRAWN: Mapping[str, Callable[[str], str]] = {
     "text box": lambda words: (
-        f"<xdr:sp><xdr:txBody><a:p><a:r><a:t>{words}</a:t></a:r></a:p></xdr:txBody></xdr:sp>"
+        f"<xdr:sp>{_NAMED.format('Sp', '')}<xdr:spPr/><xdr:txBody><a:bodyPr/>"
+        f"<a:p><a:r><a:t>{words}</a:t></a:r></a:p></xdr:txBody></xdr:sp>"
     ),
-    "chart": lambda _: "<xdr:graphicFrame/>",
-    "picture": lambda words: f"<xdr:pic><xdr:cNvPr descr='{words}'/></xdr:pic>",
+    "chart": lambda _: (
+        f"<xdr:graphicFrame>{_NAMED.format('GraphicFrame', '')}"
+        "<xdr:xfrm/><a:graphic><a:graphicData/></a:graphic></xdr:graphicFrame>"
+    ),
+    "picture": lambda words: (
+        f"<xdr:pic>{_NAMED.format('Pic', f'descr={words!r}')}<xdr:blipFill/><xdr:spPr/></xdr:pic>"
+    ),
 }
 _RELATED = {
     "pivot table": "pivotTable",
@@ -63,7 +74,7 @@ def _xlsx(places: Iterable[str]) -> bytes:
         f'<row r="2" hidden="1">{cell("A2", "hidden row")}</row>'
     )
     tail = "".join(made(mark(place)) for place, made in _TAIL.items() if place in wanted)
-    drawn = "".join(made(mark(place)) for place, made in _DRAWN.items() if place in wanted)
+    drawn = "".join(_ANCHORED.format(made(mark(place))) for place, made in _DRAWN.items() if place in wanted)
     beside = [
         (f"r{at}", kind, f"../{at}.xml")
         for at, (place, kind) in enumerate(_RELATED.items())
@@ -77,7 +88,7 @@ def _xlsx(places: Iterable[str]) -> bytes:
         f'<comment ref="A1" authorId="0"><text><t>{mark("comment")}</t>'
         "</text></comment></commentList></comments>"
         if "comment" in wanted
-        else f"<comments {MAIN}/>",
+        else f"<comments {MAIN}><authors/><commentList/></comments>",
         "xl/threads1.xml": f'<ThreadedComments {MAIN}><threadedComment ref="B2"><text>{mark("thread")}</text>'
         "</threadedComment></ThreadedComments>"
         if "thread" in wanted
@@ -85,11 +96,11 @@ def _xlsx(places: Iterable[str]) -> bytes:
     }
     core = f"<core xmlns:dc='http://purl.org/dc/elements/1.1/'><dc:title>{mark('property')}</dc:title></core>"
     names = f"<definedNames><definedName name='{mark('defined name')}'>1</definedName></definedNames>"
-    return zipped(
+    return package(
         {
-            "[Content_Types].xml": f'<Types xmlns="{PACKAGE}content-types"/>',
             "_rels/.rels": relations(
-                ("r1", "officeDocument", "xl/workbook.xml"), ("r2", "core-properties", "core.xml")
+                ("r1", "officeDocument", "xl/workbook.xml"),
+                *([("r2", "core-properties", "core.xml")] if "property" in wanted else []),
             ),
             **({"core.xml": core} if "property" in wanted else {}),
             "xl/workbook.xml": f"<workbook {MAIN} {NAMESPACES}><sheets><sheet "
@@ -101,7 +112,7 @@ f"{names if 'defined name' in wanted else ''}"
                 ("r1", "worksheet", "worksheets/sheet1.xml"), ("r2", "worksheet", "worksheets/sheet2.xml"),
                 ("r3", "sharedStrings", "sharedStrings.xml"), *of_book,
             ),
-            "xl/sharedStrings.xml": "<sst><si><t>"
+            "xl/sharedStrings.xml": f"<sst {MAIN}><si><t>"
             f"{mark('shared text') if 'shared text' in wanted else 'x'}</t></si></sst>",
             "xl/worksheets/sheet1.xml": f"<worksheet {MAIN} {NAMESPACES}><cols><col "
 "min='4' max='4' hidden='1'/></cols>"
@@ -194,14 +205,14 @@ def _ods(places: Iterable[str]) -> bytes:
     header = f"<style:header><text:p>{mark('header of a sheet')}</text:p></style:header>"
     styles = header if "header of a sheet" in wanted else ""
     meta = f"<dc:title>{mark('property')}</dc:title>" if "property" in wanted else ""
-    return zipped(
+    return open_document(
+        "spreadsheet",
         {
-            "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
             "content.xml": content,
             "styles.xml": f"<office:document-styles {_ODS_NAMES}>{styles}</office:document-styles>",
             "meta.xml": f"<office:document-meta {_ODS_NAMES}><office:meta>"
             f"{meta}</office:meta></office:document-meta>",
-        }
+        },
     ).getvalue()
 
 

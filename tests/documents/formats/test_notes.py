@@ -8,7 +8,7 @@ from readroom.core.stores.memory import MemoryStore
 from readroom.documents.formats import beside_note
 from readroom.documents.formats.html import open_document as open_page
 from readroom.documents.formats.sheets import open_document
-from tests.documents.formats.packages import NAMESPACES, PACKAGE, relations, zipped
+from tests.documents.formats.packages import NAMESPACES, package, relations
 from tests.each import each
 from tests.laws.driving import Driver
 
@@ -39,9 +39,8 @@ def test_a_declaration_is_no_comment() -> None:
 def _workbook(kind: str | None, *, target: str = "worksheets/sheet1.xml") -> bytes:
     entries = [] if kind is None else [("r1", kind, target)]
     cell = '<c r="A1" t="s"><v>0</v></c><c r="B1"><v>4712</v></c>'
-    return zipped(
+    return package(
         {
-            "[Content_Types].xml": f'<Types xmlns="{PACKAGE}content-types"/>',
             "_rels/.rels": relations(("r1", "officeDocument", "xl/workbook.xml")),
             "xl/workbook.xml": f"<workbook {_MAIN} {NAMESPACES}><sheets>"
             '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
@@ -71,9 +70,8 @@ def test_a_sheet_without_a_part_is_no_chart(kind: str | None, lines: list[str], 
 
 
 def test_a_sheet_whose_part_is_nowhere_is_no_chart() -> None:
-    data = zipped(
+    data = package(
         {
-            "[Content_Types].xml": f'<Types xmlns="{PACKAGE}content-types"/>',
             "_rels/.rels": relations(("r1", "officeDocument", "xl/workbook.xml")),
             "xl/workbook.xml": f"<workbook {_MAIN} {NAMESPACES}><sheets>"
             '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
