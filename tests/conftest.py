@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 # The same examples in every run, wherever it is; `thorough` searches elsewhere each time.
 settings.register_profile(
     "default",
-    max_examples=30,
+    max_examples=20,
     derandomize=True,
     deadline=None,
     print_blob=True,

@@ -32,8 +32,13 @@ def daily(
     return pytest.mark.parametrize(names, marked, ids=ids)
 
 
-def parts(cases: Iterable[Any]) -> list[ParameterSet]:
-    """Cases that are tried together, as `params` of a fixture: every fourth daily, all in the whole suite."""
+def one_of(cases: Iterable[Any]) -> list[ParameterSet]:
+    """Cases as `params` of a fixture: the first one daily, all in the whole suite."""
+    return [pytest.param(case, marks=whole if number else ()) for number, case in enumerate(cases)]
+
+
+def parts(cases: Iterable[Any], step: int = 4) -> list[ParameterSet]:
+    """Cases that are tried together, as `params` of a fixture: one of `step` daily, all in the whole."""
     every = list(cases)
-    others = [case for number, case in enumerate(every) if number % 4]
-    return [pytest.param(every[::4], id="daily"), pytest.param(others, id="others", marks=whole)]
+    others = [case for number, case in enumerate(every) if number % step]
+    return [pytest.param(every[::step], id="daily"), pytest.param(others, id="others", marks=whole)]

@@ -23,7 +23,7 @@ MOST_BYTES = 128 * 1024 * 1024
 MOST_S = 10.0
 
 
-@pytest.mark.parametrize("names", parts(NAMES))
+@pytest.mark.parametrize("names", parts(NAMES, 12))
 def test_hostile_archives_are_bounded(names: list[str], tmp_path: Path) -> None:
     folder = tmp_path / "in" / "archives"
     folder.mkdir(parents=True)

@@ -69,7 +69,7 @@ READABLE = {
 """What is to be seen of some of them, or said."""
 
 
-@pytest.fixture(scope="module", params=parts(FILES))
+@pytest.fixture(scope="module", params=parts(FILES, 12))
 def asked(request: pytest.FixtureRequest) -> list[str]:
     """The names of some of the tables."""
     return list(request.param)

@@ -34,6 +34,7 @@ from readroom.core.policy.rules.gitignore import UnusablePattern, translate
 from tests.each import each
 from tests.interpreters import patterns
 from tests.interpreters.pythons import Python, others
+from tests.suites import whole
 
 _TEXTS = 120
 _MATCHING = Path(__file__).with_name("matching.py")
@@ -80,6 +81,7 @@ def _differing(rows: list[tuple[str, int, bool, list[str]]], homes: list[str]) -
     return lines
 
 
+@whole
 @several
 def test_every_pattern_finds_the_same_in_every_python() -> None:
     found = patterns.collected()

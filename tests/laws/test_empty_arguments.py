@@ -65,7 +65,7 @@ def said(name: str, tool: Tool, arguments: dict[str, Any]) -> object:
 @pytest.mark.parametrize(
     ("name", "tool"), [pytest.param(*row, id=f"{row[0]}.{row[1].name}") for row in tools()]
 )
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(st.data(), st.sampled_from([*FILES, "docs", "none.txt"]))
 def test_a_call_with_empty_arguments_is_the_call_without_them(
     name: str, tool: Tool, data: st.DataObject, path: str

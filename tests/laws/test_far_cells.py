@@ -20,6 +20,7 @@ from tests.documents.formats import old_workbooks
 from tests.each import each
 from tests.hostile import office
 from tests.laws.driving import Driver
+from tests.suites import daily
 
 Cells = Mapping[tuple[int, int], str]
 
@@ -132,7 +133,7 @@ _PLACES = st.dictionaries(
 )
 
 
-@every_format
+@daily(1, "form", FORMATS)
 @given(_PLACES, st.integers(1, 6))
 @settings(max_examples=12, deadline=None)
 def test_following_next_shows_every_cell_once_in_its_place(

@@ -28,6 +28,7 @@ from tests.documents.reading.making import code, markdown, notebook, pdf, printe
 from tests.each import each
 from tests.hostile import office
 from tests.laws.driving import STORES, Driver, StoreName, fact, hints
+from tests.suites import one_of
 
 FILES: dict[str, bytes] = {
     "src/many.py": b"class A:\n" + b"    # n\n    def f(self): pass\n" * 400,
@@ -91,7 +92,7 @@ def tree(name: StoreName) -> Iterator[Store]:
         yield LocalStore(folder, confinement=name)
 
 
-@pytest.fixture(scope="module", params=STORES)
+@pytest.fixture(scope="module", params=one_of(STORES))
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     with tree(request.param) as found:
         yield found

@@ -6,7 +6,6 @@ import gzip
 import os
 from dataclasses import dataclass
 
-import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -17,10 +16,11 @@ from readroom.core.values import Reply
 from tests.laws.driving import STORES, Driver, StoreName, fact, header_row, hints, shown, stored
 from tests.laws.texts import split as stored_lines
 from tests.laws.texts import texts
+from tests.suites import daily
 
 NAMES = ["a.txt", "src/b.py", "c.json", "table.csv", "d.min.js", "e e.md", "tab\there", "“x”\u202e.log"]
 
-every_store = pytest.mark.parametrize("store", STORES)
+every_store = daily(1, "store", STORES)
 
 caps = st.sampled_from([MIN_REPLY_BYTES, 2500, 4096, 32 * 1024])
 limits = st.builds(Limits, line_chars=st.sampled_from([1, 7, 100, 2000]))
@@ -231,6 +231,7 @@ def test_what_long_lines_were_cut_of_is_shown_in_every_kind_of_text(
         assert driver.lines("c.py", symbol="f", limit=limit) == dict(enumerate(body, 2))
 
 
+@settings(max_examples=10)
 @given(grown=st.lists(st.sampled_from(["", "+", "+\nmore\n", LONG, f"\n{LONG}\n"]), max_size=5))
 def test_what_is_appended_while_it_is_read_comes_behind_what_was_there(grown: list[str]) -> None:
     """Calls hold all their state: nothing is shown twice and nothing is passed over."""

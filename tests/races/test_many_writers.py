@@ -20,7 +20,7 @@ from tests.core.engine.edit.changing import STORES, Room, made
 from tests.core.stores.worlds import WAYS
 from tests.races.writers import Crew, create, crew, edit
 
-PROCESSES = 32
+PROCESSES = 12
 ROUNDS = 10
 WORDS = 3
 """Edits of each process, all in one file."""

@@ -10,6 +10,7 @@ import pytest
 from readroom.core.values.commands import Confinement
 from tests.core.sandbox.attacks import python, shell
 from tests.core.sandbox.cells import CANARY, ROOT, USERS, Warder, cell, hidden, in_each_confinement
+from tests.suites import daily
 
 pytestmark = pytest.mark.long
 
@@ -113,7 +114,7 @@ def test_every_row_of_the_table_is_tried() -> None:
 
 
 @in_each_confinement
-@pytest.mark.parametrize("user", USERS)
+@daily(1, "user", USERS)
 def test_what_the_table_says_is_what_happens(user: str, confinement: Confinement) -> None:
     with cell(user) as found, closing(Warder(user, found)) as warder:
         names = {"outside": found.outside, "inodes": hidden(found), **warder.here}

@@ -12,6 +12,7 @@ from readroom.core.errors import BadValue
 from readroom.core.workspace import Workspace
 from tests.cli.running import Done, run
 from tests.each import each
+from tests.suites import daily
 
 HOMES = ["~", "$HOME", "${HOME}", "${env:HOME}", "${userHome}", "%USERPROFILE%"]
 
@@ -46,8 +47,8 @@ def ran(home: Path, *words: str) -> Done:
     return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-@pytest.mark.parametrize("way", WAYS, ids=" ".join)
-@pytest.mark.parametrize("folder", ["", " "])
+@daily(4, "way", WAYS, ids=" ".join)
+@daily(1, "folder", ["", " "])
 def test_no_folder_is_not_the_current_one(home: Path, way: tuple[str, ...], folder: str) -> None:
     done = ran(home, *(word.format(folder) for word in way))
     assert done.code == 2
@@ -55,7 +56,7 @@ def test_no_folder_is_not_the_current_one(home: Path, way: tuple[str, ...], fold
     assert os.listdir(home.parent / "here") == []
 
 
-@pytest.mark.parametrize("folder", NOT_REPLACED)
+@daily(3, "folder", NOT_REPLACED)
 @pytest.mark.parametrize(
     "way", [("mcp", "{}"), ("ls", "--root", "{}"), ("connect", "codex", "{}")], ids=" ".join
 )
@@ -68,7 +69,7 @@ def test_a_variable_that_a_client_did_not_replace_is_named(
     assert folder in done.err
 
 
-@pytest.mark.parametrize("form", [*(f"{home}/my shop" for home in HOMES), "%USERPROFILE%\\my shop"])
+@daily(2, "form", [*(f"{home}/my shop" for home in HOMES), "%USERPROFILE%\\my shop"])
 def test_what_a_shell_would_have_replaced_is(home: Path, form: str) -> None:
     for words in (("ls", "--root", form), ("read", "a.txt", "--root", form)):
         done = ran(home, *words)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.server.http.serving import Agent, command, open_agent
+from tests.suites import whole
 
 ROUNDS = 5
 OWN, SHARED = 3, 3
@@ -94,6 +95,7 @@ def check(path: Path, clients: list[Client]) -> None:
     assert len(lines) == sum(len(client.acknowledged) for client in clients)
 
 
+@whole
 def test_nothing_acknowledged_is_lost_when_the_server_is_killed(tmp_path: Path) -> None:
     root, state = tmp_path / "root", tmp_path / "state"
     root.mkdir()

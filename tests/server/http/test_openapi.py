@@ -10,7 +10,7 @@ from tests.server.http.serving import open_agent
 from tests.suites import daily
 
 
-@daily(1, ("phases", "examples"), [("examples,fuzzing", 3), ("examples,coverage,fuzzing,stateful", 10)])
+@daily(1, ("phases", "examples"), [("fuzzing", 1), ("examples,coverage,fuzzing,stateful", 10)])
 def test_generated_requests_meet_what_the_description_says(
     tmp_path: Path, phases: str, examples: int
 ) -> None:

@@ -30,7 +30,7 @@ from readroom.core.workspace import Workspace
 from tests.core.engine.grep.searching import context, rows, search, without_coverage
 from tests.core.text.held import HeldBytes
 from tests.each import each
-from tests.suites import daily
+from tests.suites import daily, whole
 
 
 def only_line(data: bytes, pattern: str = "needle", **options: object) -> GrepLine:
@@ -256,6 +256,7 @@ def test_large_utf16_is_searched_up_to_a_limit_and_beyond_it_said_to_be_left_out
     assert (result.files, [warning.code for warning in result.warnings][:1]) == ([], ["too_large"])
 
 
+@whole
 def test_a_line_that_no_process_may_hold_is_searched_all_the_same(root: Path) -> None:
     size = GREP_CHILD_BYTES
     with (root / "a").open("wb") as file:

@@ -87,7 +87,7 @@ def test_a_match_before_a_hole_without_an_end_is_shown_and_the_rest_is_named(
 NAMES = ("a", "b/c", "b/d e", "b/é", "f", "g/h/i", "z")
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(stuck=st.sets(st.sampled_from(NAMES), max_size=3), timeout=st.sampled_from([0.05, 0.5, 0.8]))
 def test_by_its_own_calls_a_search_reaches_every_other_file_exactly_once(
     stuck: set[str], timeout: float

@@ -38,7 +38,7 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.values import GrepRequest, GrepSort
 from tests.core.engine.grep.searching import pages, search
 from tests.core.formats.packing import PACK
-from tests.suites import daily
+from tests.suites import daily, whole
 
 TEXT = "needle 日本語 の 文書\n"
 LATE = {
@@ -139,6 +139,7 @@ def test_all_threads_find_what_one_finds_in_path_order(tmp_path: Path) -> None:
         assert list(tree.files_from(least)) == in_order[10:]
 
 
+@whole
 def test_all_threads_come_through_a_folder_of_very_many_names(tmp_path: Path) -> None:
     """rg lists a folder before it looks into it, whole paths, and its memory is bounded."""
     long = "/".join(letter * 240 for letter in "abc")
