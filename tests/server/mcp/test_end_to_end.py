@@ -5,8 +5,6 @@ The folder is the standard library of the Python that runs the tests.
 
 from __future__ import annotations
 
-import base64
-import io
 import sysconfig
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
@@ -20,7 +18,6 @@ import mcp_types as types
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
-from PIL import Image
 
 from readroom.core.contracts.base import FACTS_KEY
 from readroom.core.contracts.native import NATIVE
@@ -35,9 +32,8 @@ END_S = 90
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an image, a small file and one that takes minutes."""
+    """A folder with a small file and one that takes minutes."""
     found = tmp_path_factory.mktemp("made")
-    Image.new("RGB", (3000, 20), "teal").save(found / "wide.png")
     (found / "small.txt").write_text("hello\n", encoding="utf-8")
     endless_log(found)
     return found
@@ -137,49 +133,6 @@ def test_a_session_with_a_real_folder(run: Run) -> None:
         assert f"{match['line']}\tclass ArgumentParser(" in _text(read)
         assert not read.is_error
         assert read.structured_content is None
-
-    run(STDLIB, what)
-
-
-def test_following_next_reads_a_file_to_its_end(run: Run) -> None:
-    async def what(client: Client) -> None:
-        shown: dict[int, str] = {}
-        call: Any = {"tool": "read_file", "arguments": {"path": "argparse.py"}}
-        while call is not None:
-            result = await client.call_tool(call["tool"], call["arguments"])
-            body, _, _ = _text(result).partition("\n[outline of the lines not shown:]")
-            for line in body.split("\n")[1:]:
-                number, tab, text = line.partition("\t")
-                if tab:
-                    assert shown.setdefault(int(number), text) == text
-            call = _facts(result)["next"]
-        expected = (STDLIB / "argparse.py").read_text(encoding="utf-8").removesuffix("\n").split("\n")
-        assert shown == dict(enumerate(expected, 1))
-
-    run(STDLIB, what)
-
-
-def test_an_image_comes_as_an_image(run: Run, made: Path) -> None:
-    async def what(client: Client) -> None:
-        result = await client.call_tool("read_file", {"path": "wide.png"})
-        text, image = result.content
-        assert isinstance(text, types.TextContent)
-        assert "3000" in text.text
-        assert isinstance(image, types.ImageContent)
-        with Image.open(io.BytesIO(base64.b64decode(image.data))) as shown:
-            assert max(shown.size) == 1568
-
-    run(made, what)
-
-
-def test_an_error_says_what_to_do(run: Run) -> None:
-    async def what(client: Client) -> None:
-        result = await client.call_tool("read_file", {"path": "argparze.py"})
-        assert result.is_error
-        assert "argparse.py" in _text(result)
-        assert _facts(result)["error"]["code"] == "not_found"
-        following = _facts(result)["error"]["next"]
-        assert not (await client.call_tool(following["tool"], following["arguments"])).is_error
 
     run(STDLIB, what)
 

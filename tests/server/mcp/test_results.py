@@ -50,13 +50,6 @@ def _expected(folder: Path, tool: str, arguments: Any) -> Any:
 
 
 @each(("tool", "arguments"), CALLS)
-def test_a_session_gets_exactly_the_result(
-    clients: dict[str, Stdio | Http], folder: Path, tool: str, arguments: Any
-) -> None:
-    assert clients[HANDSHAKE].call(tool, arguments) == _expected(folder, tool, arguments)
-
-
-@each(("tool", "arguments"), CALLS)
 def test_a_stateless_client_gets_what_its_protocol_adds_as_well(
     clients: dict[str, Stdio | Http], folder: Path, tool: str, arguments: Any
 ) -> None:
