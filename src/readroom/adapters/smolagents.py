@@ -16,8 +16,6 @@ from __future__ import annotations
 import io
 from typing import Any, final
 
-from PIL import Image as Pictures
-
 from readroom.core.caller import Caller
 from readroom.core.contracts.base import Tool as Record
 from readroom.core.extras import needs
@@ -25,8 +23,12 @@ from readroom.core.values import Image
 from readroom.core.workspace import Workspace
 
 with needs("smolagents"):
+    # First: it brings Pillow, and is what somebody without either has to install.
     from smolagents import ActionStep, Tool
     from smolagents.agents import MultiStepAgent
+
+    # isort: split
+    from PIL import Image as Pictures
 
 CALLER = Caller(agent="smolagents")
 
