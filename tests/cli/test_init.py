@@ -94,18 +94,6 @@ def test_a_machine_that_works_has_no_problem(root: Path, cli: Cli) -> None:
     assert cli.bare("doctor", str(root), "--port", "1").code == 0
 
 
-def test_a_server_without_tokens_is_a_problem_and_one_with_them_is_none(
-    root: Path, tmp_path: Path, cli: Cli
-) -> None:
-    with open_agent(tmp_path / "open", "--", str(root)) as running:
-        found = diagnosed(cli, str(root), "--port", str(running.port))
-    assert (found["code"], found["server"]["state"]) == (5, "problem")
-    assert "every account on this machine" in found["server"]["found"]
-    with agent(tmp_path / "closed", "--", str(root)) as running:
-        found = diagnosed(cli, str(root), "--port", str(running.port))
-    assert (found["code"], found["server"]["state"]) == (0, "ok")
-
-
 def test_settings_that_cannot_be_used_are_said_with_what_to_do(root: Path, cli: Cli) -> None:
     (root / "readroom.toml").write_text("[polcy]\n")
     found = diagnosed(cli, str(root), "--port", "1")

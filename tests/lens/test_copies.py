@@ -130,25 +130,6 @@ def test_a_replayed_parent_counts_once_whichever_record_comes_first(
     assert _totals(tmp_path).calls == 3, "a session of its own, whatever ids its provider counts"
 
 
-def test_a_ledger_beside_its_export_counts_once_in_every_report(tmp_path: Path, capsys: Any) -> None:
-    found = unpacked("readroom-ledger/codex", tmp_path)
-    folder = found[0].parent
-    alone = _sums(_totals(next(one for one in found if one.suffix == ".sqlite3")))
-    assert _sums(_totals(folder)) == alone
-    rows = tmp_path / "rows.jsonl"
-    done = Cli(tmp_path, capsys).bare(
-        "audit", str(folder), "--jsonl", str(rows), "--no-secrets", "--workers", "2"
-    )
-    assert done.code == 0
-    assert "with turns copied from another" in done.out
-    for source in (folder, rows):
-        state = tmp_path / f"of-{source.name}"
-        state.mkdir()
-        with closing(open_book(LedgerPolicy(file=str(state / "ledger.sqlite3")), make=True)) as book:
-            fill(book, recorded(source, "/w"), str(source), "/w")
-            assert book.count() == alone["calls"]
-
-
 def test_sessions_of_one_script_are_no_copies(tmp_path: Path) -> None:
     """The recorded sessions of a client have the same ids of calls, and are different conversations."""
     for client in ("claude-code", "codex", "gemini-cli", "opencode"):

@@ -84,27 +84,6 @@ def test_without_write_it_shows_the_entry_tries_the_server_and_changes_nothing(
     assert sorted(home.rglob("*")) + sorted(root.rglob("*")) == before
 
 
-def test_write_makes_an_entry_that_starts_this_readroom_and_undo_leaves_nothing(
-    client: str, home: Path, root: Path, cli: Cli
-) -> None:
-    place = settings_of(client, home, root)
-    assert cli.bare("connect", client, str(root), "--write").code == 0
-    servers = parsed(place)
-    for key in CLIENTS[client].key:
-        servers = servers[key]
-    entry = servers["readroom"]
-    command = entry.get("command", entry.get("cmd"))
-    words = command if isinstance(command, list) else [command, *entry["args"]]
-    assert words == [*program(), "mcp", str(root)]
-    if client == "codex":
-        assert entry["required"] is True
-    again = cli.bare("connect", client, str(root), "--write")
-    assert "already has it; nothing was changed" in again.out
-    assert cli.bare("connect", client, str(root), "--undo").code == 0
-    assert not place.exists()
-    assert "nothing was changed" in cli.bare("connect", client, str(root), "--undo").out
-
-
 def test_settings_keep_every_other_line_and_get_back_what_they_were(
     client: str, home: Path, root: Path, cli: Cli
 ) -> None:
