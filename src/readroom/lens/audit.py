@@ -201,9 +201,7 @@ class Progress(msgspec.Struct, frozen=True):
     def seconds_left(self, now: float) -> float | None:
         """An estimate from the rate so far; None before there is one."""
         made = self.done - self.reused
-        if made <= 0:
-            return None
-        return (now - self.started) / made * (self.total - self.done)
+        return None if made <= 0 else (now - self.started) / made * (self.total - self.done)
 
 
 def one_by_one(records: Iterable[Path], options: Options) -> Iterator[Part]:

@@ -202,9 +202,7 @@ def _source() -> str | None:
 
 def shell_word(word: str) -> str:
     """A word quoted for a shell; as $'...' if it has control characters or is not text."""
-    if word.isprintable():
-        return shlex.quote(word)
-    return f"$'{_ODD.sub(_octal, word)}'"
+    return shlex.quote(word) if word.isprintable() else f"$'{_ODD.sub(_octal, word)}'"
 
 
 _ODD = re.compile(r"[^ -~]|['\\]")

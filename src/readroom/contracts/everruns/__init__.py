@@ -248,8 +248,7 @@ def _hash(expected: str) -> str:
     """The expected hash; anything else becomes a hash that no file has."""
     text = expected.strip().lower()
     digits = text.removeprefix("sha256:")
-    known = len(digits) == 64 and not set(digits) - set("0123456789abcdef")
-    return text if known else _NO_HASH
+    return text if len(digits) == 64 and not set(digits) - set("0123456789abcdef") else _NO_HASH
 
 
 def _to_edit(arguments: EverrunsEdit) -> EditRequest:

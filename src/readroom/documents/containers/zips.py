@@ -417,5 +417,4 @@ def _unpacked_lzma(packed: Iterator[bytes]) -> Iterator[bytes]:
             break
     if int.from_bytes(head[2:4], "little") != 5:
         raise BadContainer("it is damaged (its properties are wrong)")
-    chosen = lzma1_filter(head[4:_LZMA_HEAD])
-    return unpacked([chosen], chain([head[_LZMA_HEAD:]], packed))
+    return unpacked([lzma1_filter(head[4:_LZMA_HEAD])], chain([head[_LZMA_HEAD:]], packed))

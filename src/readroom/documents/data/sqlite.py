@@ -82,8 +82,7 @@ def open_document(file: BinaryIO) -> Database:
         notes.append("It is in WAL mode: changes that are still in its -wal file are not shown.")
     if size < stated:
         notes.append(f"It is cut short: it has {size:,} of {stated:,} bytes.")
-    about = _triggers(connection)
-    return Database(tables, notes, about)
+    return Database(tables, notes, _triggers(connection))
 
 
 # --- opening -----------------------------------------------------------------------------------

@@ -144,7 +144,11 @@ def open_document(file: BinaryIO) -> Book:
         raise Unreadable("it does not say which of its parts is the book", ANOTHER_COPY)
     name = rootfile.get("full-path", "")
     package = _root(archive, name)
-    manifest = _manifest(package, name)
+    manifest = {
+        at.get("id", ""): _Item(_member(name, at.get("href", "")), _media(at), at.get("properties", ""))
+        for at in package.iter()
+        if local(at) == "item"
+    }
     refs = [at for at in package.iter() if local(at) == "itemref"]
     if len(refs) > SPINE_ITEMS:
         raise Unreadable(f"its spine has more than {SPINE_ITEMS:,} items", ANOTHER_COPY)
@@ -166,14 +170,6 @@ def open_document(file: BinaryIO) -> Book:
 
 def _root(archive: Archive, name: str) -> Element:
     return xml.parse(_DOCTYPE.sub(b"", archive.read(name), count=1), name)
-
-
-def _manifest(package: Element, name: str) -> Mapping[str, _Item]:
-    return {
-        at.get("id", ""): _Item(_member(name, at.get("href", "")), _media(at), at.get("properties", ""))
-        for at in package.iter()
-        if local(at) == "item"
-    }
 
 
 def _media(item: Element) -> str:

@@ -175,8 +175,7 @@ MAX_LETTERS = 20
 def numeral(count: int, form: str) -> str:
     """A number in a form: `1`, `01` with a zero before one digit, `a`, `A`, `i`, `I`; others as `1`."""
     if form in ("a", "A") and count > 0:
-        letter = chr(ord(form) + (count - 1) % 26)
-        return letter * min(1 + (count - 1) // 26, MAX_LETTERS)
+        return chr(ord(form) + (count - 1) % 26) * min(1 + (count - 1) // 26, MAX_LETTERS)
     if form in ("i", "I") and 0 < count < MAX_ROMAN:
         return roman(count).upper() if form == "I" else roman(count)
     return f"{count:02}" if form == "01" else str(count)

@@ -153,9 +153,7 @@ class _Shown:
     def _picks(self) -> list[Pick]:
         request = self._request
         if request.pages is None:
-            if not self._total:
-                return []
-            return [Pick(1, self._total)]
+            return [Pick(1, self._total)] if self._total else []
         try:
             return page_ranges.parse(request.pages, self._unit, self._total, self._titles)
         except page_ranges.BadPages as error:

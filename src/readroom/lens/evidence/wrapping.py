@@ -202,9 +202,7 @@ _FAILED = re.compile(
 
 def says_error(text: str, exit_code: int | None) -> bool:
     """Whether a result is a failure by its words or its exit code, where the record does not say."""
-    if exit_code is not None and exit_code != 0:
-        return True
-    return bool(_FAILED.match(text))
+    return exit_code not in (None, 0) or bool(_FAILED.match(text))
 
 
 _STATED_CUT = re.compile(

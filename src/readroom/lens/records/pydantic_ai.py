@@ -102,6 +102,4 @@ def _content(value: object) -> tuple[str, int]:
         images += sum(1 for part in values.objects(value) if _is_image(part))
         if text or images or any(part.get("kind") in _FILES for part in values.objects(value)):
             return text, images
-    if value is None or value == []:
-        return "", 0
-    return msgspec.json.encode(value).decode(), 0
+    return ("", 0) if value is None or value == [] else (msgspec.json.encode(value).decode(), 0)

@@ -183,8 +183,7 @@ def encode(answer: Answer) -> bytes:
 def _encoded(answer: Answer, put: Callable[[object], bytes]) -> bytes:
     inner = answer.failure if answer.result is None else answer.result
     name = b'"result":' if answer.result is not None else b'"error":'
-    parts = (b'{"jsonrpc":"2.0","id":', put(answer.id), b",", name, put(inner), b"}")
-    return b"".join(parts)
+    return b"".join((b'{"jsonrpc":"2.0","id":', put(answer.id), b",", name, put(inner), b"}"))
 
 
 def _sendable(request_id: Id | None) -> Id | None:

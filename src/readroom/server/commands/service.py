@@ -145,8 +145,7 @@ def keys_of(opened: ExitStack, auth: Auth, state: SharedState | None, *, private
         return None
     if state is not None and state.remote:
         return Keys(state.tokens, folder_tokens(), remote=True)
-    made = opened.enter_context(closing(Tokens(config.token_file())))
-    return Keys(made, folder_tokens())
+    return Keys(opened.enter_context(closing(Tokens(config.token_file()))), folder_tokens())
 
 
 def _say(text: str, record: Contract) -> None:

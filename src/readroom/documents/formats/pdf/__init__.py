@@ -75,7 +75,7 @@ class Pdf:
 
     def _is_picture(self, page: pypdfium2.PdfPage, part: formats.Part) -> bool:
         """Whether it shows something and has no text but what fields say."""
-        if not _shows_anything(page):
+        if raw.FPDFPage_CountObjects(page) <= 0 and raw.FPDFPage_GetAnnotCount(page) <= 0:
             return False
         return not part.lines or not page.get_textpage().get_text_range(errors="replace").strip()
 
@@ -116,10 +116,6 @@ def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
             "digital signature": max(0, raw.FPDF_GetSignatureCount(document)),
         }
     )
-
-
-def _shows_anything(page: pypdfium2.PdfPage) -> bool:
-    return bool(raw.FPDFPage_CountObjects(page) > 0 or raw.FPDFPage_GetAnnotCount(page) > 0)
 
 
 def _rendered(page: pypdfium2.PdfPage) -> bytes:

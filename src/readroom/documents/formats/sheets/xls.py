@@ -54,7 +54,10 @@ class OldSheets:
         notes: list[str] = []
         comments: Comments = {}
         with _noted(notes):
-            comments = _comments(sheet)
+            comments = {
+                (row + 1, column + 1): cells.comment([(note.author or "", note.text or "")])
+                for (row, column), note in sheet.cell_note_map.items()
+            }
         with _noted(notes):
             notes += self._notes(number, sheet, area)
         table = cells.table(rows, area, notes, comments)
@@ -197,13 +200,6 @@ def open_workbook(file: BinaryIO) -> OldSheets | CellsAlone:
 
 def _is_filled(kind: int) -> bool:
     return kind not in (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK)
-
-
-def _comments(sheet: Any) -> Comments:
-    return {
-        (row + 1, column + 1): cells.comment([(note.author or "", note.text or "")])
-        for (row, column), note in sheet.cell_note_map.items()
-    }
 
 
 @contextmanager
