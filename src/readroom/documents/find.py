@@ -26,11 +26,11 @@ from readroom.documents.reading.parts import Piece, pieces
 from readroom.documents.reading.withheld import denied_in
 
 FIND_DOCUMENT_CHARS = 2 * 1024 * 1024
-"""Text of one document among others: as much as of any file, some 700 pages of a book. The reply says at
-which part it stopped."""
+"""Maximum text of one document among others: about 700 pages of a book, as for any file. The reply names
+the part where it stopped."""
 
 FIND_DOCUMENT_ALONE_CHARS = 6 * 1024 * 1024
-"""Text of a document that is asked for by its path: 2,000 pages; extracted ones are cached for the next
+"""Maximum text of a document named by its path: 2,000 pages; extracted ones are cached for the next
 page."""
 
 

@@ -2,13 +2,13 @@
 
 Documents are found by name; the format is decided by the bytes, once the file was opened through the guard.
 They are searched part by part until the page is full.  The cursor moves on with each part, so that a
-document of ten thousand pages is searched in several calls.  A part that cannot be read is reported, and the
-search goes on with the next one.
+document of ten thousand pages is searched in several calls.  A part that cannot be read is reported, and
+the search continues with the next one.
 
 Archives are found by name in a walk of their own, because rg cannot look into them.  Members are candidates
 like files, in path order (`lib.zip!/x.py` comes where a folder `lib.zip!` would), and each is opened through
 the guard of its archive.  Archives among members are searched the same way.  An archive and those around it
-stay open while its members are searched.  An archive that cannot be opened is named, and the search goes on.
+stay open while its members are searched.  An archive that cannot be opened is named and skipped.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Beside:
         return waiting
 
     def _next(self, files: Generator[str], finder: Finder, waiting: str | None) -> str | None:
-        """The next of one of them; None behind its last. Raises TimedOut, and says where that was."""
+        """The next of one of them; None after its last. Raises TimedOut with the position."""
         try:
             return next(files, None)
         except errors.TimedOut:
@@ -287,7 +287,7 @@ class _Members:
         self.stopped_at: str | None = None
 
     def files(self, after: Cursor | None, *, at_once: bool = True) -> Generator[str]:
-        """Those in path order, from a cursor on; as they are found, whatever `at_once` says."""
+        """Those in path order, after a cursor; in the order of discovery, whatever `at_once` is."""
         least = b"" if after is None else after.place.key
         # Names of other files can come between that of an archive and those of its members.
         waiting: list[str] = []
@@ -301,7 +301,7 @@ class _Members:
             yield from self._inside(folder, least)
 
     def _walked(self, paths: Generator[str], waiting: Sequence[str]) -> str | None:
-        """The next file of the tree; None behind the last. Raises TimedOut, and says where that was."""
+        """The next file of the tree; None after the last. Raises TimedOut with the position."""
         try:
             return next(paths, None)
         except errors.TimedOut:

@@ -27,7 +27,7 @@ _WHOLE_S, _PIECES_S = outline.LARGE_OUTLINE_S / 2, outline.LARGE_OUTLINE_S * 5 /
 
 
 class OutlineAsked(msgspec.Struct, frozen=True):
-    """What to outline: a text in this language and encoding, after `bom` bytes."""
+    """A text to outline, in this language and encoding, after `bom` bytes."""
 
     language: str
     encoding: str

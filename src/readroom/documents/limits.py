@@ -13,7 +13,7 @@ CONTENTS_HEADINGS = 2_000
 """Entries of a table of contents; the longest standards have about as many."""
 
 DOCUMENT_CHILD_CPU_S = 60
-"""Processor time of that process in all, unless a call may use more: ends one that is no longer waited for.
+"""Processor time of that process in total, unless a call may use more; it ends abandoned ones.
 If it has used half of it, the next call starts a new process."""
 
 DOCUMENT_PATIENCE = 10
@@ -80,7 +80,7 @@ CONTAINER_DIRECTORY_BYTES = 32 * 1024 * 1024
 """The directory of a ZIP file, which is read in one piece: CONTAINER_MEMBERS with names of 200 bytes."""
 
 CONTAINER_NAME_BYTES = 2_048
-"""Longest name of a member. The path of its archive stands before it, and both have to fit a path."""
+"""Longest name of a member. The path of its archive precedes it, and both must fit a path."""
 
 CONTAINER_NAME_DEPTH = 100
 """Folders in the name of a member; the deepest trees seen in the wild have about as many."""
@@ -96,4 +96,4 @@ CONTAINER_RATIO = 1_100
 """How many times its packed size a member may be, from CONTAINER_RATIO_BYTES on: deflate ends at 1,032."""
 
 CONTAINER_RATIO_BYTES = 16 * 1024 * 1024
-"""Smaller members may have any ratio: a file of zeros is a file, too."""
+"""Smaller members may have any ratio: a file of zeros is legitimate."""

@@ -27,7 +27,7 @@ ROWS = (
     Format(name="docx", opener=f"{_DOCUMENTS}.docx", flat=f"{_DOCUMENTS}.docx",
            zipped=("docx", "docm", "dotx", "dotm"), members=(b"word/",), is_office=True),
     Format(name="xlsx", opener=f"{_DOCUMENTS}.sheets",
-           zipped=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),  # the reader names what is binary
+           zipped=("xlsx", "xlsm", "xltx", "xltm", "xlsb"),  # the reader reports binary ones
            members=(b"xl/",), is_office=True, has_formulas=True),
     Format(name="pptx", opener=f"{_DOCUMENTS}.pptx",
            zipped=("pptx", "pptm", "ppsx", "ppsm", "potx", "potm"), members=(b"ppt/",), is_office=True),
@@ -71,7 +71,7 @@ ARCHIVES = (
     ".tgz", ".tar.gz", ".tbz", ".tbz2", ".tar.bz2", ".txz", ".tar.xz", ".tzst", ".tar.zst", ".tar.zstd",
     ".crate", ".7z", ".deb", ".gem", ".pyz", ".pex", ".crx",
 )  # fmt: skip
-"""What archives are called, for those who look for them by name; bytes decide what one is."""
+"""File names of archives, for searches by name; the bytes decide."""
 
 PARTS = {
     "documents": "readroom.documents.reading.cache:DocumentCache",
@@ -85,4 +85,4 @@ PARTS = {
     "perform_instead": "readroom.documents.archives:instead",
     "search_archives": "readroom.documents.inside:ArchiveSearch",
 }
-"""What the engine asks for when a request is about documents or archives."""
+"""Functions that the engine calls when a request is about documents or archives."""

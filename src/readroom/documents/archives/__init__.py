@@ -3,7 +3,7 @@
 An archive is opened through the guard, and its members get a guard of their own: a store of members
 (`store`) under the rules for members.  An archive inside an archive is opened through the guard of the
 outer one.  The verbs that read, list and search need no knowledge of archives.  Where a file or folder
-on disk has such a name, that file or folder is meant.  Nothing is ever written under a member's name.
+on disk has such a name, it takes precedence.  Nothing is ever written under a member's name.
 
 Knows: which paths lead into an archive, which requests are about members, and what a listing says about
     an archive.
@@ -67,7 +67,7 @@ def perform(services: Services, job: Job[values.Request], act: Act) -> values.Re
 
 
 def _as_folder(services: Services, job: Job[values.Request], act: Act) -> values.Result | None:
-    """What `act` makes of an archive by its own name, where that means its members; None elsewhere."""
+    """The result of `act` on an archive's members; None if the path names no archive or means the file."""
     request = job.request
     if BY_REQUEST[type(request)].in_archives != "folder" or not is_archive_name(request.path):
         return None
@@ -78,7 +78,7 @@ def _as_folder(services: Services, job: Job[values.Request], act: Act) -> values
 def instead(
     services: Services, job: Job[values.Request], act: Act, error: errors.Binary | errors.NotAFolder
 ) -> values.Result:
-    """List a file that turned out to be an archive; if it was to be read, raise an error that says so."""
+    """List a file that proved to be an archive; raise an error if it was to be read."""
     request = job.request
     if BY_REQUEST[type(request)].in_archives != "inside":
         raise error
@@ -144,7 +144,7 @@ def _require_outside(services: Services, request: values.Request, deadline: Dead
 
 
 def _about(guard: Guard, origin: Origin, path: WorkPath) -> tuple[values.Warn, ...]:
-    """What the listing of a whole archive says in addition to its members."""
+    """Notes for the listing of a whole archive, in addition to its members."""
     container = origin.container
     if path != f"{origin.path}{BORDER}":
         return ()
@@ -191,7 +191,7 @@ def _listed(error: errors.Binary, path: WorkPath) -> errors.Binary:
 
 
 # -----------------------------------------------------------------------------
-# Which paths lead into an archive, and the guard of what is inside.
+# Which paths lead into an archive, and the guard of its members.
 # -----------------------------------------------------------------------------
 
 
@@ -258,7 +258,7 @@ class Archives:
     def _deeper(
         self, guard: Guard, path: WorkPath, depth: int, deadline: Deadline, *, required: bool = True
     ) -> Guard | None:
-        """The guard of the archive in a file; None when there is no such file."""
+        """The guard of the archive in a file; None if there is no such file."""
         try:
             source = guard.open(path)
         except (errors.NotFound, errors.NotAFile):

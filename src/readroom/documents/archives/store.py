@@ -107,7 +107,7 @@ CONTAINER_KEPT_BYTES = 2 * 1024 * 1024 * 1024
 """Expanded members cached by a session for their next page."""
 
 CONTAINER_KEPT = 32
-"""Their number; each holds a descriptor."""
+"""Their number; each keeps a descriptor open."""
 
 
 @final
@@ -115,7 +115,7 @@ class Contents:
     """Expanded members of a session. Safe to share between threads."""
 
     def __init__(self, most: int) -> None:
-        """Expand at most `most` bytes of a member."""
+        """Expand up to `most` bytes of a member."""
         self._most = most
         self._kept: LruCache[Version, TempSpool] = LruCache(
             CONTAINER_KEPT_BYTES, lambda content: content.size, CONTAINER_KEPT
@@ -147,7 +147,7 @@ class Contents:
 
         Raises:
             BadContainer: It cannot be read.
-            OSError: There is no room for it.
+            OSError: The disk is full.
             TimedOut, Cancelled: From the deadline.
         """
         content = self._kept.get(key)
@@ -268,7 +268,7 @@ class MemberStore(Struct, dict=True):
         return self._named(inner), self._stat(member)
 
     def version(self, path: WorkPath) -> Version | None:
-        """Identity of what is there."""
+        """Identity of the current content."""
         try:
             _, member = self._found(path)
         except errors.ReadroomError:
@@ -465,7 +465,7 @@ class MemberFolder(Closeable):
         return self._store.member_stat(f"{self._inner}/{name}" if self._inner else name)
 
     def target(self, name: str) -> str | None:
-        """Where a link in it points, as stored; None when it is not a link."""
+        """The stored target of a link; None if it is no link."""
         return self._store.target(f"{self._inner}/{name}" if self._inner else name)
 
     def open(self, name: str) -> Source:

@@ -17,11 +17,11 @@ from readroom.core.values import Bytes
 from readroom.documents.containers.members import Container
 
 HEAD_BYTES = 512
-"""Enough of a file to tell whether it is an archive."""
+"""Enough leading bytes of a file to detect an archive."""
 
 
 _BEFORE_ZIP = (b"MZ", b"\x7fELF", b"#!", b"Cr24")
-"""How files begin that are a program, or the signature of one, with a ZIP behind it."""
+"""Magic bytes of programs, and of their signatures, that a ZIP may follow."""
 
 
 def recognise(head: bytes) -> str | None:
@@ -38,7 +38,7 @@ def recognise(head: bytes) -> str | None:
 
 
 def form_of(file: Bytes) -> str | None:
-    """The form of the archive that a file is: a program that unpacks itself is one, too; None for none."""
+    """The archive form of a file, self-extracting programs included; None for other files."""
     head = file.read_at(0, HEAD_BYTES)
     form = recognise(head)
     if form is None and head.startswith(_BEFORE_ZIP):
@@ -49,7 +49,7 @@ def form_of(file: Bytes) -> str | None:
 
 
 def open_container(file: Bytes, check: Callable[[], object]) -> Container | None:
-    """The archive in `file`, nothing of it expanded; None when it is none.
+    """The archive in `file`, not expanded; None if it is no archive.
 
     `check` is called while members are looked for, and raises what ends that.
 
@@ -77,7 +77,7 @@ def open_container(file: Bytes, check: Callable[[], object]) -> Container | None
 
 
 def _is_old_tar(head: bytes) -> bool:
-    """Whether this is the header of a tar without a magic number: its checksum tells."""
+    """Whether this is the header of a tar without a magic number, by its checksum."""
     if len(head) < HEAD_BYTES or not head[0]:
         return False
     stored = head[148:156].strip(b" \0")

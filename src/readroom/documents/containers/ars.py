@@ -31,7 +31,7 @@ _BSD = b"#1/"
 
 
 def open_ar(file: Bytes, check: Callable[[], object]) -> Container:
-    """The archive in `file`; `check` is called before each header, and raises what ends the walk.
+    """The archive in `file`; `check` is called before each header, and its exceptions end the walk.
 
     Raises:
         BadContainer: It does not begin with a member.
@@ -44,7 +44,7 @@ def open_ar(file: Bytes, check: Callable[[], object]) -> Container:
 
 
 class _ArWalk(Struct):
-    """One pass over the headers; `notes` says why it ended early."""
+    """One pass over the headers; `notes` has the reason of an early end."""
 
     file: Bytes
     check: Callable[[], object]
@@ -98,6 +98,6 @@ class _ArWalk(Struct):
 
 
 def _number(letters: bytes, base: int) -> int | None:
-    """A number of a header, filled up with spaces; None where there is none."""
+    """A space-padded number of a header; None if it is not a number."""
     digits = letters.strip(b" ")
     return int(digits, base) if digits and not digits.strip(b"0123456789"[:base]) else None

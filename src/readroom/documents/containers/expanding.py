@@ -49,7 +49,7 @@ def unpacked(filters: Sequence[Mapping[str, int]], packed: Iterator[bytes]) -> I
             if decoder.needs_input:
                 piece = next(packed, b"")
                 if not piece:
-                    return  # there was no end mark; size and checksum tell whether it is complete
+                    return  # without an end mark, size and checksum decide whether it is complete
     except (lzma.LZMAError, ValueError) as error:
         raise BadContainer(f"it is damaged ({error})") from None
 

@@ -1,4 +1,4 @@
-"""Members of an archive: what is known of each, how to read them, and the tree of their names."""
+"""Members of an archive: their attributes, how to read them, and the tree of their names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MemberKind: TypeAlias = Literal["file", "folder", "link", "other"]
 
 
 PIECE_BYTES = 64 * 1024
-"""Content comes in pieces of at most this size."""
+"""Maximum size of one piece of content."""
 
 
 WRONG_SUM = "it is damaged: its checksum does not match"
@@ -42,13 +42,13 @@ class Member(Struct, frozen=True):
         name: In the form of a path inside the archive: no "..", no ".", no empty parts.
         kind: What it is.
         size: Bytes of its content.
-        packed: Bytes that the archive has for it.
+        packed: Bytes that it occupies in the archive.
         mtime_ns: Since the epoch; formats that know no time zone are taken for UTC.
         mode: Its permissions, None where they are not written.
-        target: Of a link in a tar file, where it leads, as stored.
-        is_hard: Of a link, whether that is another member's name, counted from the top.
-        problem: A clause that says why its content cannot be read; empty when it can.
-        at: Where it begins in the archive; in 7z, where many are one content, its number.
+        target: The stored target of a link in a tar file.
+        is_hard: Whether the link's target is a member's name, relative to the top.
+        problem: A clause with the reason why its content cannot be read; empty if it can.
+        at: Its offset in the archive; in 7z, where many share one content, its number.
         method: How it is compressed, in the numbers of ZIP.
         check: CRC-32 of its content, in ZIP.
         is_encrypted: Whether that is its problem.
@@ -89,7 +89,7 @@ class Held(Struct, frozen=True):
 
 
 def pieces(file: Bytes, at: int, left: int) -> Iterator[bytes]:
-    """So many bytes of an archive from there on. Raises BadContainer when it has fewer."""
+    """Exactly this many bytes of an archive from an offset. Raises BadContainer if it has fewer."""
     while left:
         piece = file.read_at(at, min(left, PIECE_BYTES))
         if not piece:
@@ -100,14 +100,14 @@ def pieces(file: Bytes, at: int, left: int) -> Iterator[bytes]:
 
 
 def link_target(member: Member, content: Iterable[bytes]) -> str:
-    """Where a link leads whose content says so. Raises BadContainer."""
+    """The target of a link whose content is the target. Raises BadContainer."""
     if member.size > CONTAINER_TARGET_BYTES:
         raise BadContainer("it is damaged: its link is too long")
     return b"".join(content).decode("utf-8", "surrogateescape")
 
 
 class Reader(Protocol):
-    """How the members of one format are read."""
+    """Reads the members of one format."""
 
     def place(self, member: Member) -> tuple[int, int] | None:
         """Offset and length of content that is stored as it is; None if it is compressed.
@@ -124,7 +124,7 @@ class Reader(Protocol):
         """
 
     def target(self, member: Member) -> str:
-        """Where a link leads. Raises BadContainer."""
+        """The target of a link. Raises BadContainer."""
 
     def over(self, file: Bytes) -> Reader:
         """The same for the same bytes, opened again."""
@@ -163,8 +163,8 @@ class Container(Struct, frozen=True):
         members: By name, folders that have an entry of their own included.
         folders: What is directly in each folder, by its path; "" is the top.
         left_out: Names, as stored, that cannot be names inside the archive, the first of them.
-        left_out_count: How many there are.
-        notes: What else is to be said of the archive, each a clause.
+        left_out_count: Their number.
+        notes: Further remarks on the archive, each a clause.
     """
 
     form: str
@@ -194,8 +194,8 @@ def arranged(
         form: Of the archive.
         reader: Reads members.
         stored: In the order of the archive.
-        notes: What is to be said of it beside what is found here.
-        last_counts: Of members with one name, whether the last is meant; otherwise none can be read.
+        notes: Remarks on it, besides those found here.
+        last_counts: Whether the last member of one name counts; otherwise none can be read.
     """
     remarks, members = list(notes), dict[str, Member]()
     folders: dict[str, dict[str, MemberKind]] = {"": {}}
@@ -264,7 +264,7 @@ def _enter(folders: dict[str, dict[str, MemberKind]], name: str, kind: MemberKin
 # -----------------------------------------------------------------------------
 
 NAME_READ_BYTES = CONTAINER_NAME_BYTES + 1
-"""So much of a stored name tells whether it can be used."""
+"""Characters of a stored name that are enough to decide whether it can be used."""
 
 _SHOWN_CHARS = 80
 

@@ -1,4 +1,4 @@
-"""Tar archives: members one after the other, each behind a header of 512 bytes.
+"""Tar archives: members one after the other, each after a header of 512 bytes.
 
 Headers are walked without reading the contents between them. An extra header may come first: with a long name
 in it (GNU), or with any field (pax). Of members with one name the last one counts, as when a tar is unpacked:
@@ -27,7 +27,7 @@ from readroom.documents.limits import CONTAINER_HEADER_BYTES, CONTAINER_MEMBERS,
 
 _BLOCK = 512
 _READ_BYTES = 64 * 1024
-"""Headers of small members lie near each other: so much is read at once."""
+"""Bytes of headers to read at once: headers of small members are close together."""
 
 _EMPTY = b"\0" * _BLOCK
 _KINDS: dict[bytes, MemberKind] = {
@@ -49,7 +49,7 @@ _WITHOUT_DATA = (
 )  # fmt: skip
 _SPARSE = "it is a sparse file, and only pieces of it are stored"
 _MORE_MAP_FIRST, _MORE_MAP = 482, 504
-"""The byte that says whether a block of more pieces follows: in a header of GNU, and in those blocks."""
+"""The byte that is set if another block of pieces follows: in a header of GNU, and in those blocks."""
 
 _MOST_DIGITS = 18
 _CUT_SHORT = "it is cut short after the last member"
@@ -58,14 +58,14 @@ _TOO_LARGE = 1 << 63
 """A size that no file has; a header can hold larger ones."""
 
 _BEHIND_BYTES = 1024 * 1024
-"""So much behind the end is looked at for anything but zeros, which programs write up to 512 kB of."""
+"""Bytes after the end that are checked for anything but zeros; programs write up to 512 kB of zeros."""
 
 _HEADERS_BEFORE = 64
-"""With more headers before one member it is no archive: programs write three, and each may be a megabyte."""
+"""With more headers before one member it is rejected: programs write three, each up to a megabyte."""
 
 
 def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
-    """The archive in `file`; `check` is called before each header, and raises what ends the walk.
+    """The archive in `file`; `check` is called before each header, and its exceptions end the walk.
 
     Raises:
         BadContainer: It does not begin with a member.
@@ -78,7 +78,7 @@ def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
 
 
 class _Said(Struct):
-    """What headers before a header say of it."""
+    """Fields that extended headers set for the next header."""
 
     name: str | None = None
     target: str | None = None
@@ -88,7 +88,7 @@ class _Said(Struct):
 
 
 class _Walk(Struct):
-    """One pass over the headers; `notes` says why it ended early."""
+    """One pass over the headers; `notes` has the reason of an early end."""
 
     file: Bytes
     check: Callable[[], object]
@@ -137,7 +137,7 @@ class _Walk(Struct):
     def _end(self, block: bytes | None, *, is_open: bool) -> None:
         """Note what is odd about the end, which is a block of zeros or the end of the file.
 
-        Programs that unpack stop at the zeros, too; where archives were put behind one another the
+        Unpacking programs also stop at the zeros; if archives were concatenated, the
         first would pass for all of them.
         """
         if is_open or (block is None and self._at != self.file.size):
@@ -146,7 +146,7 @@ class _Walk(Struct):
             self.notes.append(f"data after its end at byte {self._at:,} is not read")
 
     def _extended(self, info: tarfile.TarInfo, header: _Said) -> bool:
-        """Use a header that is about the next one; returns whether to go on."""
+        """Apply a header that describes the next one; returns whether to continue."""
         data = b"" if info.size > CONTAINER_HEADER_BYTES else self.file.read_at(self._at, info.size)
         if len(data) < info.size:
             self.notes.append(f"it is damaged at byte {self._at:,}: the rest is not read")
@@ -166,7 +166,7 @@ class _Walk(Struct):
         return True
 
     def _member(self, info: tarfile.TarInfo, block: bytes, header: _Said) -> Member | None:
-        """The member of a header; None when nothing can be found behind it."""
+        """The member of a header; None if nothing can be found after it."""
         always = self._always
         name = header.name or always.name or info.name
         kind = _KINDS.get(info.type, "file")
@@ -211,7 +211,7 @@ class _Walk(Struct):
         return True
 
     def _block(self, at: int) -> bytes | None:
-        """The block there; None when there is none."""
+        """The block at an offset; None at the end."""
         if at + _BLOCK > self.file.size:
             return None  # a size may be more than any place in a file
         start = at - self._read_at
@@ -231,7 +231,7 @@ def _nanoseconds(seconds: float) -> int:
 
 
 def _take(header: _Said, fields: dict[str, str]) -> None:
-    """The fields that matter here; numbers that are none are passed over."""
+    """The fields that matter here; numbers that do not parse are skipped."""
     header.name = kept_name(fields.get("GNU.sparse.name") or fields.get("path") or "") or header.name
     header.target = fields.get("linkpath", "")[: CONTAINER_TARGET_BYTES + 1] or header.target
     header.is_sparse |= any(keyword.startswith("GNU.sparse.") for keyword in fields)

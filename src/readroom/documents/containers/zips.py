@@ -5,7 +5,7 @@
     member      a header that repeats the entry, then the content
 
 The standard library makes an object of 700 bytes for each member and expands bzip2 and LZMA without a bound,
-so the directory is read here. Sizes are claims: a member is never expanded beyond what it says, and has to
+so the directory is read here. Sizes are claims: a member is never expanded beyond its claim, and has to
 match it.
 """
 
@@ -51,10 +51,10 @@ _ENTRY = struct.Struct("<4s6H3L5H2L")
 _LOCAL = struct.Struct("<4s5H3L2H")
 
 _COMMENT_BYTES = 65_535
-"""Longest comment behind the end record."""
+"""Longest comment after the end record."""
 
 _FULL_16, _FULL_32 = 0xFFFF, 0xFFFFFFFF
-"""Says that the value is in the ZIP64 record."""
+"""Marks a value that is in the ZIP64 record."""
 
 _ENCRYPTED, _PATCH, _HIDDEN, _UTF8 = 0x1, 0x20, 0x2000, 0x800
 _STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _XZ, _AES = 0, 8, 12, 14, 93, 95, 99
@@ -64,10 +64,10 @@ _UNIX_SYSTEMS = (3, 19)
 _EXTRA_64, _EXTRA_TIMES, _EXTRA_NAME = 0x1, 0x5455, 0x7075
 
 _NAMES_BYTES = 16 * 1024
-"""So many bytes of names are examined to detect their encoding."""
+"""Bytes of names that are examined to detect their encoding."""
 
 _TELLING_LETTERS = 8
-"""Fewer letters outside ASCII tell no encoding: then it is the one that the format has."""
+"""With fewer letters outside ASCII no encoding is detected: then it is the format's."""
 
 _IN_PARTS = "it is one of several parts of a split archive"
 
@@ -81,10 +81,10 @@ _OTHER_METHODS = {
 _CUT_SHORT = "it is damaged or cut short"
 
 _DESCRIPTOR = 24
-"""The longest record of sizes behind a content."""
+"""The longest data descriptor after a content."""
 
 _GAPS = 1_000
-"""Headers that are read at most to know what is between two members; most archives need none."""
+"""Maximum headers read to find gaps between members; most archives need none."""
 
 
 def open_zip(file: Bytes) -> Container:
@@ -148,7 +148,7 @@ def _directory(file: Bytes) -> tuple[int, int, int, int]:
 
 
 def _last_end(tail: bytes) -> int | None:
-    """Where the end record begins: the last one whose comment ends with the file, else the last one."""
+    """Offset of the end record: the last one whose comment ends with the file, else the last one."""
     at = last = tail.rfind(b"PK\5\6")
     while at >= 0:
         if len(tail) - at >= _END.size and at + _END.size + _END.unpack_from(tail, at)[7] == len(tail):
@@ -158,7 +158,7 @@ def _last_end(tail: bytes) -> int | None:
 
 
 def _end_64(file: Bytes, end: int) -> tuple[int, int, int, int] | None:
-    """Where the ZIP64 end record is, entries, length and offset of the directory; None without one."""
+    """Offset of the ZIP64 end record, entries, length and offset of the directory; None without one."""
     place = file.read_at(max(0, end - _LOCATOR.size), _LOCATOR.size)
     if len(place) < _LOCATOR.size or not place.startswith(b"PK\6\7"):
         return None
@@ -191,7 +191,7 @@ def _entries(data: bytes) -> Iterator[_Entry]:
 
 
 def _codec(data: bytes) -> str:
-    """What names are encoded in that do not say it.
+    """The encoding of names without a declared one.
 
     The format says cp437, programs write what their machine uses.
     """
@@ -214,7 +214,7 @@ def _codec(data: bytes) -> str:
 
 
 def _name(raw: bytes, flags: int, extras: Mapping[int, bytes], codec: str) -> str:
-    """A name as characters: as its flag or its field for Unicode says, else in the encoding of all."""
+    """A name as text: by its flag or its field for Unicode, else in the encoding of all."""
     unicode = extras.get(_EXTRA_NAME, b"")
     if flags & _UTF8 or raw.isascii():
         return raw.decode("utf-8", "surrogateescape")
@@ -334,7 +334,7 @@ def _unnamed(file: Bytes, members: list[Member], directory: int) -> list[str]:
 
 
 def _apart(members: list[Member], directory: int) -> list[Member]:
-    """The members; of those that share bytes it is said that they cannot be read.
+    """The members; those that share bytes are marked as unreadable.
 
     Bombs are made of them, and different programs read them differently.
     """
@@ -342,7 +342,7 @@ def _apart(members: list[Member], directory: int) -> list[Member]:
     for at, number in sorted((member.at, number) for number, member in enumerate(members)):
         member = members[number]
         own_end = at + _LOCAL.size + member.packed
-        if own_end > directory:  # nothing is there: neither it nor what it would reach over is shared
+        if own_end > directory:  # empty: neither it nor the bytes it would reach over are shared
             members[number] = replace(member, problem=member.problem or _CUT_SHORT)
             continue
         if at < end:
@@ -385,7 +385,7 @@ class _Zip(Struct, frozen=True):
         return _Zip(file)
 
     def _start(self, member: Member) -> int:
-        """Where the content begins, behind a header whose length only it knows."""
+        """Offset of the content, after a header whose length only the header has."""
         header = self.file.read_at(member.at, _LOCAL.size)
         if len(header) < _LOCAL.size or not header.startswith(b"PK\3\4"):
             raise BadContainer("it is damaged")

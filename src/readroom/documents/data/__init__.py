@@ -26,11 +26,11 @@ from readroom.documents.formats.page_ranges import SCHEMA, parted
 from readroom.documents.limits import BLOB_BYTES, DOCUMENT_NOTE_CHARS, SCHEMA_COLUMNS
 
 _TYPES_CHARS = DOCUMENT_NOTE_CHARS - 80
-"""Types of columns in a note, which also says how many it does not have."""
+"""Types of columns in a note, which also counts the omitted ones."""
 
 
 class Column(Struct, frozen=True):
-    """A column: its name, its type as the format says it, and what else holds of it ("primary key")."""
+    """A column: its name, its type as declared, and its constraints ("primary key")."""
 
     name: str
     type: str
@@ -41,10 +41,10 @@ class Rows(Struct, frozen=True):
     """Rows of a window.
 
     Attributes:
-        values: One list for each row, as long as the columns that were asked for; what the format has
-            for them, or `Clipped`.
-        notes: What is to be said of them.
-        more: Whether rows follow, where the number of all rows is not known.
+        values: One list for each row, as long as the requested columns; the format's own value
+            for each, or `Clipped`.
+        notes: Remarks on them.
+        more: Whether rows follow, if the number of all rows is unknown.
     """
 
     values: Sequence[Sequence[object]]
@@ -80,9 +80,9 @@ class DataTable(Protocol):
 
         Args:
             first: From 1.
-            count: At most so many.
-            columns: Which, by position from 0.
-            chars: Characters of a value that are wanted; one more says that there are others.
+            count: Maximum number of rows.
+            columns: Positions from 0.
+            chars: Maximum characters of a value; one more is returned if there are others.
 
         Raises:
             Unreadable: None can be read.
@@ -90,7 +90,7 @@ class DataTable(Protocol):
 
 
 class Database(Struct, frozen=True, dict=True):
-    """Tables as a document: each is a part, the part SCHEMA lists what all of them are made of."""
+    """Tables as a document: each is a part; the part SCHEMA lists the columns of all."""
 
     tables: Sequence[DataTable]
     notes: Sequence[str] = ()
@@ -140,7 +140,7 @@ def _headline(table: DataTable) -> str:
 
 
 HEADING_COLUMNS = 8
-"""Columns named beside a table in the list of tables."""
+"""Columns named after a table in the list of tables."""
 
 
 def _summary(table: DataTable) -> str:
@@ -171,7 +171,7 @@ WIDE_CELL_CHARS = 1_000_000
 """Length of a cell in a column that is read alone. More is counted."""
 
 BRIEF_ROWS = 5
-"""Rows of each table when several are shown together: what the values look like."""
+"""Rows of each table when several are shown together, as examples."""
 
 
 def _window(table: DataTable, number: int, area: Area, notes_before: Sequence[str], several: bool) -> Part:
@@ -262,7 +262,7 @@ PICKED_COLUMNS = 500
 
 
 def picked_columns(wanted: str, columns: Sequence[Column]) -> Sequence[int]:
-    """Positions of the columns that are picked, in that order: names, numbers from 1, ranges of numbers.
+    """Positions of the picked columns, in that order: names, numbers from 1, ranges of numbers.
 
     Raises:
         NoSuchColumn: There is none of that name or number.
@@ -308,7 +308,7 @@ def _picked(item: str, names: dict[str, list[int]], total: int) -> Sequence[int]
 
 
 def _pick_of(at: int, columns: Sequence[Column]) -> str:
-    """How a column is picked alone: by its name, or by its number where others have that name."""
+    """How to pick one column: by its name, or by its number if others have that name."""
     name = columns[at].name
     alone = sum(column.name == name for column in columns) == 1
     return spelled(name) if alone else str(at + 1)

@@ -65,7 +65,7 @@ def _opened(file: BinaryIO) -> Any:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """The library's failures as Unreadable; of a damaged file it raises whatever its code meets."""
+    """The library's failures as Unreadable; for a damaged file it raises any exception."""
     try:
         yield
     except Unreadable:
@@ -77,7 +77,7 @@ def _translated() -> Iterator[None]:
 
 
 class _Counted(Struct, frozen=True):
-    """Blocks and rows as far as they were counted; `stopped` says why there may be more of them."""
+    """Blocks and rows counted so far; `stopped` is the reason why there may be more."""
 
     blocks: int
     rows: int

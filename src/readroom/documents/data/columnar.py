@@ -1,7 +1,7 @@
 """Parquet and Arrow files (also Feather), by pyarrow.
 
 The schema and the number of rows are at the end of the file. A window is read from the row groups or batches
-that hold it, only the columns that are asked for, one piece at a time.
+that hold it, only the requested columns, one piece at a time.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ _ANOTHER = "Ask for another copy, or for an export as SQL or CSV."
 _WRITTEN_BACK = "Ask the user to have it written back (PRAGMA wal_checkpoint), or for a copy (.backup)."
 _HEADER_BYTES = 100
 _VERSIONS = slice(18, 20)
-"""Of the format, for writing and reading: 2 is WAL mode, 1 is not."""
+"""Versions of the format for writing and reading: 2 is WAL mode, 1 is not."""
 
 _VIRTUAL = re.compile(
     r"\s*CREATE\s+VIRTUAL\s+TABLE\b.{0,2000}?\bUSING\s+(\w{1,40})", re.IGNORECASE | re.DOTALL
@@ -52,7 +52,7 @@ that meets it first, and reads it up to its damage for the next ones.
 """
 
 _FAILURES = (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeError)
-"""What comes of a damaged database; names in the words of SQLite need not be UTF-8."""
+"""Failures of a damaged database; names in SQLite's messages need not be UTF-8."""
 
 _PRAGMAS = frozenset({"table_xinfo", "foreign_key_list", "index_list", "index_info", "table_list"})
 
@@ -89,7 +89,7 @@ def open_document(file: BinaryIO) -> Database:
 
 
 def _said_bytes(header: bytes) -> int:
-    """How large the database says to be; 0 where an old program did not say."""
+    """The declared size of the database; 0 if an old program did not write it."""
     page = int.from_bytes(header[16:18], "big")
     return int.from_bytes(header[28:32], "big") * (65_536 if page == 1 else page)
 
@@ -97,7 +97,7 @@ def _said_bytes(header: bytes) -> int:
 def _from_memory(file: BinaryIO, size: int) -> sqlite3.Connection:
     file.seek(0)
     data = bytearray(file.read())
-    # SQLite refuses a file that is cut short as a whole; with zeros behind it, all before can be read.
+    # SQLite refuses a truncated file as a whole; padded with zeros, all before the cut can be read.
     data += b"\0" * (min(size, SQLITE_COPIED_BYTES) - len(data))
     data[_VERSIONS] = b"\1\1"  # a database in memory cannot be in WAL mode
     connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -169,7 +169,7 @@ _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE
 
 
 def _authorized(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """What SQL may do: read, and call functions that only compute."""
+    """Allowed SQL: read, and call functions that only compute."""
     if action in _READING:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_PRAGMA and first in _PRAGMAS:
@@ -203,7 +203,7 @@ def _problem(error: Exception) -> str:
 
 
 def _schema_problems(connection: sqlite3.Connection) -> list[str]:
-    """Notes about definitions that are damaged; SQLite passes over them from then on."""
+    """Notes about damaged definitions; SQLite skips them from then on."""
     try:
         connection.execute("SELECT name FROM sqlite_schema LIMIT 1").fetchall()
     except sqlite3.DatabaseError as error:
@@ -216,7 +216,7 @@ def _schema_problems(connection: sqlite3.Connection) -> list[str]:
 
 
 SCHEMA_TABLES = 2_000
-"""Tables of a database that can be read; applications have a few hundred at most."""
+"""Maximum readable tables of a database; applications have a few hundred."""
 
 SQL_CHARS = 600
 """The text of a view or trigger in an outline."""
@@ -254,7 +254,7 @@ def _count(tables: Sequence[_SqliteTable]) -> None:
                 connection.execute(f"SELECT count(*) FROM {_name_of(table.title)}").fetchone()[0]
             )
         except _FAILURES:
-            continue  # it takes too long, or is damaged: then reading says so
+            continue  # too slow, or damaged: reading reports it
         finally:
             connection.set_progress_handler(None, 0)
 
@@ -296,13 +296,13 @@ class _SqliteTable(Struct, frozen=True, dict=True):
 
     @property
     def _module(self) -> str:
-        """What runs a virtual table; empty for a table that is stored."""
+        """The module of a virtual table; empty for a stored table."""
         match = _VIRTUAL.match(self.sql)
         return "" if match is None else match[1]
 
     @property
     def _kept_elsewhere(self) -> str:
-        """The tables behind a virtual one."""
+        """The storage tables of a virtual one."""
         start = f"{self.title}_"
         rows = self.connection.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND substr(name, 1, ?) = ? "
@@ -314,7 +314,7 @@ class _SqliteTable(Struct, frozen=True, dict=True):
         return f"Read its stored tables: {joined([str(name) for (name,) in rows])}."
 
     def _foreign_keys(self) -> dict[str, str]:
-        """Where columns lead that refer to another table."""
+        """Targets of foreign keys by column."""
         targets: dict[str, str] = {}
         with _translated():
             for row in self.connection.execute(f"PRAGMA foreign_key_list({_name_of(self.title)})"):
@@ -375,7 +375,7 @@ class _SqliteTable(Struct, frozen=True, dict=True):
         return Rows(rows[:count], [note], len(rows) > count)
 
     def _answered(self, query: str, *values: int) -> tuple[list[list[object]], Exception | None]:
-        """The rows that came, and what ended them if that was a failure."""
+        """The rows that came, and the failure that ended them, if any."""
         rows = list[list[object]]()
         try:
             cursor = self.connection.execute(query, values)
@@ -398,7 +398,7 @@ def _value(value: object, size: object) -> object:
 
 
 def _detail(row: Sequence[object], alone: bool, leads_to: str) -> str:
-    """What else holds of a column, from a row of `table_xinfo`."""
+    """Constraints of a column, from a row of `table_xinfo`."""
     words = []
     if row[5]:
         words.append("primary key" if alone else f"primary key {row[5]}")

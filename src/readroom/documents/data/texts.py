@@ -35,7 +35,7 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d")
 
 
 class _Unclosed(io.RawIOBase):
-    """A stream that stays open when what reads it is closed."""
+    """A stream that stays open when its reader is closed."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -54,7 +54,7 @@ FIELD_CHARS = 4 * 1024 * 1024
 
 
 class DecodedStream(Struct, frozen=True, dict=True):
-    """A stream as text, from its beginning as often as it is asked for."""
+    """A stream as text that can be read from its beginning repeatedly."""
 
     file: BinaryIO
 
@@ -113,12 +113,12 @@ class Streamed:
         """Take a table from a format.
 
         Args:
-            text: Where the rows come from.
-            columns: Of all rows.
+            text: The source of the rows.
+            columns: Those of all rows.
             rows: All rows from the first, which may be shorter than the columns; may raise Unreadable.
             details: Lines for the schema.
-            said: What is to be said of the rows from one to another, which were just read.
-            of_all: What is known of all rows, of which some may not have been read yet.
+            said: Returns remarks on a range of rows that was just read.
+            of_all: Returns remarks on all rows, some of which may not have been read yet.
         """
         self.columns = columns
         self._details = details
@@ -131,7 +131,7 @@ class Streamed:
 
     @property
     def details(self) -> Sequence[str]:
-        """Lines for the schema, behind the number of rows."""
+        """Lines for the schema, after the number of rows."""
         return [*self._details, *self._of_all()]
 
     @property
@@ -268,7 +268,7 @@ def open_delimited(file: BinaryIO) -> Database:
 
 @final
 class _Records:
-    """The records of a text, from its beginning as often as they are asked for.
+    """The records of a text, from its beginning at each iteration.
 
     `remarks` are notes on all records, complete after a pass to their end.
     """

@@ -22,7 +22,7 @@ from readroom.core.quoting import plural
 
 
 class Unit(StrEnum):
-    """What the parts of a document are called."""
+    """The unit of a document's parts."""
 
     PAGE = "page"
     SLIDE = "slide"
@@ -34,7 +34,7 @@ class Unit(StrEnum):
 
     @property
     def has_rows(self) -> bool:
-        """Whether its lines are rows, so that an area can be asked for."""
+        """Whether its lines are rows, so that an area can be requested."""
         return self in (Unit.SHEET, Unit.TABLE)
 
     @property
@@ -47,8 +47,8 @@ class Area(Struct, frozen=True):
     """A rectangle of a sheet; rows and columns are 1-based and inclusive, None is open.
 
     With `formulas`, cells that have one show it instead of its value.  `columns` are those of a
-    table of data, as a caller wrote them; empty for the first of them.  Of a sheet at most `lines` lines
-    are wanted, None for as many as there is room for.
+    table of data, as a caller wrote them; empty for the first of them.  `lines` is the maximum number of
+    lines of a sheet, None for as many as fit.
     """
 
     first_row: int = 1
@@ -69,7 +69,7 @@ class Heading(Struct, frozen=True):
 
 
 class Picture(Struct, frozen=True):
-    """An image of a part as the document holds it or as it was rendered, and its MIME type."""
+    """An image of a part, embedded or rendered, and its MIME type."""
 
     data: bytes
     mime: str
@@ -80,15 +80,15 @@ class Part(Struct, frozen=True):
 
     Attributes:
         number: From 1.
-        title: Of a sheet or slide, or what kind of cell it is; empty when it has none.
-        lines: Its text.  Of a sheet: one row each, values parted by tabs.
-        pictures: Of a page without text, the page; of a notebook cell, its image outputs.
-        header: Of an area of a sheet that starts below row 1: the first row.
-        first_row: Of a sheet: the row that the first line is.
-        total_rows: Of a sheet: rows that the whole sheet has.
-        notes: What cannot be shown, each a sentence: formulas without values, missing images.
-        brief: How many of its lines are shown when it is read together with others; None for all.
-        total_known: Whether `total_rows` are all; otherwise there are as many at least.
+        title: Of a sheet or slide, or the kind of a cell; empty if it has none.
+        lines: Its text.  In a sheet: one row each, values separated by tabs.
+        pictures: The page, if it has no text; the image outputs of a notebook cell.
+        header: The first row of a sheet, if the area starts below it.
+        first_row: The row number of the first line, in a sheet.
+        total_rows: Rows of the whole sheet.
+        notes: Sentences on missing content: formulas without values, missing images.
+        brief: Number of its lines that are shown among other parts; None for all.
+        total_known: Whether `total_rows` is exact; otherwise it is a minimum.
         naming: Lines that name a file which the document carries, each with the path of that file inside.
         rows: For a sheet in which a line is a run of empty rows: the row that each line is, or begins with,
             and the row after the last.
@@ -109,15 +109,15 @@ class Part(Struct, frozen=True):
 
 
 class Document(Protocol):
-    """An opened document. Only the parts that are asked for are extracted."""
+    """An opened document. Only requested parts are extracted."""
 
     @property
     def unit(self) -> Unit:
-        """What its parts are."""
+        """The unit of its parts."""
 
     @property
     def titles(self) -> Sequence[str]:
-        """One for each part, empty where there is none; its length is the number of parts."""
+        """One for each part, empty if it has none; the length is the number of parts."""
 
     @property
     def contents(self) -> Sequence[Heading]:
@@ -149,9 +149,9 @@ OTHER_COPY = "Ask the user for another copy, or for an export as text."
 
 
 class Unreadable(Exception):
-    """A document that cannot be opened, or a part that cannot.
+    """A document or a part that cannot be opened.
 
-    `problem` is a clause that says why ("it is encrypted", "its archive is damaged");
+    `problem` is a clause with the reason ("it is encrypted", "its archive is damaged");
     `advice` says what still works.
     """
 
@@ -166,7 +166,7 @@ class Encrypted(Unreadable):
 
 
 class NoSuchColumn(Unreadable):
-    """What was picked is not a column of the table."""
+    """A picked column is not in the table."""
 
 
 class Opener(Protocol):
@@ -177,13 +177,13 @@ class Opener(Protocol):
 
 
 def opener(name: str) -> Opener:
-    """What opens documents of the format with this name."""
+    """The opener of the format with this name."""
     module, _, function = table().rows[name].opener.partition(":")
     found: Opener = getattr(import_module(module), function or "open_document")
     return found
 
 
 def beside_note(counts: Mapping[str, int]) -> list[str]:
-    """A sentence about what is not shown, by its kind in the singular; nothing if all is shown."""
+    """A sentence that counts what is not shown, by its kind in the singular; empty if all is shown."""
     named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
     return [f"Not shown: {', '.join(named)}."] if named else []

@@ -27,11 +27,11 @@ BROKEN_DIRECTORY = (
     zipfile.BadZipFile, OSError, ValueError, struct.error, EOFError, NotImplementedError, OverflowError,
     LookupError,
 )  # fmt: skip
-"""What `zipfile` raises on damaged directories, as found by cutting and changing archives at every place."""
+"""Exceptions of `zipfile` for damaged directories, found by changing archives at every place."""
 
 ANOTHER_COPY = "Ask for another copy, or for an export as text (Markdown, HTML, CSV)."
 OR_MEMBERS = "List its members, which can be read as those of any archive, or ask for another copy."
-"""What to do about a file that cannot be read at all."""
+"""Advice for a file that cannot be read at all."""
 
 _ENCRYPTED = 0x1
 _LOCAL_HEADER = 30
@@ -45,7 +45,7 @@ class Archive(Struct, frozen=True):
     members: Mapping[str, zipfile.ZipInfo]
 
     def read(self, name: str) -> bytes:
-        """A member as a whole, at most ARCHIVE_MEMBER_BYTES. Raises Unreadable."""
+        """A whole member, at most ARCHIVE_MEMBER_BYTES. Raises Unreadable."""
         info = self._info(name)
         if info.file_size > ARCHIVE_MEMBER_BYTES:
             raise too_large(name, info.file_size, ARCHIVE_MEMBER_BYTES)
@@ -70,7 +70,7 @@ class Archive(Struct, frozen=True):
         return info
 
     def _packed(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
-        """The bytes of a member as the archive holds them."""
+        """The packed bytes of a member."""
         self.file.seek(info.header_offset)
         header = self.file.read(_LOCAL_HEADER)
         if len(header) < _LOCAL_HEADER or header[:4] != b"PK\3\4":
@@ -184,7 +184,7 @@ def _check_places(infos: list[zipfile.ZipInfo], directory_start: int) -> None:
 
 
 ARCHIVE_RATIO = 300
-"""How many times its packed size a member may be. XML of sheets reaches 50, deflate at most 1,032."""
+"""Maximum expansion of a member. XML of sheets reaches 50, deflate at most 1,032."""
 
 ARCHIVE_RATIO_BYTES = 4 * 1024 * 1024
 """Smaller members may have any ratio: empty sheets and plain pictures do, and are harmless."""

@@ -25,7 +25,7 @@ _TEXTS = {30: 1, 31: 2}
 
 
 # -----------------------------------------------------------------------------
-# What an OLE file is: an encrypted document, or one of the binary formats before 2007.
+# The kind of an OLE file: an encrypted document, or one of the binary formats before 2007.
 #
 # The streams in its root folder tell: those of embedded objects are deeper.  Where its
 # directory is damaged, names of streams somewhere in the file do, in UTF-16.
@@ -35,7 +35,7 @@ OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 class Ole(Enum):
-    """What an OLE file holds, by the stream that says so, in the order in which they are looked for."""
+    """Kinds of OLE files by the stream that shows it, in the order of lookup."""
 
     ENCRYPTED = "EncryptedPackage"
     SHEETS = "Workbook"
@@ -70,7 +70,7 @@ def is_ole(file: BinaryIO) -> bool:
 
 
 def kind(file: BinaryIO) -> Ole | None:
-    """What the file holds; where it is damaged, as far as its first OLE_SCAN_BYTES and its last ones tell."""
+    """The kind of the file; if it is damaged, by its first OLE_SCAN_BYTES and its last ones."""
     try:
         streams = Compound(file).streams
     except Unreadable:
@@ -79,7 +79,7 @@ def kind(file: BinaryIO) -> Ole | None:
 
 
 OLE_SCAN_BYTES = 8 * 1024 * 1024
-"""How much of the start and the end of an OLE file is searched for the names that tell what it is. Most
+"""Bytes at the start and the end of an OLE file that are searched for telling names. Most
 programs write the directory near one of them."""
 
 
@@ -90,13 +90,13 @@ def _named(file: BinaryIO) -> Ole | None:
     if size > OLE_SCAN_BYTES:
         file.seek(max(OLE_SCAN_BYTES, size - OLE_SCAN_BYTES))
         text += file.read(OLE_SCAN_BYTES)
-    # Names of streams are the same in any case, says the format; some programs write BOOK.
+    # Names of streams are case-insensitive; some programs write BOOK.
     names = text.upper()
     return next((candidate for candidate in Ole if _entry(candidate.value.upper()) in names), None)
 
 
 def refusal(actual: Ole | None, wanted: Ole | None = None) -> Unreadable:
-    """Why a file that holds this is not read, and what to do; `wanted` is what should have been in it."""
+    """Why a file with this stream is not read, and what to do; `wanted` is the expected kind."""
     if actual is not None and actual is wanted:
         return Unreadable(*DAMAGED)
     if actual is Ole.ENCRYPTED:
@@ -121,7 +121,7 @@ _FORMATS: Mapping[Ole, str] = {
 
 
 def opened(file: BinaryIO, wanted: Ole | None = None) -> Document:
-    """The document in a compound file by the streams it has; `wanted` is what its name says and it is not.
+    """The document in a compound file by its streams; `wanted` is the kind that its name claims.
 
     Raises:
         Unreadable: It is encrypted, damaged, or of another program.
@@ -155,7 +155,7 @@ class Compound:
         """Open it. Raises Unreadable."""
         with translated():
             self._ole: Any = olefile.OleFileIO(file)
-            # Names are the same in any case, says the format; some programs write them in capitals.
+            # Names are case-insensitive; some programs write them in capitals.
             self.streams = frozenset("/".join(path).lower() for path in self._ole.listdir(streams=True))
             self.storages = frozenset(
                 "/".join(path).lower() for path in self._ole.listdir(streams=False, storages=True)
@@ -168,7 +168,7 @@ class Compound:
         return name.lower() in self.streams
 
     def read(self, name: str, most: int = OLE_STREAM_BYTES) -> bytes:
-        """A stream as a whole. Raises Unreadable when there is none, it is larger, or it is damaged."""
+        """A whole stream. Raises Unreadable if it is missing, too large, or damaged."""
         if not self.has(name):
             raise Unreadable(f"its stream {name!r} is missing", ANOTHER_COPY)
         with translated():
@@ -189,7 +189,7 @@ class Compound:
             return b""
 
     def size(self, name: str) -> int:
-        """The size that a stream says to have."""
+        """The declared size of a stream."""
         return int(self._ole.get_size(name))
 
     def properties(self) -> int:
@@ -224,7 +224,7 @@ def _filled(data: bytes, keys: frozenset[int]) -> int:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """The library's failures as Unreadable; of a damaged file it raises whatever its code meets."""
+    """The library's failures as Unreadable; for a damaged file it raises any exception."""
     try:
         yield
     except (MemoryError, RecursionError, Unreadable):

@@ -35,7 +35,7 @@ class _Rule(Struct, frozen=True):
 
 
 STYLE_RULES = 2_000
-"""Rules of a page about what is shown; a framework has some hundreds."""
+"""Rules of a page about visibility; a framework has some hundreds."""
 
 
 class Sheet(Struct):

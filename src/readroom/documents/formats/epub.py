@@ -173,7 +173,7 @@ def _root(archive: Archive, name: str) -> Element:
 
 
 def _media(item: Element) -> str:
-    """The media type of an item, without what else is declared, such as a charset."""
+    """The media type of an item, without parameters such as a charset."""
     return str(item.get("media-type", "")).partition(";")[0].strip().lower()
 
 
@@ -193,7 +193,7 @@ def _about(package: Element) -> list[str]:
 
 
 def _beside(package: Element, manifest: Mapping[str, _Item], items: Sequence[_Item]) -> Counter[str]:
-    """What is in no section: properties, pages outside of the reading order, videos."""
+    """Counts of content in no section: properties, pages outside of the reading order, videos."""
     read = {item.member for item in items}
     counts: Counter[str] = Counter()
     for item in manifest.values():

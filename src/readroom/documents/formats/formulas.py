@@ -21,7 +21,7 @@ _UNSEEN_SIGNS = dict.fromkeys(range(0x2061, 0x2065))
 
 
 def formula(element: Element) -> str:
-    """The formula that an element is or holds, in a line."""
+    """The formula of an element or inside it, in one line."""
     try:
         written = _written(element)
     except RecursionError:
@@ -47,7 +47,7 @@ def _part(element: Element, *names: str) -> str:
 
 
 def _said(element: Element, name: str, usual: str) -> str:
-    """What the properties of a form say: as an attribute, in RTF as text; `usual` where they say nothing."""
+    """The value of a property: an attribute, in RTF text; `usual` if it is absent."""
     for properties in element:
         if not local(properties).endswith("Pr"):
             continue
@@ -249,7 +249,7 @@ _FORMS: Mapping[str, Callable[[Element], str]] = {
     "mfenced": _ml_fenced,
     "mtable": _rows("mtr", "mtd"),
 }
-"""How elements are written that have no letters of their own."""
+"""The text of elements without letters of their own."""
 
 
 FORMULA_ELEMENTS = 20_000

@@ -211,7 +211,7 @@ class HtmlPage:
         return True
 
     def _attributes(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Count what attributes say."""
+        """Count content by attributes."""
         for name in _TOLD & attributes.keys():
             self.dropped["title or label"] += bool(attributes[name].strip())
         if tag == "meta":
@@ -327,7 +327,7 @@ def read(text: str) -> tuple[HtmlPage, Sequence[HtmlBlock]]:
 
 
 def notes(dropped: Counter[str]) -> list[str]:
-    """A sentence about what is not shown of a page; nothing if all is shown."""
+    """A sentence that counts what is not shown of a page; empty if all is shown."""
     return beside_note(dict(sorted(dropped.items())))
 
 
@@ -385,7 +385,7 @@ def decoded(data: bytes) -> str:
 
 
 META_BYTES = 2048
-"""How far a page may say its encoding. The standard has 1,024; some put long comments before."""
+"""Bytes that are searched for a declared encoding. The standard has 1,024; some put long comments before."""
 
 
 def _said(data: bytes) -> encodings.Encoding | None:

@@ -117,7 +117,7 @@ def _title(cell: Mapping[str, Any]) -> str:
 
 
 def _text(value: object) -> str:
-    """A text, which notebooks write as a list of lines, too."""
+    """A text, which notebooks may also write as a list of lines."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -157,7 +157,7 @@ def _outside_fences(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _attachments(cell: Mapping[str, Any], pictures: list[Picture]) -> list[str]:
-    """The pictures that a cell's text has with it; a sentence about what else is attached."""
+    """The pictures embedded in a cell's text; a sentence about its other attachments."""
     attached = cell.get("attachments")
     others = 0
     for forms in attached.values() if isinstance(attached, dict) else ():
@@ -212,7 +212,7 @@ def _is_stand_in(forms: Mapping[str, Any], mime: str) -> bool:
 
 
 def _old_forms(output: Mapping[str, Any]) -> dict[str, Any]:
-    """Format 3 has the forms of an output beside each other, with short names."""
+    """Format 3 has all forms of an output in one mapping, with short names."""
     short = {"png": "image/png", "jpeg": "image/jpeg", "text": "text/plain", "html": "text/html"}
     return {mime: output[name] for name, mime in short.items() if name in output}
 

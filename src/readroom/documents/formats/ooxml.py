@@ -1,6 +1,6 @@
 """Office Open XML packages: their parts, relations between parts, and the words of charts and diagrams.
 
-Only parts that are asked for are read; pictures, videos and fonts never are.
+Only requested parts are read; pictures, videos and fonts never are.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Package(Struct, frozen=True):
 
     @contextmanager
     def passing(self) -> Iterator[None]:
-        """Pass over what cannot be read, and say so by `unread`."""
+        """Skip what cannot be read, and report it through `unread`."""
         try:
             yield
         except Unreadable as error:
@@ -101,7 +101,7 @@ def text_of(element: Element, name: str) -> str:
 _PROPERTIES = ("core-properties", "custom-properties", "extended-properties")
 _BY_PROGRAMS = frozenset(("created", "modified", "lastPrinted", "revision", "version"))
 _BY_PEOPLE = frozenset(("Company", "Manager", "HyperlinkBase"))
-"""Of the extended properties, which are otherwise what programs count."""
+"""Extended properties that are shown; the others are counts by programs."""
 
 
 def properties(package: Package) -> Counter[str]:
@@ -166,7 +166,7 @@ def _diagram(root: Element) -> Iterator[str]:
 
 
 def _chart(root: Element) -> Iterator[str]:
-    """Titles, then each series with its labels and values, as they were stored when it was drawn."""
+    """Titles, then each series with its labels and values, as stored when it was drawn."""
     for element in root.iter():
         name = local(element)
         if name == "title":

@@ -1,4 +1,4 @@
-"""The grammar of `pages`: which parts of a document are asked for, and how to ask for the rest.
+"""The grammar of `pages`: which parts of a document are requested, and how to request the rest.
 
     3-5,9            parts by number, from 1
     7-               from part 7 to the last
@@ -11,7 +11,7 @@
                      tables; id,name of the only table
     schema           the columns, types and keys of all tables
 
-The functions are pure: they are told what a document has.
+The functions are pure: facts about the document are arguments.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from readroom.core.values.files import CONTENTS_WORD, SCHEMA_WORD
 from readroom.documents.formats import Area, Unit
 
 CONTENTS = 0
-"""The number that stands for the table of contents."""
+"""The number of the table of contents."""
 
 SCHEMA = -1
-"""The number that stands for what tables are made of."""
+"""The number of the schema of tables."""
 
 MAX_CHARS = 500
-"""Longest `pages`. A reply repeats it in the call that goes on, and has to have room for that."""
+"""Longest `pages`. A reply repeats it in the call that continues, and must have space for that."""
 
 _SURE = "#"
 
 MAX_COLUMNS, MAX_ROWS = 16_384, 1_048_576
-"""Of a sheet in current programs."""
+"""Last row of a sheet in current programs."""
 
 _NUMBERS = re.compile(r"(\d{1,9})(?:\s*(-)\s*(\d{1,9})?)?\Z")
 _UNIT = re.compile(
@@ -109,7 +109,7 @@ def _tables(pages: str, total: int, names: dict[str, int]) -> list[Pick]:
 
 
 def _column_parts(item: str) -> tuple[str, str, str]:
-    """A table, the mark behind it, and its columns."""
+    """A table, the mark after it, and its columns."""
     quoted = _QUOTED.match(item)
     if quoted and quoted[2] is not None:
         return quoted[1].replace("''", "'"), "!", quoted[2].strip()

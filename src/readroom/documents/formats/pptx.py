@@ -1,7 +1,7 @@
 """PowerPoint presentations (.pptx, .pptm, .ppsx, .potx and the like): a part for each slide, with notes.
 
 The title comes first, then every shape in the order of the slide, which is also that of screen readers. A
-slide is read when it is asked for. The XML is walked here instead of with python-pptx, which loads and parses
+slide is read on request. The XML is walked here instead of with python-pptx, which loads and parses
 a whole package with its videos and opens neither shows nor templates; the tests compare with it.
 """
 
@@ -128,7 +128,7 @@ class Slides(Struct, frozen=True, dict=True):
         return authors
 
     def _beside(self) -> Counter[str]:
-        """What belongs to no slide and is not shown."""
+        """Counts of hidden content outside of slides."""
         counts = ooxml.properties(self.package)
         for name in self.package.archive.members:
             kind = name.removeprefix("ppt/").partition("s/")[0]
@@ -160,12 +160,12 @@ class Slides(Struct, frozen=True, dict=True):
             shapes = _Slide(self.package, "").shapes(self.package.root(member))
             title = next((shape for shape in shapes if shape.is_title and shape.lines), None)
         except (Unreadable, RecursionError):
-            return ""  # said when the slide itself is asked for
+            return ""  # reported when the slide itself is requested
         return "" if title is None else " ".join(" ".join(title.lines).split())
 
 
 class _Shape(Struct, frozen=True):
-    """The text of a shape; `kind` is what its placeholder is for, None where it is not one."""
+    """The text of a shape; `kind` is that of its placeholder, None if it is not one."""
 
     kind: str | None
     lines: Sequence[str]
@@ -216,7 +216,7 @@ class _Slide:
                 )
 
     def _count(self, element: Element, name: str) -> None:
-        """Count what a shape has beside its text."""
+        """Count content of a shape other than text."""
         about = element.find("*/{*}cNvPr")
         if about is None:
             return
@@ -303,7 +303,7 @@ def _is_hidden(shape: Element) -> bool:
 
 
 def _signs(run: Element, words: str) -> str:
-    """The words of a run with what symbol fonts show; the font of signs is of private characters alone."""
+    """The words of a run, decoded if the font has signs; such a font has private characters only."""
     for name, shown in (("latin", symbols.shown), ("sym", symbols.private)):
         font = run.find(f"{A}rPr/{A}{name}")
         if font is not None and symbols.known(font.get("typeface", "")):

@@ -14,7 +14,7 @@ import msgspec
 from readroom.documents.formats import Unit
 
 LENGTHS = struct.Struct("!II")
-"""Of the object and of the pictures behind it."""
+"""Lengths of the object and of the pictures after it."""
 
 
 class Opened(msgspec.Struct, frozen=True, tag=True, forbid_unknown_fields=True):

@@ -65,7 +65,7 @@ def entry(level: int, line: str, part: int) -> Heading:
 
 
 def bounded(headings: Sequence[Heading]) -> Sequence[Heading]:
-    """As many as a table of contents holds, the highest levels first to stay, in their order."""
+    """At most as many as a table of contents holds; the highest levels are kept, in their order."""
     if len(headings) <= CONTENTS_HEADINGS:
         return headings
     deepest = 1
@@ -80,7 +80,7 @@ def titled(titles: Sequence[str]) -> Sequence[Heading]:
 
 
 # -----------------------------------------------------------------------------
-# Slides: what every presentation shares, whatever its format.
+# Slides: shared by presentations of all formats.
 # -----------------------------------------------------------------------------
 
 HIDDEN_SLIDE = "This slide is hidden."
@@ -115,11 +115,11 @@ _SCHEMES = ("http://", "https://", "mailto:", "ftp://")
 
 
 LINK_CHARS = 120
-"""Longest target shown beside the words of a link; longer ones are tracking and signatures."""
+"""Longest target shown after the words of a link; longer ones are tracking and signatures."""
 
 
 def link(text: str, target: str) -> str:
-    """The text of a link, with its target if that is short and says more than the text."""
+    """The text of a link, with its target if that is short and adds to the text."""
     words = text.strip()
     bare = target.removeprefix("mailto:")
     known = {words, f"http://{words}", f"https://{words}", f"http://{words}/", f"https://{words}/"}
@@ -204,11 +204,11 @@ class Block(Struct, frozen=True):
     """A paragraph or a table.
 
     Attributes:
-        level: Of a heading, from 1; 0 for all else.
+        level: Of a heading, from 1; 0 for other text.
         lines: Its text.
         table: Whether it is a table.
         marks: Notes that it refers to: `3`, `e1`, `c2`.
-        dropped: How many pieces of which sort are not shown.
+        dropped: Numbers of pieces that are not shown, by kind.
     """
 
     level: int
@@ -228,9 +228,9 @@ def document(
 
     Args:
         blocks: All of its text, in order.
-        margins: Headers and footers as `margin` writes them; each different one stands once, at the start.
+        margins: Headers and footers as `margin` writes them; each different one once, at the start.
         notes: Lines of foot- and endnotes and comments, by their marks.
-        beside: What belongs to the whole document and is not shown, by its kind.
+        beside: Numbers of things of the whole document that are not shown, by kind.
     """
     ranges = spans([block.level for block in blocks])
     groups = [blocks[span.start : span.stop] for span in ranges]

@@ -167,7 +167,7 @@ def sign(font: str, code: int) -> str:
 
 
 def shown(font: str, text: str) -> str:
-    """A text set in a font: as it is, or of a symbol font what that shows for it."""
+    """A text set in a font, translated if that is a symbol font."""
     if not known(font):
         return text
     letters = "".join(sign(font, ord(letter)) if "\x20" < letter <= "\xff" else letter for letter in text)

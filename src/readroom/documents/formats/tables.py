@@ -69,7 +69,7 @@ def merged(rows: Iterable[Sequence[Block]]) -> Iterator[tuple[Block, bool]]:
 
 
 TABLE_ROW_CHARS = 1_000
-"""Up to this length, a row with single-line cells is one line: half of what is shown of a line at once."""
+"""Up to this length, a row with single-line cells is one line: half of the visible part of a line."""
 
 
 def _fits(written: str, texts: Sequence[Sequence[str]]) -> bool:

@@ -56,7 +56,7 @@ def parse(data: bytes, name: str) -> Element:
 
 
 XML_DECLARATION_BYTES = 200
-"""How far the XML declaration of a part is looked for; it comes first."""
+"""Bytes that are searched for the XML declaration of a part; it comes first."""
 
 
 def check_start(data: bytes, name: str) -> None:

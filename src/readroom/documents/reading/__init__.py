@@ -6,7 +6,7 @@
     continue  with the rests of lines that were cut, then with the remaining parts
 
 Line numbers count within a part; in a sheet they are row numbers.  So part and line number always
-identify the same line.  `offset` and `column` apply to the first part that is asked for, `limit` to all
+identify the same line.  `offset` and `column` apply to the first requested part, `limit` to all
 lines together; with a column, to the lines whose rests are shown.
 
 Knows: the steps from a document to the parts that a reply shows.
@@ -42,13 +42,13 @@ from readroom.documents.reading.withheld import denied_in
 
 _LOCKED_ADVICE = "Ask the user for a copy without a password, or for an export as text."
 _ROWS_OF_HEAD = 3
-"""Most lines above the lines of a part, not counting its notes."""
+"""Maximum lines above the lines of a part, not counting its notes."""
 
 
 def read_document(
     services: Services, job: Job[ReadRequest], source: Source, recognised: Recognised, known: str | None
 ) -> ReadResult:
-    """The parts of a document that a request asks for, without attachments that policy denies.
+    """The requested parts of a document, without attachments that policy denies.
 
     Args:
         services: What the workspace offers.
@@ -175,7 +175,7 @@ class _Shown:
         )
 
     def _contents(self) -> tuple[Sequence[tuple[int, str, int]], int]:
-        """What is shown of the table of contents, and how many headings are not; on a first read only."""
+        """The headings to show of the table of contents, and how many are omitted; on a first read only."""
         if self._request.pages is not None or self._request.offset is not None or self._request.column > 1:
             return (), 0
         headings = self._headings(least=2)
@@ -363,7 +363,7 @@ class _Shown:
                     Omission("columns", cut.last + 1, cut.total, reason, number, rest, head.number)
                 )
 
-    # --- what is left -------------------------------------------------------------------------
+    # --- rest -------------------------------------------------------------------------
 
     def _written(self, picks: Sequence[Pick]) -> str:
         return page_ranges.written(picks, self._titles)
@@ -404,10 +404,10 @@ class _Shown:
         )
         self._omitted.append(Omission("lines", first, last, "output", part=number, request=rest))
 
-    # --- what cannot be shown -----------------------------------------------------------------
+    # --- failures -----------------------------------------------------------------
 
     def _skip(self, number: int, error: Unreadable) -> None:
-        """Report that a part cannot be extracted. Raises BadDocument if it is the only one asked for."""
+        """Report that a part cannot be extracted. Raises BadDocument if it is the only one requested."""
         if self._rests and self._begun:
             return
         if not self._several:

@@ -38,7 +38,7 @@ _LINE_BYTES = 60
 
 
 class _Idle(Struct):
-    """A process that waits to be asked again, its open document, and the timer that ends it."""
+    """An idle process, its open document, and the timer that ends it."""
 
     extractor: Extractor
     opened: Opened
@@ -86,8 +86,8 @@ class DocumentCache:
     ) -> Reading:
         """Open a document for reading, as a context manager.
 
-        `denies` says which files that it carries are not to be seen.  With `eager`, its process is started
-        beside the first hashing, not after it.
+        `denies` decides which attached files are withheld.  With `eager`, its process is started
+        during the first hashing, not after it.
         """
         return Reading(self, source, form, deadline, Withheld(denies), eager=eager)
 

@@ -1,4 +1,4 @@
-"""The parent's side of a process that extracts one document: start it, ask it, end it in time.
+"""The parent's side of a process that extracts one document: start it, query it, end it in time.
 
 A hostile file may control its answers.  So sizes are checked before anything is read, and an invalid
 answer ends the process.
@@ -257,7 +257,7 @@ def _processor_s(pid: int) -> float | None:
     if sys.platform != "linux":
         return None
     try:
-        # What clock_getcpuclockid(3) returns; Python offers it for threads only.
+        # The value of clock_getcpuclockid(3); Python offers it for threads only.
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
         return None  # it has ended

@@ -32,9 +32,9 @@ from readroom.documents.reading.withheld import everything
 
 
 class _Lines(Struct, frozen=True):
-    """Lines from the first that is asked for, and where the text behind them goes on.
+    """Lines from the first requested one, and where the text after them continues.
 
-    `seen` lines were looked at in all; `part` is the one in which that ended, None when all were.
+    `seen` is the number of examined lines; `part` is the one where that ended, None after all.
     """
 
     text: PartLines
@@ -52,7 +52,7 @@ def read_flat(
     request: ReadRequest,
     deadline: Deadline,
 ) -> ReadResult:
-    """The window of a document's text that `request` asks for; `offset` counts from the start.
+    """The window of a document's text that `request` selects; `offset` counts from the start.
 
     Raises:
         BadDocument, EncryptedDocument: It cannot be read.
@@ -70,7 +70,7 @@ def read_flat(
 
 @final
 class _Flat:
-    """One read. Holds what its steps share."""
+    """One read, with the state that its steps share."""
 
     def __init__(
         self,
@@ -194,11 +194,11 @@ class _Flat:
         page, total = along(text, self._first, self._first, request.column, self._frame)
         if request.column > total:
             raise past_column(request, self._first, total)
-        # The rest of one line was asked for, so end with that line.
+        # The rest of one line was requested, so end with that line.
         return page if page.next_column > 1 else replace(page, next_line=None)
 
     def _require_first(self, lines: _Lines) -> None:
-        """Return when the first line of an empty text was asked for. Raises BadRange."""
+        """Return if the first line of an empty text was requested. Raises BadRange."""
         total = lines.seen
         if self._first == 1 and self._request.column == 1:
             return

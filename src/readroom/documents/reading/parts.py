@@ -81,7 +81,7 @@ class PartLines:
 
 
 class PartContent(Struct, frozen=True):
-    """A part, its lines from the first that is asked for on, and the area of the request."""
+    """A part, its lines from the first requested one on, and the area of the request."""
 
     part: Part
     text: PartLines
@@ -199,7 +199,7 @@ def _contents_part(headings: Sequence[tuple[int, str, int]], unit: Unit) -> Part
 
 
 def _image(picture: Picture, path: str) -> Image:
-    """A picture of a document as an image for the model, by what its bytes are. Raises BadImage."""
+    """A picture of a document as an image for the model, by its bytes. Raises BadImage."""
     media = sniff(picture.data)
     if media is None or media.name not in IMAGE_TYPES:
         raise BadImage(path, picture.mime, len(picture.data), f"{picture.mime} is not shown")

@@ -1,6 +1,6 @@
 """Withhold the attachments of a document that policy denies: their names and their content.
 
-An attached file is checked like a member of an archive: `mail.eml!/.env` is denied where `.env` is.  The
+An attached file is checked like a member of an archive: `mail.eml!/.env` is denied if `.env` is.  The
 cache holds documents complete, so that other rules can be applied to them later.
 """
 
@@ -59,7 +59,7 @@ def denied_in(guard: Guard, source: Source, path: str) -> Denies:
 
 @final
 class Withheld:
-    """Removes denied attachments from what is shown of one document."""
+    """Removes denied attachments from the shown parts of one document."""
 
     def __init__(self, denies: Denies) -> None:
         """`denies` is called once for each name."""

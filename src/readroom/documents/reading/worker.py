@@ -3,7 +3,7 @@
 A program of its own, run by its path with `python -I -S`; its parent tells it where modules are.  It
 imports the module that reads this kind of document and only then gives up its rights: files except
 those of Python's own libraries and fonts, sockets, new programs, unlimited memory and processor time.
-Its parent trusts nothing that it says.
+Its parent trusts none of its output.
 
     standard input   one JSON object in a line, see `Order`; then one `Ask` in a line for each part
     standard output  an answer for the opening and for each part, see `formats.documents.protocol`
@@ -32,7 +32,7 @@ _FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "/etc/fonts")
 
 
 class Order(TypedDict):
-    """What is to be opened. `paths` is where modules are found, `file` a descriptor of the document.
+    """The document to open. `paths` is where modules are found, `file` a descriptor of the document.
 
     `libraries` are those of the paths in which files may be read later, `argument`, where there is one, is
     for the module.
@@ -102,7 +102,7 @@ class _File(io.RawIOBase):
 
 
 def main() -> int:
-    """Open one document and answer for its parts until no more are asked for."""
+    """Open one document and answer requests for its parts."""
     orders = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -129,7 +129,7 @@ def main() -> int:
 
 
 def _answered(answers: BinaryIO, act: Any) -> Any:
-    """Say what `act` found, or why it failed; None then."""
+    """Send the result of `act`, or the reason of its failure; None then."""
     from readroom.documents.formats import Encrypted, NoSuchColumn, Unreadable
 
     value = None
@@ -270,7 +270,7 @@ def _sound(text: str) -> str:
 
 
 def _confine(order: Order, *, reopens: bool) -> None:
-    """Give up, for good, what reading a document does not need.
+    """Give up, for good, all rights that reading a document does not need.
 
     With `reopens` the file of the document may be opened again, even if it was renamed: no other file.
     """
@@ -281,7 +281,7 @@ def _confine(order: Order, *, reopens: bool) -> None:
         (resource.RLIMIT_DATA, order["memory_bytes"]),
     ):
         resource.setrlimit(what, (most, most))
-    resource.setrlimit(resource.RLIMIT_CPU, (order["cpu_s"], order["cpu_s"] + 1))  # the first limit says why
+    resource.setrlimit(resource.RLIMIT_CPU, (order["cpu_s"], order["cpu_s"] + 1))  # named by the first limit
     if sys.platform != "linux":
         return
     from readroom.core.kernel import landlock, seccomp

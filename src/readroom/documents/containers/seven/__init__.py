@@ -1,8 +1,8 @@
 """7z archives: a header at the end, and files inside compressed folders.
 
 A folder is one compressed stream of many files ("solid"), so a file is reached through all before it. The
-place that was reached last is kept: reading files in order costs one pass. How far a file may be behind
-others is limited. Each coder turns an iterator of bytes into another and holds little meanwhile.
+last position is kept: reading files in order costs one pass. How many bytes may precede a file is
+limited. Each coder turns an iterator of bytes into another and buffers little.
 
 Knows: 7z with Copy, LZMA, LZMA2, Delta, branch filters, Deflate, bzip2 and Zstandard.
 Does not know: how members form a tree; encryption.
@@ -61,7 +61,7 @@ _BRANCHES = {
     b"\x03\x03\x08\x05": lzma.FILTER_SPARC,
     b"\x09": lzma.FILTER_SPARC,
 }
-"""What makes programs easier to pack."""
+"""Filters that make programs compress better."""
 
 _OTHERS = {
     b"\x03\x03\x01\x1b": "BCJ2", b"\x03\x04\x01": "PPMd", b"\x04\x01\x09": "Deflate64", b"\x0a": "ARM64",
@@ -76,7 +76,7 @@ def is_encrypted(folder: Folder) -> bool:
 
 
 def why_not(folder: Folder) -> str:
-    """A clause that says why a folder cannot be unpacked; empty when it can."""
+    """A clause with the reason why a folder cannot be unpacked; empty if it can."""
     if is_encrypted(folder):
         return "it is encrypted"
     unknown = [coder.method for coder in folder.coders if coder.method not in _STEPS]
@@ -165,7 +165,7 @@ _EPOCH = 116_444_736_000_000_000
 """1970 in the hundreds of nanoseconds since 1601 that times are."""
 
 _LATEST = 253_402_300_800 * 1_000_000_000
-"""Replies can hold no time behind the year 9999."""
+"""Replies cannot represent a time after the year 9999."""
 
 
 def open_seven(file: Bytes) -> Container:
@@ -299,7 +299,7 @@ class _Cursor:
         self._held = b""
 
     def take(self, most: int) -> bytes:
-        """The next bytes, at most so many. Raises BadContainer at the end."""
+        """The next `count` bytes at most. Raises BadContainer at the end."""
         piece = self._held or next(self._content, b"")
         if not piece:
             raise BadContainer("it is damaged: its data are truncated")

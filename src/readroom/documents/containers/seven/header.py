@@ -1,10 +1,10 @@
-"""The header of a 7z archive: tags and numbers that say which folders and files there are.
+"""The header of a 7z archive: tags and numbers that describe its folders and files.
 
     packed streams   one after the other, from byte 32 on
     folder           a chain of coders that makes one content of a packed stream
     files            the content of each folder, divided into consecutive files
 
-Counts are claims: a count larger than the bytes behind it could hold is refused.
+Counts are claims: a count larger than the bytes after it could hold is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_CODERS = 8
 
 
 class Coder(Struct, frozen=True):
-    """One step between packed and content; `size` is what comes out of it."""
+    """One step between packed and content; `size` is the size of its output."""
 
     method: bytes
     properties: bytes
@@ -40,7 +40,7 @@ class Coder(Struct, frozen=True):
 class Folder(Struct, frozen=True):
     """One content and how it is packed; the `coders` in the order in which it is unpacked.
 
-    A `problem` says why it cannot be. `at` counts from the end of the first 32 bytes of the file.
+    A `problem` is the reason why it cannot be. `at` counts from the end of the first 32 bytes of the file.
     """
 
     coders: tuple[Coder, ...]
@@ -117,12 +117,12 @@ class HeaderFields:
             raise BadContainer(DAMAGED)
 
     def bits(self, count: int) -> list[bool]:
-        """So many bits, the highest of each byte first."""
+        """A list of bits, the highest of each byte first."""
         data = self.take((count + 7) // 8)
         return [bool(data[at >> 3] & 0x80 >> (at & 7)) for at in range(count)]
 
     def marked(self, count: int) -> list[bool]:
-        """Likewise, behind a byte that says whether all of them are set."""
+        """Likewise, after a byte that is set if all of them are."""
         return [True] * count if self.byte() else self.bits(count)
 
     def sums(self, count: int) -> list[int | None]:
@@ -131,7 +131,7 @@ class HeaderFields:
 
 
 def folders_in(fields: HeaderFields) -> tuple[list[Folder], list[Stored]]:
-    """The folders that a header says, and a file without a name for each piece of their contents."""
+    """The folders of a header, and a nameless file for each piece of their contents."""
     at, sizes, folders, pieces = 0, list[int](), list[Folder](), list[Stored]()
     mark = fields.byte()
     if mark == _PACKED:
@@ -155,7 +155,7 @@ def files_in(data: bytes) -> tuple[list[Folder], list[Stored]]:
     fields = HeaderFields(data)
     fields.expect(_HEADER)
     mark, folders, pieces = fields.byte(), list[Folder](), list[Stored]()
-    if mark == 2:  # properties of the archive, which say nothing that matters here
+    if mark == 2:  # properties of the archive, not needed here
         while fields.byte():
             fields.take(fields.number())
         mark = fields.byte()
@@ -177,7 +177,7 @@ def files_in(data: bytes) -> tuple[list[Folder], list[Stored]]:
 
 
 def _packed(fields: HeaderFields) -> tuple[int, list[int]]:
-    """Where the packed streams begin, and how large they are."""
+    """Offset and sizes of the packed streams."""
     at, count, sizes = fields.number(), fields.count(), list[int]()
     while (mark := fields.byte()) != _END:
         if mark == SIZES:
@@ -253,7 +253,7 @@ def _shape(fields: HeaderFields) -> _Wiring:
 
 
 def _chain(bound: dict[int, int], count: int) -> list[int]:
-    """The coders in the order in which they unpack: `bound` says whose output each input is."""
+    """The coders in the order in which they unpack: `bound` maps each input to an output."""
     first = [number for number in range(count) if number not in bound]
     feeds = {source: target for target, source in bound.items()}
     order = first[:1]

@@ -1,7 +1,7 @@
 """Word documents from before 2007 (.doc, .dot), as sections of text.
 
 The text is in pieces; control characters mark fields, notes, pictures, cells and rows. It is written like
-text of today's documents. Of Word 6 and 95 only the bare text is read.
+text of today's documents. For Word 6 and 95 only the bare text is read.
 
 Knows: the streams of Word before 2007.
 Does not know: files and processes; compound files (`compound`).
@@ -179,7 +179,7 @@ class _DocReader:
             yield sections.margin(_MARGIN[(at - _SEPARATORS) % len(_MARGIN)], lines)
 
     def _bookmarks(self) -> int:
-        """Bookmarks that somebody has made; programs give theirs a name with a `_`."""
+        """Bookmarks made by users; names made by programs begin with `_`."""
         start, length = self._text.places["bookmarks"]
         data = self._table[start : start + length]
         made, at = 0, 6
@@ -213,7 +213,7 @@ class _DocReader:
 
 
 class _StoryWriter:
-    """Writes one story. Holds what its steps share."""
+    """Writes one story, with the state that its steps share."""
 
     def __init__(
         self,

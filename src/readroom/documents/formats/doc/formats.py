@@ -29,7 +29,7 @@ _PARAGRAPH_WORDS = frozenset(
 _DELETED, _HIDDEN, _SPECIAL = 0x0800, 0x083C, 0x0855
 _DATA_PLACE, _SIGN = 0x6A03, 0x6A09
 HIDDEN, DELETED, SPECIAL = 1, 2, 4
-"""What characters can be; they add up."""
+"""Properties of characters; they add up."""
 
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 4, 4: 2, 5: 2, 7: 3}
 _TITLE = 62
@@ -289,7 +289,7 @@ def _strings(data: bytes, at: int) -> list[str]:
 
 
 def styles(sheet: bytes) -> Sequence[Mapping[int, int]]:
-    """What paragraphs of each style inherit, by its number."""
+    """Inherited properties of the paragraphs of each style, by its number."""
     if len(sheet) < 6:
         return ()
     head, count, base_size = struct.unpack_from("<HHH", sheet)
@@ -371,7 +371,7 @@ def _started(base: Mapping[int, ListLevel], level: int, start: int) -> ListLevel
 
 
 def _overrides(used: bytes) -> Iterator[dict[int, ListLevel | int]]:
-    """What each use of a list says differently: a level, or where it starts."""
+    """Overrides in each use of a list: a level, or its start."""
     count = min(int.from_bytes(used[:4], "little"), MAX_LISTS)
     at = 4 + 16 * count
     for number in range(count):

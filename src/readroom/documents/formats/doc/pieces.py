@@ -22,7 +22,7 @@ _PLACES = {
     "shapes": 40,
     "endnote marks": 46, "endnotes": 47, "boxes": 56, "lists": 73, "used lists": 74,
 }  # fmt: skip
-"""Which place of the table stream holds what."""
+"""Indexes of places in the table stream."""
 
 _STORIES = {
     "body": 3,
@@ -33,7 +33,7 @@ _STORIES = {
     "boxes": 9,
     "margin boxes": 10,
 }
-"""Which number of the head says how many characters a story has; in the order of the text."""
+"""Indexes of the head's numbers with the characters of each story, in the order of the text."""
 
 _LANGUAGES = {
     0x01: "cp1256", 0x02: "cp1251", 0x04: "gbk", 0x05: "cp1250", 0x08: "cp1253", 0x0D: "cp1255",
@@ -47,7 +47,7 @@ _LANGUAGES = {
 _NO_CONTROLS = bytes(byte if byte >= 0x20 or byte == 0x0A else 0x20 for byte in range(256))
 
 _OLD_PIECES = 0x160
-"""Where the head of Word 6 and 95 says where the table of pieces is."""
+"""Offset of the table of pieces in the head of Word 6 and 95."""
 
 _NO_TABLE = "the table of its text is damaged or missing"
 
@@ -62,11 +62,11 @@ class TextPiece(Struct, frozen=True):
 
 
 class OldText(Struct, frozen=True):
-    """The text of a document and what its head says of it.
+    """The text of a document and the facts in its head.
 
     Attributes:
         text: All stories.
-        pieces: Where the characters stand in the file; without them nothing else is known.
+        pieces: Where the characters are in the file; without them nothing else is known.
         stories: The first and last character of each story.
         places: Starts and sizes in the table stream, by their names.
         table: The name of the table stream; empty before Word 97.
@@ -114,7 +114,7 @@ def old_text(document: bytes) -> OldText:
     codec = _LANGUAGES.get(language & 0x3FF, "cp1252")
     counts = struct.unpack_from("<8I", document, 0x34)
     data = _put_together(document) if flags & 0x0004 else document[first:last]
-    if codec == "cp1252" and not data.isascii():  # many say to be English and are not
+    if codec == "cp1252" and not data.isascii():  # many claim to be English and are not
         detected = encodings.detect(data.translate(_NO_CONTROLS)[:HEAD_BYTES], complete=False)
         codec = codec if detected is None or detected.unit > 1 or detected.name == "utf-8" else detected.name
     stories, at = {}, 0

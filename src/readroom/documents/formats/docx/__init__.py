@@ -38,7 +38,7 @@ from readroom.documents.formats.sections import Block, Sections
 
 _WP_NAMES = ("descr", "title")
 MAX_DEPTH = 8
-"""Deepest level of a list; programs have nine, from 0. What says to be deeper would be all indent."""
+"""Deepest level of a list; programs have nine, from 0. A deeper one would be all indent."""
 
 _AGAIN = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DRAWN_TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"
@@ -86,7 +86,7 @@ class Story:
 
     def blocks(self, parent: Element) -> Iterator[Block]:
         """The blocks inside `parent`, in order; empty paragraphs are left out."""
-        for block in chain(self._blocks(parent), [Block(0, ())]):  # for what follows the last one
+        for block in chain(self._blocks(parent), [Block(0, ())]):  # for the text after the last one
             if block.lines or self._dropped or self._marks:
                 marks, dropped = tuple(self._marks), self._dropped
                 self._marks, self._dropped = [], Counter()
@@ -149,7 +149,7 @@ class Story:
         return [(block.level, block.lines) for block in self._blocks(cell)]
 
     def _held(self, parent: Element, name: str) -> Iterator[Element]:
-        """Rows of a table or cells of a row, also inside what only holds them; deleted ones are not there."""
+        """Rows of a table or cells of a row, also inside wrappers; without deleted ones."""
         for element in parent:
             if local(element) == name:
                 if element.find(f"{W}trPr/{W}del") is None:
@@ -223,12 +223,12 @@ class Story:
             self._box = outer
 
     def _drop(self, kind: str, element: Element) -> None:
-        """Count what is not shown, and mark its text as known."""
+        """Count omitted content, and mark its text as known."""
         self._dropped[kind] += 1
         self.texts += _texts(element)
 
     def _control(self, properties: Element) -> None:
-        """Count what can be chosen in a content control; what was chosen is its text."""
+        """Count the choices of a content control; the chosen one is its text."""
         choices = sum(local(element) == "listItem" for element in properties.iter())
         self._dropped["unselected choice"] += max(0, choices - 1)
 

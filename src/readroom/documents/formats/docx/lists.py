@@ -1,7 +1,7 @@
 """Styles and lists of a Word document: which paragraphs are headings, and the labels of list items.
 
 Both are inherited: a paragraph has those of its style, and a style those of the style it is based on. Items
-are counted as the document is read, so labels must be asked for in order.
+are counted as the document is read, so labels must be requested in order.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Styles(Struct, frozen=True):
     """Whether any style has a font of signs; most documents have none."""
 
     def hides(self, run: Element | None, paragraph: Element | None, tables: Sequence[Element]) -> bool:
-        """Whether text with these properties is hidden; what it says itself counts more than its styles.
+        """Whether text with these properties is hidden; its own properties override those of its styles.
 
         Hiding is a toggle: of the styles of a table, a paragraph and a run each turns it over, unless the
         document hides all text.
@@ -81,7 +81,7 @@ class Styles(Struct, frozen=True):
         return bool(next((vanish for vanish in stated if vanish is not None), False))
 
     def font(self, run: Element | None, paragraph: Element | None) -> str:
-        """The font of letters with these properties, if it shows signs instead; what a run says counts."""
+        """The symbol font of letters with these properties, if any; a run's own font counts."""
         own = _font(run)
         if own or not self.signs:
             return own
@@ -89,14 +89,14 @@ class Styles(Struct, frozen=True):
         return next((style.font for name in names for style in self._chain(name) if style.font), "")
 
     def heading(self, properties: Element | None) -> int:
-        """The level of the heading that a paragraph with these properties is; 0 when it is none."""
+        """The level of the heading with these properties; 0 for other paragraphs."""
         own = child_number(properties, "outlineLvl")
         levels = [own] if own is not None else [style.outline for style in self._inherited(properties)]
         outline = next((level for level in levels if level is not None), BODY_TEXT)
         return outline + 1 if 0 <= outline < BODY_TEXT else 0
 
     def listed(self, properties: Element | None) -> tuple[str, int]:
-        """The list and the level in it; an empty list if there is none."""
+        """The list and the level in it; an empty list for other paragraphs."""
         numbering = None if properties is None else properties.find(f"{W}numPr")
         if numbering is not None:
             return child_value(numbering, "numId"), child_number(numbering, "ilvl") or 0
@@ -138,7 +138,7 @@ OFF = ("0", "false", "off")
 
 
 def flag(properties: Element | None, name: str) -> bool | None:
-    """Whether a property holds; None if it is not given."""
+    """Whether a property is set; None if it is absent."""
     stated = None if properties is None else properties.find(f"{W}{name}")
     return None if stated is None else stated.get(VAL) not in OFF
 
@@ -156,7 +156,7 @@ class Lists(Struct):
         here = known.get(level)
         if here is None:
             return BULLET if list_id in self.levels else ""
-        # Lists of one definition go on counting where another has stopped, as Word does.
+        # Lists of one definition continue the count of each other, as Word does.
         counts = self._counts.setdefault(self.abstract[list_id], {})
         counts[level] = counts[level] + 1 if level in counts else here.start
         for deeper in [at for at in counts if at > level]:

@@ -156,7 +156,7 @@ class Mail:
                 self._attach(attachment, level + 1, path)
 
     def _attach(self, attachment: Attachment, level: int, path: str) -> None:
-        """Lay out an attachment, and what is in it if that is a message or an archive."""
+        """Lay out an attachment, and the content of a message or an archive."""
         place = inside(path, attachment.name)
         inner = self._letter_in(attachment) if level <= MAIL_DEPTH else None
         if inner is not None:
@@ -205,7 +205,7 @@ class Mail:
         return None
 
     def _has_room(self, attachment: Attachment) -> bool:
-        """Whether an attachment can be opened to see what is in it: all together may have so many bytes."""
+        """Whether an attachment may be opened to list its content: the total size is limited."""
         self._room -= attachment.size
         return self._room >= 0
 
@@ -261,7 +261,7 @@ def _named_files(
 
 
 def _is_other(name: str) -> bool:
-    """Whether a header is not shown, and says more than how the message is written."""
+    """Whether a header is not shown and is more than technical."""
     return name not in _KNOWN and not name.startswith("content-") and name != "mime-version"
 
 
@@ -274,17 +274,17 @@ def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
     """The lines of an HTML message, and counts of what is not shown."""
     try:
         text = data.decode(charsets.meant(charset)) if charset else html.decoded(data)
-    except (LookupError, ValueError):  # codecs have other failures, too
+    except (LookupError, ValueError):  # codecs raise other exceptions as well
         text = html.decoded(data)
     page, blocks = html.read(text)
     return list(html.lines_of(blocks)), page.dropped
 
 
 def body_of_text(data: bytes, charset: str) -> list[str]:
-    """The lines of a text, by its charset where that is true, or by what its bytes are."""
+    """The lines of a text, by its charset if that is right, or by its bytes."""
     try:
         text = data.decode(charsets.meant(charset or "utf-8"))
-    except (LookupError, ValueError):  # codecs have other failures, too
+    except (LookupError, ValueError):  # codecs raise other exceptions as well
         encoding = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
         text = data.decode("utf-8", "replace") if encoding is None else encodings.decode(data, encoding)
     lines = (

@@ -1,7 +1,7 @@
 """Messages (.eml) and mailboxes of them (.mbox), by the standard library.
 
 The text of a message is its plain form, or else its HTML. A mailbox is split at lines that begin with `From
-`; in a large one each message is read when it is asked for, and attachments are only listed.
+`; in a large one each message is read on request, and attachments are only listed.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _APPLE = re.compile(rb"(\d{1,10}) *\n")
 """The first line of a message of Apple Mail (.emlx): its length; a property list follows the message."""
 
 _USUAL = re.compile(r"multi-?part|MIME", re.IGNORECASE)
-"""What programs write in front of the parts, for readers that know none."""
+"""Boilerplate before the parts, for readers without MIME."""
 
 _NO_HEADER = ("it does not start with the header of a message", "Read it as text, with `encoding`.")
 _ENCRYPTED = frozenset(("multipart/encrypted", "application/pkcs7-mime", "application/x-pkcs7-mime"))
 
 
 MAIL_HEAD_BYTES = 16 * 1024
-"""How far the subject of a message in a large mailbox is looked for."""
+"""Bytes in which the subject of a message in a large mailbox is searched."""
 
 
 def open_document(file: BinaryIO) -> Document:
@@ -80,7 +80,7 @@ def open_document(file: BinaryIO) -> Document:
 
 
 def _before_list(data: bytes, length: int) -> bytes:
-    """The message before the list that Apple Mail puts behind it; all, where none is."""
+    """The message without the list that Apple Mail appends."""
     return data[:length] if data[length:].lstrip().startswith(b"<?xml") else data
 
 
@@ -102,7 +102,7 @@ MAIL_HEADER_CHARS = 64 * 1024
 
 
 class _RawHeaders(Compat32):
-    """Gives headers with bytes outside of ASCII, which many programs write, as the text that they are."""
+    """Decodes headers with bytes outside of ASCII, which many programs write."""
 
     def header_fetch_parse(self, name: str, value: str) -> str:
         """The value; the library would put a mark for each byte, and its time grows with the square."""
@@ -148,7 +148,7 @@ MAILBOX_MESSAGES = 100_000
 
 
 def _starts(file: BinaryIO, size: int) -> Sequence[int]:
-    """Where messages begin, each at its line `From `."""
+    """Offsets of the messages, each at its line `From `."""
     starts: list[int] = []
     at, rest = 0, b""
     file.seek(0)
@@ -297,7 +297,7 @@ class _MimeWalk:
 
 
 def _inside(message: Message) -> Message:
-    """The message that one holds, which some programs encode although they must not."""
+    """The embedded message, which some programs encode although they must not."""
     inner = message.get_payload(0)
     assert isinstance(inner, Message)
     how = str(message.get("Content-Transfer-Encoding", "")).strip().lower()

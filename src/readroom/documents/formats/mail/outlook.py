@@ -64,7 +64,7 @@ class Item(Protocol):
         """To whom a message goes."""
 
     def attachments(self) -> Iterable[Attachment]:
-        """What is attached to a message."""
+        """An attachment of a message."""
 
     def left(self) -> Counter[str]:
         """Recipients and attachments that are too many."""
@@ -82,7 +82,7 @@ def named(item: Item) -> str:
 
 
 def page_of(item: Item) -> str:
-    """The encoding of the texts of a message, as it says."""
+    """The declared encoding of the texts of a message."""
     page = number(item, MESSAGE_PAGE) or number(item, BODY_PAGE)
     return code_page(page) if page else "cp1252"
 
@@ -107,7 +107,7 @@ def _date(item: Item, key: int) -> str:
 
 
 def _headers(item: Item) -> Iterator[tuple[str, str]]:
-    """The headers that came with it; of a message that was never sent, what Outlook knows."""
+    """The headers of a received message; for one that was never sent, the fields that Outlook has."""
     written = item.text(HEADERS)
     sent = eml.letter(written.encode("utf-8", "replace")).headers if written.strip() else ()
     there = {name.lower() for name, _ in sent}
@@ -205,7 +205,7 @@ def decoded(data: bytes, page: str) -> str:
 
 
 def _together(people: list[str], named: str) -> str:
-    """The recipients, and who is named beside them."""
+    """The recipients of all kinds."""
     known = ", ".join(people)
     others = [
         name for name in (part.strip(" '\"") for part in named.split(";")) if name and name not in known

@@ -178,7 +178,7 @@ class _PackedItem:
         name, mime = outlook.named(self), self.text(outlook.MIME) or "application/octet-stream"
         kind, value = self._values.get(outlook.DATA, (0, memoryview(b"")))
         if kind == _OBJECT:
-            value = value[16:]  # behind the kind of the object
+            value = value[16:]  # after the kind of the object
             if bytes(value[:4]) == TNEF_MARK:
                 inner = partial(letter_in, value)
                 return Attachment(name, "application/ms-tnef", len(value), value.tobytes, letter=inner)

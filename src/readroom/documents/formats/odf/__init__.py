@@ -39,7 +39,7 @@ MAX_LEVELS = 10
 """Levels of a list; the format has ten."""
 
 MAX_AFFIX = 20
-"""Characters before and behind the number of an item, which every item repeats."""
+"""Characters before and after the number of an item, which every item repeats."""
 
 MAX_PARENTS = 20
 """Styles that inherit from each other; a circle ends here."""
@@ -77,7 +77,7 @@ class OdfPackage(Struct, frozen=True, dict=True):
             return None
 
     def body(self, *kinds: str) -> Element:
-        """The element of the content that holds a document of one of these kinds. Raises Unreadable."""
+        """The element of the content with a document of one of these kinds. Raises Unreadable."""
         body = self.content.find(f"{OFFICE}body")
         for element in () if body is None else body:
             if local(element) in kinds:
@@ -91,7 +91,7 @@ class OdfPackage(Struct, frozen=True, dict=True):
             yield self.styles
 
     def beside(self) -> Counter[str]:
-        """What belongs to no part and is not shown: properties, and programs."""
+        """Counts of hidden content outside of parts: properties, and programs."""
         meta = self.part("meta.xml")
         elements = () if meta is None else meta.iter()
         names = self.archive.members
@@ -164,7 +164,7 @@ def number(element: Element, name: str, usual: int = 1) -> int:
 
 
 class _Level(Struct, frozen=True):
-    """How items of one level are labelled; `form` is empty for none, a bullet or a form of number."""
+    """The label of items at one level; `form` is empty for no label, a bullet or a number format."""
 
     form: str
     before: str = ""

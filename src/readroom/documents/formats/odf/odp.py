@@ -21,7 +21,7 @@ from readroom.documents.formats.odf.text import Walker
 
 _NOT_SHAPES = frozenset(("notes", "annotation", "forms", "layer-set", "animations", "title", "desc"))
 _COMMENTS = (f"{OFFICE}annotation", "{http://openoffice.org/2009/office}annotation")
-"""What comments on slides are; LibreOffice writes the second, as the format knows none there."""
+"""Elements of comments on slides; LibreOffice writes the second, which the format does not have."""
 
 _STANDING = ("header", "footer", "date-time")
 

@@ -74,10 +74,10 @@ class _ListItem(Struct):
 
 
 REPEATED_ROWS = 200
-"""How often a repeated row or cell of a table in an OpenDocument text is written."""
+"""Maximum repetitions that are written of a row or cell of a table in an OpenDocument text."""
 
 REPEATED_SPACES = 1_000
-"""Spaces that one element of OpenDocument may stand for."""
+"""Maximum spaces for one element of OpenDocument."""
 
 
 class Walker:
@@ -97,7 +97,7 @@ class Walker:
 
     def blocks(self, parent: Element) -> Iterator[Block]:
         """The blocks inside `parent`, in order; empty paragraphs are left out."""
-        for block in chain(self._blocks(parent), [Block(0, ())]):  # for what follows the last one
+        for block in chain(self._blocks(parent), [Block(0, ())]):  # for the text after the last one
             if block.lines or self._marks or self.dropped:
                 marks, dropped = tuple(self._marks), self.dropped
                 self._marks, self.dropped = [], Counter()
@@ -168,7 +168,7 @@ class Walker:
         return Block(0, (*lines, *boxes))
 
     def _list(self, element: Element) -> Iterator[Block]:
-        """A list and the lists in it; one that goes on with another counts on."""
+        """A list and the lists in it; one that continues another counts on."""
         style = element.get(f"{TEXT}style-name", "")
         continued = self._keys.get(element.get(f"{TEXT}continue-list", ""))
         if continued is None and element.get(f"{TEXT}continue-numbering") == "true":
@@ -303,7 +303,7 @@ class Walker:
         return f"[^{mark}]"
 
     def comment(self, element: Element) -> list[str]:
-        """The lines of a comment, behind its author."""
+        """The lines of a comment, after its author."""
         author = "".join(at.text or "" for at in element if local(at) == "creator")
         outer, self._items = self._items, []
         texts = [at for at in element if at.tag.startswith(TEXT)]

@@ -1,6 +1,6 @@
 """PDF, by pypdfium2: pages of text in reading order, and pages without text as images.
 
-Only pages that are asked for are read. Lines end where PDFium says or where the positions of characters show
+Only requested pages are read. Lines end where PDFium or the positions of characters show
 it; a word hyphenated there is joined again, so that it can be found. Values of form fields and notes are
 shown in place.
 
@@ -32,7 +32,7 @@ _XFA_FORMS = (raw.FORMTYPE_XFA_FULL, raw.FORMTYPE_XFA_FOREGROUND)
 _XFA = "It has an XFA form; only its ordinary form fields are shown."
 
 _MAX_DEPTH = 12
-"""Of the table of contents."""
+"""Maximum headings of the table of contents."""
 
 _OTHER_COPY = "Ask the user for another copy."
 
@@ -74,7 +74,7 @@ class Pdf:
         return formats.Part(number, "", lines, notes=[*notes, *formats.beside_note(beside.dropped)])
 
     def _is_picture(self, page: pypdfium2.PdfPage, part: formats.Part) -> bool:
-        """Whether it shows something and has no text but what fields say."""
+        """Whether it shows something but has no text other than that of fields."""
         if raw.FPDFPage_CountObjects(page) <= 0 and raw.FPDFPage_GetAnnotCount(page) <= 0:
             return False
         return not part.lines or not page.get_textpage().get_text_range(errors="replace").strip()
@@ -106,7 +106,7 @@ def open_document(file: BinaryIO) -> formats.Document:
 
 
 def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
-    """What belongs to no page and is not shown."""
+    """Counts of hidden content outside of pages."""
     keys = ("Title", "Author", "Subject", "Keywords")
     return Counter(
         {
@@ -119,7 +119,7 @@ def _of_document(document: pypdfium2.PdfDocument) -> Counter[str]:
 
 
 def _rendered(page: pypdfium2.PdfPage) -> bytes:
-    """The page as a PNG whose long side is what models see; only this imports Pillow."""
+    """The page as a PNG whose long side suits models; only this imports Pillow."""
     longest = max(*page.get_size(), 1)
     bitmap = page.render(scale=IMAGE_LONG_SIDE / longest)
     encoded = io.BytesIO()

@@ -2,7 +2,7 @@
 
 Such a font has no `é`: the file draws `´` and `e` at one place, in either order, or all accents of a line at
 its end.  So a letter and its accent are found by their places, and not by their order.  Characters keep their
-indexes in the text of the page: where an accent stood is a mark that is left out at last.
+indexes in the text of the page: a mark replaces each accent, and is removed at the end.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MARKS = {
     "\u02c7": "\u030c", "\u02d8": "\u0306", "\u02d9": "\u0307", "\u02da": "\u030a", "\u00af": "\u0304",
     "\u02c9": "\u0304", "\u02dd": "\u030b",
 }  # fmt: skip
-"""Accents by themselves, and what each is on a letter."""
+"""Standalone accents, and the combining mark of each."""
 
 _ACCENTS = (
     frozenset(_MARKS) | frozenset(map(chr, range(0x300, 0x315))) | frozenset("\u0323\u0327\u0328\u0331")
@@ -187,7 +187,7 @@ def _measured(textpage: Any, at: int) -> _Glyph | None:
 
 
 def _turned(x: float, y: float, turn: int) -> tuple[float, float]:
-    """A place after so many quarter turns to the left."""
+    """A place after a number of quarter turns to the left."""
     return ((x, y), (-y, x), (-x, -y), (y, -x))[turn]
 
 

@@ -35,12 +35,12 @@ _NO_FORM: Final = -1
 
 
 class FieldTexts(Struct):
-    """What a page has beside its text, and counts of what is not shown."""
+    """Content of a page outside of its text, and counts of what is not shown."""
 
     placed: list[Placed] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
     drawn: list[tuple[int, Box, str]] = field(default_factory=list)
-    """By index: annotations that say something only in their drawing; what to say where it says nothing."""
+    """By index: annotations with content only in their drawing, and the text to show if that has none."""
 
 
 PDF_ANNOTATIONS = 5_000
@@ -63,7 +63,7 @@ class Fields:
         """Pages of the copy that were changed: asking for one again needs a new copy."""
 
     def of(self, page: pypdfium2.PdfPage, number: int) -> FieldTexts:
-        """What is on a page beside its text."""
+        """Reads the content of a page outside of its text."""
         texts = FieldTexts()
         count = raw.FPDFPage_GetAnnotCount(page)
         if count > PDF_ANNOTATIONS:
@@ -155,7 +155,7 @@ class Fields:
                 chosen.append(_wide(label))
         return chosen, count - len(chosen)
 
-    # --- what is only drawn ----------------------------------------------------------------------
+    # --- drawn annotations ----------------------------------------------------------------------
 
     def _drawings(self, number: int, page_texts: FieldTexts) -> Iterator[Placed]:
         kept = {index for index, _, _ in page_texts.drawn}

@@ -18,13 +18,13 @@ from pypdfium2 import raw
 from readroom.documents.formats.pdf import accents
 
 _JOINED = frozenset("\x02\ufffe")
-"""How PDFium marks that it has joined a word which was divided at the end of a line."""
+"""PDFium's mark for a joined word that was hyphenated at the end of a line."""
 
 _BEFORE_NUMBER = re.compile("[\x02\ufffe](?=[0-9])")
-"""No word goes on with a number: that is `Type-` and `2`, or the number of the line in the margin."""
+"""No word continues with a number: that is `Type-` and `2`, or the number of the line in the margin."""
 
 _NO_TEXT = str.maketrans("", "", "".join(_JOINED) + accents.GONE + "\r")
-"""Also what broken fonts give for a character."""
+"""Replacement character; broken fonts also give it."""
 
 _LEFT_OUT = frozenset(accents.GONE + "\r ")
 """A line of nothing else has lost its characters."""
@@ -33,7 +33,7 @@ _STEP = 2.0
 """Points between base lines from which boxes are looked at: less is never another line."""
 
 _PITCH = 0.7
-"""Of the height of a line, that base lines of different lines are apart; those of raised marks less."""
+"""Distance of the base lines of different lines, relative to a line's height; raised marks have less."""
 
 _LETTERS_PITCH = 1.2
 """The same of letters that follow each other, which in names written downwards are a line apart."""
@@ -42,10 +42,10 @@ _ROTATED = 0.1
 """Radians: characters of text that runs upwards follow each other that way."""
 
 _WIDE = "\u2e80"
-"""From here on scripts are written downwards, too."""
+"""From this angle on scripts are written downwards."""
 
 _NEAR = 2.0
-"""Points by which a field may be beside the line that it belongs to."""
+"""Maximum distance in points of a field from its line."""
 
 
 class Box(Struct, frozen=True):
@@ -164,7 +164,7 @@ def _apart(textpage: Any, before: int, index: int, step: float, line: _Line) -> 
 
 
 def _height(textpage: Any, index: int) -> float:
-    """Of the line that a character's font makes, whatever the character."""
+    """The line height of a character's font, whatever the character."""
     rectangle = raw.FS_RECTF()
     if not raw.FPDFText_GetLooseCharBox(textpage, index, rectangle):
         return 0.0
@@ -180,7 +180,7 @@ def _top(textpage: Any, piece: _Line) -> float:
 
 
 def box(textpage: Any, index: int) -> Box | None:
-    """Where a character is; None for one that PDFium has added."""
+    """The box of a character; None for one that PDFium has added."""
     left, right, bottom, top = (ctypes.c_double() for _ in range(4))
     if not raw.FPDFText_GetCharBox(textpage, index, left, right, bottom, top):
         return None
@@ -188,7 +188,7 @@ def box(textpage: Any, index: int) -> Box | None:
     return place if place.right > place.left or place.top > place.bottom else None
 
 
-# --- what fields and notes say -----------------------------------------------------------------------
+# --- text of fields and notes -----------------------------------------------------------------------
 
 
 class _Row(Struct):
@@ -264,7 +264,7 @@ def _away(row: _Row, box: Box) -> float:
 
 
 def _insert(rows: list[_Row], field: Placed) -> None:
-    """Insert what is in no line between the lines above and below it."""
+    """Insert fields outside of lines between the lines above and below them."""
     for at, row in enumerate(rows):
         if row.box is None:
             continue

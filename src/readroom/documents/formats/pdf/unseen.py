@@ -31,7 +31,7 @@ _INVISIBLE = (raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMODE_CLIP)
 
 
 class Unseen(Struct, frozen=True):
-    """Characters that are not shown, by their indexes, and counts of what they are."""
+    """Indexes of characters that are not shown, and counts by reason."""
 
     indexes: frozenset[int]
     counts: Counter[str]
@@ -43,7 +43,7 @@ PDF_INK_SIDE = 1_200
 
 @final
 class Layers:
-    """Finds what is not seen on the pages of one document."""
+    """Finds hidden text on the pages of one document."""
 
     def __init__(self, file: BinaryIO, again: Callable[[], pypdfium2.PdfDocument]) -> None:
         """`again` opens the document a second time, to be changed."""
@@ -78,7 +78,7 @@ class Layers:
         }
 
     def _has_layers(self) -> bool:
-        """Whether the document says that it has layers, also where that is compressed."""
+        """Whether the document declares layers, even in compressed objects."""
         if self._has is None:
             self._has = says_layers(self._file)
         return self._has
@@ -131,9 +131,9 @@ class _Drawn:
 
 
 def _outside(page: pypdfium2.PdfPage, textpage: Any) -> set[int]:
-    """The characters that lie outside of the sheet; what is only cropped may be meant to be read."""
+    """The characters outside of the sheet; cropped ones may be meant to be read."""
     sheet = page.get_mediabox()
-    # Few pages have anything there, and places of pieces are asked for much faster than those of letters.
+    # Few pages have anything there, and bounds of pieces are much faster than those of letters.
     edges = [ctypes.c_float() for _ in range(4)]
     pieces = (raw.FPDFPage_GetObject(page, at) for at in range(raw.FPDFPage_CountObjects(page)))
     if all(raw.FPDFPageObj_GetBounds(one, *edges) and _is_within(edges, sheet) for one in pieces):

@@ -1,8 +1,8 @@
 """PowerPoint presentations from before 2007 (.ppt, .pps, .pot): a part for each slide, with notes and
 comments.
 
-Text is in records: titles and lists beside the slide, other text in the shapes of its drawing. The last save
-says where slides are; if that is damaged, they are taken in the order of the file.
+Text is in records: titles and lists next to the slide, other text in the shapes of its drawing. The last save
+has the offsets of slides; if that is damaged, they come in the order of the file.
 
 Knows: the records of PowerPoint before 2007.
 Does not know: files and processes; compound files (`compound`).
@@ -47,7 +47,7 @@ _OF_SLIDES = 3
 """The instance of the header and footer of all slides; that of notes is 4."""
 
 _POWERPOINT_95 = "PersistentStorage Directory"
-"""A stream that only it writes beside one of the same name as that of its successors."""
+"""A stream that only PowerPoint writes, for names that its successors also use."""
 
 _NOT_SHOWN = frozenset((5, 8, 11))
 """Placeholders without a text of their own: numbers of slides, and pictures of slides on notes."""
@@ -91,7 +91,7 @@ def _at(data: memoryview, place: int) -> Iterator[Record]:
 
 
 def _places(data: memoryview, saved: int) -> Mapping[int, int]:
-    """Where the objects of the presentation are, by their numbers, from the last save to the first."""
+    """Offsets of the presentation's objects, by their numbers, from the last save to the first."""
     places: dict[int, int] = {}
     seen: set[int] = set()
     while 0 <= saved < len(data) and saved not in seen and len(seen) < _SAVES:
@@ -122,7 +122,7 @@ def _listed(table: memoryview) -> Iterator[tuple[int, int]]:
 
 
 class _Text(Struct, frozen=True):
-    """A text: what sort of place it has, and its paragraphs."""
+    """A text: the kind of its placeholder, and its paragraphs."""
 
     kind: int
     text: str
@@ -138,7 +138,7 @@ class _Text(Struct, frozen=True):
 
 
 class _OldSlide(Struct, frozen=True):
-    """A slide: its record, the texts beside it, and the notes of the speaker."""
+    """A slide: its record, the texts next to it, and the speaker notes."""
 
     record: Record | None
     texts: Sequence[_Text]
@@ -265,7 +265,7 @@ class _SlideWriter:
         return lines
 
     def notes(self) -> list[str]:
-        """What the speaker is to say."""
+        """The speaker notes."""
         record = self._slide.notes
         shapes = () if record is None else self._drawn(record, ())
         return [
@@ -277,7 +277,7 @@ class _SlideWriter:
         return list(dict.fromkeys((*_margins(self._slide.record), *standing)))
 
     def comments(self) -> list[str]:
-        """Comments, behind their authors."""
+        """Comments, after their authors."""
         comments = []
         for holder in self._slide.record.walk() if self._slide.record is not None else ():
             if holder.kind == kinds.COMMENT:
@@ -416,12 +416,12 @@ def _place(shape: Record) -> tuple[int, int] | None:
 
 
 def _has_macros(record: Record) -> bool:
-    """Whether a record says that the presentation has macros: programs write it for those without, too."""
+    """Whether a record has macros: programs write it also for presentations without."""
     return record.kind == kinds.MACROS and any(len(at.data) >= 8 and any(at.data[4:8]) for at in record)
 
 
 def _beside(compound: Compound, top: Mapping[int, Record]) -> Counter[str]:
-    """What belongs to no slide and is not shown."""
+    """Counts of hidden content outside of slides."""
     counts = Counter({"document property": compound.properties()})
     for record in top.values():
         if record.kind == kinds.MASTER:

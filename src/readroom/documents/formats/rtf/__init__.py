@@ -165,7 +165,7 @@ class _RtfReader:
             self._out(tokens.decoded(data, state.far if state.is_far else state.codec))
 
     def _out(self, text: str) -> None:
-        """Text goes where its group says; hidden and deleted text is counted."""
+        """Route text to its group's destination; hidden and deleted text is counted."""
         state = self._state
         if state.formula is not None and not (state.deleted or state.hidden):
             state.formula.text(text)
@@ -184,7 +184,7 @@ class _RtfReader:
 
     def _word(self, word: str, number: int | None) -> None:
         if word == "*":
-            self._state.starred = self._fresh  # of a group; elsewhere it says nothing
+            self._state.starred = self._fresh  # of a group; elsewhere it has no meaning
         elif word in _CHARACTERS:
             self._out(_CHARACTERS[word])
         elif word == "u":
@@ -274,7 +274,7 @@ class _RtfReader:
     # --- destinations ------------------------------------------------------------------------------
 
     def _destination(self, word: str) -> bool:
-        """Whether a word says where the text of its group belongs; it then does."""
+        """Whether a word sets the destination of its group; if so, it is set."""
         state = self._state
         if word in _THROUGH:
             self._through(word)

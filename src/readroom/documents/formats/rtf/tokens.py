@@ -82,11 +82,11 @@ class Tokens:
                 yield Token(word=symbol.decode("latin-1"))
 
     def rest(self) -> bytes:
-        """What was not read yet."""
+        """The unread rest."""
         return self._data[self._at :]
 
     def skip_group(self) -> bytes:
-        """Jump to the end of the group that is open; what was jumped over."""
+        """Jump to the end of the open group; returns the skipped bytes."""
         depth, start = 0, self._at
         while (match := _END.search(self._data, self._at)) is not None:
             self._at = match.end()
@@ -144,14 +144,14 @@ def code_page(number: int) -> str:
 
 
 def decoded(data: bytes, codec: str) -> str:
-    """Text; what its encoding does not have is U+FFFD. In a symbol font it is what that shows."""
+    """Decoded text, with U+FFFD for bytes outside of its encoding. A symbol font's signs are translated."""
     if codec.startswith(_SIGNS):
         return as_shown(data.decode("latin-1"), codec)
     return data.decode(codec, "replace")
 
 
 def as_shown(text: str, codec: str) -> str:
-    """A text that was written as characters: in a symbol font, what that shows for them."""
+    """A text written as characters; a symbol font's signs are translated."""
     return symbols.shown(codec.removeprefix(_SIGNS), text) if codec.startswith(_SIGNS) else text
 
 

@@ -4,7 +4,7 @@ An area is cut out of the XML of its sheet before the library sees it (`xlsx`), 
 are and not what their sheet is: python-calamine makes an array of all cells between the first and the last.
 Numbers have 15 digits, dates are ISO 8601; tabs and line ends inside cells are written `\t` and `\n`.
 
-Knows: the cells of spreadsheets, and what is beside them.
+Knows: the cells of spreadsheets, and their other content.
 Does not know: files and processes.
 May be touched: freely.
 """
@@ -158,7 +158,7 @@ class _SheetReader(Struct, frozen=True):
             return self._rows(number, area)
 
     def _of_workbook(self, number: int, member: str = "", tail: bytes = b"") -> list[str]:
-        """The note on what is not shown of a sheet, at the first one also of its workbook."""
+        """The note on what is not shown of a sheet; for the first one also of its workbook."""
         counts = xlsx_beside.counts(self.package, member, tail) if member else Counter()
         counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
         return [*beside_note(counts), *self.package.unread()]
@@ -209,7 +209,7 @@ class _SheetReader(Struct, frozen=True):
         return cut_out.values(members)
 
     def _style_part(self) -> bytes:
-        """The styles, which tell dates from numbers; empty without, also where they cannot be read."""
+        """The styles, which distinguish dates from numbers; empty if missing or unreadable."""
         if "styles" not in self._parts:
             self._parts["styles"] = b""
             member = cut_out.part_of(self.package, "styles")

@@ -1,4 +1,4 @@
-"""What an .xlsx sheet has beside its cells: comments are shown, everything else is counted."""
+"""Content of an .xlsx sheet other than cells: comments are shown, everything else is counted."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def hidden_columns(head: bytes) -> int:
 
 
 def counts(package: Package, member: str, tail: bytes) -> Counter[str]:
-    """What a sheet has beside its cells that is not shown; `tail` is the XML after its rows."""
+    """Counts of hidden content other than cells; `tail` is the XML after the rows."""
     counter: Counter[str] = Counter()
     counter["header or footer"] = len(_HEADERS.findall(tail))
     counter["list of allowed values"] = len(_LISTS.findall(tail))
@@ -142,7 +142,7 @@ def _drawn(package: Package, part: str) -> Counter[str]:
 
 
 def of_workbook(package: Package) -> Counter[str]:
-    """What belongs to no sheet and is not shown."""
+    """Counts of hidden content outside of sheets."""
     counter: Counter[str] = Counter()
     for relation in package.relations(package.main).values():
         if relation.kind in _OF_WORKBOOK:

@@ -79,7 +79,7 @@ def _without_runs(texts: Sequence[str], first: int) -> Iterator[str]:
 
 
 EMPTY_COLUMNS = 16
-"""So many empty cells between two others, or before the first, are one text."""
+"""This many empty cells between two others, or before the first, become one text."""
 
 _TABS = "\t" * (EMPTY_COLUMNS - 1)
 
@@ -105,7 +105,7 @@ def _duration(value: timedelta) -> str:
 
 
 # -----------------------------------------------------------------------------
-# The rows of a sheet that an area asks for, as a part: bounded, with its header and what is not shown.
+# The requested rows of a sheet as a part: bounded, with its header and counts of what is not shown.
 # -----------------------------------------------------------------------------
 
 FORMULA = "formula has no stored value: the file was written by a program that does not calculate."
@@ -136,14 +136,14 @@ ESCAPED = "Tabs and line ends inside cells are written as \\t and \\n."
 
 
 Comments: TypeAlias = Mapping[tuple[int, int], str]
-"""Comments on cells by row and column from 1, as they follow the value."""
+"""Comments on cells by row and column from 1; they follow the value."""
 
 
 Rows: TypeAlias = Mapping[int, Sequence[Value]]
 """The rows of a sheet that hold something, by their number from 1."""
 
 EMPTY_RUN = 3
-"""So many empty rows are one line: fewer are shorter as they are."""
+"""This many empty rows become one line: fewer are shorter as they are."""
 
 
 class CellBudget(Struct):
@@ -171,10 +171,10 @@ class Table(Struct, frozen=True):
     """Rows that were read.
 
     Attributes:
-        rows: Those of the area that hold something.
-        header: Row 1, when the area starts below it.
-        total: Rows of the sheet, up to the last that holds something.
-        end: The last row that was taken; below the area's end when there was no room.
+        rows: The filled rows of the area.
+        header: Row 1, if the area starts below it.
+        total: Rows of the sheet, up to the last filled one.
+        end: The last row that was included; before the area's end if the part is full.
         is_full: Whether it ends there because its cells are too many for one part.
     """
 
@@ -243,7 +243,7 @@ def merged_note(ranges: Sequence[str]) -> list[str]:
 
 
 def count_note(count: int, single: str, more: str) -> list[str]:
-    """A sentence about so many of something; nothing when there are none."""
+    """A sentence with a number of things; empty for 0."""
     return [f"{count:,} {single if count == 1 else more}"] if count else []
 
 
@@ -264,12 +264,12 @@ def comment(remarks: Sequence[tuple[str, str]]) -> str:
 def _joined(remarks: Sequence[tuple[str, str]]) -> Iterable[tuple[str, str]]:
     for author, text in remarks:
         name, words = " ".join(author.split()), " ".join(text.split())
-        # Excel writes the name of the author into the text, too.
+        # Excel also writes the name of the author into the text.
         yield name, words.removeprefix(f"{name}:").strip() if name else words
 
 
 def commented(rows: Rows, first: int, last: int, comments: Comments) -> Rows:
-    """The rows from `first` to at most `last`, with comments after the values."""
+    """The rows from `first` to `last`, with comments after the values."""
     texts = {place: text for place, text in sorted(comments.items()) if first <= place[0] <= last}
     return overlaid(rows, texts, _remarked)
 

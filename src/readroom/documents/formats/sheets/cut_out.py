@@ -25,7 +25,7 @@ _RELATIONS = (
 
 
 class ListedSheet(Struct, frozen=True):
-    """A sheet as the workbook lists it; where `member` is empty, `note` says why, and else what is odd."""
+    """A sheet as the workbook lists it; without a `member`, `note` has the reason, else an oddity."""
 
     name: str
     member: str
@@ -63,7 +63,7 @@ def part_of(package: Package, kind: str) -> str | None:
 def listed(
     package: Package, number: int, name: str, relation: Relation | None, *, hidden: bool
 ) -> ListedSheet:
-    """A sheet by what the workbook refers to; by its usual name where it says nothing."""
+    """A sheet by the relations of the workbook; by its usual name if there is none."""
     if relation is None:
         usual = _beside(package, f"worksheets/sheet{number}")
         if usual in package.archive.members:

@@ -29,7 +29,7 @@ _CARRIED = 64 * 1024
 """Bytes of a piece that are looked at again with the next: the longest formula has 8,192 characters."""
 
 _SHARES = 100_000
-"""Shared formulas of a sheet that are remembered; each is a range that somebody filled."""
+"""Shared formulas of a sheet that are remembered; each is a range filled by a user."""
 
 _REFERENCE = re.compile(
     r"""
@@ -92,7 +92,7 @@ class Formulas(Struct):
 
 
 def shifted(formula: str, rows: int, columns: int) -> str:
-    """A formula as it is when its cell is filled so many rows down and columns to the right."""
+    """A formula shifted by a number of rows down and columns to the right."""
 
     def moved(match: re.Match[str]) -> str:
         if match[2]:

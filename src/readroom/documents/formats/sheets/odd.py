@@ -1,4 +1,4 @@
-"""Rows of an .xlsx sheet as a library reads them: without gaps, and with what is odd in them made plain.
+"""Rows of an .xlsx sheet as a library reads them: without gaps, and with oddities normalized.
 
 A library refuses all rows for one cell that it does not understand. So cells of types that are none become
 texts, numbers lose the blanks around them, and rows that still fail are read one by one, at last as they are
@@ -28,7 +28,7 @@ _UNTOLD = re.compile(
 _INLINE = re.compile(
     rb"""(<(?:\w+:)?c(?=\s)[^>]*\st\s*=\s*["'])inlineStr(["'][^>]*>\s*<(?:\w+:)?v(?=[\s>]))"""
 )
-"""A cell that says to have its text inside, and has a value."""
+"""A cell of type inline text that has a value instead."""
 
 _ROW = re.compile(rb"""(<(?:\w+:)?row(?=\s)[^>]*?\sr\s*=\s*["'])\d+""")
 _CELL = re.compile(rb"""(<(?:\w+:)?c(?=\s)[^>]*?\sr\s*=\s*["'])([A-Za-z]{1,4})\d+""")

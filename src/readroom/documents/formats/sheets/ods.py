@@ -1,7 +1,7 @@
 """OpenDocument spreadsheets (.ods), streamed row by row from their single XML part.
 
 Rows and cells say how often they repeat, a million times at the end of most sheets; repetitions are counted,
-and written out only where they were asked for. Libraries write out a whole document when they open it.
+and written out only if requested. Libraries write out a whole document when they open it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _DURATION = re.compile(
     r"(-?)P(?:(\d{1,8})D)?(?:T(?:(\d{1,9})H)?(?:(\d{1,9})M)?(?:(\d{1,9}(?:[.,]\d*)?)S)?)?", re.ASCII
 )
 _SPACES_MOST = 1000
-"""Spaces that one element may represent; it says how many."""
+"""Spaces that one element may represent."""
 
 
 class Sheets(Struct, frozen=True):
@@ -144,7 +144,7 @@ def open_sheets(archive: Archive) -> Sheets:
 
 
 def _of_workbook(archive: Archive) -> Counter[str]:
-    """Headers and footers of printed pages, and what was said about the document."""
+    """Headers and footers of printed pages, and metadata of the document."""
     counts: Counter[str] = Counter()
     for member, kind, names in (
         ("styles.xml", "header or footer", _MARGINS),
@@ -203,7 +203,7 @@ class _Rows:
                 self._formulas += sum(cell.get(f"{TABLE}formula") is not None for cell in element)
 
     def table(self, notes: list[str]) -> Table:
-        """What was collected."""
+        """The collected text."""
         end = self._total if self._last is None else self._last
         last = min(end, self._total)
         if not self._area.formulas:

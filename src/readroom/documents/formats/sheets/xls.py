@@ -64,7 +64,7 @@ class OldSheets:
         return cells.part(number, self.names[number - 1], table, area)
 
     def _rows(self, sheet: Any, area: Area) -> Rows:
-        """The filled rows; those that were not asked for are left without their cells."""
+        """The filled rows; those that were not requested have no cells."""
         last = area.last_row or sheet.nrows
         rows: dict[int, Sequence[Value]] = {}
         for at in range(sheet.nrows):
@@ -139,7 +139,7 @@ def is_one(file: BinaryIO) -> bool:
 
 @final
 class CellsAlone:
-    """The cells of a workbook by another library, where xlrd fails on something beside them."""
+    """The cells of a workbook by another library, if xlrd fails on something else in it."""
 
     def __init__(self, data: bytes) -> None:
         """Raises Unreadable."""
@@ -214,7 +214,7 @@ def _noted(notes: list[str]) -> Iterator[None]:
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """The library's failures as Unreadable; of a damaged workbook it raises whatever its code meets."""
+    """The library's failures as Unreadable; for a damaged workbook it raises any exception."""
     try:
         yield
     except xlrd.XLRDError as error:

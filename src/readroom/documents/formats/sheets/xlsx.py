@@ -110,7 +110,7 @@ class Row(Struct, frozen=True):
         return last if len(places) >= cells else last + cells
 
     def strays(self) -> int:
-        """Cells that say to be in another row; they are shown where they stand."""
+        """Cells with the row number of another row; they are shown in the row that contains them."""
         return sum(int(row) != self.number for _, row in _PLACE.findall(self.xml))
 
     def doubles(self) -> int:
@@ -128,15 +128,15 @@ class Row(Struct, frozen=True):
 
 
 class Cut(Struct):
-    """The rows that were asked for, of one pass over the XML of a sheet.
+    """The requested rows, from one pass over the XML of a sheet.
 
     Attributes:
-        head: What stands before the first row.
-        header: Row 1, when the rows start below it and it is filled.
-        rows: The rows that were asked for and had room, in order; rows that are not there are left out.
-        end: The last row that was looked at for them.
+        head: The XML before the first row.
+        header: Row 1, if the rows start below it and it is filled.
+        rows: The requested rows that fit, in order, without missing ones.
+        end: The last row that was examined for them.
         total: The last row that is filled.
-        merged: Merged ranges, as far as they stand near the rows.
+        merged: Merged ranges near the rows.
         tail: The XML after the rows, as far as it was read; from the first pass only.
         is_full: Whether it ends at `end` because its cells are too many for one part.
         notes: Oddities of the sheet; from the first pass only.
@@ -158,7 +158,7 @@ class Disordered(Exception):
 
 
 def cut(pieces: Iterator[bytes], area: Area, total: int | None, *, in_order: bool = True) -> Cut:
-    """The rows of an area, as many of them as there is room for; bounded in memory.
+    """The rows of an area, as many as fit; bounded in memory.
 
     Args:
         pieces: The XML of a sheet.
@@ -200,9 +200,9 @@ class _Names:
 
 
 class _Scan:
-    """Takes a sheet piece by piece; what `take` returns is to be put before the next one.
+    """Processes a sheet piece by piece; the result of `take` is prepended to the next one.
 
-    Rows that are not asked for are gone past at the speed of a search for plain bytes:
+    Rows that are not requested are skipped at the speed of a search for plain bytes:
     only the last one of each piece is looked at.
     """
 
@@ -221,7 +221,7 @@ class _Scan:
         self._names: _Names | None = None
 
     def take(self, data: bytes) -> bytes:
-        """Process what is complete in `data`, and return the rest."""
+        """Process the complete rows in `data`, and return the rest."""
         if self._names is None:
             match = _DATA.search(data)
             if match is None:
@@ -246,7 +246,7 @@ class _Scan:
         return data[end:] if end >= 0 else data[max(at, 0) :]
 
     def _pass(self, data: bytes, at: int) -> bool:
-        """Go past all rows of `data` when none are asked for; the one that starts at `at` is its last."""
+        """Skip all rows of `data` if none are requested; the one that starts at `at` is its last."""
         following = _said(data, at)
         if (
             not self._passed
@@ -319,7 +319,7 @@ class _Scan:
             self.cut.end = kept[-1]
 
     def finish(self, rest: bytes) -> None:
-        """Take what is there of a sheet that does not end."""
+        """Process the rest of a truncated sheet."""
         if self._names is None:
             raise Unreadable("its sheet is cut short", ANOTHER_COPY)
         if self._names.rows.match(rest):
@@ -345,17 +345,17 @@ def _numbered(xml: bytes, number: int) -> bytes:
 
 
 def _said(data: bytes, start: int) -> int | None:
-    """The number that the row tag at `start` says; None when it says none."""
+    """The row number in the tag at `start`; None if it has none."""
     tag = _START_TAG.match(data, start)
     match = _NUMBER.search(tag[0]) if tag else None
     return int(match[1]) if match else None
 
 
 # -----------------------------------------------------------------------------
-# The shared strings of a workbook, of which some rows need a few.
+# The shared strings of a workbook; some rows need only a few.
 #
 # Cells refer to texts by number.  The table of texts goes by in pieces, and those
-# that nobody asked for are left empty, so that a library gets a small one.
+# that are not needed are left empty, so that a library gets a small one.
 # -----------------------------------------------------------------------------
 
 _ITEM = re.compile(rb"<(?:\w+:)?si(?=[\s/>])")
@@ -365,7 +365,7 @@ _SHARED = re.compile(
 )
 _EMPTY = b"<si><t></t></si>"
 _MISSING = b"<si><t>[its text is missing in the file]</t></si>"
-"""For a cell that refers to a text behind the last one."""
+"""Text of a cell whose index is past the last shared string."""
 
 
 def referred(rows: bytes) -> frozenset[int]:
