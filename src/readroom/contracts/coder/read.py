@@ -33,7 +33,7 @@ RESPONSE_BYTES = 32 * 1024
 """The lines of one reply with their numbers and the line feeds between them; more is refused."""
 
 MARK = "... [truncated]"
-"""Behind a line that is cut."""
+"""Follows a line that is cut."""
 
 _ENVELOPE = 100
 """More than the names of the fields around an error."""
@@ -42,7 +42,7 @@ Fields: TypeAlias = dict[str, values.Fact]
 
 
 class Bounds(Struct, frozen=True):
-    """What one read may show; over HTTP a caller may name others."""
+    """Bounds of one read; over HTTP a caller may choose others."""
 
     file_bytes: int = FILE_BYTES
     line_bytes: int = LINE_BYTES
@@ -106,7 +106,7 @@ def _require_all(
 
 
 def _without_wide_characters(result: values.ReadResult, most: int) -> values.ReadResult:
-    """The result with empty lines where already the first character is larger than a line may be.
+    """The result with empty lines from the first whose first character alone exceeds a line's maximum.
 
     The selection has at least one character of each line, so that a caller who continues gets further;
     here there is no continuation.
@@ -193,17 +193,17 @@ class CoderForm:
         return replace(native_render.reply(body, facts), is_error=True)
 
     def wording(self, path: str, offset: int) -> Wording:
-        """How the read of that path is worded."""
+        """The wording of a read of that path."""
         return Wording(self.read, capped(self.failed, words.LINES, path, offset))
 
     @property
     def without_path(self) -> Callable[[ReadroomError, values.Cap], values.Reply]:
-        """How the chat loop's failures are worded before a path is known."""
+        """The wording of the chat loop's failures before a path is known."""
         return capped(self.failed, words.CHAT)
 
     @property
     def plainly(self) -> Callable[[ReadroomError, values.Cap], values.Reply]:
-        """How failures without a known path are worded."""
+        """The wording of failures without a known path."""
         return capped(self.failed, ())
 
 
@@ -235,7 +235,7 @@ def capped(
 _ENTRY = len(encoded({"name": "", "absolute_path_string": "/", "is_dir": False})) + len(",")
 
 _FIELDS = 400
-"""More than the fields around lines or entries, with a note on what is left out."""
+"""Maximum size of the fields around lines or entries, with a note on omissions."""
 
 
 def _json_bytes(text: str) -> int:
@@ -243,9 +243,9 @@ def _json_bytes(text: str) -> int:
 
 
 def measure(root: str) -> values.Measure:
-    """Numbers and line feeds of lines, and entries of listings; nothing around them.
+    """Size of numbers and line feeds of lines, and of listed entries; nothing around them.
 
-    `root` stands before the path of every entry.
+    `root` precedes the path of every entry.
     """
     before = len(root.encode("utf-8", "replace"))
 

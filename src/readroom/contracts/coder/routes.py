@@ -28,7 +28,7 @@ from readroom.core.values import Cap, EntryKind, Fact, ListRequest, ListResult, 
 from readroom.core.values.files import BytesRequest, BytesResult
 
 LIST_BYTES = 1024 * 1024
-"""A listing, which has no pages in this contract: some 8,000 names; a listing that is cut says so."""
+"""A listing, which has no pages in this contract: some 8,000 names; the reply reports a cut."""
 
 LIST_ENTRIES = 10_000
 """Names of one listing, so that short ones do not take longer to read than the reply."""
@@ -37,7 +37,7 @@ MAX_INTEGER = 2**63 - 1
 """Largest number in a query, as the original has it."""
 
 MAX_QUERY_PARAMETERS = 100
-"""Most query parameters that are examined; no address has a tenth of them."""
+"""Maximum query parameters that are examined; no address has a tenth of them."""
 
 READ_LINES, READ_BYTES = "read-file-lines", "read-file"
 WRITE, EDIT, LIST = "write-file", "edit-files", "list-directory"
@@ -61,7 +61,7 @@ class LinesQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BytesQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """The query of read-file: bytes from an offset, which counts from 0; a limit of 0 is none."""
+    """The query of read-file: bytes from an offset, which counts from 0; a limit of 0 means none."""
 
     path: str
     offset: _Count = 0
@@ -203,7 +203,7 @@ class _Routes:
         """POST list-directory."""
 
         def to_request(arguments: ListBody) -> ListRequest:
-            # Like the original, list everything that policy allows, also what ignore files hide.
+            # Like the original, list everything that policy allows, including ignored files.
             return ListRequest(self._folder(arguments), include=frozenset({"ignored"}), limit=LIST_ENTRIES)
 
         def wording(arguments: ListBody) -> Wording:
@@ -224,7 +224,7 @@ class _Routes:
         return self._joined(arguments)
 
     def _joined(self, arguments: ListBody) -> str:
-        # The home folder is the workspace: nothing beside it can be seen.
+        # The home folder is the workspace: nothing outside of it is visible.
         above = self._root.rstrip("/") if arguments.relativity == "home" else ""
         return "/".join((above, *arguments.parts)) or "/"
 
@@ -364,7 +364,7 @@ def parsed(
     """The values of a query, and its problems by parameter.
 
     Args:
-        query: As it stands in the address, with its escapes; bytes that are not UTF-8 stay what they are.
+        query: As in the address, with its escapes; bytes that are not UTF-8 are kept.
         numbers: Parameters that are whole numbers, not negative.
         required: Those that may not be missing or empty.
         texts: Parameters that are texts.

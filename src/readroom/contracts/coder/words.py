@@ -1,6 +1,6 @@
 """The words of the contract `coder` for failures: the documented strings, with paths as callers wrote them.
 
-A failure without a documented string begins like the nearest one and goes on in our words.
+A failure without a documented string begins like the nearest one and continues in our words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ESCAPES = {
 
 
 def go_quoted(text: str) -> str:
-    """The text in double quotes, with what cannot be printed as escapes."""
+    """The text in double quotes, with unprintable characters as escapes."""
     return f'"{"".join(map(_escaped, text))}"'
 
 
@@ -73,7 +73,7 @@ def absolute(path: str) -> bool:
 
 
 class _Failed(Struct, frozen=True):
-    """What sentences repeat of a call: its path, and where it began."""
+    """Facts about a call for sentences: its path, and its first line."""
 
     path: str
     offset: int
@@ -119,7 +119,7 @@ _ANY: Sentences = {
 _OTHERWISE: Sentences = {ReadroomError: "{error}"}
 
 CHAT = (_LACKS, _SPENT)
-"""Of arguments in a chat loop's call."""
+"""Arguments of a chat loop's call."""
 
 _LARGE = "Use grep, sed, or awk to extract the content you need, or use offset and limit to read a portion."
 
@@ -193,7 +193,7 @@ _EDIT: Sentences = {
     ),
 }
 _EDITED: Sequence[Sentences] = (_SPENT, _EDIT, _OPEN, _ANY, {ReadroomError: "edit {call.name}: {error}"})
-"""Of one of several files."""
+"""Arguments for one of several files."""
 
 
 def _each(call: _Failed, error: errors.EditsFailed) -> str:
@@ -265,7 +265,7 @@ READ, WORKSPACE_READ = "read_file", "coder_workspace_read_file"
 def spelled(path: str, root: str) -> str:
     """A path of the workspace as callers write it; odd bytes as listings show them."""
     absolute = root if path == "." else f"{root.rstrip('/')}/{path}"
-    # As it is, unless it cannot be sent: only what begins with a quote is read as quoted.
+    # Unchanged, unless it cannot be sent: only a name that begins with a quote is parsed as quoted.
     try:
         absolute.encode()
     except UnicodeEncodeError:

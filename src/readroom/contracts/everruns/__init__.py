@@ -89,7 +89,7 @@ from readroom.core.values.options import SearchOptions
 
 REPLY_BYTES = 128 * 1024
 """A whole reply: content of EVERRUNS_CONTENT_BYTES, or EVERRUNS_GREP_BYTES of matches, with JSON around it.
-Its own limit of 64 KiB would cut valid JSON; what escapes beyond this is shown in smaller pages."""
+Its own limit of 64 KiB would cut valid JSON; content with more escapes comes in smaller pages."""
 
 GREP_LIMIT = 200
 """Matches of one search when the call does not say."""
@@ -264,7 +264,7 @@ def _to_edit(arguments: EverrunsEdit) -> EditRequest:
 
 
 def _edits(arguments: EverrunsEdit) -> list[EverrunsEditItem]:
-    """All replacements; the one beside the list counts unless it is empty or in the list already."""
+    """All replacements; the one outside the list counts unless it is empty or in the list already."""
     edits = list(arguments.edits)
     old, new = arguments.old_text, arguments.new_text
     if old and new is None:

@@ -78,9 +78,9 @@ def render(result: RunResult, cap: Cap) -> Reply:
 
 
 def words(output: Output, *, kept: bool, failed: bool) -> str:
-    """One stream as far as it is shown, and where all of it is.
+    """The shown part of one stream, and the path of all of it.
 
-    Of a command that succeeded the middle is missing, counted in bytes; of one that failed, lines.
+    The middle is missing, in bytes if the command succeeded; if it failed, in lines.
     """
     if output.binary and output.size_bytes:
         return f"[{output.size_bytes} bytes of binary output]"

@@ -1,7 +1,7 @@
 """Replies of Everruns: one JSON object, for a read with lines as `N|text`.
 
 Content is cut between lines, and inside a line only if the line alone is too long. `truncated` and the next
-offset follow from what is really shown. An outline of the lines that are not shown follows the content.
+offset follow from the shown lines. An outline of the lines that are not shown follows the content.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DIFF_CHARS = 16_000
 BINARY_NOTE = "Binary file — use a different tool or download to inspect."
 
 _FRAME_BYTES = 640
-"""Names and values of a reply's fields, with a continuation, beside paths and content."""
+"""Names and values of a reply's fields, with a continuation, other than paths and content."""
 
 _PATHS = 2
 """How many times a reply has the path."""
@@ -59,11 +59,11 @@ MEASURE = values.Measure(
     # It has its whole path, with that of the folder, which the frame counts once.
     list=values.ListMeasure(lambda entry: 2 * json_replies.size(requests.shown(entry.path)) + _ENTRY_BYTES),
 )
-"""What the rendering adds; kept beside it so that both change together."""
+"""Size of what the rendering adds; next to it so that both change together."""
 
 
 def render(result: values.ReadResult, cap: values.Cap, limit: int | None = None) -> values.Reply:
-    """The reply for a read that was selected under `cap`; `limit` is what the call says."""
+    """The reply for a read that was selected under `cap`; `limit` is that of the call."""
     if result.image is not None:
         fields: dict[str, values.Fact] = {**_about(result), "media_type": result.image.media_type}
         return json_replies.reply(
@@ -101,7 +101,7 @@ def _in_order(result: values.ReadResult, fields: dict[str, values.Fact]) -> dict
 
 
 def _about_cuts(result: values.ReadResult) -> list[str]:
-    """Of a cut line that the continuation does not begin with: a header, or the last of a tail."""
+    """Whether the continuation does not begin with a cut line: a header, or the last of a tail."""
     line = 1 if result.header is not None else result.end if _is_below_others(result) else None
     cut = None if line is None else result.cuts.get(line)
     if line is None or cut is None or cut.last == cut.total:
@@ -144,7 +144,7 @@ def _content(result: values.ReadResult) -> str:
 
 
 def _following(result: values.ReadResult) -> values.ReadRequest | None:
-    """The read that goes on: with the rest of a line, with the next line, or before a tail with the first."""
+    """The read that continues: with a line's rest, the next line, or before a tail with the first."""
     plain = values.ReadRequest(result.path)
     if _is_below_others(result):
         return replace(plain, offset=1)
@@ -155,7 +155,7 @@ def _following(result: values.ReadResult) -> values.ReadRequest | None:
         return result.next
     if result.next is not None:
         return replace(plain, offset=result.next.offset)
-    # The rest of one line was asked for; the file may go on.
+    # The rest of one line was requested; the file may continue.
     if cut is not None and result.total_lines is not None and result.end < result.total_lines:
         return replace(plain, offset=result.end + 1)
     # A budget that runs low leaves the outline, or nothing.
@@ -190,7 +190,7 @@ def _truncation(
 
 
 def _complete(size: int) -> dict[str, values.Fact]:
-    """Of a reply to which nothing is missing: all of it has been returned."""
+    """Fields of a complete reply: all of it has been returned."""
     return {"truncated": False, "reason": "size_cap", "bytes_returned": size, "bytes_total": size}
 
 
@@ -410,7 +410,7 @@ def render_edit(result: EditResult, cap: values.Cap) -> values.Reply:
     diff, cut = _cut_diff(names + result.diff.text, bool(result.diff.left_out))
     fields = _edit_fields(result, diff, cut=cut)
     while json_replies.size(fields) > cap.size and diff:
-        # What escapes take is known only now; the change itself is made and is said whatever happens.
+        # The size of escapes is known only now; the change itself is made and is reported anyway.
         diff, cut = diff[: len(diff) // 2], True
         fields = _edit_fields(result, diff + _CUT_DIFF, cut=cut)
     return json_replies.reply(fields, partial(native_facts.of_edit, result))

@@ -24,7 +24,7 @@ CONTENT_BYTES = 50 * 1024
 """The formatted content of one read: the cap of its document."""
 
 OUTLINE_BYTES = 4 * 1024
-"""The outline of what a read does not show: some 80 definitions, 1,500 tokens."""
+"""Size of the outline of lines that a read omits: some 80 definitions, 1,500 tokens."""
 
 CONTEXT = 20
 """Lines around a match on each side."""
@@ -36,7 +36,7 @@ LIST_MOST = 1000
 """Entries that one listing may ask for."""
 
 GREP_BYTES = 64 * 1024
-"""The matches of one search, as they are sent."""
+"""The matches of one search, as sent."""
 
 # -----------------------------------------------------------------------------
 # Paths as Everruns spells them: `/workspace/...`, and every other spelling of the same file.
@@ -46,14 +46,14 @@ GREP_BYTES = 64 * 1024
 # -----------------------------------------------------------------------------
 
 ROOT = "/workspace"
-"""How replies spell the root, and callers may."""
+"""Spellings of the root in replies and calls."""
 
 _QUOTED = 2
 """Characters of a name in quotes, without the name."""
 
 
 def work_path(spelled: str) -> str:
-    """The path of a request for a path as a caller spells it; "" when there is none. Raises BadPath."""
+    """The path of a request for a path as a caller spells it; "" for none. Raises BadPath."""
     text = spelled.strip()
     if len(text) >= _QUOTED and text[0] == text[-1] == '"':
         return quote(parse(text, (ROOT, "/")))
@@ -63,12 +63,12 @@ def work_path(spelled: str) -> str:
     if text.startswith("/") and steps[:1] == [ROOT[1:]]:
         steps = steps[1:]
     path = "/".join(steps)
-    # What begins with a quote here is a name; paths are read once more further on.
+    # A leading quote marks a quoted name here; paths are parsed again later.
     return f"./{path}" if path.startswith('"') else path or "."
 
 
 def required_path(spelled: str, tool: str) -> str:
-    """The path of a request. Raises MissingArgument when there is none, and as `work_path`."""
+    """The path of a request. Raises MissingArgument if it is missing, and as `work_path`."""
     path = work_path(spelled)
     if not path:
         raise MissingArgument(tool, "path")
@@ -169,7 +169,7 @@ RUN = "bash"
 
 
 SEARCHED: frozenset[Include] = frozenset(("hidden",))
-"""What every search takes in."""
+"""Arguments of every search."""
 
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 """Characters that mean something in a pattern."""
@@ -251,7 +251,7 @@ BINARY = tuple(
         *("psd", "mp3", "mp4", "avi", "mov", "flv", "wmv", "pdf"),
     )
 )
-"""Suffixes of files that count as binary whatever is in them, unless lines are asked for."""
+"""Suffixes of files that count as binary whatever their content, unless lines are requested."""
 
 OUTLINED = (".rs", ".ts", ".mts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".py")
 """Suffixes of files whose reads end with an outline."""
@@ -266,7 +266,7 @@ _READ_OPTIONS = ReadOptions(
     line_chars=0,
     past_end="shown",
     raw_bytes=_RAW_BYTES,
-    rests=False,  # its own replies say how a line goes on
+    rests=False,  # its own replies describe how a line continues
 )
 
 
@@ -286,7 +286,7 @@ def _by(endings: Sequence[tuple[str, str]], candidate: Candidate) -> Kind:
 
 
 LINES = Steps(partial(_by, _TEXT_ENDINGS), expands=False)
-"""Of a read that gives its first line and their number: whatever the name says, a text has lines."""
+"""Advice after a read with its first line and number: a text has lines, whatever its name."""
 
 WHOLE = Steps(partial(_by, _ALL_ENDINGS), expands=False)
-"""Of any other read."""
+"""Advice after any other read."""

@@ -70,7 +70,7 @@ def outline_row(row: Row, language: str) -> str:
 
 
 def outline_row_bytes(row: Row) -> int:
-    """The most bytes of that line in any language."""
+    """The maximum bytes of that line in any language."""
     return byte_size(outline_row(row, "")) + len(" =>")
 
 
@@ -88,7 +88,7 @@ def outline_text(result: ReadResult, outline: OutlineView) -> str:
 
 
 def _is_unnamed_function(item: Item, language: str) -> bool:
-    """Whether a function is exported without a name; a method may be called `default`, too."""
+    """Whether a function is exported without a name; a method may also be called `default`."""
     exported = language in _SCRIPTS and item.signature.startswith(f"export {_UNNAMED} ")
     return exported and item.name == _UNNAMED and item.kind == "function"
 
@@ -150,7 +150,7 @@ _ITEM = re.compile(r"edits\[(\d+)\](?:\.(old_text|new_text))?")
 def render_error(
     error: ReadroomError, cap: Cap, *, tool: str = requests.READ, texts: Mapping[str, str] | None = None
 ) -> Reply:
-    """The reply that says what failed; `texts` are those of the call that the words repeat."""
+    """The reply that reports a failure; `texts` are those of the call that the words repeat."""
     own, failure = _WORDS.get(error.code), _Failure(error.facts, tool, texts or {})
     words = own.format(failure=failure, **error.facts) if isinstance(own, str) else own and own(failure)
     text = words or _plainly(error)
@@ -177,7 +177,7 @@ def _plainly(error: ReadroomError) -> str:
 
 
 class _Failure(Struct, frozen=True):
-    """What an error says, the tool it is about, and the texts of the call."""
+    """Facts of an error, the tool it is about, and the texts of the call."""
 
     facts: Mapping[str, Fact]
     tool: str
@@ -193,7 +193,7 @@ class _Failure(Struct, frozen=True):
 
     @property
     def item(self) -> tuple[int, str] | None:
-        """Which edit, from 1, and which of its texts the argument is."""
+        """The number of the edit, from 1, and the kind of its text that the argument is."""
         match = _ITEM.fullmatch(self.argument)
         return None if match is None else (int(match[1]) + 1, match[2] or "")
 
@@ -340,4 +340,4 @@ _WORDS: Mapping[str, str | Callable[[_Failure], str | None]] = {
     "read_only_file": "Cannot modify readonly file: {failure.path}",
     "closed": UNAVAILABLE,
 }
-"""By code: a template of the failure and its facts, or what words it."""
+"""By code: a template of the failure and its facts, or the function that words it."""

@@ -55,7 +55,7 @@ IMPLICIT = "<implicit-allow>"
 
 
 class FnmatchLayer(Struct, frozen=True, dict=True):
-    """A layer of patterns: it denies what one of them matches, whatever the case.
+    """A layer of patterns: it denies paths that one of them matches, regardless of case.
 
     With `allows` it denies every file that none of them matches; folders are passed through.
     """
@@ -97,7 +97,7 @@ class ReadFileArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Params(msgspec.Struct, frozen=True, kw_only=True, tag_field="command"):
-    """What all commands of `files` take."""
+    """Parameters of all commands of `files`."""
 
     instance: str | None = None
 
@@ -158,7 +158,7 @@ class Move(_Params, frozen=True, kw_only=True, tag="move"):
 
 
 class Stat(_Params, frozen=True, kw_only=True, tag="stat"):
-    """Whether a path exists, and what it is."""
+    """Whether a path exists, and its kind."""
 
     path: str
     dry_run: bool = False
@@ -187,7 +187,7 @@ _PLACES = {
     "store": "Files are in memory, in a store of their own for each `instance`.",
     "sandbox": "Files are those of the sandbox.",
 }
-"""Where the files are, for models."""
+"""Where the files are, in words for models."""
 
 _NOTICES = {
     "store": "inspect_agents: store mode. Files are in memory, in one store for each `instance`; the one "
@@ -196,7 +196,7 @@ _NOTICES = {
     "sandbox": "inspect_agents: sandbox mode (INSPECT_AGENTS_FS_MODE). Changes are made in the folder, "
     "nothing is deleted there, and `instance` makes no difference.",
 }
-"""The same for the person who starts a server."""
+"""The same in words for the person who starts a server."""
 
 
 def made(setup: Setup) -> Contract:
@@ -228,7 +228,7 @@ def made(setup: Setup) -> Contract:
 
 
 class _Variant:
-    """What the tools share: the place of files, and their names."""
+    """Facts that the tools share: where the files are, and their names."""
 
     def __init__(self, own: InspectSettings) -> None:
         self._setup = own

@@ -14,7 +14,7 @@ from readroom.core.values.changes import EditRequest, WriteRequest
 
 _MARK = "%"
 _NAMELESS = "%-"
-"""Stands for the last part of a key where that is empty."""
+"""Replaces the last part of a key if that is empty."""
 
 
 def path_of(name: str, root: str, *, in_store: bool) -> str:
@@ -22,7 +22,7 @@ def path_of(name: str, root: str, *, in_store: bool) -> str:
 
     Args:
         name: As a caller writes it.
-        root: What stands for the root in sandbox mode.
+        root: The name of the root in sandbox mode.
         in_store: Whether it is a key of a store.
     """
     if in_store:
@@ -35,7 +35,7 @@ def path_of(name: str, root: str, *, in_store: bool) -> str:
 
 
 def key_meant(name: str) -> str:
-    """The key of a name as a caller writes it: what replies put in quotes may be sent back in them."""
+    """The key of a name as a caller writes it: quoted names in replies may be sent back."""
     key = unquoted(name)
     return name if key is None or quote(key) != name else key
 
@@ -66,7 +66,7 @@ def _unmarked(part: str) -> str:
 
 
 # -----------------------------------------------------------------------------
-# The calls of inspect_agents for requests: what its hints are made of.
+# The calls of inspect_agents for requests, for its hints.
 # -----------------------------------------------------------------------------
 
 READ = "read_file"
@@ -74,9 +74,9 @@ FILES = "files"
 
 
 def to_call(request: Request, *, in_store: bool) -> Call | None:
-    """The call for a request; for what no tool of this contract can do, the list of files.
+    """The call for a request; for one that no tool of this contract can perform, the list of files.
 
-    None for the rest of a line: nothing here shows it.
+    None for the rest of a line: no tool here shows it.
     """
 
     def name(path: str) -> str:

@@ -137,7 +137,7 @@ def words(call: CallWords, error: errors.ReadroomError) -> str:
 
 
 def _meant(call: CallWords, error: errors.ReadroomError) -> str:
-    """The name that a refusal is about, as the caller wrote it: of a move it may be the other one."""
+    """The name that a refusal is about, as the caller wrote it: for a move it may be the other one."""
     if call.op != "move":
         return call.path
     source = path_of(call.path, call.setup.root, in_store=call.in_store)
@@ -208,7 +208,7 @@ _FRAME_BYTES = 256
 """The words around a path, and a reminder where the reply ends early."""
 
 _QUOTES_BYTES = 4
-"""The cost of a string in a JSON list beside its own bytes: quotes, a comma, one escape."""
+"""The cost of a string in a JSON list in addition to its own bytes: quotes, a comma, one escape."""
 
 
 MEASURE = values.Measure(
@@ -220,7 +220,7 @@ MEASURE = values.Measure(
     ),
     list=values.ListMeasure(lambda entry: len(entry.path.encode("utf-8", "replace")) + _QUOTES_BYTES),
 )
-"""What the rendering below adds."""
+"""Size of what the rendering below adds."""
 
 
 def render(call: CallWords, result: values.Result, cap: values.Cap) -> values.Reply:
@@ -364,7 +364,7 @@ _CHANGED: Mapping[type, Callable[[CallWords, Any], values.Reply]] = {
     changes.MoveResult: lambda call, _: _moved(call, "Moved", call.other),
     changes.TrashResult: lambda call, result: _moved(call, "Trashed", call.name(result.trashed_to)),
 }
-"""How the results of all other commands are worded."""
+"""The wording of the results of all other commands."""
 
 
 def _said(

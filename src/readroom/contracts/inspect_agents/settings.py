@@ -1,4 +1,4 @@
-"""What variables of the environment set for the contract inspect_agents."""
+"""Variables of the environment for the contract inspect_agents."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class InspectSettings(OwnSettings, frozen=True):
     """The variables, as values.
 
     Attributes:
-        mode: `INSPECT_AGENTS_FS_MODE`; None when it is not set.
+        mode: `INSPECT_AGENTS_FS_MODE`; None if it is not set.
         root: `INSPECT_AGENTS_FS_ROOT`: the root as callers write it.
         max_bytes: `INSPECT_AGENTS_FS_MAX_BYTES`: largest file; the default is that of the original.
         read_only: `INSPECT_AGENTS_FS_READ_ONLY`: nothing is changed in the sandbox.
         typed: `INSPECT_AGENTS_TYPED_RESULTS`: results are objects.
         seconds: `INSPECT_AGENTS_TOOL_TIMEOUT`: longest time for a call; likewise.
-        allow: `INSPECT_FS_ALLOW`: patterns of what may be changed; empty for all.
-        deny: `INSPECT_FS_DENY`: patterns of what may not be used at all.
-        allow_holds_for_reads: `INSPECT_FS_POLICY_ENFORCE_READS`: `allow` holds for reads, too.
+        allow: `INSPECT_FS_ALLOW`: patterns of files that may be changed; empty for all.
+        deny: `INSPECT_FS_DENY`: patterns of files that may not be used at all.
+        allow_holds_for_reads: `INSPECT_FS_POLICY_ENFORCE_READS`: `allow` also applies to reads.
         preflight: `INSPECT_SANDBOX_PREFLIGHT`: "skip" stays in the store, "force" refuses to.
     """
 
@@ -68,7 +68,7 @@ _READ: Mapping[str, tuple[str, Callable[[str], Any], Callable[[Any], bool]]] = {
 def settings_of(setup: Setup) -> InspectSettings:
     """The settings of a workspace.
 
-    Values that make no sense mean the default, as they do for the programs that they were made for.
+    Invalid values mean the default, as in the original programs.
     """
     if isinstance(setup.own, InspectSettings):
         return setup.own

@@ -55,7 +55,7 @@ from readroom.core.values.options import ReadOptions
 from readroom.core.values.steps import Steps, no_documents
 
 REPLY_BYTES = 49_000
-"""Text of a reply. Whole files are the default, so as much as the most generous MCP clients pass on."""
+"""Text of a reply. Whole files are the default, so this is the maximum that generous MCP clients accept."""
 
 NOTICE_BYTES = 640
 """Reserved in a reply for notices about omitted lines and definitions."""
@@ -64,7 +64,7 @@ NAME_BYTES = 200
 """Length of a file's name above its definitions; longer names are shortened in the middle."""
 
 OUTLINE_BYTES = 6_000
-"""Definitions of what is not shown: some 120, and an eighth of a reply at most."""
+"""Definitions of omitted lines: some 120, and an eighth of a reply at most."""
 
 NEVER = -1
 """The threshold that no file exceeds, as Kilo Code writes it."""
@@ -74,9 +74,9 @@ class KiloSettings(OwnSettings, frozen=True):
     """Settings of Kilo Code, as values.
 
     Attributes:
-        max_read_file_line: `maxReadFileLine`: files of more lines are truncated where that is asked for,
-            and so many lines of them are shown; -1 truncates none. The default is that of Kilo Code.
-        auto_truncate: Whether calls that do not say ask for it.
+        max_read_file_line: `maxReadFileLine`: files of more lines are truncated to so many if requested;
+            -1 truncates none. The default is that of Kilo Code.
+        auto_truncate: Whether calls truncate by default.
     """
 
     max_read_file_line: int = 500
@@ -192,11 +192,11 @@ READ = "read_file"
 
 
 def to_call(request: Request, last: int | None = None) -> Call | None:
-    """The call that shows it; None when there is none.
+    """The call that shows it; None if there is none.
 
     Args:
         request: A read of lines, or anything else.
-        last: Where the lines that were asked for end; None when they end with the file.
+        last: The last requested line; None if that is the end of the file.
     """
     if not isinstance(request, ReadRequest) or request.view != "text" or request.symbol is not None:
         return None
@@ -214,7 +214,7 @@ def to_call(request: Request, last: int | None = None) -> Call | None:
 
 
 def bounded_call(request: Request) -> Call | None:
-    """The call for a request by itself, which ends where its lines end; None when there is none."""
+    """The call for a request by itself, which ends where its lines end; None if there is none."""
     last = None
     if isinstance(request, ReadRequest) and request.offset is not None and request.limit is not None:
         last = request.offset + request.limit - 1
@@ -229,7 +229,7 @@ MEASURE = Measure(
         mark_bytes=MARK_BYTES,
     ),
 )
-"""What the rendering below adds."""
+"""Size of what the rendering below adds."""
 
 
 def render(call: KiloRead, result: Result, cap: Cap) -> Reply:
@@ -265,7 +265,7 @@ def _rest_of_lines(result: ReadResult) -> list[str]:
 
 
 def _rest(call: KiloRead, result: ReadResult) -> list[str]:
-    """The note on lines that were asked for and are not shown."""
+    """The note on requested lines that are not shown."""
     following, total = result.next, result.total_lines
     if not result.lines and result.outline is None:
         return [f"[... truncated {total} lines ...]" if total else "[... truncated ...]"]
@@ -322,7 +322,7 @@ _PATH_SHARE = 4
 
 
 class _FailedRead(Struct, frozen=True):
-    """What sentences repeat of a call."""
+    """Facts about a call for sentences."""
 
     path: str
     start_line: int | None

@@ -1,4 +1,4 @@
-"""What an operator can set for the contract kilo: [contracts.kilo]."""
+"""Settings of the contract kilo: [contracts.kilo]."""
 
 from __future__ import annotations
 

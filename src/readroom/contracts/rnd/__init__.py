@@ -144,7 +144,7 @@ MEASURE = values.Measure(
         mark_bytes=0,
     ),
 )
-"""What the object adds to its content: escapes of the line ends, and the fields around it."""
+"""Size that the object adds to its content: escapes of the line ends, and the fields around it."""
 
 
 def to_call(request: values.Request) -> values.Call | None:
@@ -211,7 +211,7 @@ def _warnings(call: RndCall, result: values.ReadResult) -> list[values.Fact]:
 
 
 def _rest(result: values.ReadResult) -> list[str]:
-    """The note on what is left out below, with the offset that continues."""
+    """The note on omitted lines below, with the offset that continues."""
     if result.total_lines and not result.lines:
         return [f"Content left out: little is left of the budget; the file has {_lines(result.total_lines)}"]
     following = result.next
@@ -236,7 +236,7 @@ def _lines(count: int) -> str:
 
 
 def render_error(call: RndCall, error: errors.ReadroomError, cap: values.Cap) -> values.Reply:
-    """A failure as an object: what happened, and a reason or suggestions."""
+    """A failure as an object: its message, and a reason or suggestions."""
     value = _failure(call, error)
     if json_replies.size(value) > cap.size:
         least: dict[str, values.Fact] = {"ok": False, "error": "", "reason": error.code}

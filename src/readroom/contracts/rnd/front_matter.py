@@ -45,10 +45,10 @@ class FrontMatter(OwnSettings, frozen=True):
     Attributes:
         source: The file, for people.
         max_bytes: Largest file that is read whole.
-        max_lines: Most lines of one read.
+        max_lines: Maximum lines of one read.
         timeout_seconds: Longest time of one read.
-        allowed_paths: Patterns of what may be read.
-        denied_paths: Patterns of what may not, whatever is allowed.
+        allowed_paths: Patterns of readable files.
+        denied_paths: Patterns of unreadable files; they override the allowed ones.
     """
 
     source: str
@@ -142,7 +142,7 @@ def _parsed(text: str, bad: Bad) -> Mapping[str, object]:
         document = yaml.load(text, Loader=yaml.SafeLoader)
     except BadConfig:
         raise
-    except (yaml.YAMLError, ValueError) as problem:  # of syntax; of dates and numbers that are none
+    except (yaml.YAMLError, ValueError) as problem:  # of syntax; of dates and numbers that do not parse
         detail = " ".join(str(problem).split())
         raise bad("", f"it is not YAML: {detail}", "Correct the syntax.") from None
     if not isinstance(document, dict):

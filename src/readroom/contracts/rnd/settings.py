@@ -1,4 +1,4 @@
-"""What an operator can set for the contract rnd: [contracts.rnd]."""
+"""Settings of the contract rnd: [contracts.rnd]."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RndSection(ContractSection, frozen=True):
     front_matter: Annotated[str, _PATH] | UnsetType = UNSET
 
     def settings(self, before: OwnSettings | None, where: str) -> FrontMatter:
-        """The command file, found beside the file that names it. Raises BadConfig when it cannot be used."""
+        """The command file, relative to the file that names it. Raises BadConfig if it cannot be used."""
         assert isinstance(self.front_matter, str)
         folder = os.path.dirname(os.path.abspath(where)) if where else ""
         path = os.path.join(folder, os.path.expanduser(self.front_matter))
