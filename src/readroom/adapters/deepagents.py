@@ -7,8 +7,8 @@
     agent = create_deep_agent(model, backend=backend(Workspace(".")))
 
 The agent keeps its file tools: ls, read_file, write_file, edit_file, glob, grep and delete all see the same
-guarded files.  deepagents words their replies: numbers, words and limits are its own.  What they see and what
-they are refused is decided here, by a contract that is not served.  The text of its replies is content alone,
+guarded files.  deepagents words their replies: numbers, words and limits are its own.  A contract that is
+not served decides what they see and what is refused.  The text of its replies is content alone,
 for budgets and the ledger; their facts are the fields of the results of deepagents.  Paths begin at "/", the
 root of the workspace; offsets count from 0; an edit needs no hash, because deepagents has none.
 """
@@ -85,10 +85,10 @@ T = TypeVar("T")
 # -----------------------------------------------------------------------------
 
 _REPLY_BYTES = 1024 * 1024
-"""deepagents cuts what it shows itself; a page of this size is more than it ever shows."""
+"""deepagents cuts its own output; a page of this size is more than it ever shows."""
 
 _ENTRIES = 10_000
-"""Names of one listing: as many as a reply has room for."""
+"""Maximum names of one listing that fit a reply."""
 
 _IMAGE: Final = "image"
 """The fact of a read that is not a field of a result."""
@@ -97,7 +97,7 @@ _TEXT = ReadOptions(line_chars=0, flat="window", header=False, outline_bytes=0, 
 """Whole lines, numbered through; of documents those that can be read as one text."""
 
 _OTHER_TOOLS = re.compile(r"\b(grep_files|list_directory|run_command|known_hash|expected_hash|symbol)\b")
-"""Advice that names what these tools do not have is dropped."""
+"""Advice that names arguments these tools do not have is dropped."""
 
 _OUR_WORDS = {"edits[0].old_text": "old_string", "old_text": "old_string", "new_text": "new_string"}
 
@@ -246,7 +246,7 @@ def _render_change(result: Edited | Written | Deleted, cap: Cap) -> Reply:
 
 
 def _render_error(error: ReadroomError, cap: Cap) -> Reply:
-    """What happened and what to do, in the words of these tools."""
+    """The error and its advice, in the words of these tools."""
     text = error.message if _OTHER_TOOLS.search(error.advice or "") else str(error)
     for ours, theirs in _OUR_WORDS.items():
         text = text.replace(ours, theirs)
@@ -326,7 +326,7 @@ DEEPAGENTS = Contract(
 CALLER = Caller(agent="deepagents")
 
 OWN: Final = "/.deepagents"
-"""What deepagents keeps for itself, long results and summarized conversations, is in the state of the run."""
+"""Paths that deepagents keeps in the state of the run: long results and summarized conversations."""
 
 _MATCHES: Final = 1000
 """Matches of one search that names no number."""
@@ -392,7 +392,7 @@ class WorkspaceBackend(BackendProtocol):
     def ls(self, path: str) -> LsResult:
         """The names in a folder; ignored ones too, denied ones never."""
         reply = self._call("ls", path=path)
-        # deepagents tells a file from a folder by this word.
+        # deepagents recognizes a folder by this word.
         if reply.is_error and _code(reply) == "not_a_folder":
             return LsResult(error=f"{reply.text} (not_a_directory)")
         return _result(LsResult, reply)

@@ -7,7 +7,7 @@
 
 A function has the name, the description, the parameters and the annotations of its tool, from which
 frameworks make the schema.  It returns the text of the reply, also for a failure.  An argument of None counts
-as left out.
+as omitted.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _about(name: str, schema: dict[str, Any]) -> str:
     text = str(schema.get("description", name.replace("_", " ")))
     if schema.get("type") != "array" or "properties" not in schema.get("items", {}):
         return text
-    # A list of objects is only "dict" in an annotation: its fields are said in words.
+    # A list of objects is only "dict" in an annotation, so words describe its fields.
     inner = "; ".join(
         f"{key}: {_about(key, inner_schema)}" for key, inner_schema in schema["items"]["properties"].items()
     )

@@ -99,7 +99,7 @@ class Sandboxed:
         return parsed
 
     async def _root(self) -> str:
-        """The folder of the sandbox behind the root: itself, or where programs start."""
+        """The folder of the sandbox for the root: itself, or the working directory of programs."""
         root = self._own.root
         there = await self._environment.exec(["test", "-d", root])
         return root if there.success else (await self._run(["pwd"])).rstrip("\n")
@@ -130,7 +130,7 @@ class Sandboxed:
     async def _put_back(
         self, memory: MemoryStore, root: str, before: dict[WorkPath, bytes], request: Request
     ) -> None:
-        """Apply to the sandbox what changed in memory."""
+        """Apply to the sandbox the changes made in memory."""
         after = dict(memory.contents())
         gone = [path for path in before if path not in after]
         written = [path for path, data in after.items() if before.get(path) != data]
@@ -217,14 +217,14 @@ async def _answer(name: str, arguments: dict[str, Fact]) -> str:
 def _sandbox() -> SandboxEnvironment | None:
     try:
         return sandbox()
-    except ProcessLookupError:  # what Inspect raises where a task has none
+    except ProcessLookupError:  # raised by Inspect outside of a task
         return None
 
 
 def _in_store(name: str, arguments: dict[str, Fact], own: InspectSettings) -> Reply:
     """One call in memory, without a pause: other calls of the sample see all of it or nothing."""
     instance = None
-    with suppress(ReadroomError):  # the call itself says what is wrong with its arguments
+    with suppress(ReadroomError):  # the call itself reports invalid arguments
         instance = contract(NAME, Setup(own=own)).bind(name, arguments).store
     sample_files = store_as(Files, instance or None)
     memory = MemoryStore({path_of_key(key): text for key, text in sample_files.files.items()})

@@ -6,7 +6,7 @@
 
     agent = Agent("reader", tools=tools(Workspace(".")))
 
-The text of a reply is the output, followed by its images.  A failure is an output, too, with what to do.
+The text of a reply is the output, followed by its images.  A failure is also an output, with advice.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
     agent = Agent(model, toolsets=[WorkspaceToolset(Workspace("."))])
 
-The text of a reply is the result, with images beside it and facts as metadata.  A call that the model can
+The text of a reply is the result, with its images and with facts as metadata.  A call that the model can
 correct is a `ModelRetry`, any other failure a `ToolFailed`: a denied file must not use up the retries of a
 run.
 """
@@ -30,7 +30,7 @@ with needs("pydantic-ai"):
     from pydantic_core import SchemaValidator, core_schema
 
 _ANY = SchemaValidator(core_schema.any_schema())
-"""Arguments are checked by the contract, whose sentence says what is right."""
+"""The contract checks arguments, and its sentence lists the valid ones."""
 
 _RETRIES = 5
 """Calls of one tool in a row that a model may have to mend: one would end a run at its second mistake."""
@@ -70,7 +70,7 @@ class WorkspaceToolset(AbstractToolset[AgentDepsT]):
         return self._id
 
     async def get_instructions(self, ctx: RunContext[AgentDepsT]) -> str:
-        """How the tools are meant to be used."""
+        """The instructions for the tools."""
         return self._workspace.contract(self._contract).instructions
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:

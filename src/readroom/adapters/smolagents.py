@@ -6,7 +6,7 @@
 
     agent = CodeAgent(tools(Workspace(".")), model, step_callbacks=[show_images])
 
-A tool returns the text of a reply, also for a failure: code that an agent writes can go on with it.  Tools of
+A tool returns the text of a reply, also for a failure: an agent's code can continue with it.  Tools of
 smolagents cannot pass images to the model; `show_images` adds those that were read to the observation of the
 step.
 """
@@ -81,7 +81,7 @@ class WorkspaceTool(Tool):  # type: ignore[misc]  # smolagents has no types
     def forward(self, *values: Any, **arguments: Any) -> str:
         """The text of the reply to one call; code may give the first arguments without their names."""
         arguments |= dict(zip(self.inputs, values, strict=False))
-        # What an agent leaves out, and what its code sets to None, is not there.
+        # Arguments that an agent omits, and those that its code sets to None, are absent.
         stated = {name: value for name, value in arguments.items() if value is not None}
         reply = self._workspace.call(self.name, stated, contract_name=self._contract, caller=self._caller)
         self._images += reply.images
@@ -94,7 +94,7 @@ class WorkspaceTool(Tool):  # type: ignore[misc]  # smolagents has no types
 
 
 def _inputs(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The arguments as smolagents describes them: one type each, words for each, and what may be left out."""
+    """The arguments as smolagents describes them: one type each, a description, optional or not."""
     required = schema.get("required", ())
     inputs = {}
     for name, value in schema["properties"].items():

@@ -7,7 +7,7 @@
 connection is made.
 
 Knows: the addresses and answers of a workspace agent.
-Does not know: everything behind them.
+Does not know: how an agent answers.
 May be touched: freely; its names are for users.
 """
 
@@ -64,7 +64,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 TIMEOUT_S = 130.0
-"""A little longer than the server's own limit for a call, so that a client hears its answer."""
+"""A little longer than the server's own limit for a call, so that a client receives its answer."""
 
 
 def _escaped(text: str) -> str:
@@ -114,7 +114,7 @@ class AgentConn(Closeable):
     def read_file_lines(
         self, path: str, offset: int = 0, limit: int = 0, limits: ReadFileLinesLimits | None = None
     ) -> ReadFileLinesResponse:
-        """Numbered lines of a file; the response says why one cannot be read.
+        """Numbered lines of a file; if it cannot be read, the response has the reason.
 
         Args:
             path: Absolute.
@@ -135,7 +135,7 @@ class AgentConn(Closeable):
         self._call("POST", "write-file", data, path=path)
 
     def edit_files(self, files: Sequence[FileEdits], *, include_diff: bool = False) -> list[FileDiff]:
-        """Edit files, all of them or none; their diffs, when they are asked for."""
+        """Edit files, all of them or none; returns their diffs on request."""
         body = {"files": to_builtins(files), "include_diff": include_diff}
         return convert(self._call("POST", "edit-files", body).get("files") or [], list[FileDiff])
 

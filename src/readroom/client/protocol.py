@@ -54,7 +54,7 @@ class FileEdit(Struct, frozen=True):
 
 @final
 class FileEdits(Struct, frozen=True):
-    """Replacements in one file, each made in what the ones before it left."""
+    """Replacements in one file, each applied to the result of the ones before it."""
 
     path: str
     edits: Sequence[FileEdit]
@@ -62,7 +62,7 @@ class FileEdits(Struct, frozen=True):
 
 @final
 class FileDiff(Struct, frozen=True):
-    """How an edited file changed, as a unified diff; empty when it did not."""
+    """The changes of an edited file as a unified diff; empty if nothing changed."""
 
     path: str
     diff: str
@@ -79,7 +79,7 @@ class FileEntry(Struct, frozen=True, rename={"absolute_path": "absolute_path_str
 
 @final
 class Listing(Struct, frozen=True, rename={"absolute_path": "absolute_path_string", "entries": "contents"}):
-    """A folder. `notes` name what is left out."""
+    """A folder. `notes` name omitted entries."""
 
     absolute_path: str
     entries: Sequence[FileEntry]
@@ -90,10 +90,10 @@ class AgentError(Exception):
     """The agent refused or failed.
 
     Attributes:
-        status: Of the HTTP answer; 0 when there was none.
+        status: Of the HTTP answer; 0 if there was none.
         message: The agent's words.
-        code: Stable name of the failure where the agent gives one, else empty.
-        validations: What is wrong with the query, by parameter.
+        code: Stable name of the failure; empty if the agent gives none.
+        validations: Errors of the query, by parameter.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class BadRequestError(AgentError, ValueError):
 
 
 class NotAllowedError(AgentError, PermissionError):
-    """The token, the policy or the system says no (401, 403)."""
+    """The token, the policy or the system denies it (401, 403)."""
 
     __str__ = AgentError.__str__
 
@@ -125,7 +125,7 @@ class MissingError(AgentError, FileNotFoundError):
 
 
 class UnavailableError(AgentError, ConnectionError):
-    """The agent cannot be reached, or takes no more requests now (429, 503)."""
+    """The agent cannot be reached, or accepts no more requests now (429, 503)."""
 
     __str__ = AgentError.__str__
 
