@@ -46,7 +46,7 @@ class Where(Struct, frozen=True):
     front_matter: str | None = None
 
     def open(self, state: Any = None) -> Workspace:
-        """The workspace; `state` is what other processes of the same server know.
+        """The workspace; `state` is shared with other processes of the same server.
 
         Raises:
             NotFound, NotAFolder, NoPermission: There is no such root.
@@ -81,7 +81,7 @@ def answers(
     session: str = "",
     for_person: bool = False,
 ) -> Iterator[Reply]:
-    """The reply to each call of one tool, made when it is asked for.
+    """The replies to calls of one tool, each made on demand.
 
     A workspace that cannot be opened is the reply to all of them.  `for_person`
     words what can be done next as commands of a shell.
@@ -111,7 +111,7 @@ def answers(
 
 
 def failure(error: ReadroomError, contract_name: str = NATIVE) -> Reply:
-    """The reply that says so, in a contract's words; in the native ones if it is not known."""
+    """The reply for an error, in a contract's words; in the native ones if the contract is unknown."""
     record: Contract = contract(contract_name if contract_name in NAMES else NATIVE)
     return record.render_error(error, Cap(record.reply_bytes, record.measure))
 
@@ -123,7 +123,7 @@ def finish(
     root: str | None = None,
     arguments: Mapping[str, Fact] = MappingProxyType({}),
 ) -> ExitCode:
-    """Print a reply, or on standard error what went wrong; `arguments` as `terminal.show` takes them."""
+    """Print a reply, a failure on standard error; `arguments` as in `terminal.show`."""
     if as_json:
         output.show_result(reply)
     elif reply.is_error:

@@ -1,6 +1,6 @@
-"""The table of commands, imported when used, and the place where failures end.
+"""The table of commands, imported when used, and the handler of all failures.
 
-A command returns its exit code. What click itself refuses is worded by click, unless a program reads standard
+A command returns its exit code. Click words its own errors, unless a program reads standard
 output: then it is a result in JSON like any other failure.
 """
 
@@ -53,17 +53,17 @@ COMMANDS = {
         "Create, show, list and revoke tokens for the HTTP server.",
     ),
 }
-"""Every command: where it is, and what it does. Each wing brings its own, found when it is used."""
+"""Every command: its module and its description. Each wing adds its own, found when it is used."""
 
 SERVING = "readroom.server.settings:load"
-"""Reads what the operator's file says of serving."""
+"""Reads the operator's file for serving."""
 
 FOLDER_TOKENS = "readroom.server.settings:folder_tokens"
 """The tokens that servers make for folders."""
 
 
 def found(place: str) -> Any:
-    """What is at a place of the table."""
+    """The object at a place of the table."""
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
 
@@ -138,7 +138,7 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
 
 
 def _meant(error: click.UsageError) -> click.UsageError:
-    """What does the same as an option of another program, where the command has it."""
+    """The equivalent of another program's option, if the command has one."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
     from readroom.cli import near

@@ -24,13 +24,13 @@ from readroom.core.limits import HTTP_PORT
 from readroom.core.release import VERSION
 
 State: TypeAlias = Literal["ok", "note", "problem"]
-"""Whether something works; a note is about what few need."""
+"""Whether something works; a note is for optional things."""
 
 _MARKS = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}
 
 
 class Diagnosis(Struct, frozen=True):
-    """One thing that was looked at, and for one that does not work what to do."""
+    """One check, and advice if it failed."""
 
     what: str
     state: State
@@ -148,7 +148,7 @@ def _extras() -> Iterator[Diagnosis]:
 
 
 def _packages() -> dict[str, list[str]]:
-    """The packages of each extra, as the installed metadata has them."""
+    """The packages of each extra, from the installed metadata."""
     by_extra: dict[str, list[str]] = {}
     for line in requires("readroom") or ():
         requirement, _, marker = line.partition(";")
@@ -204,7 +204,7 @@ def _client(name: str | None) -> Iterator[Diagnosis]:
 
 
 def _server(port: int) -> Iterator[Diagnosis]:
-    """Who can reach a server on the usual port, found out as any client would."""
+    """Who can reach a server on the usual port, tested like any client."""
     import httpx2
 
     base = f"http://127.0.0.1:{port}"

@@ -115,7 +115,7 @@ def _served(plain: Plain, prepared: Prepared) -> int:
 
 
 def _opened(plain: Plain, stack: ExitStack) -> Any:
-    """What `Offer.open` returns; the stack closes the workspace."""
+    """The result of `Offer.open`; the stack closes the workspace."""
     from readroom.cli.answers import Where
     from readroom.mcp.stdio import opened
 

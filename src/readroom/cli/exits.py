@@ -1,4 +1,4 @@
-"""Exit codes, which scripts can tell apart. It imports nothing, so that help is fast."""
+"""Exit codes, distinct for scripts. It imports nothing, so that help is fast."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """The result of a command."""
 
     OK = 0
     NOTHING_FOUND = 1
@@ -32,7 +32,7 @@ MEANING: Mapping[ExitCode, str] = {
 """For --help and the documentation."""
 
 NOT_RUN = 125
-"""Exit code of `run` if there is no command whose code could be passed on, as of docker and env."""
+"""Exit code of `run` if there is no command whose code could be passed on, like docker and env."""
 
 OF_RUN = f"`run` ends with the exit code of the command, and with {NOT_RUN} if none was run"
 """The exception, shown after the others."""

@@ -70,7 +70,7 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
 
 
 def _edits(edits: Fact) -> Iterator[str]:
-    """Pairs of options where they can say it: one --replace-all is meant for all pairs of a command."""
+    """Options for arguments of a pair: one --replace-all applies to all pairs of a command."""
     items = [item for item in edits if isinstance(item, Mapping)] if isinstance(edits, list) else []
     if len({bool(item.get("replace_all")) for item in items}) != 1:
         import json
@@ -114,7 +114,7 @@ _TOOL_WORD = re.compile(
     rf"|(?P<said>\b(?:[Ss]et|[Uu]se|[Ss]end|without|argument|with) )(?P<short>{_ANY})"
     rf"|(?P<set>{_ANY})=(?P<value>[\w-]+))(?![\w/'\"-]|\.\w)"
 )
-"""A tool or an argument in advice: words that are also plain English only where an argument is meant."""
+"""A tool or an argument in advice: words that are also plain English only as an argument."""
 
 _TICKED = re.compile(rf"`({_ANY})`")
 
@@ -177,7 +177,7 @@ def _outer(error: Exception) -> ReadroomError:
 
 
 def worded(facts: Mapping[str, Fact], root: str | None) -> str:
-    """What happened, for a person, from the facts of a native error; `root` is the --root that was given."""
+    """The message for a person, from the facts of a native error; `root` is the given --root."""
     error = facts.get("error")
     assert isinstance(error, Mapping)
     text = f"readroom: {_in_verbs(str(error['message']))}"
@@ -211,7 +211,7 @@ def _other_root(known: Mapping[str, Fact]) -> str:
 
 
 def _in_verbs(message: str) -> str:
-    """The advice with commands and options for the names of tools and arguments; what happened as it is.
+    """The advice with commands and options for the names of tools and arguments; the message is unchanged.
 
     Quoted text is always a name.  A sentence about an argument begins with it.
     """

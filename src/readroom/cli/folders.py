@@ -1,4 +1,4 @@
-"""The folder that a command line means: what a shell would have expanded, where a client started readroom.
+"""The folder that a command line names: with the expansions of a shell, from where a client started readroom.
 
 Clients run no shell on their settings: a value arrives unchanged, with `~` and variables in it.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 _HOMES = ("~", "$HOME", "${HOME}", "${env:HOME}", "${userHome}", "%USERPROFILE%", "${env:USERPROFILE}")
-"""How shells and editors write a person's own folder."""
+"""Spellings of a person's own folder in shells and editors."""
 
 _VARIABLE = re.compile(
     r"\$\{[^{}]*\}|\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|\{\{?[A-Za-z_][\w.]*\}?\}|<[A-Za-z][\w ./-]*>"
@@ -23,7 +23,7 @@ _URL = "file://"
 
 
 def meant(path: str) -> str:
-    """The folder that is meant; a path that exists means itself. Raises ValueError."""
+    """The named folder; an existing path is used as it is. Raises ValueError."""
     if not path.strip():
         raise ValueError("it is empty, perhaps because a variable is not set. Name a folder; . is this one.")
     if os.path.lexists(path):
@@ -52,7 +52,7 @@ class Folder(click.Path):
         super().__init__(readable=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The folder that is meant. Fails where `meant` does."""
+        """The named folder. Raises a usage error if `meant` fails."""
         try:
             folder = meant(os.fspath(value))
         except ValueError as error:

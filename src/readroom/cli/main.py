@@ -54,7 +54,7 @@ def _open_closed_streams() -> None:
 
 
 def _import_msgspec() -> None:
-    """Import msgspec, which nearly every command needs, without what it needs on old Pythons only.
+    """Import msgspec, which nearly every command needs, without modules for old Pythons only.
 
     From `typing_extensions`, where it is installed, it takes names that `typing` has since Python 3.11;
     with `inspect` and `ast` that is a sixth of the processor time of `readroom read`.

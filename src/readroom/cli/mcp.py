@@ -1,4 +1,4 @@
-"""mcp: serve a folder over stdio; and what `serve` has in common with it."""
+"""mcp: serve a folder over stdio; and code shared with `serve`."""
 
 from __future__ import annotations
 

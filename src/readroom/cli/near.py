@@ -1,4 +1,4 @@
-"""Suggest the command or option that a person meant who typed an unknown one."""
+"""Suggest the intended command or option for an unknown one."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ NEEDLESS: Mapping[str, frozenset[str]] = {
     "ls": frozenset(("-l", "-a", "-A", "--all", "--hidden")),
     "read": frozenset(("--number", "--line-numbers")),
 }
-"""Options of other programs that ask for what a command does in any case."""
+"""Options of other programs for the default behavior of a command."""
 
 
 def instead_of(option: str, command: click.Command) -> str:
-    """What to type for an option that a command does not have; empty where nothing is known."""
+    """What to type for an option that a command does not have; empty if nothing is known."""
     has = {name: parameter for parameter in command.params for name in parameter.opts}
     argument = has.get(option.lstrip("-"))
     if argument is not None and option.startswith("--"):

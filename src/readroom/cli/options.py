@@ -1,6 +1,6 @@
-"""Options of commands, made from the arguments of tools: names, ranges, choices, words and defaults.
+"""Options of commands, made from the arguments of tools: names, ranges, choices, descriptions and defaults.
 
-The schema of a tool says everything once; here are only the short options that people know from grep.
+The schema of a tool defines everything once; here are only the short options that people know from grep.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def folder_argument(**more: Any) -> click.Argument:
 
 
 def port_option(default: int) -> click.Option:
-    """--port, for what listens on one."""
+    """--port, for commands that listen on one."""
     return option(
         "--port", "Port to listen on; 0 chooses a free one.", type=click.IntRange(0, 65535), default=default
     )

@@ -30,7 +30,7 @@ _DRIVES = "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206
 """Characters that move the cursor, end lines or reorder text on a terminal; tab and line feed may stay."""
 
 _QUIET_S = 0.5
-"""Work that takes no longer shows no progress: it would only flicker."""
+"""Shorter work shows no progress: it would only flicker."""
 
 _EVERY_S = 0.1
 
@@ -61,7 +61,7 @@ def write_json(value: object) -> None:
 
 
 def write_text(text: str) -> None:
-    """Print a text whose names may hold what drives a terminal: harmless, piped too."""
+    """Print a text with control characters escaped, also into a pipe."""
     write((visible(text) + "\n").encode("utf-8", "backslashreplace"))
 
 
@@ -96,13 +96,13 @@ def complain(text: str) -> None:
 
 
 def notify(record: Contract) -> None:
-    """Say on standard error what the operator who serves a contract has to know of it."""
+    """Warn the operator of a contract on standard error."""
     if record.notice:
         complain(record.notice)
 
 
 class ProgressLine(Closeable):
-    """One line on a person's terminal that says how far long work is, and disappears with it."""
+    """One line on a person's terminal with the progress of long work; it disappears with it."""
 
     def __init__(self, out: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         """`out` is where a person may look; anything but a terminal gets nothing."""
@@ -129,7 +129,7 @@ class ProgressLine(Closeable):
 
 
 def _paint(text: str, out: TextIO, arguments: Mapping[str, Fact]) -> None:
-    """Colour only: nothing here decides about content; rich leaves it out where NO_COLOR says so."""
+    """Colour only: nothing here decides about content; rich omits it if NO_COLOR is set."""
     out.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]  # every TextIOWrapper has it
     try:
         from rich.console import Console
@@ -141,7 +141,7 @@ def _paint(text: str, out: TextIO, arguments: Mapping[str, Fact]) -> None:
 
 
 def _silence(stream: TextIO) -> None:
-    """Drop what is still buffered, or the interpreter would complain at its end."""
+    """Drop buffered output, or the interpreter would complain at its end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, stream.fileno())
@@ -206,7 +206,7 @@ def _matches(lines: list[re.Match[str]], arguments: Mapping[str, Fact]) -> Itera
 
 
 def _code(styled: Text, lines: list[re.Match[str]], path: str) -> None:
-    """The colours of the language that the name of the file tells."""
+    """The colours of the language of a file name."""
     from pygments.lexers import get_lexer_for_filename
     from pygments.util import ClassNotFound
     from rich.syntax import Syntax

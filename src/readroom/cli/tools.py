@@ -81,7 +81,7 @@ _STDIN = "-"
 
 
 _HASH, _NOW, _NEW = "--expected-hash", "--now", "--new"
-"""Short ways to say which state of the file is meant, for a person who looks at it while typing."""
+"""Short options for the expected state of the file, for a person who looks at it while typing."""
 
 
 def _edit(

@@ -1,4 +1,4 @@
-"""What a client may use, and on whose behalf."""
+"""Permissions of a client, and its caller."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from readroom.core.workspace import Workspace
 
 
 class Access(Struct, frozen=True):
-    """What a client may use, and on whose behalf.
+    """Permissions of a client, and its caller.
 
     Attributes:
         workspace: The workspace.
         contract_name: The contract whose tools are called.
-        granted: The tools it may call; None for all that the workspace offers.
+        granted: The tools it may call; None for all of the workspace.
         caller: The caller.
         seconds: Longest time of one call; None for the limits of its tool.
         images: Whether its client passes on images; otherwise a sentence is sent instead.
@@ -45,7 +45,7 @@ class Access(Struct, frozen=True):
         reply_bytes: int | None = None,
         reply_lines: int | None = None,
     ) -> Reply:
-        """Call a tool: the reply, whose text is at most so long."""
+        """Call a tool; `max_chars` limits the text of the reply."""
         return self.workspace.call(
             tool,
             arguments,

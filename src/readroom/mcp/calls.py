@@ -4,8 +4,8 @@ A token with many or long calls waits for its own work. A quarter of the threads
 for others, and tokens that wait take turns, whoever came first. Callers without a token are not limited:
 they have no others to leave threads to. So a server with one client is the case of one token.
 
-Knows: threads, and whose turn it is.
-Does not know: what a call does, and how its answer is sent.
+Knows: threads, and the turns of tokens.
+Does not know: the work of a call, and how its answer is sent.
 May be touched: freely.
 """
 
@@ -21,7 +21,7 @@ import msgspec
 from readroom.core.limits import MCP_WORKERS, SERVE_QUEUE
 from readroom.core.log import log
 
-if TYPE_CHECKING:  # what a server imports before it has listed its tools
+if TYPE_CHECKING:  # imported by a server before it has listed its tools
     from readroom.core.deadline import Deadline
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class Calls:
     ) -> bool:
         """Do `work` in a thread, at the turn of its token, and then `finish`; False if there is no room.
 
-        The call has its place until a thread has done its work, even if nobody waits for it any more.
+        The call keeps its place until a thread has done its work, even if nobody waits for it any more.
         """
         with self._turn:
             if self.open >= self._room or (token and self._open[token] >= self._room_of_one):

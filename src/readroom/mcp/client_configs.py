@@ -19,7 +19,7 @@ from msgspec import Struct
 from readroom.core.quoting import quote
 
 SERVER_NAME = "readroom"
-"""What clients call the server."""
+"""The server's name in clients."""
 
 TOKEN_VARIABLE = "READROOM_TOKEN"
 AUTHORIZATION = "Authorization"
@@ -42,7 +42,7 @@ class Entry(Struct, frozen=True):
         token: The token of the served folder, to paste; empty if another one is needed, or none.
         needs_token: A token is needed.
         command: The `readroom token` command to type here.
-        who: Who can come in without a token.
+        who: Who is admitted without a token.
     """
 
     token: str = ""
@@ -58,7 +58,7 @@ class Entry(Struct, frozen=True):
         return VARIABLE_HEADER if self.needs_token else ""
 
     def introduction(self, root: str) -> str:
-        """What a person needs to know about it."""
+        """Facts about it for a person."""
         folder = shell_word(root)
         if self.token:
             return (
@@ -206,7 +206,7 @@ def shell_word(word: str) -> str:
 
 
 _ODD = re.compile(r"[^ -~]|['\\]")
-"""Everything but printable ASCII, and what ends or escapes inside $'...'."""
+"""Everything but printable ASCII, and characters that end or escape inside $'...'."""
 
 
 def _octal(match: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""What the server says before the first call: its name and capabilities, and the tools, page by page."""
+"""Facts sent before the first call: the server's name and capabilities, and the tools, page by page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from readroom.mcp.protocol.eras import INVALID_PARAMS
 from readroom.mcp.protocol.messages import Refusal
 
 LONGEST_META: Final = "anthropic/maxResultSizeChars"
-"""Tells Claude Code the longest text to pass on."""
+"""The longest text to pass on, for Claude Code."""
 
 COMPACTED: Final = "notifications/readroom/compacted"
 """Notification of a host that has shortened a conversation."""

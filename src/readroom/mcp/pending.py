@@ -1,4 +1,4 @@
-"""A call while it is performed: when it must end, and what its client hears before the answer."""
+"""A running call: its deadline, and messages to its client before the answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Tell: TypeAlias = Callable[[bytes], object]
 
 @final
 class PendingCall:
-    """A call, when it must end, and how its client hears of it before the answer."""
+    """A call, its deadline, and how to send its client messages before the answer."""
 
     def __init__(
         self, connection: Connection, call: ToolCall, tell: Tell, seconds: float | None = None
@@ -27,7 +27,7 @@ class PendingCall:
         self.failed = ""
         """The code of the error that it has ended with."""
         self.busy = False
-        """Whether there is no room for it."""
+        """Whether the server is too busy for it."""
         self._tell = tell
         self._progress = None if call.token is None else _Progress(self._report)
         report = None if self._progress is None else self._progress.report
@@ -75,7 +75,7 @@ class _Progress:
             self._send_latest()
 
     def end(self) -> None:
-        """Send the last value, so that quick work is seen to progress, too."""
+        """Send the last value, so that quick work also shows progress."""
         self._send_latest()
         self._ended = True
 

@@ -66,7 +66,7 @@ def caller(meta: Mapping[str, Any] | None, client: str | None, header: str | Non
 
 
 def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
-    """How often the host says that the conversation was compacted."""
+    """The host's notice that the conversation was compacted."""
     epoch = (meta or {}).get(EPOCH_META)
     if isinstance(epoch, bool) or not isinstance(epoch, int) or not 0 <= epoch <= _MOST_EPOCHS:
         return None
@@ -78,7 +78,7 @@ def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
 #
 # A client that receives more truncates it, mostly in the middle, without saying so;
 # therefore the reply is made to fit.  The numbers were measured on released clients
-# (November 2026) and leave a margin for what a client adds.
+# (November 2026) and leave a margin for additions by the client.
 #
 # Clients count characters or UTF-16 units.  A cap is applied to the UTF-8 bytes of
 # the whole text part, header and closing line included: never fewer than either.
@@ -86,13 +86,13 @@ def epoch_of(meta: Mapping[str, Any] | None) -> int | None:
 
 
 class Client(Struct, frozen=True):
-    """One client: how its name starts in `clientInfo`, and what it passes on.
+    """One client: the prefix of its name in `clientInfo`, and its limits.
 
     Attributes:
         title: Its name for people.
         prefix: How its name in `clientInfo` starts.
         chars: The longest text that it passes on; None for one that does not cut.
-        lines: The most lines that it passes on; None if it does not limit lines.
+        lines: The maximum lines that it passes on; None if it does not limit lines.
         shows_meta: It shows its model the whole JSON of an error result, including `_meta`.
         images: It passes on images, and not their bytes as text.
     """
@@ -151,7 +151,7 @@ def _known(beginning: str) -> Client | None:
 
 
 class Sender(Struct, frozen=True):
-    """Who sent a message.
+    """The sender of a message.
 
     Attributes:
         access: What the caller may use.
@@ -163,11 +163,11 @@ class Sender(Struct, frozen=True):
 
 
 WITHOUT_WORK: Final = frozenset(("tools/list", "resources/templates/list"))
-"""Methods that are answered from what is known."""
+"""Methods that are answered without a call."""
 
 
 class Server:
-    """Performs what the protocol hands out, for one contract."""
+    """Performs the protocol's calls, for one contract."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class Server:
         )
 
     def perform(self, pending: PendingCall, sender: Sender, *, busy: bool = False) -> Answer | None:
-        """The answer to a call; None when its client has cancelled it. `busy`: there is no room for it."""
+        """The answer to a call; None if its client has cancelled it. `busy`: the server is too busy."""
         connection, call = pending.connection, pending.call
         pending.busy = busy
         try:
@@ -212,7 +212,7 @@ class Server:
         return connection.refuse(call, eras.INTERNAL_ERROR, words)
 
     def hear(self, notice: Notice, sender: Sender) -> None:
-        """What a host says without asking: that it has shortened a conversation. Raises StateFailed."""
+        """Handle a host's notice that it has compacted a conversation. Raises StateFailed."""
         access = _conversing(sender, notice.client, notice.meta)
         access.workspace.session(access.caller.session).compacted()
 
@@ -289,7 +289,7 @@ def listed(tool: Tool) -> dict[str, Any]:
 
 
 def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | None) -> Access:
-    """What a sender may use, in the name of the client and for its conversation."""
+    """The permissions of a sender, in the name of the client and for its conversation."""
     named = caller(meta, client, sender.session)
     token = sender.access.caller.token
     named = replace(
@@ -310,7 +310,7 @@ def _conversing(sender: Sender, client: str | None, meta: Mapping[str, Any] | No
 # -----------------------------------------------------------------------------
 
 Run: TypeAlias = Callable[[str, Mapping[str, Fact]], dict[str, Any]]
-"""Performs a tool call in the name of who sent the request."""
+"""Performs a tool call in the name of the request's sender."""
 
 _SCHEME = "readroom://"
 _ADDRESS = re.compile(rf"{_SCHEME}({re.escape(OUTPUTS)}/[a-z0-9]+\.(?:stdout|stderr))")
@@ -321,7 +321,7 @@ MCP_RESOURCES = 100
 
 
 class Resources(Struct, frozen=True):
-    """What one sender may list and read, in one version of the protocol."""
+    """Lists and reads for one sender, in one version of the protocol."""
 
     run: Run
     version: str
@@ -342,7 +342,7 @@ class Resources(Struct, frozen=True):
         return listed if following is None else {**listed, "nextCursor": following["arguments"]["cursor"]}
 
     def read(self, uri: str) -> dict[str, Any]:
-        """The text that `read_file` gives, numbered, cut and saying so; an image beside it."""
+        """The text of `read_file`, numbered and with a note if it is cut; images follow."""
         match = _ADDRESS.fullmatch(uri)
         if match is None:
             words = "There is no such resource. resources/list names those there are"

@@ -38,12 +38,12 @@ _ENDED = "The server has ended: keep its input open until the answer has come"
 
 
 class Offer(msgspec.Struct, frozen=True):
-    """What is served.
+    """The served offer.
 
     Attributes:
-        card: What `initialize` says.
+        card: The answer to `initialize`.
         tools: As `tools/list` shows them.
-        open: Makes the server and says who sends; called once at most, in another thread.
+        open: Makes the server and its sender; called at most once, in another thread.
     """
 
     card: Card
@@ -106,7 +106,7 @@ class _Talk:
         self._opening = threading.Lock()
         self._opened: tuple[Server, Sender] | None = None
         self.failure: BaseException | None = None
-        """Why what calls need could not be opened."""
+        """The error that prevented opening the workspace."""
 
     def hear(self, line: bytes) -> None:
         """Take a line."""
@@ -193,7 +193,7 @@ class _Talk:
 
 
 def offered(workspace: Workspace, contract_name: str, reply_chars: int | None) -> Offer:
-    """What the server of a workspace offers. Raises BadValue for an unknown contract."""
+    """The offer of a workspace. Raises BadValue for an unknown contract."""
     from readroom.mcp.server import listed
 
     record, outputs = workspace.contract(contract_name), workspace.runs_commands

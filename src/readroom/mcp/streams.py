@@ -61,7 +61,7 @@ def own_streams() -> Iterator[tuple[int, int]]:
 
 
 MCP_CHUNK_BYTES = 64 * 1024
-"""Bytes read at once from a client's pipe: all that a pipe holds."""
+"""Bytes read at once from a client's pipe: the capacity of a pipe."""
 
 
 def chunk(incoming: int) -> bytes:
@@ -250,7 +250,7 @@ class Writer:
 
 
 MCP_UNREAD_LEAST_BYTES = 512
-"""What each of them counts at least: more than the objects that hold it take."""
+"""Minimum size that is counted for each: more than its objects occupy."""
 
 
 def _weight(left: memoryview) -> int:
@@ -258,7 +258,7 @@ def _weight(left: memoryview) -> int:
 
 
 _Try: TypeAlias = Callable[[memoryview], int]
-"""Writes what it can without blocking, and returns how much. Raises OSError when the reader is gone."""
+"""Writes as much as possible without blocking; returns the number. Raises OSError if the reader is gone."""
 
 
 def _write_nothing(left: memoryview) -> int:

@@ -58,7 +58,7 @@ class _Task(Struct, frozen=True):
 
     @property
     def command(self) -> list[str]:
-        """What the client starts."""
+        """The command that the client starts."""
         return [*program(), "mcp", self.folder]
 
     @property
@@ -115,7 +115,7 @@ _NAME_ADVICE = "Use at most 32 letters, digits, - and _, and begin with a letter
 
 
 def _line(words: list[str]) -> str:
-    """A command for a shell, as it can be pasted."""
+    """A command for a shell, ready to paste."""
     from readroom.mcp.client_configs import shell_word
 
     return " ".join(map(shell_word, words))
@@ -159,7 +159,7 @@ def _typed() -> list[str]:
 
 
 def _unknown(name: str | None, folder: str, url: str | None) -> ExitCode:
-    """The clients there are, and what any other takes."""
+    """The supported clients, and how to configure any other."""
     width = max(map(len, clients.CLIENTS))
     known = "\n".join(f"  {word:{width}}  {client.title}" for word, client in clients.CLIENTS.items())
     form = _entry_text(_Task("CLIENT", clients.GENERIC, folder, url, None))
@@ -186,7 +186,7 @@ def _shown(task: _Task) -> str:
         there = _at(task.client.form.loads(text), task.path)
         state = f"which has {'no' if there is None else 'another'} {task.server}"
         state = "which has this entry already" if there == dict(task.entry) else state
-        _changed(task, text)  # says now what would keep it from being written
+        _changed(task, text)  # reports now what would prevent writing it
     lines = [f"{task.client.title} reads {task.file.path}, {state}. It needs:", "", entry]
     if task.url is not None:
         lines += ["", f"with the token of the folder in its environment: {_export(task)}"]
@@ -198,7 +198,7 @@ def _export(task: _Task) -> str:
 
 
 def _greeted(task: _Task, *, written: bool) -> ExitCode:
-    """Do what the client will do, and say how it went."""
+    """Do what the client will do, and report the result."""
     from readroom.mcp.server import known
 
     try:
@@ -233,7 +233,7 @@ def _greeting(task: _Task) -> Greeting:
 
 
 def _own_check(task: _Task, *, wanted: bool) -> None:
-    """What the client itself says about its servers, where it is installed and can.
+    """The client's own report on its servers, if it is installed and has one.
 
     In a project it may start whatever else the folder configures, servers and plugins, so there only
     who trusts the folder asks for it.
@@ -261,7 +261,7 @@ def _own_check(task: _Task, *, wanted: bool) -> None:
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _CHECK_LINES = 20
-"""The most output shown of a client; some list every server they have."""
+"""Maximum output shown of a client; some list every server they have."""
 
 
 # --- settings -----------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def _read(task: _Task) -> str | None:
 
 
 def _usable(task: _Task, work: Callable[[], Any]) -> Any:
-    """What `work` gives of the settings. Raises BadConfig."""
+    """The result of `work` on the settings. Raises BadConfig."""
     assert task.file is not None
     try:
         return work()
@@ -296,7 +296,7 @@ def _without(task: _Task, text: str) -> str:
 
 
 def _same(task: _Task, before: str, after: str) -> str:
-    """The settings if all others in them are unchanged, as the client will read them. Raises BadConfig."""
+    """The settings if all others in them are unchanged when the client parses them. Raises BadConfig."""
     loads = task.client.form.loads
     if _rest(loads(before), task.path) != _rest(loads(after), task.path):
         assert task.file is not None

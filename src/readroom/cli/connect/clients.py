@@ -15,21 +15,21 @@ from readroom.cli.connect.formats import Form, Json, Toml, Yaml
 from readroom.core.limits import REPLY_BYTES
 
 TOKEN: Final = "READROOM_TOKEN"
-"""The variable that holds the token for a server that runs already."""
+"""The variable with the token for a running server."""
 
 SERVER: Final = "readroom"
-"""What clients call it."""
+"""The server's name in clients."""
 
 Entry: TypeAlias = Mapping[str, Any]
 
 
 class Folders(Struct, frozen=True):
-    """Where this user's settings are.
+    """Folders of this user's settings.
 
     Attributes:
         home: Their home folder.
-        config: Where programs keep settings, as `XDG_CONFIG_HOME`.
-        applications: The same for desktop programs, which on macOS is another.
+        config: Settings of programs, as `XDG_CONFIG_HOME`.
+        applications: Settings of desktop programs, which differ on macOS.
         codex: The folder of Codex.
     """
 
@@ -43,16 +43,16 @@ class KnownClient(Struct, frozen=True):
     """One client.
 
     Attributes:
-        title: As people know it.
-        wire: The name that it sends in the handshake.
-        form: Of its settings.
-        key: Where in them its servers stand.
+        title: Its name for people.
+        wire: Its name in the handshake.
+        form: The format of its settings.
+        key: The path of its servers in them.
         started: The entry for a server that it starts, from the command.
-        reached: The entry for a server that runs already, from its URL; None where its settings have none.
-        project: The file in the folder that it works in, below it; None where it has none.
-        user: The base and the file of this user, below it; None where it has none.
+        reached: The entry for a running server, from its URL; None if its settings support none.
+        project: The file below its working folder; None if it has none.
+        user: The base and the file of this user, below it; None if it has none.
         check: The program and the arguments with which it shows or tries its servers, or none.
-        after: What a person still has to do.
+        after: Remaining steps for a person.
     """
 
     title: str
@@ -187,7 +187,7 @@ GENERIC = KnownClient(
 
 
 def longest_reply(passed_on: int | None) -> str:
-    """The most that a reply to a client has: what it passes on, if that is less than the contract's limit."""
+    """The maximum reply for a client: its own limit, if that is below the contract's."""
     if passed_on is None or passed_on >= REPLY_BYTES:
         return f"replies are at most {REPLY_BYTES:,} bytes, and none is cut"
     return f"replies are at most {passed_on:,} characters, because it cuts longer ones"

@@ -17,35 +17,35 @@ from msgspec import Struct
 from readroom.core.errors import BadConfig
 
 BACKUP = ".before-readroom"
-"""What the name of a backup ends in."""
+"""The suffix of a backup."""
 
 _MOST_BYTES = 4 * 1024 * 1024
 """Settings are kilobytes; whatever is larger is something else."""
 
 
 class SettingsFile(Struct, frozen=True):
-    """The file `name` below the folder `base`, which is trusted to be the one that is meant."""
+    """The file `name` below the trusted folder `base`."""
 
     base: str
     name: str
 
     @property
     def path(self) -> str:
-        """Where it is."""
+        """Its path."""
         return os.path.join(self.base, self.name)
 
     @property
     def backup(self) -> str:
-        """Where its former content is kept."""
+        """The path of its backup."""
         return self.path + BACKUP
 
     def read(self, ending: str = "") -> str | None:
-        """Its text, or with `BACKUP` as the ending what it had before; None without it. Raises BadConfig."""
+        """Its text, or with the suffix `BACKUP` that of the backup; None if missing. Raises BadConfig."""
         with self._folder(make=False) as folder:
             return None if folder is None else self._text(folder, self._last + ending)
 
     def replace(self, text: str, *, keep: str | None) -> None:
-        """Give it that text in one step; `keep` is what the backup gets, None leaves it as it is.
+        """Replace its text in one step; `keep` is the new backup, None leaves the backup as it is.
 
         Raises:
             BadConfig: It is not a plain file of this user's, or the system refuses.
@@ -76,7 +76,7 @@ class SettingsFile(Struct, frozen=True):
 
     @contextmanager
     def _folder(self, *, make: bool) -> Iterator[int | None]:
-        """The folder that it is in, open; None when there is none."""
+        """Its folder, open; None if there is none."""
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
         opened: list[int] = []
         try:

@@ -30,7 +30,7 @@ class Form(Protocol):
         """The text with that entry, put in or replaced. Raises Unusable."""
 
     def without_entry(self, text: str, path: Path) -> str:
-        """The text without it; the same when there is none. Raises Unusable."""
+        """The text without it; the same if there is none. Raises Unusable."""
 
 
 @final
@@ -195,12 +195,12 @@ class Yaml:
         return key, node
 
     def _behind_empty(self, text: str, node: Any) -> str:
-        """What follows an empty mapping: `{}`, or nothing at all."""
+        """The text after an empty mapping: `{}`, or nothing at all."""
         written = node.end_mark.index > node.start_mark.index
         return text[node.end_mark.index if written else self._line_end(text, node.start_mark.index) :]
 
     def _behind_entry(self, text: str, node: Any) -> int:
-        """Where the line after a value begins: comments below a block belong to what follows."""
+        """Start of the line after a value: comments below a block belong to the next entry."""
         while isinstance(node.value, list) and node.value and not node.flow_style:
             last = node.value[-1]
             node = last[1] if isinstance(last, tuple) else last
@@ -228,13 +228,13 @@ class Yaml:
 _STRING = r'"(?:[^"\\]|\\.)*"'
 _NOTES = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _TRAILING = re.compile(rf"{_STRING}|[\[{{]\s*,|,(?=\s*[}}\]])", re.DOTALL)
-"""Commas before a closing bracket, and what only looks like one."""
+"""Commas before a closing bracket, and lookalikes."""
 
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 class BadJson(Unusable):
-    """Of JSON the line is known."""
+    """A JSON error with its line."""
 
     def __init__(self, problem: str, text: str, at: int) -> None:
         self.line = text.count("\n", 0, at) + 1
@@ -303,7 +303,7 @@ class _Document:
 
 
 def _blanked(pattern: re.Pattern[str], text: str) -> str:
-    """The text with blanks for matches that are no strings, at the same places."""
+    """The text with blanks for matches outside of strings, at the same places."""
     return pattern.sub(lambda one: one[0] if one[0][0] in '"[{' else re.sub(r"[^\n]", " ", one[0]), text)
 
 
@@ -331,7 +331,7 @@ def _inserted(document: _Document, node: Member, key: str, value: Any) -> str:
         inner = outer + _unit(text)  # its members are on the line of the bracket
     entry = f"{newline}{inner}{json.dumps(key)}: {_dumped(value, inner, text)}"
     after = last.end if last.comma is None else last.comma + 1
-    # What follows the last member in its line, a comment perhaps, stays with it.
+    # The rest of the last member's line, such as a comment, stays with it.
     stop = text.find("\n", after, close)
     head = text[: last.end] + ("," if last.comma is None else "") + text[last.end : after]
     if stop < 0:
@@ -370,7 +370,7 @@ def _newline(text: str) -> str:
 
 
 def _unit(text: str) -> str:
-    """What one level is indented by in this text."""
+    """The indentation of one level in this text."""
     match = re.search(r"\n([ \t]+)\S", text)
     return match[1] if match else "  "
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from readroom.core.quoting import quote
 
 _VERSION: Final = "2025-11-25"
-"""Of the protocol, as most clients begin today."""
+"""Version of the protocol that most clients send."""
 
 _PATIENCE_S: Final = 20.0
 """A first start may have to read a cold disk; clients wait between 1 and 60 seconds."""
@@ -44,7 +44,7 @@ def start(command: Sequence[str], client_name: str, cwd: str) -> Greeting:
     except OSError as error:
         raise _failed(command, error.strerror or type(error).__name__) from None
     lines = [line for line in done.stdout.split(b"\n") if line.strip()]
-    if not lines:  # the last line that it complained with says why
+    if not lines:  # the last line of its errors gives the reason
         errors = [line for line in done.stderr.decode("utf-8", "replace").split("\n") if line.strip()]
         raise _failed(command, quote(errors[-1][:300]) if errors else "it ended without a message")
     return _greeting([_decoded(line, command) for line in lines], command, began)
@@ -85,7 +85,7 @@ def _answer(response: Any) -> bytes:
 
 
 def _messages(client_name: str) -> list[dict[str, Any]]:
-    """What a client sends first."""
+    """The first messages of a client."""
     client = {"name": client_name, "version": "0"}
     hello = {"protocolVersion": _VERSION, "capabilities": {}, "clientInfo": client}
     return [

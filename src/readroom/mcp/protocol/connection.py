@@ -5,7 +5,7 @@ Designed like h11: no sockets, no event loop, no threads.  A face passes one mes
 `refuse`; both return the answer to send.
 
 A client may probe with `server/discover`, give up on the answer, and send `initialize`, or the other way
-round.  Both are answered until a request uses one of the two forms, which then holds for the rest of the
+round.  Both are answered until a request uses one of the two forms, which then applies to the rest of the
 connection.
 """
 
@@ -134,11 +134,11 @@ class CallCancelled(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = messages.Answer | ToolCall | CallCancelled | Notice
-"""What a message causes: an answer to send, a call to perform, a call to stop, or a notice."""
+"""The effect of a message: an answer to send, a call to perform, a call to stop, or a notice."""
 
 
 class Agreement(msgspec.Struct, frozen=True):
-    """What was agreed on a connection; enough for another process to continue with it."""
+    """The negotiated state of a connection; enough for another process to continue with it."""
 
     state: State
     version: str
@@ -150,7 +150,7 @@ class Connection:
     """The server's side of a connection: a pipe, a session over HTTP, or one request of 2026-07-28."""
 
     def __init__(self, card: Card, *, state: State = State.OPEN, both: bool = True) -> None:
-        """Without `both`, `state` says which form is used: over HTTP a header tells."""
+        """Without `both`, `state` selects the form: over HTTP a header does."""
         self.state = state
         self.client: str | None = None
         """The client's name in the handshake."""
@@ -165,7 +165,7 @@ class Connection:
 
     @property
     def agreement(self) -> Agreement:
-        """What was agreed on so far; may be set to what another process agreed on."""
+        """The negotiated state; may be set to that of another process."""
         return Agreement(self.state, self._version, self.client, self._level)
 
     @agreement.setter

@@ -1,4 +1,4 @@
-"""What the protocol specifies for each of its versions: metadata keys, error codes and methods.
+"""Metadata keys, error codes and methods in each version of the protocol.
 
 Up to 2025-11-25 a connection begins with a handshake.  Since 2026-07-28 each request states its version,
 and no handshake precedes it.
@@ -13,7 +13,7 @@ BATCHES: Final = "2025-03-26"
 """The only version with batches, which every receiver has to take."""
 
 MOST_BATCH: Final = 100
-"""The most messages of a batch: each may be a call, and a client may send any number at once."""
+"""Maximum messages of a batch: each may be a call, and a client may send any number at once."""
 
 STATELESS_VERSIONS: Final = ("2026-07-28",)
 

@@ -1,4 +1,4 @@
-"""What Streamable HTTP adds to messages: headers that repeat them, statuses, and event streams."""
+"""Additions of Streamable HTTP to messages: headers that repeat them, statuses, and event streams."""
 
 from __future__ import annotations
 

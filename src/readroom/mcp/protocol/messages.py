@@ -76,7 +76,7 @@ def decode(data: bytes, most: int) -> Message | Answer:
     """The message in `data`, or the answer to invalid data.
 
     Bytes that are not UTF-8 and halves of surrogate pairs are kept as characters
-    that no file name has: the tool then says what is wrong with its argument.
+    that no file name has: the tool then reports the invalid argument.
 
     Args:
         data: One line, or one body.
@@ -166,7 +166,7 @@ _ENCODER: Final = msgspec.json.Encoder()
 def encode(answer: Answer) -> bytes:
     """The bytes of an answer, without line feeds; an error answer if JSON cannot represent it.
 
-    A refusal that repeats half of a surrogate pair, which only its client can have sent, says "?" for it.
+    A refusal that repeats half of a surrogate pair, which only its client can have sent, has "?" for it.
     """
     try:
         return _encoded(answer, _ENCODER.encode)

@@ -18,7 +18,7 @@ def meta(params: Params | None) -> Mapping[str, Any] | None:
 
 
 def problem(method: str, params: Params) -> str | None:
-    """What is wrong with the parameters of a method; None if nothing is."""
+    """The error in the parameters of a method; None if there is none."""
     if params.get("_meta") is not None and not isinstance(params["_meta"], dict):
         return "'_meta' must be an object"
     check = _CHECKS.get(method)
@@ -69,7 +69,7 @@ _CHECKS: Final[Mapping[str, Callable[[Params], str | None]]] = {
 
 
 def envelope_problem(envelope: Mapping[str, Any]) -> str | None:
-    """What is wrong with the metadata of a request of 2026-07-28; None if nothing is."""
+    """The error in the metadata of a request of 2026-07-28; None if there is none."""
     if not isinstance(envelope[eras.CAPABILITIES_META], dict):
         return f"{eras.CAPABILITIES_META!r} must be an object"
     if envelope.get(eras.CLIENT_META) is not None:
