@@ -60,7 +60,7 @@ class FolderToken(Struct, frozen=True):
         return token_id(self.token) or ""
 
     def grant(self, workspaces: frozenset[str] | None = None) -> Grant:
-        """What it allows: everything in its folder, in every workspace that serves it."""
+        """Its permissions: everything in its folder, in every workspace that serves it."""
         return Grant(self.id, "folder", workspaces, created=self.created)
 
 
@@ -240,10 +240,10 @@ class Openings:
             self._names.setdefault(os.path.realpath(folder), set()).add(name)
         self._known: dict[str, str] = {}
         self._read: dict[str, tuple[tuple[int, ...], FolderToken | None]] = {}
-        """By folder, the state of its token's file, and what was read from it."""
+        """By folder, the state of its token's file, and the parsed token."""
 
     def find(self, token: str) -> Grant | None:
-        """What a presented token allows; None if no served folder has it. Raises BadTokenStore."""
+        """The grant of a presented token; None if no served folder has it. Raises BadTokenStore."""
         identifier = token_id(token)
         if identifier is None:
             return None
@@ -304,7 +304,7 @@ class Keys(Struct, frozen=True):
 
 @final
 class Admission(Struct):
-    """Who may use one server.
+    """The admission rules of one server.
 
     Attributes:
         keys: The known tokens; None if they are not known.
@@ -362,6 +362,6 @@ class Admission(Struct):
         return self.keys is not None and self.keys.remote
 
     def find(self, token: str) -> Grant | None:
-        """What a presented token allows, in any state; None for an unknown token."""
+        """The grant of a presented token, in any state; None for an unknown token."""
         grant = None if self.keys is None else self.keys.made.find(token)
         return self._openings.find(token) if grant is None and self._openings is not None else grant

@@ -20,7 +20,7 @@
     root = "/srv/docs"                  # relative to this file
     config = "docs.toml"                # its own rules and limits; default those of this file
 
-A folder's own `readroom.toml` has no such sections: what is served is the operator's to say.
+A folder's own `readroom.toml` has no such sections: only the operator decides what is served.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class WorkspaceSection(Section, frozen=True):
 
 
 def load(path: str | None) -> Serving:
-    """What the operator's file says of serving; the defaults without a file. Raises BadConfig."""
+    """The operator's settings for serving; the defaults without a file. Raises BadConfig."""
     if path is None:
         return Serving()
     file = ConfigFile(path, from_disk(path))
@@ -157,7 +157,7 @@ def _workspace(file: ConfigFile, name: str) -> ServePlace:
 
 
 def shared_state(url: str | None) -> StatePolicy:
-    """Where processes of a server share state: in a database, or in a file."""
+    """The shared state of a server's processes: in a database, or in a file."""
     return StatePolicy(own_file(STATE_FILE), url)
 
 

@@ -56,7 +56,7 @@ CREATE TABLE IF NOT EXISTS tokens (
 
 
 class Grant(Struct, frozen=True):
-    """What a token allows. Times are seconds since the epoch.
+    """The permissions of a token. Times are seconds since the epoch.
 
     Attributes:
         token: Its id, which is not a secret.
@@ -103,13 +103,13 @@ class _State(Struct, frozen=True):
     def settled(self, now: float) -> bool:
         """Whether another write would change the file's times.
 
-        Times advance in steps: what is written twice within one looks the same, as git knows of its index.
+        Times advance in steps: two writes within one look the same, as with git's index.
         """
         return max(self.times_ns) < (now - TOKEN_SETTLED_S) * 1e9
 
 
 class _Found(Struct, frozen=True):
-    """What a token allowed, and the state of the file then."""
+    """The grant of a token, and the state of the file at that time."""
 
     state: _State
     grant: Grant
@@ -136,7 +136,7 @@ class MadeTokens(ABC):
         policy: str | None = None,
         lifetime_s: float | None = None,
     ) -> tuple[Grant, str]:
-        """A new token: what it allows, and the secret, which cannot be shown again."""
+        """A new token: its grant, and the secret, which cannot be shown again."""
         token, now = new_token(), self._clock()
         row = (
             *(token_id(token), _hashed(token), name, _listed(workspaces), _listed(tools), policy),
@@ -147,7 +147,7 @@ class MadeTokens(ABC):
         return self._grant(row), token
 
     def find(self, token: str) -> Grant | None:
-        """What a presented token allows, in any state; None for an unknown token."""
+        """The grant of a presented token, in any state; None for an unknown token."""
         for row in self._rows("WHERE id = ?", (token_id(token) or "",)):
             if hmac.compare_digest(bytes(row[1]), _hashed(token)):
                 return self._grant(row)

@@ -1,6 +1,6 @@
-"""Commands of the command line that start a server or look after what one keeps.
+"""Commands that start a server or manage its data.
 
-Knows: how a server is started, and its tokens, budgets and ledger.
+Knows: the start of a server, and its tokens, budgets and ledger.
 Does not know: how a call is made.
 May be touched: freely.
 """

@@ -1,4 +1,4 @@
-"""budget: show what servers have spent, and reset budgets."""
+"""budget: show spending by server accounts, and reset budgets."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _origin(origin: str) -> str:
 
 
 def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: str) -> Entry:
-    """How clients get in; the tokens of folders are made here."""
+    """How clients are admitted; the tokens of folders are created here."""
     from readroom.mcp.client_configs import Entry, program, shell_word
 
     token = admission.prepare().get(default, "")
@@ -125,7 +125,7 @@ def _entry(admission: Admission, workspaces: Mapping[str, Workspace], default: s
 
 
 def _abilities(workspaces: Mapping[str, Workspace]) -> str:
-    """What clients can do."""
+    """The capabilities of clients."""
     verbs = ["read"]
     if not all(workspace.settings.changes.read_only for workspace in workspaces.values()):
         verbs.append("change")
@@ -135,7 +135,7 @@ def _abilities(workspaces: Mapping[str, Workspace]) -> str:
 
 
 def _places(listed: Mapping[str, ServePlace], named: str | None, every: Where) -> dict[str, Where]:
-    """The workspaces by name, opened as `every` says, the default one first."""
+    """The workspaces by name, opened as in `every`, the default one first."""
     from readroom.server.settings import DEFAULT
 
     places = {name: replace(every, root=place.root, config=place.config) for name, place in listed.items()}

@@ -59,7 +59,7 @@ class Service:
         self._several = self._workers > 1 or serving.state is not None
 
     def run(self, text: Text) -> None:
-        """Serve until SIGINT or SIGTERM comes. Raises what opening it raises."""
+        """Serve until SIGINT or SIGTERM arrives. Raises any failure to open it."""
         with listening(self._where.host, self._where.port, self._where.socket) as (bound, url):
             address = url + MCP_PATH
             with self._opened() as served:
@@ -124,7 +124,7 @@ class Service:
             yield state
 
     def _server(self) -> str:
-        """The identity of a server, the same for all its processes: what they serve."""
+        """The identity of a server, the same for all its processes: the served workspaces."""
         roots = {name: os.path.realpath(where.root or ".") for name, where in self._places.items()}
         served = msgspec.json.encode(
             [self._contract, sorted(os.fsencode(f"{name}\n{root}") for name, root in roots.items())]
@@ -132,7 +132,7 @@ class Service:
         return hashlib.sha256(served).hexdigest()[:16]
 
     def _forget_outputs(self, folders: Sequence[str]) -> None:
-        """Kept outputs go with the server that has kept them; those in a database may be of others, too."""
+        """Delete the kept outputs of a server that ends; a database may keep those of others."""
         if self._serving.state is None:
             with suppress(StateFailed), self._state() as state:
                 for folder in folders:
@@ -140,7 +140,7 @@ class Service:
 
 
 def keys_of(opened: ExitStack, auth: Auth, state: SharedState | None, *, private: bool) -> Keys | None:
-    """Where the tokens are; a server that needs none works without a place for them."""
+    """The token stores; a server that needs no tokens works without one."""
     if not config.has_state() and (auth == "open" or (auth == "auto" and private)):
         return None
     if state is not None and state.remote:

@@ -87,7 +87,7 @@ def _shown(url: str, token: str, *, asks: bool) -> str:
 def _with_ledger(
     opened: ExitStack, settings: Settings, source: str | None, folder: str
 ) -> tuple[Settings, list[Finding] | None]:
-    """The settings with the ledger that is meant, and the findings of an audit if it is one."""
+    """The settings with the selected ledger, and the findings of an audit if it is one."""
     if source is None:
         from readroom.server.ledger.settings import policy_of
 
@@ -105,7 +105,7 @@ def _with_ledger(
 
 
 def _is_ledger(source: str) -> bool:
-    """Whether a file is a ledger in SQLite; clients keep records in such files, too."""
+    """Whether a file is a ledger in SQLite; clients keep records in such files as well."""
     import sqlite3
 
     with open(source, "rb") if os.path.isfile(source) else open(os.devnull, "rb") as stream:
@@ -169,7 +169,7 @@ def _gone(root: str, source: str | None) -> BadValue:
 
 
 def _file(source: str | None) -> tuple[str, ...]:
-    """How the command `ledger` names a ledger; an address is in the configuration."""
+    """The option of the command `ledger` for a ledger; an address is in the configuration."""
     return () if source is None or "://" in source else ("--file", source)
 
 

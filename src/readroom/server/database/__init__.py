@@ -3,7 +3,7 @@
 SQL is written once, in the part that both share, with `?` for values.
 
 Knows: connections, transactions, schema versions, and how to recover from a lost connection.
-Does not know: what the tables hold.
+Does not know: the content of the tables.
 May be touched: with the tests of the ledger and of several processes.
 """
 
@@ -47,12 +47,12 @@ class Backend(Protocol):
     def run(self, work: Callable[[Execute], T], *, write: bool, long: bool = False) -> T:
         """Run `work` in one transaction; with `write` there is no other writer meanwhile.
 
-        It may run again after a lost connection, so it must check what is already done.
+        It may run again after a lost connection, so it must check for its own result.
 
         Args:
             work: The statements.
             write: It may write.
-            long: It goes through whole tables, so that only its waiting has the usual limit.
+            long: It scans whole tables, so that only its waiting has the usual limit.
 
         Raises:
             DatabaseFailed: The database cannot be used; an instance of `failure`.
@@ -69,7 +69,7 @@ class Backend(Protocol):
 
 
 class Damaged(Exception):
-    """Raised by work that finds what readroom did not write; the backend makes its own failure of it."""
+    """Raised by work for tables that readroom did not write; the backend converts it to its own failure."""
 
     advice = "Restore it from a backup, or move it away to begin a new one."
 

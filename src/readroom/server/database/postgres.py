@@ -195,7 +195,7 @@ class PostgresBackend:
         connection.until = until + DATABASE_LONG_S if long else until
         with connection.transaction(), connection.cursor() as cursor:
             execute = _PostgresStatements(cursor, self._clock, self._refused)
-            # In one round trip with what the transaction needs anyway.
+            # In one round trip with the statements that the transaction needs anyway.
             execute(f"{_WRITES if write else _READS}; {self._limits(long)}")
             if write:
                 execute("SELECT pg_advisory_xact_lock(?)", (self._number,))

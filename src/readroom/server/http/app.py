@@ -57,10 +57,10 @@ def inside(
     """The application behind the gate.
 
     Args:
-        calls: Where tool calls run.
+        calls: Runs tool calls.
         workspaces: The workspaces that are served.
         metrics: The metrics shown by /metrics.
-        ready: What /readyz asks.
+        ready: Answers /readyz.
         pages: The application at /ui.
         contract_name: The contract whose tools MCP serves; /v1 serves all contracts.
         reply_chars: Cap on the text of a reply over MCP; None for the cap of each client.
@@ -175,7 +175,7 @@ async def _unrouted(request: Request, error: Exception) -> Response:
 
 
 async def _compacted(request: Request) -> Response:
-    """The host has compacted a conversation: what was shown before is no longer in view."""
+    """Handle a compaction by the host: lines shown before are no longer in its context."""
     access, session = gate.within(request.scope, "native"), request.path_params["session"]
     if not re.fullmatch(gate.NAME, session):
         raise BadRequest("its address names no conversation", f"Use {gate.NAME_IN_WORDS}.")
@@ -316,5 +316,5 @@ def _sealed(reply: Reply) -> _Answer:
         return _Answer(200, as_body(result))
     meta: Any = result["_meta"]
     error: Any = meta[FACTS_KEY]["error"]
-    # All errors have one shape; the text for the model stays beside it.
+    # All errors have one shape; the text for the model is next to it.
     return _Answer(status_of_code(error["code"]), as_body({**result, "error": error}), error["code"])

@@ -14,11 +14,11 @@ class Ask(Protocol):
     """Runs work that may block."""
 
     async def __call__(self, work: Callable[[], T]) -> T:
-        """Return what `work` returns, and raise what it raises."""
+        """Return the result of `work`, or raise its exception."""
 
 
 STATE_THREADS = 4
-"""Threads of one process for queries of a database over a network, while its event loop goes on."""
+"""Threads of one process for database queries over a network, which do not block its event loop."""
 
 
 @final
@@ -38,5 +38,5 @@ class Asking:
 
 
 async def here(work: Callable[[], T]) -> T:
-    """Return what `work` returns, at once: for work of microseconds."""
+    """Return the result of `work` at once: for work of microseconds."""
     return work()

@@ -70,7 +70,7 @@ async def performed(
     work: Callable[[], T],
     busy: Callable[[], T],
 ) -> T:
-    """What `work` returns in a thread, or `busy` here if there is no room; cancelling the task ends the work.
+    """The result of `work` in a thread, or `busy` here if there is no room; cancelling the task ends it.
 
     Raises:
         Failed: The work ended without a result.
@@ -111,7 +111,7 @@ async def called(
     seal: Callable[[Reply], T],
     client_scope: ClientScope,
 ) -> T:
-    """The outcome of a tool call; `seal` turns a reply into what is sent, in the thread of the call."""
+    """The outcome of a tool call; `seal` turns a reply into the response, in the thread of the call."""
     deadline = Deadline(access.seconds)
     return await performed(
         calls,

@@ -52,7 +52,7 @@ class Bodies:
     def begun(
         self, declared: bytes, receive: Receive, refuse: _Refuse, caller: str, *, came: bool = False
     ) -> Body:
-        """Begin a body of which nothing was read yet; `came` means that it has arrived completely.
+        """Begin an unread body; `came` means that it has arrived completely.
 
         `declared` is the length in its headers. Raises BodyTooLarge.
         """
@@ -61,7 +61,7 @@ class Bodies:
         return Body(self, receive, refuse, caller, came=came)
 
     def take(self, caller: str, before: int, now: int) -> bool:
-        """Take room for a body that grows from one size to another; False if there is none."""
+        """Reserve memory for a body that grows from one size to another; False if there is none."""
         more = max(0, now - self._small) - max(0, before - self._small)
         if more and (self._held[caller] + more > self._own or self._total + more > self._most):
             return False
@@ -106,7 +106,7 @@ class Body:
         """The next message of the server for this body; a disconnect if the body was refused."""
         if self._complete:
             return await self._receive()
-        if self._came:  # setting a timer takes longer than reading what is here
+        if self._came:  # setting a timer takes longer than reading the available bytes
             message = await self._receive()
         else:
             try:

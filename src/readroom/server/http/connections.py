@@ -54,7 +54,7 @@ SERVE_STRANGERS = 320
 calls open, below the 1,024 descriptors that most systems give a process."""
 
 SERVE_ADDRESS_STRANGERS = 288
-"""The same for one address. All clients of this machine share one address, and so do all behind a proxy,
+"""The same for one address. All clients of this machine share one address, and so do all of a proxy,
 which may open as many as a load test does (256) before it sends anything."""
 
 
@@ -95,9 +95,9 @@ class Crowd:
         return given_up
 
     def let_in(self, visitor: Visitor, token: str) -> bool:
-        """Make it a guest; False if there is no room for another guest, or for another of this token.
+        """Make it a guest; False if there is no place for another guest, or for another of this token.
 
-        One token may have three quarters of the room; an empty token is not limited so.
+        One token may have three quarters of the places; an empty token has no such limit.
         """
         before = self._guests.get(visitor)
         if before == token:

@@ -36,7 +36,7 @@ class Session(Struct, weakref=True):
     requests: int = 0
     """The number of requests being answered."""
     noted: Agreement | None = None
-    """What was agreed with the client, as the other processes know it."""
+    """The negotiated state of a session, shared with the other processes."""
 
 
 @final
@@ -133,7 +133,7 @@ class OwnConversations:
         return self._sessions.find(session_id, owner)
 
     async def agreed(self, session: Session) -> None:
-        """Store what was agreed, after a message that may have changed it."""
+        """Store the negotiated state after a message that may have changed it."""
 
     async def cancel(self, session: Session, request: object) -> None:
         """Cancel a call that runs in another process."""
@@ -187,7 +187,7 @@ class SharedConversations:
         return session
 
     async def agreed(self, session: Session) -> None:
-        """Store what was agreed, after a message that may have changed it. Raises StateFailed."""
+        """Store the negotiated state after a message that may have changed it. Raises StateFailed."""
         now = session.connection.agreement
         if now != session.noted:
             session.noted = now

@@ -77,7 +77,7 @@ def ok(value: Mapping[str, Fact], status: int = HTTPStatus.OK) -> Response:
 
 
 def refused(error: ReadroomError, *, rpc: bool = False) -> Response:
-    """A refusal before a contract is known, in the shape that errors of tools have beside their text.
+    """A refusal before a contract is known, in the shape of the tools' structured errors.
 
     With `rpc` that object is the data of a JSON-RPC error: MCP clients show people nothing else.
     """

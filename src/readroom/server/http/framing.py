@@ -7,7 +7,7 @@ are parsed here first, in one strict form: that of RFC 9112 without the forms th
 tolerate. What passes is a part of what httptools accepts.
 
 Knows: the form of heads and of chunks.
-Does not know: what a request means; httptools reads it after this.
+Does not know: the meaning of a request; httptools parses it afterwards.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FRAMING = re.compile(
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;%s*)?\r\n" % _TEXT)
 
 _STRAY = re.compile(rb"(?:\A|[^\r])\n|[\0-\x08\x0b\x0c\x0e-\x1f\x7f]")
-"""What no head and no line before a chunk has: their senders need not wait for the time limit."""
+"""Bytes that no head or chunk size contains: their senders need not wait for the time limit."""
 
 _HEAD_ENDS = b"\r\n\r\n"
 _MOST_CHUNK_LINE = 256
@@ -77,7 +77,7 @@ class Framing:
         return self._part is not _Part.HEAD or bool(self._held.strip(b"\r\n"))
 
     def feed(self, data: bytes) -> bytes:
-        """What a reader gets of more bytes: whole heads, without what means nothing, and bodies.
+        """The bytes to pass to the parser: whole heads, without meaningless parts, and bodies.
 
         Raises BadRequest, UnknownCoding or WrongVersion.
         """
@@ -101,7 +101,7 @@ class Framing:
         return at + taken
 
     def _until(self, data: bytes, at: int, end: bytes, most: int, ready: list[bytes]) -> int:
-        """Look at what ends so, once it is there; the next place in the data."""
+        """Parse the data up to an ending, once it has arrived; the next place in the data."""
         held = self._held
         overlap = held[1 - len(end) :]  # the end may have begun there
         found = (overlap + data[at:]).find(end) if overlap else data.find(end, at) - at

@@ -144,7 +144,7 @@ _DECIDING = frozenset(
         *(b"readroom-agent", b"readroom-session"),
     )
 )
-"""They decide who asks, for what, and how long the body is: of two, a proxy before us may read the other."""
+"""They decide the caller, the request and the body's length: of two, a proxy before us may use the other."""
 
 NAME = "[A-Za-z0-9_.:~-]{1,128}"
 """The pattern of the names that clients give themselves and their conversations."""
@@ -309,7 +309,7 @@ class Gate:
         exchange: Exchange,
         connection: Carrier | None,
     ) -> Scope:
-        """The scope, with what the caller may use."""
+        """The scope, with the caller's access."""
         if connection is not None and not self.crowd.let_in(connection, "" if grant is None else grant.token):
             raise errors.Busy
         exchange.agent = _name(headers, "Readroom-Agent") or exchange.agent
@@ -413,7 +413,7 @@ SERVE_LINGER_BYTES = 2**20
 
 
 class _Outgoing:
-    """Counts what is sent, and knows whether the answer has begun."""
+    """Counts sent bytes, and whether the answer has begun."""
 
     def __init__(self, receive: Receive, send: Send, exchange: Exchange, *, rpc: bool) -> None:
         self._receive = receive
@@ -448,7 +448,7 @@ class _Outgoing:
         await self._send({"type": "http.response.body", "body": b""})
 
     async def _linger(self) -> None:
-        """Discard what still arrives: closing a socket with unread bytes would lose the answer."""
+        """Discard arriving bytes: closing a socket with unread bytes would lose the answer."""
         left = SERVE_LINGER_BYTES
         with suppress(TimeoutError):
             async with asyncio.timeout(SERVE_LINGER_S):

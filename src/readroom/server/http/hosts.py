@@ -47,7 +47,7 @@ class Hosts:
         self._named = named
 
     def check(self, headers: Mapping[bytes, bytes]) -> None:
-        """Raises NotThisHost or WrongOrigin for a request that is meant for, or comes from, another host."""
+        """Raises NotThisHost or WrongOrigin for a request to, or from, another host."""
         host = headers.get(b"host", b"").decode("latin-1")
         if self._named and not self._known(host):
             raise NotThisHost(host)

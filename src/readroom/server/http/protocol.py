@@ -109,7 +109,7 @@ class Protocol(asyncio.Protocol):
     # --- callbacks of asyncio ----------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for a request, but not forever: a silent connection holds a place."""
+        """Wait for a request, with a limit: a silent connection occupies a place."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._since = self._took = self._loop.time()

@@ -22,7 +22,7 @@ from readroom.server.http.asking import Ask
 from readroom.server.shared.accounts import MINUTE_S, Lease, SharedWindows, left, wait_s
 
 _REMEMBERED = 10_000
-"""The most addresses and tokens with requests counted ahead, or known to exceed their rate."""
+"""The maximum addresses and tokens with requests counted ahead, or known to exceed their rate."""
 
 Counting: TypeAlias = Awaitable[None] | None
 """An awaitable if a request is not counted yet; most are counted at once."""

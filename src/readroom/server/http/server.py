@@ -221,7 +221,7 @@ class Served(Struct):
         named: Whether clients send a Host header to check; not so on a Unix socket.
         state: State that is shared with other processes of this server and outlives it; None without one.
         workers: The number of processes.
-        findings: Findings of an audit, shown on the dashboard beside the ledger.
+        findings: Findings of an audit, shown on the dashboard with the ledger.
         pages_only: Whether only the dashboard is served.
         counted: The folder where all processes count for Prometheus; None for one process.
     """
@@ -261,7 +261,7 @@ def serve_http(
         served: What to serve.
         bound: A listening socket.
         on_ready: Called once clients can connect.
-        lifeline: A descriptor; the server ends at its EOF too.
+        lifeline: A descriptor; the server also ends at its EOF.
     """
     serving, shared, admission = served.serving, served.shared, served.admission
     to_stderr(access=LOG if serving.access_log else None)
@@ -343,7 +343,7 @@ SERVE_BACKLOG = 1024
 """Connections that wait in the kernel to be accepted."""
 
 STATE_SWEEP_S = 600.0
-"""Interval between cleanups of what is too old or too much; a cleanup takes milliseconds."""
+"""Interval between cleanups of expired or excess data; a cleanup takes milliseconds."""
 
 
 class _Web(uvicorn.Server):
@@ -421,7 +421,7 @@ def _config(app: ASGIApp, accept: int) -> uvicorn.Config:
         ws="none",
         lifespan="off",
         log_config=None,
-        log_level="error",  # it warns about what clients send, which anyone could fill a disk with
+        log_level="error",  # it logs malformed input, with which anyone could fill a disk
         timeout_keep_alive=_NEVER_S,  # `Protocol` has the timeouts of connections
         access_log=False,
         server_header=False,

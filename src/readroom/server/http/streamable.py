@@ -53,7 +53,7 @@ class _Every:
 
 
 HTTP_STILL_S = 15.0
-"""Seconds after which a client that waits for an MCP answer is told that the server is still there: half of
+"""Seconds until a client that waits for an MCP answer gets a sign of life: half of
 the shortest timeout of common proxies. As the SDK."""
 
 
@@ -175,7 +175,7 @@ class _Arrival(Struct, frozen=True):
 
 @final
 class Streamable:
-    """The application at the address of MCP, behind the gate."""
+    """The application at the address of MCP, inside the gate."""
 
     def __init__(
         self,
@@ -331,7 +331,7 @@ class Streamable:
     async def _outcome(
         self, arrival: _Arrival, session: Session, event: Event | None
     ) -> messages.Answer | None:
-        """Do what comes of a message; its answer, if it has one."""
+        """Perform a message; its answer, if it has one."""
         if isinstance(event, CallCancelled):
             session.tasks[event.call].cancel()
         elif isinstance(event, Notice):
@@ -419,7 +419,7 @@ def _leave(arrival: _Arrival, task: asyncio.Task[Any]) -> None:
 
 
 def _note(exchange: Exchange, message: messages.Message | messages.Answer, client: str | None) -> None:
-    """Record in the exchange what a message asked for, and who sent it."""
+    """Record in the exchange the method of a message and its sender."""
     if not isinstance(message, (messages.Request, messages.Notification)):
         return
     exchange.rpc = message.method if _METHOD.fullmatch(message.method) else ""

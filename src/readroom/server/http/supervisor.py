@@ -2,8 +2,8 @@
 
 The supervisor serves nothing and has only the socket open. Each worker is a fork of it that opens everything
 for itself and accepts connections from that socket; if it dies, another one accepts those that wait. Workers
-end when they are told to, and when the supervisor is gone for any reason: they see the end of a pipe that
-it holds.
+end by a signal, and when the supervisor is gone for any reason: they see the end of a pipe that
+it keeps open.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LATE_S = SERVE_EXIT_S + MCP_EXIT_S + 5.0
 """Workers that still run after that are killed."""
 
 _HOPELESS = 5
-"""So many workers that die in a row before one was ready mean that something is wrong with all of them."""
+"""This many workers that die in a row before one was ready mean a defect common to all."""
 
 
 class _Worker(Struct):

@@ -1,7 +1,7 @@
 """Tokens presented by clients, and people who signed in with one: a cookie each.
 
-Cookies are random and carry no data. The token behind one is checked again at every request, so that revoking
-it ends the sign-in too. It stays in this process or, with several processes, in their shared state, encrypted
+Cookies are random and carry no data. The token is checked at every request, so revoking
+it also ends the sign-in. It is kept in this process or, with several, in their shared state, encrypted
 with the cookie, which is not stored there.
 """
 
@@ -65,7 +65,7 @@ Visits: TypeAlias = OwnVisits | SharedVisits
 
 
 SERVE_KNOWN_TOKENS = 10_000
-"""Valid tokens that are remembered, so that what others at the same address send is not counted as theirs;
+"""Remembered valid tokens, so that requests of others at the same address are not counted as theirs;
 each takes 200 bytes."""
 
 

@@ -74,7 +74,7 @@ class Workspaces:
                 settings = config.restricted(whole.settings, policy)
                 workspace = Workspace(root, settings=settings, state=whole.state)
                 for oldest in self._restricted.put(key, workspace):
-                    # Calls that still run in it are answered: what it has opened stays open.
+                    # Calls that still run in it are answered: its open files stay open.
                     oldest.close()
             return workspace
 

@@ -27,7 +27,7 @@ class LedgerPolicy(Struct, frozen=True):
     """The recording of calls.
 
     Attributes:
-        enabled: Whether calls are recorded; None leaves it to the face: servers record, commands and the
+        enabled: Whether calls are recorded; None is the default: servers record, commands and the
             library do not.
         required: Refuse calls that cannot be recorded; otherwise they are answered, with a warning.
         file: The SQLite file, absolute; None if the user's state folder is not known.
@@ -51,11 +51,11 @@ class LedgerPolicy(Struct, frozen=True):
         return f"LedgerPolicy({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
     def served(self) -> LedgerPolicy:
-        """This policy for a server, which records calls unless it says no."""
+        """This policy for a server, which records calls unless it disables that."""
         return replace(self, enabled=True) if self.enabled is None else self
 
     def journal(self, workspace: str, counter: str) -> Journal | None:
-        """What records the calls of a workspace; None if nothing does. Raises LedgerFailed."""
+        """The recorder of a workspace's calls; None if there is none. Raises LedgerFailed."""
         if not self.enabled:
             return None
         # By its name, because it knows this policy.

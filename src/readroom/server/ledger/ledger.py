@@ -1,6 +1,6 @@
 """Append rows to the ledger and read them; rows never change.
 
-The head (number and hash of the last row) is stored beside the rows and written in the same transaction, so
+The head (number and hash of the last row) is stored next to the rows and written in the same transaction, so
 that rows missing at the end are noticed.
 
 Rows are written in group commits: one transaction for all that wait. A transaction costs as much as ten rows,
@@ -8,7 +8,7 @@ and only one can run. So events that arrive while others are written wait in a q
 turn is next writes the whole queue; the others then find theirs written.
 
 Callers hear of success only after the transaction with their row was committed. If it fails, nothing of it is
-written, and all of its callers are told.
+written, and all of its callers get the failure.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Writer:
         self._turn = threading.Lock()
 
     def append(self, events: Sequence[Event]) -> list[Row]:
-        """Write events, in order; when this returns, they are durable. Raises what `commit` raises."""
+        """Write events, in order; on return they are durable. Raises the failures of `commit`."""
         mine = [_Waiting(event) for event in events]
         self._queue.extend(mine)
         for waiting in mine:
@@ -75,7 +75,7 @@ class Writer:
         return [_row(waiting) for waiting in mine]
 
     def close(self) -> None:
-        """Write what an interrupted thread has left."""
+        """Write the events of an interrupted thread."""
         with self._turn:
             while self._queue:
                 self._write()
@@ -106,7 +106,7 @@ class Writer:
             if len(group) == 1:
                 _failed(group, error)
             for waiting in group:
-                # One event cannot be written, because of a defect; that is no reason to lose the others.
+                # One event cannot be written, because of a defect; the others still are.
                 self._alone(waiting)
         except BaseException:
             # The thread was interrupted during its turn. Events written after all are found by their ids.

@@ -1,4 +1,4 @@
-"""Queries of the ledger: which calls there were, what they cost, and what was shown twice."""
+"""Queries of the ledger: calls, their cost, and lines shown twice."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ GROUPS = ("tool", "kind", "path", "agent", "session", "outcome", "face", "worksp
 
 
 def totals(rows: Iterable[Row], by: str) -> list[Total]:
-    """Calls and tokens by one column, the most tokens first."""
+    """Calls and tokens by one column, ordered by tokens."""
     by_name: dict[str, Total] = {}
     for row in rows:
         if row.event.outcome == "begun":

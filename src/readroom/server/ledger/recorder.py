@@ -34,9 +34,9 @@ if TYPE_CHECKING:  # commands that record nothing open no ledger
     from readroom.server.ledger.ledger import Ledger
 
 # -----------------------------------------------------------------------------
-# What the ledger keeps of a call's arguments: no content, and nothing of hostile size.
+# The recorded part of a call's arguments: no content, and nothing of hostile size.
 #
-# Names, patterns and commands are what an auditor needs, and are kept. Text that goes into files, and any
+# Names, patterns and commands are kept for auditors. Text that goes into files, and any
 # text under an unknown name, is kept as its length and hash. The hash of a short text can be guessed by
 # trying; anyone who may read the ledger can do so.
 # -----------------------------------------------------------------------------
@@ -88,7 +88,7 @@ def _short_name(name: str) -> str:
 
 
 _NAME_CHARS = 40
-"""Names of arguments in all contracts are at most this long."""
+"""Maximum length of names of arguments in all contracts."""
 
 
 LEDGER_DEPTH = 4
@@ -221,7 +221,7 @@ class Recorder:
 
 
 def recorder_of(journal: Journal | None) -> Recorder | None:
-    """The journal of a workspace as what it is on a server."""
+    """The journal of a workspace on a server."""
     assert journal is None or isinstance(journal, Recorder)
     return journal
 

@@ -50,7 +50,7 @@ class Event(Struct, frozen=True):
         tokens: Tokens of the reply.
         counter: The counter of tokens.
         duration_us: From the call to the reply.
-        level: What a low budget left of the reply (outline, counts); None if it took nothing.
+        level: The form of a reply that a low budget reduced (outline, counts); None for a full one.
     """
 
     id: str
@@ -148,7 +148,7 @@ def row(number: int, previous: str, event: Event) -> Row:
 
 
 def from_values(values: Sequence[Any]) -> Row:
-    """A row from the values of the table's columns; what readroom did not write there breaks its hash."""
+    """A row from the values of the table's columns; values that readroom did not write break its hash."""
     if not all(map(isinstance, values, _TYPES)):
         values = [
             value if isinstance(value, kind) else -1 if kind is int else repr(value)

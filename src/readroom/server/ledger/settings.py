@@ -35,7 +35,7 @@ class LedgerSection(Section, frozen=True):
     keep_days: Annotated[float, Meta(gt=0, le=36_500, examples=[365])] | UnsetType = UNSET
 
     def applied(self, before: LedgerPolicy | None) -> LedgerPolicy:
-        """The policy with what the section says."""
+        """The policy with the section's values."""
         values = self.given()
         if "synchronous" in values:
             values["full_sync"] = values.pop("synchronous") == "full"
@@ -45,6 +45,6 @@ class LedgerSection(Section, frozen=True):
 
 
 def policy_of(settings: Settings) -> LedgerPolicy:
-    """The policy of these settings, or of settings that say nothing of a ledger."""
+    """The policy of these settings, or of settings without the section."""
     assert settings.ledger is None or isinstance(settings.ledger, LedgerPolicy)
     return LedgerSection().applied(settings.ledger)

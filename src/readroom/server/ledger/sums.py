@@ -23,7 +23,7 @@ HOUR_US: Final = 3_600_000_000
 DAY_US: Final = 24 * HOUR_US
 
 LOOKED_AT: Final = "ui"
-"""The face of people who view files in the dashboard: recorded, but in no sum of what agents did."""
+"""The face of people who view files in the dashboard: recorded, but not in sums of agents' calls."""
 
 
 class SumTable(Struct, frozen=True):
@@ -109,10 +109,10 @@ TABLES: Final = (
     "INSERT INTO summed (one, number) VALUES (1, 0)",
     # Failed calls are rare among many, so that a page of them would go through many rows.
     f"CREATE INDEX calls_failed ON calls (workspace, number) WHERE {FAILED}",
-    # No sum tells in which hour a call is that never ended.
+    # No sum has the hour of a call that never ended.
     f"CREATE INDEX calls_unended ON calls (workspace, number) WHERE {UNENDED}",
 )
-"""The tables, the last row in them, and indexes of calls for what is in no sum."""
+"""The tables, the last row in them, and indexes of calls that are in no sum."""
 
 _ROWS = """SELECT number, time_us, workspace, agent, session, token, face, epoch, tool, decision, outcome,
     shown, tokens, duration_us, CASE WHEN contract = '' THEN arguments ELSE '' END

@@ -8,7 +8,7 @@ When the database cannot be used, calls that need it are refused (`StateFailed`)
 counted is never taken for no limit.
 
 Knows: accounts, rates, sessions, conversations, outputs, tokens and visits as rows.
-Does not know: who asks, and what a refusal looks like.
+Does not know: callers, and the form of a refusal.
 May be touched: with a security review; a new column is a migration.
 """
 
@@ -21,8 +21,8 @@ class StatePolicy(Struct, frozen=True):
     """Where the shared state is stored.
 
     Attributes:
-        file: An SQLite file, absolute; None when the user's state folder is not known.
-        url: A PostgreSQL database instead, as libpq takes it.
+        file: An SQLite file, absolute; None if the user's state folder is not known.
+        url: A PostgreSQL database instead, as a connection string of libpq.
     """
 
     file: str | None = None

@@ -33,7 +33,7 @@ MINUTE_S = 60.0
 
 
 def left(most: int, hits: int, before: int, passed: float) -> int:
-    """How many more requests fit, so many seconds into a minute."""
+    """The number of further requests at a given second of a minute."""
     return max(0, floor(most - hits - before * (1 - passed / MINUTE_S)))
 
 
@@ -126,7 +126,7 @@ class Account(Struct, frozen=True):
 
 
 class Balance(Struct, frozen=True):
-    """What was paid from an account, and what is reserved."""
+    """Tokens paid from an account, and tokens reserved."""
 
     used: int = 0
     held: int = 0
@@ -160,7 +160,7 @@ class Accounts(Protocol):
 
 
 def room(accounts: Sequence[Account], balances: Sequence[Balance]) -> int:
-    """What is left in the account with the least."""
+    """The rest of the account with the least."""
     pairs = zip(accounts, balances, strict=True)
     return min((account.limit - one.used - one.held for account, one in pairs), default=0)
 

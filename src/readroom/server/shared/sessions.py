@@ -71,7 +71,7 @@ Owner: TypeAlias = tuple[str, str]
 _IDLE_US = int(HTTP_SESSION_IDLE_S * 1_000_000)
 _CANCELLED_US = 60_000_000
 _NOTED_US = _IDLE_US // 30
-"""How precisely the last use of a session is stored: writing a row per request would cost more."""
+"""Precision of the stored last use of a session: writing a row per request would cost more."""
 
 
 @final
@@ -88,7 +88,7 @@ class SharedSessions:
         self._database.change(lambda execute: self._open(execute, session_id, owner, agreed))
 
     def find(self, session_id: str, owner: Owner) -> str | None:
-        """What was agreed on in a session of this owner; None if there is none. Raises StateFailed."""
+        """The negotiated state of a session of this owner; None if there is none. Raises StateFailed."""
         sql = (
             "SELECT agreed, used_us FROM state_sessions "
             "WHERE id = ? AND server = ? AND token = ? AND workspace = ?"
@@ -96,7 +96,7 @@ class SharedSessions:
         values = (session_id, self._server, *owner)
 
         def work(execute: Execute) -> tuple[str, int] | None:
-            """What was agreed on, and for how long the session was idle."""
+            """The negotiated state, and how long the session was idle."""
             rows = execute(sql, values)
             return (str(rows[0][0]), self._clock.now_us(execute) - rows[0][1]) if rows else None
 
@@ -108,7 +108,7 @@ class SharedSessions:
         return session[0]
 
     def agree(self, session_id: str, agreed: str) -> None:
-        """Store what was newly agreed on. Raises StateFailed."""
+        """Store the newly negotiated state. Raises StateFailed."""
         sql, values = "UPDATE state_sessions SET agreed = ? WHERE id = ?", (agreed, session_id)
         self._database.change(lambda execute: execute(sql, values))
 
@@ -234,7 +234,7 @@ Written: TypeAlias = LruCache[tuple[str, str, str], int]
 
 @final
 class SharedSeen:
-    """What a conversation was shown, as one call sees it."""
+    """Ranges that a conversation was shown, in the view of one call."""
 
     def __init__(self, database: Database, written: Written, workspace: str, session_id: str) -> None:
         self._database = database
@@ -244,7 +244,7 @@ class SharedSeen:
 
     @cached_property
     def epoch(self) -> int:
-        """How often it was compacted, when first asked. Raises StateFailed."""
+        """The number of its compactions, at the first query. Raises StateFailed."""
         return self._database.look(self._epoch)
 
     def advance(self, epoch: int | None) -> int:
@@ -269,7 +269,7 @@ class SharedSeen:
                 self._database.change(lambda execute: _show(execute, key, epoch))
                 self._written.put(key, epoch)
         except StateFailed as failure:
-            # The reply is complete; what is not recorded is shown once more.
+            # The reply is complete; unrecorded lines are shown once more.
             log().error("what was shown is not remembered: %s", failure)
 
     def shown(self, path: str, start: str) -> bool:

@@ -191,7 +191,7 @@ _TABLES: Sequence[Sequence[str]] = (
             session TEXT NOT NULL, request TEXT NOT NULL, time_us {big} NOT NULL,
             PRIMARY KEY (session, request)
         )""",
-        # Conversations: their epochs, and what each of them has shown.
+        # Conversations: their epochs, and the ranges shown in each.
         """CREATE TABLE state_conversations (
             id TEXT NOT NULL PRIMARY KEY, epoch {big} NOT NULL, shows {big} NOT NULL, used_us {big} NOT NULL
         )""",
@@ -253,7 +253,7 @@ def _database(policy: StatePolicy) -> Database:
 
 
 class Spending(Struct, frozen=True):
-    """What was paid from one budget: its scope, its workspace and its owner."""
+    """Tokens paid from one budget: its scope, its workspace and its owner."""
 
     scope: str
     workspace: str
@@ -276,7 +276,7 @@ class SharedState:
     def __init__(self, policy: StatePolicy, server: str, *, several: bool) -> None:
         """Opens nothing yet. All processes of one server have the same `server`.
 
-        Without `several` there is one process, and only what outlives it is stored here.
+        Without `several` there is one process, and only data that outlives it is stored here.
         """
         database = self.database = _database(policy)
         self.machine = socket.gethostname().replace("/", "")
@@ -311,7 +311,7 @@ class SharedState:
     def release(self) -> None:
         """Free reservations of dead processes of this machine. Raises StateFailed.
 
-        What such a process has yet to pay, if it lives after all, it still pays.
+        If such a process is alive after all, it still pays for its calls.
         """
 
         def work(execute: Execute) -> None:
@@ -323,11 +323,11 @@ class SharedState:
         self.database.change(work)
 
     def sweep(self) -> None:
-        """Forget what has not been used for long. Raises StateFailed."""
+        """Delete data that has not been used for long. Raises StateFailed."""
         self.database.change(lambda execute: sweep(execute, self._clock.now_us(execute)))
 
     def spent(self) -> list[Spending]:
-        """What was paid from every account, the largest first. Raises StateFailed."""
+        """Tokens paid from every account, the largest first. Raises StateFailed."""
         sql = "SELECT account, used FROM state_paid ORDER BY used DESC, account"
         return self.database.look(lambda execute: [_spending(*row) for row in execute(sql)])
 
@@ -352,17 +352,17 @@ def _lives(pid: int) -> bool:
 
 
 STATE_KEPT_S = 24 * 3600.0
-"""Idle time after which sessions, what was shown and kept outputs are forgotten. Budgets are not."""
+"""Idle time after which sessions, shown ranges and kept outputs are forgotten. Budgets are not."""
 
 STATE_SPENT_S = 30 * 24 * 3600.0
-"""How much longer it is remembered what a conversation has spent."""
+"""Additional time in which a conversation's spending is remembered."""
 
 STATE_CONVERSATIONS = 10_000
-"""Conversations in one shared state that are remembered with what they were shown. As BUDGET_ACCOUNTS."""
+"""Maximum conversations in one shared state whose shown ranges are remembered. As BUDGET_ACCOUNTS."""
 
 
 def sweep(execute: Execute, steady_us: int) -> None:
-    """Forget what has not been used for long; sessions are aged by their own clock."""
+    """Delete data that has not been used for long; sessions are aged by their own clock."""
     before_us = execute.now_us() - int(STATE_KEPT_S * 1_000_000)
     execute("DELETE FROM state_held WHERE until_us < ?", (before_us,))
     conversations = ("session\n", before_us - int(STATE_SPENT_S * 1_000_000))

@@ -99,7 +99,7 @@ def file(view: View) -> page.Page:
 
 
 def _content(view: View, path: WorkPath, *, by_lines: bool) -> tuple[ReadResult | None, str]:
-    """A window of the current file, or why there is none; of a document its source, if that was shown
+    """A window of the current file, or a reason for none; for a document its source, if that was shown
     `by_lines`.
     """
     if not view.sight.contents:

@@ -22,7 +22,7 @@ UI_MAP_NAMES = 20_000
 """Names that are looked at to draw the map of a folder: half a second on a laptop."""
 
 UI_MAP_S = 2.0
-"""The time for it; a map that is not complete says so."""
+"""The time for it; an incomplete map says so."""
 
 UI_MAP_BOXES = 1500
 """Boxes of one map, the largest; smaller ones are less than a pixel."""

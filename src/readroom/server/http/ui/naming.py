@@ -1,4 +1,4 @@
-"""The names of files that a text may hold: its words, several of them together, and what a shell makes of it.
+"""The possible names of files in a text: its words, several of them together, and their shell expansions.
 
 A name may hold blanks, commas, quotes and brackets, and a text says nowhere where a name begins.
 """
@@ -28,7 +28,7 @@ _MARKS = 40
 
 
 def spellings(name: str) -> Iterator[str]:
-    """A name as written, and as meant in paths of Windows, in URLs or in a glob."""
+    """A name as written, and decoded from paths of Windows, URLs or a glob."""
     yield name
     plain = name
     for _ in range(_ENCODED_TIMES):
@@ -65,7 +65,7 @@ def _strings_in(text: str, depth: int) -> Iterator[str]:
 
 
 def _stretches(text: str) -> Iterator[str]:
-    """Words, and neighbouring words with what stands between them."""
+    """Words, and neighbouring words with the characters between them."""
     words = list(_WORD.finditer(text))
     most = max(2, min(_TOGETHER, _STRETCHES // max(1, len(words))))
     for at, word in enumerate(words):

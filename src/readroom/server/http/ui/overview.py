@@ -1,4 +1,4 @@
-"""The overview page: where the context went, over time and by name, and what went wrong."""
+"""The overview page: where the context was spent, over time and by name, and failures."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def of_files(wanted: Slice) -> list[str]:
 
 
 def files(view: View) -> page.Page:
-    """All files of which anything was shown."""
+    """All files with shown lines."""
     limit = view.count("limit", page.UI_ROWS)
     found = files_table(view, view.slice, min(limit, 10 * page.UI_ROWS))
     return page.Page("Files", tables=[found], filters=view.filters("agent", "token", "tool"))

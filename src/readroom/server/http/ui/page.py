@@ -109,7 +109,7 @@ class Page(Struct):
 
 
 def missing(dash: str = "-") -> Cell:
-    """A cell of what is not there: a dash for the eye, and nothing in an export."""
+    """A cell without a value: a dash on the page, and empty in an export."""
     return Cell(dash, raw="", tone="soft")
 
 

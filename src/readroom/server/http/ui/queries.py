@@ -129,7 +129,7 @@ class Questions:
         self._cubes: dict[Slice, list[tuple[Any, ...]]] = {}
 
     def sums(self, wanted: Slice, by: By | None = None) -> list[Sum]:
-        """Sums by one name, the most tokens first; without `by`, a single sum or none."""
+        """Sums by one name, ordered by tokens; without `by`, a single sum or none."""
         found: dict[str, list[int]] = {}
         for row in self._cube(wanted):
             name = "" if by is None else str(row[_NAMED.index(by)])
@@ -185,7 +185,7 @@ class Questions:
         return Series(step * HOUR_US, times, names, drawn)
 
     def files(self, wanted: Slice, limit: int) -> list[FileSum]:
-        """Files by the tokens of their shown lines, the most first; days are whole."""
+        """Files ordered by the tokens of their shown lines; days are whole."""
         where, values = wanted.where(("agent", "token", "tool"), "day", DAY_US)
         ranked = "ORDER BY 3 DESC, 2 DESC, 1 LIMIT ?"
         chosen = [name for name in ("agent", "token", "tool") if getattr(wanted, name)]

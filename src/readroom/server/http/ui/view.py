@@ -2,7 +2,7 @@
 
 A visitor sees names that the policy of their workspace allows, and no others.
 
-The ledger records what agents asked for, and so the names of what they were refused. Every name, and every
+The ledger records requests of agents, and so the names of refused files. Every name, and every
 text that may contain one, passes through here before it reaches a page, a chart, an export or an address.
 """
 
@@ -38,7 +38,7 @@ _TEXTS_KEPT: Final = 2_000
 
 @final
 class Sight:
-    """What one visitor may see, by the policy at the moment of the request."""
+    """The visible names of one visitor, by the policy at the moment of the request."""
 
     def __init__(self, access: Access) -> None:
         """Take the guard of the visitor's workspace, and the tools that the token allows."""
@@ -144,7 +144,7 @@ class View(Struct, dict=True):
 
     @cached_property
     def sight(self) -> Sight:
-        """What the visitor may see of the workspace."""
+        """The names of the workspace that the visitor may see."""
         return Sight(self.access)
 
     def text(self, name: str, most: int = 4096) -> str:
@@ -181,7 +181,7 @@ class View(Struct, dict=True):
         return address(self.base, page, **wanted)
 
     def rows(self, most: int) -> int:
-        """The most rows of a table: an export has more than a page."""
+        """The maximum rows of a table: an export has more than a page."""
         return UI_EXPORT_ROWS if self.text("format") == "csv" else most
 
     def export(self, table: str) -> str:
