@@ -1,4 +1,4 @@
-"""What agents read, what it cost and what went wrong, from the session records that they leave on disk.
+"""Audits of the session records that agents leave on disk: lines read, their cost, and failures.
 
 Knows: the formats of records, the normal form that all of them are turned into, findings, reports, exports.
 Does not know: terminals and commands. Nothing in a record is run, followed or trusted.

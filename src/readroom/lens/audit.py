@@ -4,7 +4,7 @@
 
 Of many records, each becomes one part: a file of rows, named by what it was made from (path, size and time of
 the record, options, version of the normal form). Parts are merged in the order of the records, so the result
-does not depend on who made them, and a part that exists is not made again. When a worker dies, the parts it
+does not depend on the workers, and a part that exists is not made again. When a worker dies, the parts it
 was making are made once more.
 """
 
@@ -51,13 +51,13 @@ processors of one machine.
 """
 
 WORKER_TRIES = 2
-"""How often a record is given to a worker when workers die over it."""
+"""Attempts for a record when workers die over it."""
 
 ENGINE_CONNECT_S = 10
 """How long a scheduler of a cluster may take to answer."""
 
 ENGINE_CHECK_S = 1.0
-"""How often it is looked whether the scheduler of a running audit is still there."""
+"""Interval of checks that the scheduler of a running audit is alive."""
 
 ENGINE_CLOSE_S = 2
 """How long the connection to a scheduler may take to close."""
@@ -67,7 +67,7 @@ Part = Audited | SkippedPart
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to audit.
+    """Options of an audit.
 
     `counter` names a token counter ("estimate" or "o200k"). `root` is a folder whose `readroom.toml` adds to
     the built-in policy. `secrets` says whether to look for secrets. `folders` are the names of one folder:
@@ -82,7 +82,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 NO_RECORD = "no record"
-"""Where `SkippedPart` names a whole file that is not the record of a known client."""
+"""The place in a `SkippedPart` for a whole file of an unknown format."""
 
 
 class _Counter(msgspec.Struct, frozen=True):
@@ -110,9 +110,9 @@ def _scanner() -> SecretScanner:
 
 
 def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[Part]:
-    """The sessions of one record, and what of it was not read.
+    """The sessions of one record, and its skipped parts.
 
-    A file that is not a record gives a `SkippedPart`, as a broken line does: an audit of many goes on.
+    A file that is not a record gives a `SkippedPart`, as a broken line does: an audit of many continues.
 
     Raises:
         MissingProgram: A token counter or the library for secrets is not installed.
@@ -163,7 +163,7 @@ def _with_replay(part: Audited, replays: dict[str, Replay]) -> Audited:
 
 
 def _events(record: Path, bounds: Bounds) -> Iterator[Event]:
-    """The events of a record; the last one says why it could not be read further."""
+    """The events of a record; the last one reports why it could not be read further."""
     try:
         yield from read(record, bounds)
     except Unknown as error:
@@ -180,7 +180,7 @@ def _events(record: Path, bounds: Bounds) -> Iterator[Event]:
 
 
 class Engine(msgspec.Struct, frozen=True):
-    """How to make an executor, and which errors of its futures mean that it broke and a new one is needed.
+    """A factory of executors, and the errors of futures after which a new executor is needed.
 
     `check` raises when an executor can finish nothing any more, which its futures may never tell.
     """
@@ -191,7 +191,7 @@ class Engine(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a job is: records done and in all, parts that existed already, and its start (monotonic)."""
+    """Progress of a job: records done and in all, parts that existed already, and its start (monotonic)."""
 
     done: int
     total: int
@@ -217,13 +217,13 @@ def side_by_side(
     folder: Path | None = None,
     tell: Callable[[Progress], None] = lambda progress: None,
 ) -> Generator[Part, None, None]:
-    """The same as `one_by_one`, made by an executor.
+    """The results of `one_by_one`, made by an executor.
 
     Args:
         records: The files to audit.
         options: How to audit them.
         engine: Makes the executor; its workers must see the records and the folder under the same paths.
-        folder: Where to keep parts, so that a stopped job can go on; without one they are removed.
+        folder: Where to keep parts, so that a stopped job can continue; without one they are removed.
         tell: Called after each record.
     """
     # Workers elsewhere have another current folder; in the result a record has the name that it was given.
@@ -266,7 +266,7 @@ class _Running(msgspec.Struct):
 
 
 def _made(records: list[Path], options: Options, engine: Engine, parts: Path) -> Iterator[tuple[Path, bool]]:
-    """The parts in order, a few made ahead; when an executor breaks, a new one makes what is missing."""
+    """The parts in order, a few made ahead; when an executor breaks, a new one makes the missing ones."""
     waiting: deque[_Running] = deque()
     rest = iter(records)
     executor = engine.make()
@@ -293,7 +293,7 @@ def _made(records: list[Path], options: Options, engine: Engine, parts: Path) ->
 
 
 def _finished(future: Future[None], executor: Executor, engine: Engine) -> None:
-    """Wait for a part. Raises what its worker raised, or what `Engine.check` raises meanwhile."""
+    """Wait for a part. Raises the worker's exception, or that of `Engine.check` meanwhile."""
     while True:
         try:
             return future.result(timeout=ENGINE_CHECK_S)
@@ -327,7 +327,7 @@ def _submitted(executor: Executor, record: Path, part: Path, options: Options) -
 
 
 def make_part(record: str, part: str, options: Options) -> None:
-    """Audit one record and write its part: what a worker does."""
+    """Audit one record and write its part, in a worker."""
     _write(Path(part), audit(Path(record), options))
 
 
@@ -410,7 +410,7 @@ class _Cluster(Executor):
             raise StoreFailed(self._address, "the scheduler no longer answers", _GO_ON)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        # A client whose scheduler is gone waits for it, or raises what is known already.
+        # A client whose scheduler is gone waits for it, or raises a failure known already.
         with suppress(Exception):
             if self._client.status == "running":
                 self._executor.shutdown(wait=wait and not cancel_futures)
@@ -469,5 +469,5 @@ def cluster_at(address: str) -> Engine:
         if isinstance(executor, _Cluster):
             executor.check()
 
-    # Dask itself repeats what a dead worker was making; this means that a record killed several workers.
+    # Dask itself repeats the work of a dead worker; this means that a record killed several workers.
     return Engine(connected, (BrokenExecutor, KilledWorker, CancelledError), check)

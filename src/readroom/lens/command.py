@@ -1,4 +1,4 @@
-"""audit: what agents read, what it cost and what went wrong, from the records of their clients."""
+"""audit: lines that agents read, their cost, and failures, from the records of their clients."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _parts(
 
 
 def _tell(line: output.ProgressLine, progress: Progress) -> None:
-    """How far it is: records, rate and time left."""
+    """The progress: records, rate and time left."""
     now = time.monotonic()
     left = progress.seconds_left(now)
     rate = (progress.done - progress.reused) / max(0.001, now - progress.started)

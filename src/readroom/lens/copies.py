@@ -1,4 +1,4 @@
-"""Count a conversation once that several records hold.
+"""Count a conversation once if several records contain it.
 
 A conversation that was resumed or forked begins with a copy of another, under an id of its own, and a record
 may be in the same folder as its own export. An answer is a copy if an earlier session of the same client has

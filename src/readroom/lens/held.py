@@ -1,4 +1,4 @@
-"""What is kept of a session while its record is read: calls without results, names, shown lines."""
+"""Memory of a session while its record is read: calls without results, names, shown lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ARGUMENT_START_CHARS = 100
 
 
 _ENTRY_BYTES = 150
-"""The memory of a name beside its characters."""
+"""The memory of a name in addition to its characters."""
 
 
 @final
@@ -64,7 +64,7 @@ class KeptArguments:
         """The memory of all of them."""
 
     def of(self, arguments: Arguments) -> str:
-        """What to keep of the arguments of the next call."""
+        """The part of the next call's arguments to keep."""
         text = shortened(arguments)
         if self.chars + text_bytes(text) > self._most and len(text) > ARGUMENT_START_CHARS:
             text = text[:ARGUMENT_START_CHARS] + "…"
@@ -240,7 +240,7 @@ def count_skipped(skipped: dict[str, SkippedPart], record: str, event: Skipped, 
 
 
 def count_left_out(skipped: dict[str, SkippedPart], session: Session, bounds: Bounds) -> None:
-    """Count what was not kept of a finished session like what was not read."""
+    """Count dropped rows of a finished session like unread ones."""
     for count, what, most in (
         (session.calls_left_out, "calls", bounds.calls),
         (session.lines_left_out, "line ranges", bounds.spans),

@@ -16,7 +16,7 @@ In memory a text takes four times its bytes when one of its characters is an emo
 """
 
 RESULT_CHARS = 512 * 1024
-"""Of one result so much is looked at for lines and findings; characters and tokens count the whole.
+"""Characters of one result that are examined for lines and findings; characters and tokens count the whole.
 Clients send at most 140,000 characters; lines of one character each take 100 times their size in
 memory.
 """
@@ -28,21 +28,21 @@ PENDING_CALLS = 10_000
 """Calls whose result is awaited; beyond it the oldest count as never answered."""
 
 PENDING_CHARS = 16_000_000
-"""Bytes of what those were called with; beyond it the oldest counts as never answered, too."""
+"""Bytes of the arguments of waiting calls; beyond it the oldest also counts as never answered."""
 
 RESULT_BYTES = 600
-"""What a result that waits takes beside its text."""
+"""Memory of a waiting result in addition to its text."""
 
 IDS_KEPT = 50_000
-"""Ids of one record that are remembered, for each thing they name, to know what comes again: 8 MB. Weeks of
+"""Ids of one record that are remembered, for each kind, to recognize repetitions: 8 MB. Weeks of
 work have a few thousand.
 """
 
 NAMES_BYTES = 8_000_000
-"""Of the names in the rows of one session so much is kept; of later ones a few characters and a digest."""
+"""Bytes of names in the rows of one session; later names keep a few characters and a digest."""
 
 FILES_REMEMBERED = 20_000
-"""Files of one session of which is known what was shown before, and how many lines they have."""
+"""Files of one session whose shown lines and number of lines are remembered."""
 
 SESSIONS_OPEN = 2_000
 """Sessions of one record that are followed at once; a database may hold more, one after the other."""
@@ -53,32 +53,32 @@ work have a few thousand.
 """
 
 FILES_OF_CALL = 100
-"""Files that one call is about, as a patch of several is, that are told."""
+"""Files reported for one call, such as a patch of several."""
 
 SPANS_OF_SESSION = 50_000
 """Line ranges kept for one session; the rest is counted and said."""
 
 LINES_REMEMBERED = 150_000
-"""Line hashes of one session that are remembered to know what was shown before, where lines stand, and what
-was used: 50 MB as dicts.
+"""Line hashes of one session that are remembered to know what was shown before, line numbers, and later
+use: 50 MB as dicts.
 """
 
 ARGUMENT_CHARS = 4_000
-"""Of a call's arguments so much is kept in the normal form: the content of a written file is elsewhere."""
+"""Bytes of a call's arguments in the normal form: the content of a written file is elsewhere."""
 
 ARGUMENTS_CHARS = 8_000_000
-"""Of the arguments of all calls of one session so many bytes are kept; of later calls a few words."""
+"""Bytes of the arguments of all calls of one session; later calls keep a few words."""
 
 HELD_LINES = 300_000
-"""What is kept of all sessions of a record that are followed at once, in remembered lines of 350 bytes;
+"""Memory of all sessions of a record that are followed at once, in remembered lines of 350 bytes;
 beyond it the one that began first counts as ended. A single session can have half as much again.
 """
 
 HELD_LINES_OF_CALL = 3
-"""What a call, an answer or a finding counts as in that sum."""
+"""The share of a call, an answer or a finding in that sum."""
 
 FINDINGS_KEPT = 1_000
-"""Findings of one kind in one session that are listed; of the rest it is said how many there were."""
+"""Findings of one kind in one session that are listed; the rest is counted."""
 
 WATCHED_RESULTS = 1_000
 """Results of one session of which is looked what becomes of them."""

@@ -63,7 +63,7 @@ class Counter(Protocol):
 
 
 class Result(msgspec.Struct):
-    """A result for detectors: what was called, what came back, and what it showed."""
+    """A result for detectors: its call, its text, and the lines that it showed."""
 
     number: int
     turn: int
@@ -138,7 +138,7 @@ def summed(session: Session, turns: Sequence[Turn], calls: Sequence[Call]) -> Se
 def sessions(
     events: Iterable[Event], record: str, counter: Counter, detectors: DetectorMaker, bounds: Bounds = BOUNDS
 ) -> Iterator[Audited | SkippedPart]:
-    """The sessions of one record, each when it ends, and what of the record was not read."""
+    """The sessions of one record, each when it ends, and reports of its skipped parts."""
     open_sessions: dict[str, _Assembler] = {}
     skipped: dict[str, SkippedPart] = {}
     held = 0
@@ -320,7 +320,7 @@ class _Assembler:
         return same
 
     def _record(self, event: Recorded) -> None:
-        """A result of our ledger: it has what was shown, but no text."""
+        """A result of our ledger: it has the shown ranges, but no text."""
         pending = self._awaited.take(event.id)
         if pending is None:
             return

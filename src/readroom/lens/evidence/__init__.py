@@ -1,4 +1,4 @@
-"""The lines of files that reached the model in one result, and what was cut from it.
+"""The lines of files that reached the model in one result, and the lines that were cut from it.
 
 Knows: how clients name their tools, wrap texts and mark cuts, and what commands print.
 Does not know: sessions. Lines whose numbers cannot be worked out are left out, never guessed.
@@ -28,7 +28,7 @@ __all__ = ["Evidence", "Known", "Run", "evidence"]
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """What one result showed.
+    """The lines that one result showed.
 
     `runs` are lines seen whole; `wide` are lines seen in part, or too long for a line: (file, line,
     characters seen). `text` is the tool's text without the client's wrapping. `more_files` are the other
@@ -59,7 +59,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 def evidence(call: Called, result: Returned, known: Known) -> Evidence:
-    """What a result showed of files."""
+    """The parts of files that a result showed."""
     tool, arguments, text, error = call.tool, call.arguments, result.text, result.error
     kind = tools.kind_of(tool, arguments)
     unwrapped = wrapping.unwrap(text)
@@ -207,7 +207,7 @@ def _lines(
 
 
 def _whole_rows(unwrapped: Unwrapped) -> Iterator[tuple[str, str]]:
-    """The rows of each piece that are no half of one, and the half at its end; empty where there is none."""
+    """The complete rows of each piece, and the half one at its end; empty if there is none."""
     for index, piece in enumerate(unwrapped.body):
         rows = piece.partition("\n")[2] if index else piece
         if index < len(unwrapped.body) - 1 or unwrapped.half_end:
@@ -261,7 +261,7 @@ def _ended(run: Run, stated: Stated) -> Run:
 
 
 def _without_end(runs: list[Run], limit: int | None, unwrapped: Unwrapped) -> list[Run]:
-    # A numbered empty line at the end is what follows the final newline; a line before a cut may be half a
+    # A numbered empty line at the end follows the final newline; a line before a cut may be half a
     # line.
     last = runs[-1]
     stated = _RANGE.search(unwrapped.body[0], 0, 2000)
@@ -345,7 +345,7 @@ def _of_one(piece: Piece, unwrapped: Unwrapped, known: Known) -> list[Run]:
     runs = []
     head = numbering.plain(unwrapped.body[0], piece.file, first)
     if head:
-        # What stands before the mark of a cut is half a line.
+        # The text before the mark of a cut is half a line.
         cut = len(unwrapped.body) > 1 or unwrapped.cut
         runs.append(replace(head, partial=cut and len(unwrapped.body) > 1))
     if len(unwrapped.body) > 1 and unwrapped.lines is not None:

@@ -38,7 +38,7 @@ class Known(msgspec.Struct):
             self.stale.discard(hash(file))
 
     def doubt(self, files: Iterable[str] | None) -> None:
-        """These files may have changed, or any: how many lines they have is no longer certain."""
+        """These files, or any file, may have changed: their number of lines is no longer certain."""
         self.stale |= self.totals.keys() if files is None else {*map(hash, files)} & self.totals.keys()
 
     def shown_at(self, file: str, number: int, lines: Sequence[str]) -> bool:
@@ -62,7 +62,7 @@ class Known(msgspec.Struct):
             place[number] = hash(line)
 
     def locate(self, file: str, lines: list[str]) -> int | None:
-        """The number of the first of some lines, worked out from what was seen of the file before."""
+        """The number of the first of some lines, computed from lines of the file shown before."""
         by_hash: dict[int, list[int]] = {}
         for number, value in self.lines.get(hash(file), {}).items():
             by_hash.setdefault(value, []).append(number)

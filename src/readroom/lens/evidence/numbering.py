@@ -129,7 +129,7 @@ _TOTALS = (
 
 
 def total_lines(text: str) -> int | None:
-    """How many lines the file has, where a text says so near its start or end."""
+    """The number of lines in the file, if a text states it near its start or end."""
     for pattern in _TOTALS:
         match = pattern.search(text, 0, 2000) or pattern.search(text, max(0, len(text) - 2000))
         if match:

@@ -1,8 +1,8 @@
-"""How replies of our own tools show lines, and where they say that something is left out.
+"""Lines in replies of our own tools, and notes about omissions.
 
 A reply is read by its structure: a first line that says what follows, a line with the name of each file,
 lines after their numbers, and a closing line in brackets. So replies of every version are read, whatever
-the words of their sentences. `contracts.native` writes what is read here.
+the words of their sentences. `contracts.native` writes these replies.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _REST = re.compile(
     r"|\bNot listed\b"
 )
 _BESIDE = ("in ", "  ")
-"""How a line begins that names a definition or says why a passage is shown."""
+"""The start of a line that names a definition or the reason for a passage."""
 
 
 def is_reply(text: str) -> bool:
@@ -46,7 +46,7 @@ def is_reply(text: str) -> bool:
 
 
 def is_cut(text: str) -> bool:
-    """Whether a reply says that it leaves something out."""
+    """Whether a reply reports an omission."""
     head, _, rest = text.partition("\n")
     last = rest.rstrip("\n").rpartition("\n")[2]
     return bool(_MISSING.search(head) or (last.startswith("[") and _REST.search(last)))
@@ -152,7 +152,7 @@ def in_object(text: str, asked: int) -> InObject | None:
 
 
 def _plain(content: str, span: _Span) -> Iterator[Run]:
-    """Lines without numbers; what follows the span is not of the file."""
+    """Lines without numbers; text after the span is not of the file."""
     for number, row in zip(range(span.start, span.end + 1), content.split("\n"), strict=False):
         yield Run("", number, (_CUT_IN_OBJECT.sub("", row),), partial=bool(_CUT_IN_OBJECT.search(row)))
 

@@ -49,7 +49,7 @@ def _says(piece: Piece, rows: Sequence[str], start: int) -> bool:
     if start % 2 == 0:
         return piece.says in (ANY_LINE, rows[row])
     if not rows[row]:
-        return False  # what was written before it in its row is at least one character
+        return False  # text before it in its row is at least one character
     return piece.says == ANY_LINE or rows[row][1:].endswith(piece.says or "")
 
 

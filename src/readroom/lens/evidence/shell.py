@@ -117,7 +117,7 @@ def printed(command: str, folder: str | None = "") -> Printed:
             continue
         others += 1
         if name == "set" and any(re.match(r"-\w*[xv]", word.text) for word in pipeline[0].words[1:]):
-            return unknown  # what runs is printed, too
+            return unknown  # what runs is also printed
         sure = join not in ("&&", "||") and not may_stop
         may_stop |= name in ("set", "exit", "kill")
         pieces += (_placed(piece, base, sure) for piece in _pipeline(pipeline))
@@ -146,7 +146,7 @@ def _moved(base: str | None, command: _Command) -> str | None:
 
 
 def _pipelines(command: str) -> Iterator[tuple[str, list[_Command] | None]]:
-    """The pipelines of a command line, each with what joins it to the one before; None: not understood."""
+    """The pipelines of a command line, each with the operator before it; None: not understood."""
     join = ";"
     stages: list[_Command] = []
     rest: list[tuple[str, str]] = []
@@ -418,7 +418,7 @@ def _limited(piece: Piece, limit: Piece) -> Piece:
 
 
 # -----------------------------------------------------------------------------
-# Whether a command line only shows what files hold, in whatever way, or runs something that may fail.
+# Whether a command line only shows content of files, in whatever way, or runs something that may fail.
 # -----------------------------------------------------------------------------
 
 _READERS = frozenset({
@@ -440,7 +440,7 @@ _REDIRECTS = _WRITES | {"<", "<&", "<>", "<<<"}
 
 
 def only_reads(command: str, depth: int = _NESTED) -> bool:
-    """Whether every program of a command line shows what files hold."""
+    """Whether every program of a command line only shows content of files."""
     words: list[str] = []
     lines: list[list[str]] = []
     is_target = False

@@ -1,6 +1,6 @@
 """Recognize the request of a call: the kind of its tool, and its file.
 
-Names of tools are data: an unknown client works, too, if it names its tools as others do.
+Names of tools are data: an unknown client also works if it names its tools as others do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from readroom.lens.records.events import Arguments, short_name
 from readroom.lens.records.values import as_object
 
 PATH_CHARS = 1_000
-"""The path of a file, likewise: what policy says of it stands in its ends."""
+"""Maximum length of a file's path, likewise: the policy depends on its ends."""
 
 
 _RUNNERS = frozenset({"sh", "bash", "zsh", "python", "python3", "node", "ruby", "perl"})
@@ -76,7 +76,7 @@ def bare_name(tool: str) -> tuple[str, str]:
 
 
 def kind_of(tool: str, arguments: Arguments) -> Kind:
-    """What a call of `tool` does."""
+    """The kind of a call of `tool`."""
     name = bare_name(tool)[0].lower()
     kind = _KINDS.get(name)
     if kind == "edit" and arguments.get("command") in ("view", "create"):
@@ -87,7 +87,7 @@ def kind_of(tool: str, arguments: Arguments) -> Kind:
 
 
 def path_of(arguments: Arguments) -> str:
-    """The path a call names, as the model wrote it; empty where it names none."""
+    """The path in a call, as the model wrote it; empty if it has none."""
     return _first_text(arguments, _PATHS)
 
 
@@ -125,7 +125,7 @@ def command_of(arguments: Arguments) -> str:
 
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-"""How a Windows path begins: with a drive, or with the name of a server."""
+"""The start of a Windows path: a drive, or the name of a server."""
 
 
 _AFRESH = frozenset({
@@ -166,9 +166,9 @@ def name_of_file(path: str, root: str) -> str:
 
 
 def asked_range(arguments: Arguments) -> tuple[int | None, int | None]:
-    """The first line and the number of lines a read asks for; None where the arguments do not say.
+    """The first line and the number of lines of a read; None if the arguments do not have them.
 
-    Some clients count `offset` from 0: callers look first at what the text says of itself.
+    Some clients count `offset` from 0: callers first check the numbers in the text itself.
     """
     pair = arguments.get("view_range")
     if isinstance(pair, list) and len(pair) == 2 and all(isinstance(bound, int) for bound in pair):

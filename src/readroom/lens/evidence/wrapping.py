@@ -1,4 +1,4 @@
-"""What clients put around a tool's text, and the marks they leave where they cut it.
+"""Wrappings of a tool's text by clients, and their marks of cuts.
 
 Everything here was seen in real records. In an unknown form the text stays as it is, which costs a line at
 one end at most.
@@ -15,7 +15,7 @@ Who: TypeAlias = Literal["client", "tool", "server", "arguments"]
 
 
 class Unwrapped(msgspec.Struct, frozen=True):
-    """A result without what the client put around it.
+    """A result without the client's wrapping.
 
     `body` is the tool's text, in pieces if something was cut out of its middle. `head_cut`: text is missing
     before the first piece; `half_end`: the last line is cut inside; `exact`: the body ends with the lines of
@@ -88,7 +88,7 @@ _NUMBERED_FILE_END = re.compile(r"\n\n\([^\n]*\)\n</content>[\s\S]{0,4000}\Z")
 
 
 def unwrap(text: str) -> Unwrapped:
-    """The tool's own text in a result, and what the client did to it."""
+    """The tool's own text in a result, and the client's changes to it."""
     kept = _KEPT_AT.search(text, 0, 2000) or _KEPT_AT.search(text, max(0, len(text) - 2000))
     exit_code: int | None = None
     lines: int | None = None
@@ -211,7 +211,7 @@ _STATED_CUT = re.compile(
 
 
 def stated_cut(text: str) -> tuple[int, str] | None:
-    """How much was cut, as a mark in the result says, and of what: characters, tokens or lines."""
+    """The amount that was cut, by a mark in the result, and its unit: characters, tokens or lines."""
     marks = (_CUT_INSIDE, _CUT_SEARCH, _CUT_NOTE, _ELIDED)
     cuts = (cut for mark in marks for cut in mark.finditer(text))
     match = next((said for cut in cuts if (said := _STATED_CUT.search(cut[0]))), None)

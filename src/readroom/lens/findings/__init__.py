@@ -1,10 +1,10 @@
-"""What sessions lost, repeated, leaked or wasted: a detector for each kind of finding.
+"""Lines that sessions lost, repeated, leaked or wasted: a detector for each kind of finding.
 
-Here is what detectors share: a bounded list of findings, and the lines of a result with their places in
+Detectors share a bounded list of findings, and the lines of a result with their places in
 files.
 
 Knows: the text of results and what the model wrote afterwards, each seen once.
-Does not know: records, reports, or what a text means: no model judges.
+Does not know: records, reports, or the meaning of a text: no model judges.
 May be touched: freely. A new kind is a class with the methods of `Detector`, made in `audit`, and a row in
     `normal_form.FINDINGS`.
 """
@@ -41,7 +41,7 @@ class Listing:
         return len(self._rows) * HELD_LINES_OF_CALL
 
     def model(self, text: str) -> None:
-        """What the model says is ignored."""
+        """Ignores text of the model."""
 
     def findings(self) -> Iterator[Finding]:
         """The findings."""
@@ -104,7 +104,7 @@ _LEADS = re.compile(r"[:\t-]")
 
 
 def _ends(text: str) -> Iterator[str]:
-    """A line, and what is left of it after a path or a number that a command may put in front."""
+    """A line, and its rest after a path or a number that a command may put in front."""
     yield text.removesuffix("\r")
     for lead in islice(_LEADS.finditer(text), 8):
         yield text[lead.end() :].removesuffix("\r")

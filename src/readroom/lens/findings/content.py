@@ -1,8 +1,8 @@
-"""What was in results: what should not have been read, and what was cut away.
+"""Content of results: lines that should not have been read, and lines that were cut.
 
-What should not have been read: secrets, files that policy denies, hidden characters, text that addresses the
-model. Of what was cut away: whether the model could see the rest, and what was in it, error lines first. That
-is known only if the client keeps the whole output for its screen, or in a file beside the record.
+The first are secrets, files that policy denies, hidden characters, and text that addresses the
+model. Findings on cut lines: whether the model could see the rest, and its content, error lines first. That
+is known only if the client keeps the whole output for its screen, or in a file next to the record.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from readroom.lens.records.stream import file_beside
 from readroom.lens.sessions import Result
 
 KEPT_FILE_BYTES = 4 * 1024 * 1024
-"""Of a whole output that a client kept beside its record so much is compared with what was shown."""
+"""Maximum of a whole output, kept by a client next to its record, that is compared with the shown part."""
 
 KEPT_FOLDERS = 200
 """Folders near a record in which such outputs are looked for."""
@@ -106,7 +106,7 @@ def _printed(result: Result) -> Iterable[str]:
 
 
 _REFUSED = re.compile(r": (\S+): (?:No such file|Permission denied|Operation not permitted)")
-"""What programs say of a file that they could not open."""
+"""Messages of programs for a file that they could not open."""
 
 
 _NUMBER = "(?:[0-79]|[1-9][0-9]{1,2})?"
@@ -158,7 +158,7 @@ _ADDRESSES = re.compile(
     r"|<\|?(?:im_start|system|assistant)\|?>|\[/?INST\]|^\s*(?:System|Assistant)\s?: "
     r"|\bdo not (?:tell|inform|mention (?:this|it) to) the (?:user|human)\b"
 )
-"""Phrases seen in published injections: taken word by word, and never judged by what they might mean."""
+"""Phrases of published injections: matched word by word, never by a possible meaning."""
 
 
 class Instructions(Listing):
@@ -186,7 +186,7 @@ def _at(result: Result, kind: FindingKind, place: Place, what: str, quoted: str)
 _EXCERPTS = 3
 
 _TELLING = "|".join((*TIERS, f"(?:{WEAK})"))
-"""Matches every line that says what failed."""
+"""Matches every line that reports a failure."""
 
 _PERSISTED_IN_PART = "\n... command output truncated for persistence ...\n"
 """Codex writes this where it kept only part of a long output."""
@@ -239,7 +239,7 @@ class Cuts(Listing):
 
 
 def _rest(result: Result) -> str:
-    """How the model could have seen the rest of a result."""
+    """Ways for the model to see the rest of a result."""
     if result.seen.kept_at:
         return f"; the whole output is kept at {result.seen.kept_at}"
     narrower = "; only a narrower search shows it"
@@ -247,7 +247,7 @@ def _rest(result: Result) -> str:
 
 
 def _as_stated(result: Result) -> tuple[int, str]:
-    """How much was cut, as the mark of the cut says; tokens are estimated from the shown part."""
+    """The amount that was cut, by the mark of the cut; tokens are estimated from the shown part."""
     stated = stated_cut(result.returned.text)
     if stated is None:
         return 0, "an unknown part"
@@ -261,7 +261,7 @@ _FORM = re.compile(r"(?:ERROR|Error|FATAL|FAIL|FAILED|panic|fatal|error(?:\[\w+\
 
 
 def _errors(result: Result, lines: list[str]) -> list[str]:
-    """The lines that say what failed, or else those with a word for failure where something did fail.
+    """The lines that report a failure, or else those with a word for failure if something did fail.
 
     Code speaks of errors in every language, so the content of a file is not a failure.
     """
@@ -271,7 +271,7 @@ def _errors(result: Result, lines: list[str]) -> list[str]:
         return []
     if command and only_reads(command):
         return [line for line in lines if seen.exit_code and _FORM.match(line)]
-    # Seventy rules for each of thousands of lines took half of an audit: one pattern says which may match.
+    # Seventy rules for each of thousands of lines took half of an audit: one pattern finds candidates.
     heads = ((line, line[:WIDE_CHARS]) for line in lines)
     telling = ((line, head) for line, head in heads if holds(head.encode("utf-8", "replace"), _TELLING))
     weighed = [(line, found.weight) for line, head in telling if (found := clue(head))]

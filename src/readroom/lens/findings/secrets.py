@@ -31,7 +31,7 @@ _MAYBE = re2.compile(
     r"|AKIA|ASIA|ABIA|ACCA|gh[pousr]_|glpat-|gldt-|xox[a-z]-|sk-|sk_|rk_|sq0|npm_|pypi-|AC[0-9a-f]{32}|SK[0-9a-z]{32}"
     r"|-us[0-9]{1,2}\b|SG\.|eyJ|AKC|AP[0-9A-F]|hooks\.slack|://[^\s/:@]{1,200}:[^\s/@]{1,200}@|[MNO][A-Za-z\d_-]{23,25}\.|[0-9]{8,10}:[0-9A-Za-z_-]{35}"
 )
-"""What a line must have before detectors run; RE2 needs a few microseconds for it."""
+"""A line must match this before detectors run; RE2 needs a few microseconds for it."""
 
 _WINDOW = 400
 """Characters of a long line that are searched around a possible secret."""
@@ -41,7 +41,7 @@ _WINDOWS_OF_LINE = 200
 
 
 class SecretScanner:
-    """Finds which kinds of secrets a line holds."""
+    """Finds the kinds of secrets in a line."""
 
     def __init__(self) -> None:
         """Load the library. Raises MissingProgram."""
@@ -94,7 +94,7 @@ _SHAPES = {
         r"\A(?!(?:[A-Z_]+|(?i:pass(?:word)?|passwd|secret|user|root|admin|postgres|mysql|example|test))\Z)[^<{$%]"
     ),
 }
-"""What real secrets of these kinds have."""
+"""Patterns of real secrets of these kinds."""
 
 
 def _is_real(secret: str, line: str) -> bool:

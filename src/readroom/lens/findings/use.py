@@ -1,11 +1,11 @@
-"""What became of what was read: quoted, edited or named later, shown again, or never used.
+"""Later use of lines: quoted, edited or named later, shown again, or never used.
 
 A line counts as used if the model later writes it (in an edit, a quotation, a command), names its number with
 the file, names the file in which a search found it, or writes a word that is in no other line of that result.
-The measure is generous: what is called unused was neither written nor named in any way a program can see.
+The measure is generous: an unused line was neither written nor named in any way that a program can detect.
 
-Also wasted are failed edits and their retries, searches that flood, and lines shown again, in view or after a
-compaction threw them away.
+Failed edits and their retries, searches that flood, and lines shown again, in view or after a
+compaction removed them, are also wasted.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from readroom.lens.normal_form import Lines, counted
 from readroom.lens.sessions import Result
 
 FLOOD_TOKENS = 4_000
-"""A search result of more tokens flooded: five times what the median useful search needs."""
+"""A search result with more tokens than this flooded: five times the size of the median useful search."""
 
 UNUSED_TOKENS = 1_000
-"""A result below this is too small to be counted as unused or as more than what was needed."""
+"""A result below this is too small to count as unused or as larger than needed."""
 
 WHOLE_FILE_LINES = 100
 """A whole file of fewer lines is rightly read whole."""
@@ -42,7 +42,7 @@ LEAST_LINE_CHARS = 8
 
 
 class _Watched(msgspec.Struct):
-    """A watched result: which of its lines, counted from 0, were used later.
+    """A watched result: the lines, counted from 0, that were used later.
 
     `lines` are the first and the last line of its file, 0 if it shows other files or none; `whole`: the file
     was asked for without a range.
@@ -61,7 +61,7 @@ _NUMBER_BITS = 20
 
 
 class _Index:
-    """Where texts are, by their hashes: in which watched result, and in which line."""
+    """Places of texts by their hashes: the watched result, and the line."""
 
     def __init__(self) -> None:
         self._places: dict[int, int | list[int]] = {}
@@ -104,7 +104,7 @@ class Use(Listing):
         return self._remembered + len(self._watched) * HELD_LINES_OF_CALL
 
     def model(self, text: str) -> None:
-        """What the model writes uses what it read before."""
+        """Record uses of earlier results in the model's text."""
         if not self._watched:
             return
         lines = {hash(line.strip()) for line in text.split("\n") if len(line.strip()) >= LEAST_LINE_CHARS}
@@ -162,7 +162,7 @@ class Use(Listing):
         self._watched.append(watched)
 
     def findings(self) -> Iterator[Finding]:
-        """What was never used, or only in small part."""
+        """Results that were never used, or only in small part."""
         for watched in self._watched:
             seen = watched.result.seen
             used = len(watched.used)
@@ -178,13 +178,13 @@ class Use(Listing):
 
 
 _PATH = re.compile(r"[^\s\"'`:;,()<>|&=*]{3,300}")
-"""A possible path in what the model writes."""
+"""A possible path in the model's text."""
 
 _PATH_DEPTH = 12
 
 
 def _ends(token: str) -> Iterator[str]:
-    """A path, and what is left of it after each of its first folders: it may be absolute."""
+    """A path, and its rest after each of its first folders: it may be absolute."""
     path = token.replace("\\", "/")
     for _ in range(_PATH_DEPTH):
         yield path
@@ -223,7 +223,7 @@ def _span(result: Result) -> tuple[int, int]:
 
 
 def _is_whole(result: Result) -> bool:
-    """Whether a file was asked for from the first line and without an end."""
+    """Whether a read began at the first line and had no end."""
     seen = result.seen
     if len(seen.runs) != 1 or seen.runs[0].first != 1:
         return False
@@ -284,14 +284,14 @@ _NAMED = 5
 """How many separate places are named."""
 
 _LEAST_LINES = 3
-"""Fewer lines in a row are no repetition: a file that is read after a search has the matches again."""
+"""Fewer lines in a row are no repetition: a file that is read after a search repeats its matches."""
 
 
 class Repeats(Listing):
     """Unchanged lines shown again, while in view or after a compaction."""
 
     def result(self, result: Result) -> None:
-        """Take what the session remembers of each line."""
+        """Record the lines that the session remembers."""
         texts = {
             (run.file, number): line
             for run in result.seen.runs

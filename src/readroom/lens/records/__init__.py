@@ -1,8 +1,8 @@
-"""Session records of agents: where they are, which client wrote a file, and its events.
+"""Session records of agents: their places, the client that wrote a file, and its events.
 
-Knows: where clients keep records, and their formats, one module for each client. A record of any size is read
+Knows: the places of clients' records, and their formats, one module for each client. Any record is read
     in bounded memory.
-Does not know: what the events are used for. Readers do not know each other.
+Does not know: the use of the events. Readers do not know each other.
 May be touched: freely. A new client is a module with `recognises` and `read`, and a row in a table here.
 """
 
@@ -35,7 +35,7 @@ from readroom.lens.records.stream import Element, Line, elements, lines, opened
 from readroom.lens.records.values import NotReadable, Object, as_object, decode
 
 RECORD_SNIFF_LINES = 50
-"""So many lines are looked at to tell whose record it is: the heads of resumed sessions come first."""
+"""Lines that are examined to recognize a record: the heads of resumed sessions come first."""
 
 
 _SUFFIXES = frozenset({".jsonl", ".json", ".traj", ".eval", ".db", ".sqlite", ".sqlite3"})
@@ -45,7 +45,7 @@ _NEVER = frozenset({"node_modules", ".git", "tool-results", "tool-outputs", "too
 
 
 VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "PWD")
-"""Variables that say where clients keep records, and by what name the shell went to the current folder."""
+"""Variables with the places of clients' records, and with the shell's name of the current folder."""
 
 
 def records(paths: Iterable[Path]) -> Iterator[Path]:
@@ -69,7 +69,7 @@ def _below(folder: Path) -> Iterator[Path]:
         if os.path.basename(place) == "storage" and {"session", "message", "part"} <= {*folders}:
             folders[:] = ["session"]  # of older opencode: the other two belong to these
         if "opencode.db" in files and "storage" in folders:
-            folders.remove("storage")  # the database has what was there
+            folders.remove("storage")  # the database has the same sessions
         for name in sorted(files):
             path = Path(place, name)
             if path.suffix in _SUFFIXES and not name.endswith(".meta.json") and not path.is_symlink():
@@ -89,7 +89,7 @@ def of_folder(names: Sequence[str], home: Path, environment: Mapping[str, str]) 
 
 
 def places_of(names: Sequence[str], home: Path, environment: Mapping[str, str]) -> list[Path]:
-    """Where clients keep the sessions of one folder.
+    """The places of clients' records for one folder.
 
     Codex and opencode keep the sessions of all folders together, so records there must still be filtered.
     """
@@ -126,14 +126,14 @@ LINE_READERS: tuple[tuple[Callable[[Object], bool], LineReader], ...] = (
     (readroom_ledger.recognises, readroom_ledger.read), (openai_agents.recognises, openai_agents.read),
     (otel.recognises, otel.read),
 )  # fmt: skip
-"""Chosen by what a line says; the narrower formats first."""
+"""Chosen by the keys of a line; the narrower formats first."""
 
 LIST_READERS: tuple[tuple[Callable[[Object], bool], ElementReader], ...] = (
     (pydantic_ai.recognises, pydantic_ai.read),
     (claude_code.recognises, claude_code.read_list),
     (messages.recognises, messages.read),
 )
-"""Chosen by what an element of a list says."""
+"""Chosen by the keys of a list's element."""
 
 DATABASES: tuple[tuple[set[str], Callable[[Path, Bounds], Iterator[Event]]], ...] = (
     (opencode.TABLES, opencode.read),
@@ -210,7 +210,7 @@ def _of_lines(path: Path, reader: LineReader, bounds: Bounds) -> Iterator[Event]
 def _with_place(
     path: Path, reader: LineReader, lines: Iterable[Line | Skipped], bounds: Bounds
 ) -> Iterator[Event]:
-    """The events of lines; Gemini CLI keeps the folder of a session in a file beside the record."""
+    """The events of lines; Gemini CLI keeps the folder of a session in a file next to the record."""
     if reader is gemini_cli.read:
         return gemini_cli.read(lines, bounds, path.parent.name, gemini_cli.root_beside(path))
     return reader(lines, bounds)
@@ -223,7 +223,7 @@ def _line_elements(path: Path) -> Iterator[Element | Skipped]:
 
 
 def _as_document(path: Path, bounds: Bounds) -> Iterator[Event] | None:
-    """The events of a file that is one JSON document: a list of messages, or an object that holds them."""
+    """The events of a file that is one JSON document: a list of messages, or an object with them."""
     size = path.stat().st_size
     if size <= bounds.document_bytes:
         try:

@@ -39,7 +39,7 @@ _SILENT = frozenset(
         "tool_progress", "auth_status",
     ]
 )  # fmt: skip
-"""Kinds of lines that say nothing about what the model saw."""
+"""Kinds of lines without content that the model saw."""
 
 _FILES = frozenset(
     {"file", "already_read_file", "selected_lines_in_ide", "edited_text_file", "compact_file_reference"}
@@ -151,7 +151,7 @@ class _ClaudeSessions:
 
 
 class _Held:
-    """Results that wait, until the model answers, for what the client adds to them."""
+    """Results that wait, until the model answers, for additions by the client."""
 
     def __init__(self) -> None:
         self.chars = 0
@@ -207,7 +207,7 @@ def _events(entry: values.Object, session: str, pending: _Held, number: int) -> 
 
 
 _CLEARED = "[Old tool result content cleared]"
-"""What later requests carry instead of a result, when the client makes room without a summary."""
+"""The replacement of a result in later requests, when the client makes room without a summary."""
 
 
 def _system(entry: values.Object, session: str, pending: _Held) -> Iterator[Event]:
@@ -244,7 +244,7 @@ def _keep_results(entry: values.Object, message: values.Object, session: str, pe
 
 
 def _attach(entry: values.Object, pending: _Held) -> None:
-    """Keep what the client added to waiting results; the content of files is not part of them."""
+    """Keep the client's additions to waiting results; the content of files is not part of them."""
     text = "\n".join(
         values.parts_text(piece.get("content"))[0] for piece in values.objects(entry.get("rendered"))
     )

@@ -1,6 +1,6 @@
 """Codex: `~/.codex/sessions/Y/M/D/rollout-TIME-ID.jsonl`, a file for each agent.
 
-Only `response_item` is what the model was sent; `event_msg/item_completed` repeats each command with far more
+Only `response_item` was sent to the model; `event_msg/item_completed` repeats each command with far more
 of its output. What was before a `compacted` line is no longer sent. `SQLiteSession` files of the OpenAI
 Agents SDK hold the same items, so its reader shares `item_events`.
 """
@@ -75,7 +75,7 @@ def read(lines: Iterable[Line | Skipped], bounds: Bounds) -> Iterator[Event]:
 
 
 class _Rollout:
-    """What the lines so far have said: the session, its model, and the current answer."""
+    """State of the lines so far: the session, its model, and the current answer."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -92,7 +92,7 @@ class _Rollout:
         payload = as_object(entry.get("payload"))
         time = time_of(entry.get("timestamp"))
         if kind == "session_meta":
-            # A fork begins with its own, followed by all lines of what it was forked from.
+            # A fork begins with its own, followed by all lines of its origin.
             if not self._named:
                 self._named = True
                 yield self._opened(payload)

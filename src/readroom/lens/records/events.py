@@ -1,6 +1,6 @@
-"""The events of a record, in the order in which they happened: what all readers produce.
+"""The events of a record, in chronological order: the output of all readers.
 
-A reader turns one client's format into events and does not know what they are used for. Every event names its
+A reader turns one client's format into events and does not know their use. Every event names its
 session, because a database holds many and two processes may write to one file.
 
 Clients repeat messages and calls in their records, so a reader has to know what it has met (`Remembered`).
@@ -74,8 +74,8 @@ class Called(msgspec.Struct, frozen=True):
 class Returned(msgspec.Struct, frozen=True):
     """A result as the model received it.
 
-    `error` is None where the record does not say. `rewritten`: a later request carried this text instead of
-    the first. `exit_code` is set where the record has it beside the text.
+    `error` is None if the record does not have it. `rewritten`: a later request carried this text instead of
+    the first. `exit_code` is set if the record has it apart from the text.
     """
 
     session: str
@@ -98,7 +98,7 @@ class Whole(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """A result without text: only what was shown, as (path, first line, last line, hash of the file)."""
+    """A result without text: only its shown ranges, as (path, first line, last line, hash of the file)."""
 
     session: str
     id: str
@@ -122,7 +122,7 @@ class Compacted(msgspec.Struct, frozen=True):
 
 
 class Rewound(msgspec.Struct, frozen=True):
-    """The user went back: what came after the answer `key`, or all if that is empty, is no longer sent."""
+    """The user went back: everything after the answer `key`, or all if that is empty, is no longer sent."""
 
     session: str
     key: str
@@ -183,7 +183,7 @@ def forgotten(bounds: Bounds) -> str:
 
 @final
 class Remembered(Generic[T]):
-    """Values by the names in a record, of which the latest `most` are kept, as hashes."""
+    """Values by the names in a record; the latest `most` are kept, as hashes."""
 
     def __init__(self, most: int) -> None:
         self._most = most

@@ -158,7 +158,7 @@ class _Chat:
         content = _parts(message.get("content"))
         calls = [values.as_object(part.get("functionCall")) for part in values.objects(content)]
         if any(short_name(values.as_text(call.get("id"))) in self._called for call in calls if call):
-            return  # a compression or a resume writes what was said before once more, under new ids
+            return  # a compression or a resume writes earlier messages again, under new ids
         tokens = values.as_object(message.get("tokens"))
         read, wrote, thought, cached = values.counts_of(tokens, "input", "output", "thoughts", "cached")
         if first or tokens:

@@ -35,7 +35,7 @@ RECORD_MEMBER_BYTES = 4 * 1024 * 1024 * 1024
 """A member of a zip that unpacks to more is skipped: no log of one sample is that long."""
 
 RECORD_DIRECTORY_BYTES = 4 * 1024 * 1024
-"""A zip whose directory is larger is not read: 40,000 samples, each of which takes a kilobyte in memory."""
+"""A zip with a larger directory is not read: 40,000 samples, each of which takes a kilobyte in memory."""
 
 
 NAME = "Inspect AI"
@@ -188,7 +188,7 @@ _USAGE = ("input_tokens", "output_tokens", "input_tokens_cache_read", "input_tok
 
 
 class _Sample:
-    """The answers in the messages of one sample: its events say what each took."""
+    """The answers in the messages of one sample, with the usage of its events."""
 
     def __init__(self, session: str, bounds: Bounds) -> None:
         self._session = session
@@ -196,7 +196,7 @@ class _Sample:
         self._answers = Remembered[None](bounds.ids)
 
     def events(self, key: str, value: Object) -> Iterator[Event]:
-        """What an element of a list says."""
+        """The keys of a list's element."""
         if key == "messages":
             self._number += 1
             id = as_text(value.get("id")) or f"message {self._number}"

@@ -126,7 +126,7 @@ def result_of(block: Object, session: str, time: str) -> Returned:
 
 
 _FOLDER = re.compile(r"(?:[Ww]orking directory: |<cwd>)(/[^\s<]{1,1000})")
-"""How clients tell the model where it is: an array of messages does not say it elsewhere."""
+"""Sentences with which clients name the working folder: an array of messages has no other place for it."""
 
 
 def _asked(text: str, session: str) -> Iterator[Event]:
@@ -136,10 +136,10 @@ def _asked(text: str, session: str) -> Iterator[Event]:
 
 
 # -----------------------------------------------------------------------------
-# Blocks of an answer in Anthropic's API: what the model said and called, and what the provider ran.
+# Blocks of an answer in Anthropic's API: text and calls of the model, and calls that the provider ran.
 #
-# Results of tools that the provider runs (web search, code, MCP servers) are in the answer, beside their
-# calls. Those of a search hold titles and encrypted text, so what the model read is unknown.
+# Results of tools that the provider runs (web search, code, MCP servers) are in the answer, next to their
+# calls. Those of a search hold titles and encrypted text, so the read text is unknown.
 # -----------------------------------------------------------------------------
 
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})

@@ -156,7 +156,7 @@ def _message(message: Object, id: str, session: str) -> Iterator[events.Event]:
     read, wrote, total, thought = counts_of(tokens, "input", "output", "total", "reasoning")
     cached, written = counts_of(as_object(tokens.get("cache")), "read", "write")
     if total != read + wrote + cached + written:
-        wrote += thought  # the sum says that it is not part of the output
+        wrote += thought  # by the sum it is not part of the output
     time, model = time_of(as_object(message.get("time")).get("created")), as_text(message.get("modelID"))
     cost = as_cost(message.get("cost"))
     yield events.Answered(session, id, time, model, read, wrote, cached, written, cost)

@@ -66,7 +66,7 @@ def _spans(entry: Object) -> Iterator[Object]:
 
 
 class _SpanReader:
-    """Which sessions were opened, and which calls and results were met."""
+    """The opened sessions, and the calls and results seen."""
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
@@ -98,7 +98,7 @@ class _SpanReader:
             yield from self._answer(attributes, session, id, started)
 
     def rest(self) -> Iterator[Event]:
-        """What to say at the end of the record."""
+        """Events at the end of the record."""
         if self._called.forgot or self._returned.forgot:
             yield Skipped("file", forgotten(self._bounds))
 

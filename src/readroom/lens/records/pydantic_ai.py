@@ -19,7 +19,7 @@ from readroom.lens.records.stream import Element
 NAME = "pydantic-ai"
 
 _RETRY = "\n\nFix the errors and try again."
-"""What the library adds to the text of a failed call (`RetryPromptPart.model_response`)."""
+"""Addition of the library to the text of a failed call (`RetryPromptPart.model_response`)."""
 
 
 def recognises(element: values.Object) -> bool:

@@ -85,7 +85,7 @@ def _events(entry: values.Object, session: str, number: int, answer: str) -> Ite
 
 
 def _kept(payload: values.Object) -> Iterator[str]:
-    """The calls whose results are in the history that replaces what was before."""
+    """The calls whose results are in the history that replaces earlier messages."""
     for message in values.objects(payload.get("compressedHistory")):
         for part in values.objects(message.get("parts")):
             for kind in ("functionCall", "functionResponse"):
@@ -100,7 +100,7 @@ def _answer(
     names = (f"{name}TokenCount" for name in ("prompt", "candidates", "cachedContent", "thoughts", "total"))
     read, wrote, cached, thought, total = values.counts_of(usage, *names)
     if total == read + wrote + thought:
-        wrote += thought  # some providers count thoughts as output, others beside it
+        wrote += thought  # some providers count thoughts as output, others separately
     yield Answered(
         session, key, time, values.as_text(entry.get("model")), max(0, read - cached), wrote, cached
     )

@@ -1,8 +1,8 @@
-"""Another program's SQLite database, opened only to be read.
+"""Another program's SQLite database, opened read-only.
 
 The file may be hostile: its views and triggers are not run, no value, row or schema takes more memory than a
-record may, and the steps of a query are bounded by the size of the file. A write-ahead log beside it is read,
-and no files are left behind.
+record may, and the steps of a query are bounded by the size of the file. Its write-ahead log is read,
+and no files remain.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from readroom.lens.limits import RECORD_LINE_BYTES
 from readroom.lens.records.values import NotReadable
 
 RECORD_DATABASE_MEMORY_BYTES = 80 * 1024 * 1024
-"""What SQLite may take while it reads a record: a schema that is larger is not read. Usual ones take 1 MB,
-beside 8 MB of pages.
+"""Memory of SQLite while it reads a record: a larger schema is not read. Usual ones take 1 MB,
+in addition to 8 MB of pages.
 """
 
 RECORD_DATABASE_SCHEMA_STEPS = 100_000
 """Steps of SQLite for the schema of a database: some 10,000 tables, and clients have 40."""
 
 RECORD_DATABASE_STEPS = 10_000_000
-"""Steps of SQLite for one record, some 0.2 s, beside RECORD_DATABASE_STEPS_OF_BYTE for each byte of it."""
+"""Steps of SQLite for one record, some 0.2 s, plus RECORD_DATABASE_STEPS_OF_BYTE for each byte of it."""
 
 RECORD_DATABASE_STEPS_OF_BYTE = 20
 """A row of 200 bytes takes some 300; without the client's indexes each session takes those of all rows."""
@@ -41,7 +41,7 @@ _SCHEMA_STEPS_AT_ONCE = 1_000
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """The database at `path`, read only. Raises NotReadable."""
-    # Without a write-ahead log there is no writer: `immutable` then keeps SQLite from making files beside it.
+    # Without a write-ahead log there is no writer: `immutable` then keeps SQLite from making other files.
     mode = "mode=ro" if path.with_name(path.name + "-wal").exists() else "mode=ro&immutable=1"
     uri = f"file:{quote(str(path.absolute()))}?{mode}"
     try:
@@ -60,7 +60,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 def _bound(connection: sqlite3.Connection, size: int) -> None:
     # A query for a longer value fails before the value is in memory.
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, RECORD_LINE_BYTES + 1)
-    # The schema is read whole before the first query, whatever it holds.
+    # The schema is read whole before the first query, whatever its size.
     connection.execute(f"PRAGMA hard_heap_limit = {RECORD_DATABASE_MEMORY_BYTES}")
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA query_only = ON")
@@ -84,7 +84,7 @@ def _load_schema(connection: sqlite3.Connection) -> None:
 
 
 def _allow(connection: sqlite3.Connection, steps: int, at_once: int) -> None:
-    """Interrupt what takes more steps than these; SQLite counts them `at_once` by `at_once`."""
+    """Interrupt queries with more steps than these; SQLite counts them `at_once` by `at_once`."""
     left = steps // at_once
 
     def is_too_many() -> bool:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 RECORD_TEXT_BYTES = 512 * 1024
-"""Of a text in an overlong line so much is kept: far more than any client sends of one result."""
+"""Bytes kept of a text in an overlong line: far more than any client sends of one result."""
 
 
 _IN_TEXT = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*', re.DOTALL)
@@ -41,7 +41,7 @@ _OUTSIDE_STOP = re.compile(rb'["\[\]{},]')
 
 
 _INSIDE = re.compile(rb'(?:[^"\[\]{}]++|\[[^"\[\]{}]*+\]|\{[^"\[\]{}]*+\})+')
-"""What does not change the depth inside an element: values, and lists and objects that hold only those.
+"""Tokens that do not change the depth inside an element: values, and lists and objects of those.
 One step for each of a hundred million empty lists would take minutes.
 """
 
@@ -134,7 +134,7 @@ def lines(stream: BinaryIO) -> Iterator[Line | Skipped]:
 def each(
     lines: Iterable[Line | Skipped], events: Callable[[Object, int], Iterator[Event]]
 ) -> Iterator[Event]:
-    """The events of every line, by its object and number, and what of it was not read."""
+    """The events of every line, by its object and number, and reports of skipped parts."""
     for line in lines:
         if isinstance(line, Skipped):
             yield line
@@ -157,7 +157,7 @@ def _rescued(raw: bytes, number: int, why: str) -> Iterator[Line | Skipped]:
 
 
 RECORD_CHUNK_BYTES = 256 * 1024
-"""What is read at once; small against the other limits and large against the cost of a call."""
+"""Bytes read at once; small against the other limits and large against the cost of a call."""
 
 
 def _shortened_line(stream: BinaryIO, head: bytes) -> tuple[bytes, int]:

@@ -22,7 +22,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class NotReadable(Exception):
-    """A piece of a record cannot be decoded; the message says why in a few words."""
+    """A piece of a record cannot be decoded; the message has the reason in a few words."""
 
 
 def decode(data: bytes) -> Any:
@@ -63,7 +63,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _require_few_values(data: bytes) -> None:
-    # Commas and brackets inside strings count here, too: the exact count is made only if there are many.
+    # Commas and brackets inside strings also count here: the exact count is made only if there are many.
     if len(data) <= RECORD_VALUES or _marks(data) <= RECORD_VALUES:
         return
     # A quote after a backslash does not end a string, but one after two backslashes does.
@@ -100,7 +100,7 @@ def as_text(value: Any) -> str:
 
 
 def text_bytes(text: str) -> int:
-    """The memory that a string takes at most: four bytes for each character unless all are ASCII."""
+    """Maximum memory of a string: four bytes for each character unless all are ASCII."""
     return len(text) if text.isascii() else 4 * len(text)
 
 

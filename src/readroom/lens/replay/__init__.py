@@ -1,4 +1,4 @@
-"""A session's calls repeated with our tools: what they would have shown, and at what price.
+"""A session's calls repeated with our tools: the lines that they would have shown, and their price.
 
 Each read, search and listing of a session is made in a workspace, under its policy and in order: natively,
 and under the contract whose tools are most like the client's. When a reply is cut, its `next` is followed
@@ -55,7 +55,7 @@ NativeCall: TypeAlias = tuple[str, dict[str, Any]]
 
 
 def requests(result: Result) -> list[NativeCall]:
-    """The native calls that ask for what a recorded call showed; none if none fits."""
+    """The native calls for the lines that a recorded call showed; none if none fits."""
     seen, arguments = result.seen, result.called.arguments
     if seen.kind == "read" and seen.file and not seen.error:
         return _reads(seen.file, seen.runs)
@@ -73,7 +73,7 @@ def requests(result: Result) -> list[NativeCall]:
 
 
 def _reads(file: str, runs: tuple[Run, ...]) -> list[NativeCall]:
-    """A read for each stretch of lines that was shown, without what was cut out between them."""
+    """A read for each stretch of lines that was shown, without the parts cut out between them."""
     if not runs:
         return [("read_file", {"path": file})]
     return [
@@ -95,7 +95,7 @@ _NUMBERED = {
     "coder": re.compile(r"(\d+)\t(.*)"),
     "inspect_agents": re.compile(r" *(\d+)\t(.*)"),
 }
-"""How contracts number lines; other contracts do not."""
+"""Contracts that number lines, and how; other contracts do not."""
 
 
 def lines_of(reply: Reply, contract_name: str, tool: str) -> tuple[Run, ...]:
@@ -241,7 +241,7 @@ class Replay:
         """Make calls in a workspace, with more patience than for an agent."""
         self._workspace = workspace
         self._counter = counter
-        # What replies leave out for lack of time (the outline of a cut file) would differ from run to run.
+        # Omissions of replies for lack of time (the outline of a cut file) would differ from run to run.
         self._clock = lambda: clock() / REPLAY_PATIENCE
         self._rows: list[Replayed] = []
         self._waiting: dict[int, list[_Missed]] = {}
@@ -277,7 +277,7 @@ class Replay:
         return self._rows
 
     def result(self, result: Result) -> None:
-        """Repeat the call in each contract, and compare what it shows."""
+        """Repeat the call in each contract, and compare the shown lines."""
         if result.number > CALLS_KEPT:
             return
         calls = requests(result)
@@ -322,7 +322,7 @@ class Replay:
             if reply.is_error:
                 error_facts = as_object(reply.facts.get("error"))
                 code, following = as_text(error_facts.get("code")), as_object(error_facts.get("next"))
-                # A refusal of too much says how much fits: it costs tokens, and the replay goes on.
+                # A refusal as too large reports how much fits: it costs tokens, and the replay continues.
                 if code != "too_much" or not following:
                     return state_of(code)
             replies.append(reply)

@@ -1,4 +1,4 @@
-"""The folder for a replay: as it is, or as git has it at a commit.
+"""The folder for a replay: as it is, or its content in git at a commit.
 
 Files are taken from git object by object: `git archive` would leave out what `.gitattributes` excludes, hold
 all of it in memory, and run the programs of filters.
@@ -39,7 +39,7 @@ class Folder(msgspec.Struct, frozen=True):
 
 @contextmanager
 def folder_at(root: Path, commit: str | None) -> Iterator[Folder]:
-    """The folder as it is, or a temporary one with what its git repository has at `commit`.
+    """The folder as it is, or a temporary one with the content of its git repository at `commit`.
 
     Raises:
         BadValue: git does not know the commit, or the repository takes objects from elsewhere.
@@ -70,7 +70,7 @@ class _Commit(msgspec.Struct):
 
 
 def _committed(root: Path, commit: str, below: str = "") -> _Commit | None:
-    """What git has at a commit; None if it does not know the commit."""
+    """The content of git at a commit; None if it does not know the commit."""
     git.require_own_objects(root)
     listed = git.run(root, "ls-tree", "-r", "-z", commit)
     if listed is None:
@@ -119,7 +119,7 @@ def _write_one(content: Iterator[bytes], entry: _Entry, folder: Path) -> None:
     place = folder / entry.path if inside else Path(os.devnull)
     if inside:
         place.parent.mkdir(parents=True, exist_ok=True)
-        # A tree can have a link and a folder of one name, which leads what is written into it to any place.
+        # A tree can have a link and a folder of one name, which would redirect writes to any place.
         if Path(os.path.realpath(place.parent)) != Path(os.path.realpath(folder), entry.path).parent:
             raise NotADirectoryError(errno.ENOTDIR, "a link has the name of its folder")
     if entry.mode == _LINK:

@@ -1,7 +1,7 @@
 """The result of an audit for readers: sums, and the most expensive of everything.
 
 Knows: sums in bounded memory, and how text of a record is made harmless (`plain`).
-Does not know: how anything was found. `terminal` and `html` only format.
+Does not know: detectors. `terminal` and `html` only format.
 May be touched: freely, as long as every text of a record goes through `plain`.
 """
 
@@ -88,7 +88,7 @@ class Again(msgspec.Struct):
             _add(self, row, "then_tokens", "now_tokens", "then_lines", "now_lines", "changed_lines")
 
     def said_states(self) -> str:
-        """How the calls ended, in words."""
+        """The results of the calls, in words."""
         return ", ".join(f"{count:,} {state}" for state, count in sorted(self.states.items()))
 
 
@@ -202,7 +202,7 @@ class Totals:
         push(heap, (weight, self._order, item))
 
     def called(self, session: str) -> str:
-        """A session as a line names it: its client, and as many characters of its id as tell it apart."""
+        """A session in a line: its client, and the first characters of its id that make it unique."""
         if self._sorted is None:
             self._sorted = sorted(self._clients)
         at = bisect_left(self._sorted, session)

@@ -1,6 +1,6 @@
 """The report as a self-contained HTML page: no script, no link to elsewhere, no image.
 
-A content policy forbids them, too. Everything from a record is text on one line, in which HTML and characters
+A content policy also forbids them. Everything from a record is text on one line, in which HTML and characters
 that hide or reorder text are escaped.
 """
 

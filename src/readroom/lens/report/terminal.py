@@ -16,7 +16,7 @@ _CLIENTS = 6
 
 
 def summary(totals: Totals, listed: int, secrets: bool) -> str:
-    """The whole summary, with so many findings of each kind; `secrets` says whether they were looked for."""
+    """The whole summary, with a number of findings of each kind; `secrets`: they were looked for."""
     lines = [*_heading(totals), "", *_table("tool", totals.tools), "", *_table("file", totals.files)]
     lines += ["", *_findings(totals, listed)]
     if totals.replayed:
