@@ -45,7 +45,7 @@ from readroom.documents.reading.withheld import denied_in
 
 
 @final
-class Beside:
+class MergedStream:
     """Candidates of two finders. Attributes as of `ripgrep.Tree`.
 
     One finder is always ahead, and its candidate waits for the other one.  When time runs out, the search
@@ -183,7 +183,7 @@ class DocumentSearch:
         if rounds.tree is None:
             return rounds  # all files are searched anyway
         documents = _Documents(rounds.tree, scope, self._deadline)
-        return replace(rounds, plain=Beside(rounds.plain, documents, rounds.noted))
+        return replace(rounds, plain=MergedStream(rounds.plain, documents, rounds.noted))
 
 
 @final
@@ -231,7 +231,7 @@ class ArchiveSearch:
         wider = Scope(self._guard, request, top.real, None)
         every = Walked(self._guard, top, wider, self._deadline, rounds.noted)
         members = _Members(self, every, scope, self._deadline)
-        return replace(rounds, plain=Beside(rounds.plain, members, rounds.noted))
+        return replace(rounds, plain=MergedStream(rounds.plain, members, rounds.noted))
 
     @contextmanager
     def members(self, archive: str) -> Iterator[Sequence[str]]:
