@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from readroom.core.deadline import Deadline
 from readroom.documents.containers import open_container
-from readroom.documents.containers.members import BadContainer, Container, Held, normal_name
+from readroom.documents.containers.members import BadContainer, Container, InMemory, normal_name
 from readroom.documents.containers.seven import CONTAINER_SKIPPED_BYTES
 from tests.each import each
 from tests.hostile import sevens
@@ -25,7 +25,7 @@ _trees = st.dictionaries(_names, st.binary(max_size=3000), min_size=1, max_size=
 
 
 def _opened(data: bytes) -> Container:
-    found = open_container(Held(data), Deadline().check)
+    found = open_container(InMemory(data), Deadline().check)
     assert found is not None
     assert found.form == "7z"
     return found

@@ -31,7 +31,7 @@ from readroom.core.values import Bytes, Entry, EntryKind, ListRequest, Names, St
 from readroom.documents.containers.members import (
     BadContainer,
     Container,
-    Held,
+    InMemory,
     Member,
     MemberKind,
     NotUnpacked,
@@ -125,7 +125,7 @@ class Contents:
         """The content of a small or uncompressed member; None for others. Raises BadContainer."""
         place = container.reader.place(member)
         if member.size <= CONTAINER_MEMORY_BYTES:
-            return Held(b"".join(container.reader.pieces(member)))
+            return InMemory(b"".join(container.reader.pieces(member)))
         return None if place is None else Slice(base, *place)
 
     def head(self, container: Container, member: Member, key: Version) -> bytes:

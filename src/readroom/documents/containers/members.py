@@ -69,7 +69,7 @@ class Member(Struct, frozen=True):
     is_encrypted: bool = False
 
 
-class Held(Struct, frozen=True):
+class InMemory(Struct, frozen=True):
     """Bytes in memory."""
 
     data: bytes

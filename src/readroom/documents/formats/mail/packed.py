@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import Struct
 
 from readroom.documents.containers import open_container
-from readroom.documents.containers.members import BadContainer, Container, Held, Member
+from readroom.documents.containers.members import BadContainer, Container, InMemory, Member
 from readroom.documents.formats import Unreadable, beside_note
 from readroom.documents.limits import MAIL_BYTES
 
@@ -31,7 +31,7 @@ class PackedFiles(Struct, frozen=True):
 def files_in(archive: Callable[[], bytes]) -> PackedFiles | None:
     """The files in the bytes that `archive` reads; None if they are no archive, or a compressed one."""
     try:
-        container = open_container(Held(archive()), lambda: None)
+        container = open_container(InMemory(archive()), lambda: None)
     except BadContainer as error:
         return PackedFiles([], [f"Its files cannot be listed: {error.problem}."])
     if container is None:
@@ -56,6 +56,6 @@ def _data(archive: Callable[[], bytes], container: Container, member: Member) ->
         problem = f"it has {member.size:,} bytes unpacked, more than the limit of {MAIL_BYTES:,}"
         raise Unreadable(problem, "Ask the user to save the archive as a file.")
     try:
-        return b"".join(container.reader.over(Held(archive())).pieces(member))
+        return b"".join(container.reader.over(InMemory(archive())).pieces(member))
     except BadContainer as error:
         raise Unreadable(error.problem, "Ask the user to unpack it.") from None
