@@ -77,7 +77,7 @@ def open_tar(file: Bytes, check: Callable[[], object]) -> Container:
     return arranged("tar", _TarReader(file), members, walk.notes, last_counts=True)
 
 
-class _Said(Struct):
+class _ExtendedFields(Struct):
     """Fields that extended headers set for the next header."""
 
     name: str | None = None
@@ -96,11 +96,11 @@ class _Walk(Struct):
     _at: int = 0
     _read: bytes = b""
     _read_at: int = 0
-    _always: _Said = field(default_factory=_Said)
+    _always: _ExtendedFields = field(default_factory=_ExtendedFields)
 
     def members(self) -> Iterator[Member]:
         """The members in their order."""
-        header, count, headers = _Said(), 0, 0
+        header, count, headers = _ExtendedFields(), 0, 0
         while True:
             self.check()
             block = self._block(self._at)
@@ -128,7 +128,7 @@ class _Walk(Struct):
                 headers += 1
                 continue
             member = self._member(info, block, header)
-            header, headers = _Said(), 0
+            header, headers = _ExtendedFields(), 0
             if member is None:
                 return
             count += 1
@@ -145,7 +145,7 @@ class _Walk(Struct):
         elif block is not None and self.file.read_at(self._at, _BEHIND_BYTES).strip(b"\0"):
             self.notes.append(f"data after its end at byte {self._at:,} is not read")
 
-    def _extended(self, info: tarfile.TarInfo, header: _Said) -> bool:
+    def _extended(self, info: tarfile.TarInfo, header: _ExtendedFields) -> bool:
         """Apply a header that describes the next one; returns whether to continue."""
         data = b"" if info.size > CONTAINER_HEADER_BYTES else self.file.read_at(self._at, info.size)
         if len(data) < info.size:
@@ -165,7 +165,7 @@ class _Walk(Struct):
             _take(self._always if info.type == tarfile.XGLTYPE else header, fields)
         return True
 
-    def _member(self, info: tarfile.TarInfo, block: bytes, header: _Said) -> Member | None:
+    def _member(self, info: tarfile.TarInfo, block: bytes, header: _ExtendedFields) -> Member | None:
         """The member of a header; None if nothing can be found after it."""
         always = self._always
         name = header.name or always.name or info.name
@@ -230,7 +230,7 @@ def _nanoseconds(seconds: float) -> int:
     return int(seconds * 1_000_000_000) if abs(seconds) < 253_402_300_800 else 0
 
 
-def _take(header: _Said, fields: dict[str, str]) -> None:
+def _take(header: _ExtendedFields, fields: dict[str, str]) -> None:
     """The fields that matter here; numbers that do not parse are skipped."""
     header.name = kept_name(fields.get("GNU.sparse.name") or fields.get("path") or "") or header.name
     header.target = fields.get("linkpath", "")[: CONTAINER_TARGET_BYTES + 1] or header.target
