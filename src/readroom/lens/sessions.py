@@ -39,9 +39,9 @@ from readroom.lens.records.events import (
     Recorded,
     Returned,
     Rewound,
-    Said,
     Skipped,
     Whole,
+    Wrote,
 )
 
 SPANS_KEPT = 2_000
@@ -221,7 +221,7 @@ class _Assembler:
     def _whole(self, event: Whole) -> None:
         self._give_up(self._awaited.put_whole(event.id, event.text))
 
-    def _say(self, event: Said) -> None:
+    def _say(self, event: Wrote) -> None:
         self._model(event.text)
 
     def _open(self, event: Opened) -> None:
@@ -461,7 +461,7 @@ class _Assembler:
 
 
 _TAKES: dict[type[Event], Callable[[_Assembler, Any], None]] = {
-    Opened: _Assembler._open, Answered: _Assembler._answer, Said: _Assembler._say, Called: _Assembler._call,
+    Opened: _Assembler._open, Answered: _Assembler._answer, Wrote: _Assembler._say, Called: _Assembler._call,
     Whole: _Assembler._whole, Returned: _Assembler._return, Recorded: _Assembler._record,
     Compacted: _Assembler._compact, Rewound: _Assembler._rewind,
 }  # fmt: skip

@@ -21,9 +21,9 @@ from readroom.lens.records.events import (
     Remembered,
     Returned,
     Rewound,
-    Said,
     Skipped,
     Whole,
+    Wrote,
 )
 from readroom.lens.records.stream import Line, each
 from readroom.lens.records.values import (
@@ -182,7 +182,7 @@ def item_events(item: Object, session: str, time: str) -> Iterator[Event]:
     elif kind in _OUTPUTS:
         yield _output(item, session, time)
     elif role == "assistant":
-        yield Said(session, parts_text(item.get("content"))[0])
+        yield Wrote(session, parts_text(item.get("content"))[0])
     elif not role and kind.endswith("_call"):
         yield from _by_provider(item, kind, session, time)
     elif not role and kind and not kind.startswith(_SILENT):

@@ -53,7 +53,7 @@ class Answered(msgspec.Struct, frozen=True):
     cost: float = 0.0
 
 
-class Said(msgspec.Struct, frozen=True):
+class Wrote(msgspec.Struct, frozen=True):
     """The model writes text."""
 
     session: str
@@ -137,7 +137,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 Event: TypeAlias = (
-    Opened | Answered | Said | Called | Returned | Whole | Recorded | Compacted | Rewound | Skipped
+    Opened | Answered | Wrote | Called | Returned | Whole | Recorded | Compacted | Rewound | Skipped
 )
 
 
@@ -157,7 +157,7 @@ def short_name(text: str, most: int = NAME_CHARS) -> str:
 
 _NAMES: dict[type[Event], tuple[str, ...]] = {
     Opened: ("session", "client", "version", "folder", "parent", "model", "time"),
-    Answered: ("session", "key", "time", "model"), Said: ("session",),
+    Answered: ("session", "key", "time", "model"), Wrote: ("session",),
     Called: ("session", "id", "tool", "time", "server"), Returned: ("session", "id", "time", "kept_at"),
     Whole: ("session", "id"), Recorded: ("session", "id", "time"), Compacted: ("session", "time"),
     Rewound: ("session", "key"), Skipped: ("session",),

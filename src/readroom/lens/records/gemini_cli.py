@@ -24,8 +24,8 @@ from readroom.lens.records.events import (
     Remembered,
     Returned,
     Rewound,
-    Said,
     Skipped,
+    Wrote,
     forgotten,
     short_name,
 )
@@ -167,7 +167,7 @@ class _Chat:
             yield Answered(self._session, id, time, values.as_text(message.get("model")), *used)
         if first and message.get("content"):
             spoken = [part for part in values.objects(content) if part.get("thought") is not True]
-            yield Said(self._session, values.parts_text(spoken or message["content"])[0])
+            yield Wrote(self._session, values.parts_text(spoken or message["content"])[0])
         for part in values.objects(content):
             if "functionCall" in part and not message.get("toolCalls"):
                 yield from self._call(values.as_object(part["functionCall"]))

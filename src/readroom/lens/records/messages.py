@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from readroom.lens.limits import Bounds
 from readroom.lens.records.codex import item_events
-from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Said, Skipped
+from readroom.lens.records.events import Answered, Called, Event, Opened, Returned, Skipped, Wrote
 from readroom.lens.records.stream import Element
 from readroom.lens.records.values import (
     Object,
@@ -84,7 +84,7 @@ def message_events(message: Object, session: str, key: str) -> Iterator[Event]:
 def _answer(message: Object, session: str, time: str) -> Iterator[Event]:
     content = message.get("content")
     if isinstance(content, str) and content:
-        yield Said(session, content)
+        yield Wrote(session, content)
     yield from answer_events(content, session, time)
     for call in objects(message.get("tool_calls")):
         function = call.get("function")
@@ -150,7 +150,7 @@ def answer_events(content: object, session: str, time: str) -> Iterator[Event]:
     for block in objects(content):
         kind = as_text(block.get("type"))
         if kind == "text":
-            yield Said(session, as_text(block.get("text")))
+            yield Wrote(session, as_text(block.get("text")))
         elif kind in _CALLS:
             id, tool = as_text(block.get("id")), as_text(block.get("name"))
             server = as_text(block.get("server_name"))

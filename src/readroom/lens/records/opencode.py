@@ -171,7 +171,7 @@ def _part(part: Object, message: Object, session: str) -> Iterator[events.Event]
         yield from _call(part, session)
     elif kind == "text":
         if message.get("role") == "assistant":
-            yield events.Said(session, as_text(part.get("text")))
+            yield events.Wrote(session, as_text(part.get("text")))
     elif kind == "compaction":
         yield events.Compacted(session, time_of(as_object(message.get("time")).get("created")))
     elif kind and kind not in _SILENT:

@@ -19,8 +19,8 @@ from readroom.lens.records.events import (
     Opened,
     Remembered,
     Returned,
-    Said,
     Skipped,
+    Wrote,
     forgotten,
 )
 from readroom.lens.records.stream import Line, each
@@ -146,7 +146,7 @@ class _SpanReader:
                 text, images = _result(part.get("result", part.get("response")))
                 yield Returned(session, id, text, None, images, started)
             elif kind == "text" and started and message.get("role") == "assistant":
-                yield Said(session, as_text(part.get("content")))
+                yield Wrote(session, as_text(part.get("content")))
 
 
 def _result(value: object) -> tuple[str, int]:

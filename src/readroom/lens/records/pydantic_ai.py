@@ -13,7 +13,7 @@ import msgspec
 
 from readroom.lens.limits import Bounds
 from readroom.lens.records import values
-from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Said, Skipped
+from readroom.lens.records.events import Answered, Called, Event, Opened, Remembered, Returned, Skipped, Wrote
 from readroom.lens.records.stream import Element
 
 NAME = "pydantic-ai"
@@ -66,7 +66,7 @@ def _answer(message: values.Object, session: str, number: int) -> Iterator[Event
         elif kind.endswith("tool-return"):  # the provider ran the tool within this answer
             yield from _input(part, session)
         elif kind == "text":
-            yield Said(session, values.as_text(part.get("content")))
+            yield Wrote(session, values.as_text(part.get("content")))
 
 
 def _input(part: values.Object, session: str) -> Iterator[Event]:

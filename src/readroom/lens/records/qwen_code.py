@@ -19,8 +19,8 @@ from readroom.lens.records.events import (
     Opened,
     Remembered,
     Returned,
-    Said,
     Skipped,
+    Wrote,
     short_name,
 )
 from readroom.lens.records.stream import Line, each
@@ -110,7 +110,7 @@ def _answer(
             id, tool = values.texts_of(call, "id", "name")
             yield Called(session, id, tool, values.as_object(call.get("args")), time)
         elif part.get("text") and not part.get("thought"):
-            yield Said(session, values.as_text(part["text"]))
+            yield Wrote(session, values.as_text(part["text"]))
 
 
 def _input(message: values.Object, session: str, time: str) -> Iterator[Event]:

@@ -24,9 +24,9 @@ from readroom.lens.records.events import (
     Event,
     Opened,
     Returned,
-    Said,
     Skipped,
     Whole,
+    Wrote,
 )
 from readroom.lens.records.stream import Element
 
@@ -60,7 +60,7 @@ def _step(step: values.Object, session: str, number: int) -> Iterator[Event]:
     action = values.as_text(step.get("action"))
     yield Answered(session, f"step {number}")
     if step.get("thought"):
-        yield Said(session, values.as_text(step["thought"]))
+        yield Wrote(session, values.as_text(step["thought"]))
     folder = values.as_text(_state(step).get("working_dir"))
     if folder and number == 0:
         yield Opened(session, folder=folder)
@@ -163,7 +163,7 @@ class _Run:
         yield Answered(self._session, f"answer {self._answers}", time, "", rest, wrote, cached, kept, cost)
         said = [message, *values.objects(message.get("output"))]
         text = "\n".join(values.parts_text(piece.get("content"))[0] for piece in said)
-        yield Said(self._session, text)
+        yield Wrote(self._session, text)
         written = [{"command": block} for block in _BLOCK.findall(text)]
         actions = list(values.objects(extra.get("actions", written)))
         self._ids, self._returned = [], 0
