@@ -83,7 +83,7 @@ class _ClaudeSessions:
 
     def __init__(self, bounds: Bounds) -> None:
         self._bounds = bounds
-        self._pending: dict[str, _Held] = {}
+        self._pending: dict[str, _Pending] = {}
         self._roots = Remembered[str](bounds.ids)
         self._answers = Remembered[str](bounds.ids)
         """The last answer before each line, by the id of the line."""
@@ -106,7 +106,7 @@ class _ClaudeSessions:
         session = self._session(entry)
         waiting = self._pending.get(session)
         if waiting is None:
-            waiting = self._pending[session] = _Held()
+            waiting = self._pending[session] = _Pending()
             yield _opened(entry, session)
         before = waiting.chars
         yield from self._gone_back(entry, session, waiting)
@@ -117,7 +117,7 @@ class _ClaudeSessions:
             self._chars -= oldest.chars
             yield from oldest.release()
 
-    def _gone_back(self, entry: values.Object, session: str, held: _Held) -> Iterator[Event]:
+    def _gone_back(self, entry: values.Object, session: str, held: _Pending) -> Iterator[Event]:
         """A user who goes back continues from an earlier line, as a branch of the record."""
         message = values.as_object(entry.get("message"))
         if entry.get("type") == "assistant":
@@ -150,7 +150,7 @@ class _ClaudeSessions:
             yield from held.release()
 
 
-class _Held:
+class _Pending:
     """Results that wait, until the model answers, for additions by the client."""
 
     def __init__(self) -> None:
@@ -183,7 +183,7 @@ def _opened(entry: values.Object, session: str) -> Opened:
     return Opened(session, NAME, version, folder, parent, time=values.time_of(entry.get("timestamp")))
 
 
-def _events(entry: values.Object, session: str, pending: _Held, number: int) -> Iterator[Event]:
+def _events(entry: values.Object, session: str, pending: _Pending, number: int) -> Iterator[Event]:
     kind = values.as_text(entry.get("type"))
     message = values.as_object(entry.get("message"))
     if kind == "assistant":
@@ -210,7 +210,7 @@ _CLEARED = "[Old tool result content cleared]"
 """The replacement of a result in later requests, when the client makes room without a summary."""
 
 
-def _system(entry: values.Object, session: str, pending: _Held) -> Iterator[Event]:
+def _system(entry: values.Object, session: str, pending: _Pending) -> Iterator[Event]:
     kind = values.as_text(entry.get("subtype"))
     if kind == "init":
         version, folder, model = values.texts_of(entry, "claude_code_version", "cwd", "model")
@@ -234,7 +234,7 @@ def _answer(entry: values.Object, message: values.Object, session: str) -> Itera
     yield from answer_events(message.get("content"), session, time)
 
 
-def _keep_results(entry: values.Object, message: values.Object, session: str, pending: _Held) -> None:
+def _keep_results(entry: values.Object, message: values.Object, session: str, pending: _Pending) -> None:
     time = values.time_of(entry.get("timestamp"))
     for block in values.objects(message.get("content")):
         if block.get("type") == "tool_result":
@@ -243,7 +243,7 @@ def _keep_results(entry: values.Object, message: values.Object, session: str, pe
             pending.results[short_name(result.id)] = result
 
 
-def _attach(entry: values.Object, pending: _Held) -> None:
+def _attach(entry: values.Object, pending: _Pending) -> None:
     """Keep the client's additions to waiting results; the content of files is not part of them."""
     text = "\n".join(
         values.parts_text(piece.get("content"))[0] for piece in values.objects(entry.get("rendered"))
@@ -257,7 +257,7 @@ def _attach(entry: values.Object, pending: _Held) -> None:
         pending.chars += values.text_bytes(text) + RESULT_BYTES
 
 
-def _sent(message: values.Object, pending: _Held) -> None:
+def _sent(message: values.Object, pending: _Pending) -> None:
     for block in values.objects(message.get("content")):
         id = short_name(values.as_text(block.get("tool_use_id")))
         if block.get("type") == "tool_result" and id in pending.results:
