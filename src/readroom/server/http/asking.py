@@ -22,7 +22,7 @@ STATE_THREADS = 4
 
 
 @final
-class Asking:
+class QueryThreads:
     """Runs it in threads. Used from one event loop."""
 
     def __init__(self) -> None:

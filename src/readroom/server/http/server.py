@@ -34,7 +34,7 @@ from readroom.mcp.log_lines import to_stderr
 from readroom.server.admission import Admission, Keys
 from readroom.server.http.access_log import LOG, Metrics
 from readroom.server.http.app import LazyDashboard, PagesOnly, inside
-from readroom.server.http.asking import Ask, Asking, here
+from readroom.server.http.asking import Ask, QueryThreads, here
 from readroom.server.http.gate import Gate
 from readroom.server.http.hosts import Hosts
 from readroom.server.http.protocol import Protocol
@@ -274,7 +274,7 @@ def serve_http(
     calls = Calls(threads=serving.threads, queue=serving.queue, on_open=on_open)
     if on_open is None:  # no other process counts: the gauge is computed on request
         metrics.open.set_function(lambda: calls.open)
-    ask = Asking()
+    ask = QueryThreads()
     rates = _rates(serving, shared, ask)
     visits = None if shared is None else shared.visits
     sign_in = SignIn(admission, rates, visits, ask if shared is not None and shared.remote else here)
