@@ -26,7 +26,7 @@ _WHOLE_S, _PIECES_S = outline.LARGE_OUTLINE_S / 2, outline.LARGE_OUTLINE_S * 5 /
 """Processor time after which the process stops parsing a text as a whole, and stops parsing it in pieces."""
 
 
-class OutlineAsked(msgspec.Struct, frozen=True):
+class OutlineJob(msgspec.Struct, frozen=True):
     """A text to outline, in this language and encoding, after `bom` bytes."""
 
     language: str
@@ -52,7 +52,7 @@ class _OutlinePieces:
 
 def open_document(file: BinaryIO, argument: str) -> _OutlinePieces:
     """The outline that `argument`, an `OutlineAsked`, asks for. Raises Unreadable."""
-    asked = msgspec.json.decode(argument, type=OutlineAsked)
+    asked = msgspec.json.decode(argument, type=OutlineJob)
     file.seek(asked.bom)
     data = file.read(os.fstat(file.fileno()).st_size)
     text = decode(data, Encoding(asked.encoding))

@@ -13,7 +13,7 @@ from readroom.core.text.encodings import Encoding
 from readroom.core.values import ReadRequest
 from readroom.core.values.files import Outline
 from readroom.documents.formats import Unreadable
-from readroom.documents.large import OutlineAsked, UnsoundOutline, received
+from readroom.documents.large import OutlineJob, UnsoundOutline, received
 from readroom.documents.limits import DOCUMENT_PATIENCE
 from readroom.documents.reading.cache import OUTLINE_FORM, DocumentCache
 
@@ -35,7 +35,7 @@ def outline_large(
     deadline: Deadline,
 ) -> Outline:
     """The outline of a text in this language and encoding. Raises NoOutline, TimedOut, Cancelled."""
-    asked = msgspec.json.encode(OutlineAsked(language, encoding.name, len(encoding.bom))).decode()
+    asked = msgspec.json.encode(OutlineJob(language, encoding.name, len(encoding.bom))).decode()
     within = deadline.of_work(LARGE_OUTLINE_S, DOCUMENT_PATIENCE)
     try:
         with documents.open(source, f"{OUTLINE_FORM}{asked}", within, _nothing_inside) as reading:
