@@ -15,7 +15,7 @@ from readroom.mcp.protocol.messages import (
     Failure,
     Notification,
     Request,
-    Unasked,
+    Unsolicited,
     decode,
     encode,
     notification,
@@ -47,7 +47,7 @@ def test_a_notification_has_no_id() -> None:
 
 @pytest.mark.parametrize("more", ['"result":{}', '"result":null', '"error":{"code":1,"message":""}'])
 def test_an_answer_of_the_client_is_not_asked_for(more: str) -> None:
-    assert decode(b'{"jsonrpc":"2.0","id":1,' + more.encode() + b"}", MOST) == Unasked()
+    assert decode(b'{"jsonrpc":"2.0","id":1,' + more.encode() + b"}", MOST) == Unsolicited()
 
 
 @each("data", [b"", b"hello", b"{", b"\xff\xfe\x00", b"[" * 90_000, b'{"id":1', b"\x00"])

@@ -216,7 +216,7 @@ class Connection:
             return message
         if isinstance(message, messages.Request):
             return self._asked(message)
-        return None if isinstance(message, messages.Unasked) else self._told(message)
+        return None if isinstance(message, messages.Unsolicited) else self._told(message)
 
     def answer(self, call: ToolCall, result: dict[str, Any]) -> messages.Answer | None:
         """The answer for a performed call; None if the client no longer waits."""

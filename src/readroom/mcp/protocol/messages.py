@@ -35,7 +35,7 @@ class Notification(msgspec.Struct, frozen=True):
     params: dict[str, Any] | None = None
 
 
-class Unasked(msgspec.Struct, frozen=True):
+class Unsolicited(msgspec.Struct, frozen=True):
     """An answer to a request that this server never sent."""
 
 
@@ -55,7 +55,7 @@ class Answer(msgspec.Struct, frozen=True):
     failure: Failure | None = None
 
 
-Message: TypeAlias = Request | Notification | Unasked
+Message: TypeAlias = Request | Notification | Unsolicited
 
 
 class _Wire(msgspec.Struct):
@@ -121,7 +121,7 @@ def _message(wire: _Wire) -> Message | None:
         return Request(wire.id, wire.method, wire.params)
     if isinstance(wire.result, UnsetType) and isinstance(wire.error, UnsetType):
         return None
-    return Unasked()
+    return Unsolicited()
 
 
 def _lenient(value: object) -> Message | Answer:
@@ -136,7 +136,7 @@ def _lenient(value: object) -> Message | Answer:
         if formed and isinstance(method, str) and _is_id(request_id) and not halves(str(request_id)):
             return Request(request_id, method, params)
         if formed and method is None and ("result" in value or "error" in value):
-            return Unasked()
+            return Unsolicited()
         if _is_id(request_id) and not halves(str(request_id)):
             return refusal(request_id, eras.INVALID_REQUEST, _NO_MESSAGE)
     return refusal(None, eras.INVALID_REQUEST, _NO_MESSAGE)

@@ -221,7 +221,7 @@ class Streamable:
             if wrong is not None:
                 await arrival.reply.answer(wrong, headers.status(wrong))
                 return
-        if isinstance(message, messages.Unasked):
+        if isinstance(message, messages.Unsolicited):
             message = messages.refusal(None, eras.INVALID_REQUEST, "No answer is expected: nothing was asked")
         if isinstance(message, messages.Notification):
             # Clients cancel a call by closing its stream: by id, any client could cancel it.
