@@ -32,6 +32,6 @@ _MEANT: Mapping[str, str] = {
 }
 
 
-def meant(name: str) -> str:
+def codec_name(name: str) -> str:
     """The encoding that a name means; other names are returned as they are."""
     return _MEANT.get(name.strip().lower(), name)

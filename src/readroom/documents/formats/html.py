@@ -398,7 +398,7 @@ def _said(data: bytes) -> encodings.Encoding | None:
     if name in ("utf-8", "utf8") and not _is_utf8(data):
         return None
     try:
-        return encodings.named(charsets.meant(name))
+        return encodings.named(charsets.codec_name(name))
     except encodings.UnknownEncoding:
         return None
 

@@ -273,7 +273,7 @@ def _shown_headers(letter: Letter) -> Iterator[tuple[str, str]]:
 def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
     """The lines of an HTML message, and counts of what is not shown."""
     try:
-        text = data.decode(charsets.meant(charset)) if charset else html.decoded(data)
+        text = data.decode(charsets.codec_name(charset)) if charset else html.decoded(data)
     except (LookupError, ValueError):  # codecs raise other exceptions as well
         text = html.decoded(data)
     page, blocks = html.read(text)
@@ -283,7 +283,7 @@ def body_of_html(data: bytes, charset: str) -> tuple[list[str], Counter[str]]:
 def body_of_text(data: bytes, charset: str) -> list[str]:
     """The lines of a text, by its charset if that is right, or by its bytes."""
     try:
-        text = data.decode(charsets.meant(charset or "utf-8"))
+        text = data.decode(charsets.codec_name(charset or "utf-8"))
     except (LookupError, ValueError):  # codecs raise other exceptions as well
         encoding = encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
         text = data.decode("utf-8", "replace") if encoding is None else encodings.decode(data, encoding)

@@ -347,7 +347,7 @@ def decoded(words: str) -> str:
         if isinstance(piece, str):
             piece = piece.encode("utf-8", "surrogateescape")
         try:
-            texts.append(piece.decode(charsets.meant(charset or "utf-8")))
+            texts.append(piece.decode(charsets.codec_name(charset or "utf-8")))
         except (LookupError, ValueError):
             texts.append(piece.decode("cp1252", "replace"))
     return "".join(texts).replace("\n", " ").replace("\r", "")
