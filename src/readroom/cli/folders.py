@@ -22,7 +22,7 @@ _VARIABLE = re.compile(
 _URL = "file://"
 
 
-def meant(path: str) -> str:
+def expanded(path: str) -> str:
     """The named folder; an existing path is used as it is. Raises ValueError."""
     if not path.strip():
         raise ValueError("it is empty, perhaps because a variable is not set. Name a folder; . is this one.")
@@ -52,9 +52,9 @@ class Folder(click.Path):
         super().__init__(readable=False)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The named folder. Raises a usage error if `meant` fails."""
+        """The named folder. Raises a usage error if `expanded` fails."""
         try:
-            folder = meant(os.fspath(value))
+            folder = expanded(os.fspath(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
         return super().convert(folder, param, ctx)
