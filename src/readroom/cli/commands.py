@@ -116,7 +116,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.UsageError as error:
-        return _misused(_meant(_in_place(error, arguments)), arguments)
+        return _misused(_advised(_in_place(error, arguments)), arguments)
     except Exception as error:
         from readroom.cli.failures import unexpected
 
@@ -137,7 +137,7 @@ def _in_place(error: click.UsageError, arguments: Sequence[str]) -> click.UsageE
     return click.UsageError(f"{error.message} Options come after the command: {line}", error.ctx)
 
 
-def _meant(error: click.UsageError) -> click.UsageError:
+def _advised(error: click.UsageError) -> click.UsageError:
     """The equivalent of another program's option, if the command has one."""
     if not isinstance(error, click.NoSuchOption) or error.ctx is None:
         return error
