@@ -215,8 +215,8 @@ class Connection:
         if isinstance(message, messages.Answer):
             return message
         if isinstance(message, messages.Request):
-            return self._asked(message)
-        return None if isinstance(message, messages.Unsolicited) else self._told(message)
+            return self._requested(message)
+        return None if isinstance(message, messages.Unsolicited) else self._notified(message)
 
     def answer(self, call: ToolCall, result: dict[str, Any]) -> messages.Answer | None:
         """The answer for a performed call; None if the client no longer waits."""
@@ -253,7 +253,7 @@ class Connection:
                 del self._running[_key(call.id)]
         return waited_for
 
-    def _asked(self, request: messages.Request) -> Event:
+    def _requested(self, request: messages.Request) -> Event:
         kind, meta = self._kind(request), params.meta(request.params)
         target = TABLE[self.state][kind]
         # Discovery is answered regardless of the agreed version.
@@ -263,8 +263,8 @@ class Connection:
             return _unfit(request, target)
         if kind in (MethodKind.DISCOVER, MethodKind.ENVELOPED):
             assert meta is not None
-            return _enveloped(request, meta) or self._begun(request, target, meta, stateless=True)
-        return self._begun(request, target, meta, stateless=False)
+            return _enveloped(request, meta) or self._accepted(request, target, meta, stateless=True)
+        return self._accepted(request, target, meta, stateless=False)
 
     def _kind(self, request: messages.Request) -> MethodKind:
         if self._handshakes and request.method == "initialize":
@@ -273,7 +273,7 @@ class Connection:
             return MethodKind.DISCOVER if request.method == "server/discover" else MethodKind.ENVELOPED
         return MethodKind.PING if request.method == "ping" else MethodKind.PLAIN
 
-    def _begun(
+    def _accepted(
         self, request: messages.Request, target: State, meta: Mapping[str, Any] | None, *, stateless: bool
     ) -> Event:
         """Process a request that fits the state, and move to the next state."""
@@ -329,7 +329,7 @@ class Connection:
         own = method in ("initialize", "ping", "logging/setLevel", "server/discover")
         return method in of_era and (own or method in self._card.methods)
 
-    def _told(self, message: messages.Notification) -> Event | None:
+    def _notified(self, message: messages.Notification) -> Event | None:
         if message.method == "notifications/cancelled":
             return self._cancelled((message.params or {}).get("requestId"))
         if message.method not in self._card.notices or self.state is State.OPEN:
