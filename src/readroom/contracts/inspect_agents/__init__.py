@@ -271,7 +271,7 @@ class _Variant:
             read_only=False,
             idempotent=False,
             render_error=partial(inspect_render.render_invalid, self.words_of("", "")),
-            wording=lambda arguments: self._wording(self._told_of(arguments.params)),
+            wording=lambda arguments: self._wording(self._call_words(arguments.params)),
             steps=lambda arguments: (
                 self._steps(arguments.params) if isinstance(arguments.params, Read) else AS_IT_IS
             ),
@@ -286,7 +286,7 @@ class _Variant:
     def _store(self, instance: str | None) -> str | None:
         return (instance or "") if self.in_store else None
 
-    def _told_of(self, params: Params) -> CallWords:
+    def _call_words(self, params: Params) -> CallWords:
         path, other = _NAMED.get(type(params), ("file_path", ""))
         op = str(params.__struct_config__.tag)
         return self.words_of(op, getattr(params, path, ""), str(getattr(params, other, "")))
@@ -325,7 +325,7 @@ class _Variant:
     def _to_change(self, params: Write | Replace | Delete | Trash | Mkdir | Move) -> Request:
         most = self._setup.max_bytes
         if not self.in_store and self._setup.read_only:
-            raise Protected(self._told_of(params).path, "INSPECT_AGENTS_FS_READ_ONLY is set")
+            raise Protected(self._call_words(params).path, "INSPECT_AGENTS_FS_READ_ONLY is set")
         match params:
             case Write():
                 size = len(params.content.encode("utf-8", "replace"))

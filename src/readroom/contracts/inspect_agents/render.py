@@ -81,12 +81,12 @@ def words(call: CallWords, error: errors.ReadroomError) -> str:
             return f"'{call.shown}' is a directory, not a file. Name a file in it."
         case errors.OutsideRoot():
             return (
-                f"Access denied: path '{as_given(_meant(call, error))}' is outside the configured filesystem "
+                f"Access denied: path '{as_given(_refused_name(call, error))}' is outside the configured filesystem "
                 f"root '{call.setup.root}'. Only paths within the root are allowed in sandbox mode."
             )
         case errors.SymbolicLink():
             return (
-                f"Access denied: '{as_given(_meant(call, error))}' is a symbolic link. Symbolic links are "
+                f"Access denied: '{as_given(_refused_name(call, error))}' is a symbolic link. Symbolic links are "
                 "not allowed in sandbox mode for security reasons."
             )
         case errors.Denied():
@@ -136,7 +136,7 @@ def words(call: CallWords, error: errors.ReadroomError) -> str:
     return _in_our_names(call, error, str(error))
 
 
-def _meant(call: CallWords, error: errors.ReadroomError) -> str:
+def _refused_name(call: CallWords, error: errors.ReadroomError) -> str:
     """The name that a refusal is about, as the caller wrote it: for a move it may be the other one."""
     if call.op != "move":
         return call.path
@@ -175,7 +175,7 @@ def _too_large(call: CallWords, error: errors.TooLarge) -> str:
 
 
 def _denied(call: CallWords, error: errors.Denied) -> str:
-    root, name = call.setup.root, _meant(call, error)
+    root, name = call.setup.root, _refused_name(call, error)
     path = as_given(name if name.startswith(("/", '"')) else f"{root}/{name}")
     rule = error.facts["rule"]
     return f"PolicyDenied: operation '{call.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
@@ -236,7 +236,7 @@ def render_error(call: CallWords, error: errors.ReadroomError, cap: values.Cap) 
     """The reply for a failure; that nothing is left to delete is not a failure."""
     if isinstance(error, errors.NotFound) and call.op == "delete":
         text = f"File {call.shown} did not exist (delete operation was idempotent)"
-        return _said(call, text, {"path": call.path}, {})
+        return _brief(call, text, {"path": call.path}, {})
     if isinstance(error, errors.BadRange) and call.op == "read" and error.facts.get("total_lines") == 0:
         text = json_replies.encoded({"lines": [], "summary": EMPTY}) if call.setup.typed else EMPTY
         return _reply(call, text, {"path": call.path, "total_lines": 0})
@@ -328,7 +328,7 @@ def _edited(call: CallWords, result: changes.EditResult) -> values.Reply:
     text = f"Updated file {call.shown}"
     if result.dry_run:
         text = f"(dry_run) Would update file {call.shown} replacing {count} occurrence(s)"
-    return _said(call, text, {"path": call.path, "replaced": count}, native_facts.of_edit(result))
+    return _brief(call, text, {"path": call.path, "replaced": count}, native_facts.of_edit(result))
 
 
 def _stat(call: CallWords, result: changes.StatResult) -> values.Reply:
@@ -348,16 +348,16 @@ def _stat(call: CallWords, result: changes.StatResult) -> values.Reply:
 
 def _moved(call: CallWords, verb: str, target: str) -> values.Reply:
     text = f"{verb} {call.shown} -> {as_given(target)}"
-    return _said(call, text, {"src": call.path, "dst": target}, {})
+    return _brief(call, text, {"src": call.path, "dst": target}, {})
 
 
 _CHANGED: Mapping[type, Callable[[CallWords, Any], values.Reply]] = {
     changes.EditResult: _edited,
     changes.StatResult: _stat,
-    changes.WriteResult: lambda call, result: _said(
+    changes.WriteResult: lambda call, result: _brief(
         call, f"Updated file {call.shown}", {"path": call.path}, native_facts.of_write(result)
     ),
-    changes.DeleteResult: lambda call, _: _said(call, f"Deleted file {call.shown}", {"path": call.path}, {}),
+    changes.DeleteResult: lambda call, _: _brief(call, f"Deleted file {call.shown}", {"path": call.path}, {}),
     changes.FolderResult: lambda call, _: _reply(
         call, f"Created directory {call.shown}", {"path": call.path}
     ),
@@ -367,7 +367,7 @@ _CHANGED: Mapping[type, Callable[[CallWords, Any], values.Reply]] = {
 """The wording of the results of all other commands."""
 
 
-def _said(
+def _brief(
     call: CallWords, summary: str, value: dict[str, values.Fact], facts: dict[str, values.Fact]
 ) -> values.Reply:
     text = json_replies.encoded({**value, "summary": summary}) if call.setup.typed else summary
