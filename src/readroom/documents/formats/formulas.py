@@ -46,7 +46,7 @@ def _part(element: Element, *names: str) -> str:
     return "".join(_written(child) for child in element if local(child) in names)
 
 
-def _said(element: Element, name: str, usual: str) -> str:
+def _property(element: Element, name: str, usual: str) -> str:
     """The value of a property: an attribute, in RTF text; `usual` if it is absent."""
     for properties in element:
         if not local(properties).endswith("Pr"):
@@ -96,7 +96,7 @@ def _accented(base: str, mark: str) -> str:
 
 def _fraction(element: Element) -> str:
     above, below = _grouped(_part(element, "num")), _grouped(_part(element, "den"))
-    return f"{above}{'¦' if _said(element, 'type', 'bar') == 'noBar' else '/'}{below}"
+    return f"{above}{'¦' if _property(element, 'type', 'bar') == 'noBar' else '/'}{below}"
 
 
 def _scripted(element: Element) -> str:
@@ -112,7 +112,7 @@ def _before(element: Element) -> str:
 
 
 def _root(element: Element) -> str:
-    degree = _part(element, "deg") if _said(element, "degHide", "off") in _OFF else ""
+    degree = _part(element, "deg") if _property(element, "degHide", "off") in _OFF else ""
     return _rooted(_part(element, "e"), degree)
 
 
@@ -122,7 +122,7 @@ def _rooted(content: str, degree: str) -> str:
 
 def _large(element: Element) -> str:
     """A sum, a product, an integral."""
-    sign = _said(element, "chr", "∫")
+    sign = _property(element, "chr", "∫")
     return _spaced(_scripts(sign, _part(element, "sub"), _part(element, "sup")), _part(element, "e"))
 
 
@@ -131,9 +131,9 @@ def _spaced(name: str, content: str) -> str:
 
 
 def _fenced(element: Element) -> str:
-    between = _said(element, "sepChr", "|")
+    between = _property(element, "sepChr", "|")
     inside = between.join(_written(child) for child in element if local(child) == "e")
-    return f"{_said(element, 'begChr', '(')}{inside}{_said(element, 'endChr', ')')}"
+    return f"{_property(element, 'begChr', '(')}{inside}{_property(element, 'endChr', ')')}"
 
 
 def _function(element: Element) -> str:
@@ -149,16 +149,16 @@ def _limit_above(element: Element) -> str:
 
 
 def _accent(element: Element) -> str:
-    return _accented(_part(element, "e"), _said(element, "chr", "\u0302"))
+    return _accented(_part(element, "e"), _property(element, "chr", "\u0302"))
 
 
 def _bar(element: Element) -> str:
-    mark = "\u0305" if _said(element, "pos", "bot") == "top" else "\u0332"
+    mark = "\u0305" if _property(element, "pos", "bot") == "top" else "\u0332"
     return _accented(_part(element, "e"), mark)
 
 
 def _brace(element: Element) -> str:
-    return _accented(_part(element, "e"), _said(element, "chr", "⏟"))
+    return _accented(_part(element, "e"), _property(element, "chr", "⏟"))
 
 
 def _rows(row: str, cell: str) -> Callable[[Element], str]:

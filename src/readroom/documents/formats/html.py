@@ -376,7 +376,7 @@ def decoded(data: bytes) -> str:
     """The text of a page, decoded by its byte order mark, its declaration, or detection."""
     encoding = (
         encodings.by_bom(data)
-        or _said(data)
+        or _declared(data)
         or encodings.detect(data[:HEAD_BYTES], complete=len(data) <= HEAD_BYTES)
     )
     if encoding is None:
@@ -388,7 +388,7 @@ META_BYTES = 2048
 """Bytes that are searched for a declared encoding. The standard has 1,024; some put long comments before."""
 
 
-def _said(data: bytes) -> encodings.Encoding | None:
+def _declared(data: bytes) -> encodings.Encoding | None:
     match = _META.search(data[:META_BYTES]) or _XML.search(data[:META_BYTES])
     if match is None:
         return None

@@ -247,7 +247,7 @@ class _Scan:
 
     def _pass(self, data: bytes, at: int) -> bool:
         """Skip all rows of `data` if none are requested; the one that starts at `at` is its last."""
-        following = _said(data, at)
+        following = _row_number(data, at)
         if (
             not self._passed
             or following is None
@@ -274,12 +274,12 @@ class _Scan:
         row, after = (at, len(data)) if self.ended else (data.rfind(mark, 0, at), at)
         while row >= 0:
             if _FILLED.search(data, row, after):
-                return _said(data, row) or 0
+                return _row_number(data, row) or 0
             row, after = data.rfind(mark, 0, row), row
         return 0
 
     def _row(self, xml: bytes) -> None:
-        stated = _said(xml, 0)
+        stated = _row_number(xml, 0)
         if stated is None and (place := _PLACE.search(xml)):
             stated = int(place[2])
         number = self._passed + 1 if stated is None else stated
@@ -288,7 +288,7 @@ class _Scan:
         self._passed = number
         if number > self.cut.end:
             self.ended = self.ended or self._total is not None
-        row = Row(number, xml if _said(xml, 0) else _numbered(xml, number))
+        row = Row(number, xml if _row_number(xml, 0) else _numbered(xml, number))
         if not row.is_filled:
             return
         if not 0 < number <= MAX_ROWS:
@@ -344,7 +344,7 @@ def _numbered(xml: bytes, number: int) -> bytes:
     return xml[:at] + b' r="%d"' % number + xml[at:]
 
 
-def _said(data: bytes, start: int) -> int | None:
+def _row_number(data: bytes, start: int) -> int | None:
     """The row number in the tag at `start`; None if it has none."""
     tag = _START_TAG.match(data, start)
     match = _NUMBER.search(tag[0]) if tag else None
