@@ -81,12 +81,12 @@ def words(call: CallWords, error: errors.ReadroomError) -> str:
             return f"'{call.shown}' is a directory, not a file. Name a file in it."
         case errors.OutsideRoot():
             return (
-                f"Access denied: path '{as_given(_refused_name(call, error))}' is outside the configured filesystem "
+                f"Access denied: path '{as_given(_about(call, error))}' is outside the configured filesystem "
                 f"root '{call.setup.root}'. Only paths within the root are allowed in sandbox mode."
             )
         case errors.SymbolicLink():
             return (
-                f"Access denied: '{as_given(_refused_name(call, error))}' is a symbolic link. Symbolic links are "
+                f"Access denied: '{as_given(_about(call, error))}' is a symbolic link. Symbolic links are "
                 "not allowed in sandbox mode for security reasons."
             )
         case errors.Denied():
@@ -136,7 +136,7 @@ def words(call: CallWords, error: errors.ReadroomError) -> str:
     return _in_our_names(call, error, str(error))
 
 
-def _refused_name(call: CallWords, error: errors.ReadroomError) -> str:
+def _about(call: CallWords, error: errors.ReadroomError) -> str:
     """The name that a refusal is about, as the caller wrote it: for a move it may be the other one."""
     if call.op != "move":
         return call.path
@@ -175,7 +175,7 @@ def _too_large(call: CallWords, error: errors.TooLarge) -> str:
 
 
 def _denied(call: CallWords, error: errors.Denied) -> str:
-    root, name = call.setup.root, _refused_name(call, error)
+    root, name = call.setup.root, _about(call, error)
     path = as_given(name if name.startswith(("/", '"')) else f"{root}/{name}")
     rule = error.facts["rule"]
     return f"PolicyDenied: operation '{call.op}' on '{path}' denied by rule '{rule}' under root '{root}'"
