@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 from readroom.core.stores.memory import MemoryStore
-from readroom.documents.formats import beside_note
+from readroom.documents.formats import omission_note
 from readroom.documents.formats.html import open_document as open_page
 from readroom.documents.formats.sheets import open_document
 from tests.documents.formats.packages import NAMESPACES, package, relations
@@ -25,8 +25,8 @@ _MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     ],
 )  # fmt: skip
 def test_several_are_named_in_the_plural(kind: str, several: str) -> None:
-    assert beside_note({kind: 1}) == [f"Not shown: 1 {kind}."]
-    assert beside_note({kind: 2}) == [f"Not shown: 2 {several}."]
+    assert omission_note({kind: 1}) == [f"Not shown: 1 {kind}."]
+    assert omission_note({kind: 2}) == [f"Not shown: 2 {several}."]
 
 
 def test_a_declaration_is_no_comment() -> None:

@@ -183,7 +183,7 @@ def opener(name: str) -> Opener:
     return found
 
 
-def beside_note(counts: Mapping[str, int]) -> list[str]:
+def omission_note(counts: Mapping[str, int]) -> list[str]:
     """A sentence that counts what is not shown, by its kind in the singular; empty if all is shown."""
     named = [f"{count:,} {kind if count == 1 else plural(kind)}" for kind, count in counts.items() if count]
     return [f"Not shown: {', '.join(named)}."] if named else []

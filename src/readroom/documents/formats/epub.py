@@ -27,8 +27,8 @@ from readroom.documents.formats import (
     Unit,
     Unreadable,
     archives,
-    beside_note,
     html,
+    omission_note,
     sections,
     xml,
 )
@@ -105,10 +105,10 @@ class Book(Struct, frozen=True):
         beside = self.beside if number == 1 else Counter[str]()
         data = self.archive.read(item.member)
         if not _is_text(data):
-            return Part(number, self.titles[number - 1], about, notes=[NO_TEXT, *beside_note(beside)])
+            return Part(number, self.titles[number - 1], about, notes=[NO_TEXT, *omission_note(beside)])
         text = html.decoded(data)
         if _SVG.match(text) and (words := _svg_words(data)):
-            return Part(number, self.titles[number - 1], [*about, *words], notes=beside_note(beside))
+            return Part(number, self.titles[number - 1], [*about, *words], notes=omission_note(beside))
         page, blocks = html.read(_CDATA.sub(lambda match: escape(match[1]), text))
         lines = [*about, *html.lines_of(blocks)]
         return Part(number, self.titles[number - 1], lines, notes=html.notes(page.dropped + beside))

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from readroom.core.limits import HEAD_BYTES
 from readroom.core.text import encodings
-from readroom.documents.formats import Part, Unreadable, beside_note, charsets, css, sections, tables
+from readroom.documents.formats import Part, Unreadable, charsets, css, omission_note, sections, tables
 from readroom.documents.formats.formulas import FormulaParts
 from readroom.documents.formats.sections import Sections
 
@@ -328,7 +328,7 @@ def read(text: str) -> tuple[HtmlPage, Sequence[HtmlBlock]]:
 
 def notes(dropped: Counter[str]) -> list[str]:
     """A sentence that counts what is not shown of a page; empty if all is shown."""
-    return beside_note(dict(sorted(dropped.items())))
+    return omission_note(dict(sorted(dropped.items())))
 
 
 def lines_of(blocks: Sequence[HtmlBlock]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, final
 
 from readroom.core.quoting import joined
-from readroom.documents.formats import Area, Document, Heading, Part, Picture, Unit, Unreadable, beside_note
+from readroom.documents.formats import Area, Document, Heading, Part, Picture, Unit, Unreadable, omission_note
 
 MAX_BYTES = 40 * 1024 * 1024
 """Largest notebook: in memory it takes up to four times that. Nearly all have less than 1 MB."""
@@ -167,7 +167,7 @@ def _attachments(cell: Mapping[str, Any], pictures: list[Picture]) -> list[str]:
             others += 1
         else:
             pictures.append(picture)
-    return beside_note({"attached file": others})
+    return omission_note({"attached file": others})
 
 
 def _output(

@@ -21,7 +21,7 @@ from readroom.documents.formats import (
     Part,
     Unit,
     Unreadable,
-    beside_note,
+    omission_note,
     ooxml,
     sections,
     symbols,
@@ -103,7 +103,7 @@ class Slides(Struct, frozen=True, dict=True):
         notes = [sections.HIDDEN_SLIDE] if root.get("show") in ("0", "false") else []
         if number == 1:
             slide.dropped.update(self._beside())
-        notes += [*beside_note(slide.dropped), *self.package.unread()]
+        notes += [*omission_note(slide.dropped), *self.package.unread()]
         return Part(number, words, lines, notes=notes)
 
     def _comments(self, member: str) -> Iterator[str]:

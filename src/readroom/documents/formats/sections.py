@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from readroom.documents.formats import Area, Heading, Part, Unit, Unreadable, beside_note
+from readroom.documents.formats import Area, Heading, Part, Unit, Unreadable, omission_note
 from readroom.documents.limits import CONTENTS_HEADINGS, TABLE_LINE_CHARS
 
 
@@ -303,4 +303,4 @@ def _part(
         waiting += [at for at in inner if at in notes and at not in waiting]
     title = blocks[0].lines[0].lstrip("#").strip() if blocks and blocks[0].level else ""
     dropped += beside
-    return Part(number, title, lines, notes=beside_note(dict(sorted(dropped.items()))))
+    return Part(number, title, lines, notes=omission_note(dict(sorted(dropped.items()))))

@@ -35,9 +35,9 @@ from readroom.documents.formats import (
     Skimmed,
     Unit,
     Unreadable,
-    beside_note,
     charsets,
     html,
+    omission_note,
     opener,
     sections,
 )
@@ -140,14 +140,14 @@ class Mail:
         assert entry.letter is not None
         part = written(number, entry.letter, self._numbers(number), entry.path)
         left = {"message or attachment": self._left if number == 1 else 0}
-        return replace(part, notes=[*part.notes, *beside_note(left)])
+        return replace(part, notes=[*part.notes, *omission_note(left)])
 
     def _unpacked(self, number: int, entry: _Entry, packed: PackedFiles) -> Part:
         """The list of the files in an archive."""
         files = [_as_attachment(file) for file in packed.files]
         lines, naming = _named_files("file", files, self._numbers(number), entry.path)
         left = {"file": max(0, len(packed.files) - len(self._numbers(number)))}
-        notes = [*packed.notes, *beside_note(left)]
+        notes = [*packed.notes, *omission_note(left)]
         return Part(number, entry.title, lines, notes=notes, naming=naming)
 
     def _lay_out(self, letter: Letter, title: str, level: int, path: str = "") -> None:
@@ -242,7 +242,7 @@ def written(number: int, letter: Letter, numbers: Sequence[int], path: str = "")
             "attachment": max(0, len(letter.attachments) - len(numbers)),
         }
     )
-    notes = [*letter.notes, *beside_note(dict(sorted(dropped.items())))]
+    notes = [*letter.notes, *omission_note(dict(sorted(dropped.items())))]
     return Part(number, letter.subject, lines, notes=notes, naming=naming)
 
 
@@ -349,4 +349,4 @@ def _document(number: int, title: str, data: bytes, kind: str) -> Part:
         lines += [*(f"[{note}]" for note in part.notes), *part.lines]
         pictures += len(part.pictures)
         room -= sum(map(len, part.lines))
-    return Part(number, title, lines, notes=[*notes, *beside_note({"picture": pictures})])
+    return Part(number, title, lines, notes=[*notes, *omission_note({"picture": pictures})])

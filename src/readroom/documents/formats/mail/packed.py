@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from readroom.documents.containers import open_container
 from readroom.documents.containers.members import BadContainer, Container, InMemory, Member
-from readroom.documents.formats import Unreadable, beside_note
+from readroom.documents.formats import Unreadable, omission_note
 from readroom.documents.limits import MAIL_BYTES
 
 
@@ -47,7 +47,7 @@ def files_in(archive: Callable[[], bytes]) -> PackedFiles | None:
         "file with an unusable name": container.left_out_count,
     }
     notes = [f"{note[:1].upper()}{note[1:]}." for note in container.notes]
-    return PackedFiles(files, [*notes, *beside_note(rest)])
+    return PackedFiles(files, [*notes, *omission_note(rest)])
 
 
 def _data(archive: Callable[[], bytes], container: Container, member: Member) -> bytes:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
-from readroom.documents.formats import Area, Heading, Part, Unit, beside_note, odf, sections
+from readroom.documents.formats import Area, Heading, Part, Unit, odf, omission_note, sections
 from readroom.documents.formats.elements import Element, local
 from readroom.documents.formats.odf import DRAW, OFFICE, PRESENTATION, STYLE, TEXT, OdfPackage
 from readroom.documents.formats.odf import text as odf_text
@@ -80,7 +80,7 @@ class OdfSlides(Struct, frozen=True, dict=True):
         if number == 1:
             dropped.update(self.package.beside() + self._layouts())
         notes = [sections.HIDDEN_SLIDE] if hidden else []
-        notes += beside_note({kind: count for kind, count in sorted(dropped.items()) if count})
+        notes += omission_note({kind: count for kind, count in sorted(dropped.items()) if count})
         return Part(number, self.titles[number - 1], lines, notes=notes)
 
     def _title(self, page: Element) -> str:

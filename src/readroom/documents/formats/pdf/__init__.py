@@ -71,7 +71,7 @@ class Pdf:
         if number == 1:
             beside.dropped.update(_of_document(self._document))
         notes = [_XFA] if number == 1 and self._document.get_formtype() in _XFA_FORMS else []
-        return formats.Part(number, "", lines, notes=[*notes, *formats.beside_note(beside.dropped)])
+        return formats.Part(number, "", lines, notes=[*notes, *formats.omission_note(beside.dropped)])
 
     def _is_picture(self, page: pypdfium2.PdfPage, part: formats.Part) -> bool:
         """Whether it shows something but has no text other than that of fields."""

@@ -26,7 +26,7 @@ from readroom.documents.formats import (
     Part,
     Unit,
     Unreadable,
-    beside_note,
+    omission_note,
     sections,
     tables,
 )
@@ -229,7 +229,7 @@ class OldSlides(Struct, frozen=True, dict=True):
         lines += sections.remarks(writer.notes(), writer.comments())
         notes = [sections.HIDDEN_SLIDE] if writer.is_hidden() else []
         dropped = writer.dropped + (self.beside if number == 1 else Counter())
-        return Part(number, title, lines, notes=[*notes, *beside_note(dict(sorted(dropped.items())))])
+        return Part(number, title, lines, notes=[*notes, *omission_note(dict(sorted(dropped.items())))])
 
 
 class _SlideWriter:

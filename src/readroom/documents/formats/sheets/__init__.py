@@ -26,8 +26,8 @@ from readroom.documents.formats import (
     Unit,
     Unreadable,
     archives,
-    beside_note,
     odf,
+    omission_note,
     ooxml,
     sections,
     xml,
@@ -161,7 +161,7 @@ class _SheetReader(Struct, frozen=True):
         """The note on what is not shown of a sheet; for the first one also of its workbook."""
         counts = xlsx_beside.counts(self.package, member, tail) if member else Counter()
         counts += xlsx_beside.of_workbook(self.package) if number == 1 else Counter()
-        return [*beside_note(counts), *self.package.unread()]
+        return [*omission_note(counts), *self.package.unread()]
 
     def _formula_reader(self, number: int) -> Formulas:
         if number not in self._formulas:

@@ -16,7 +16,7 @@ from typing import Any
 from lxml import etree
 from msgspec import Struct
 
-from readroom.documents.formats import Area, Part, Unreadable, archives, beside_note, xml
+from readroom.documents.formats import Area, Part, Unreadable, archives, omission_note, xml
 from readroom.documents.formats.archives import ANOTHER_COPY, Archive
 from readroom.documents.formats.elements import Element, local
 from readroom.documents.formats.page_ranges import MAX_COLUMNS, MAX_ROWS
@@ -104,7 +104,7 @@ class Sheets(Struct, frozen=True):
         beside = self.beside[number - 1]
         notes += sheet_cells.hidden_notes(0, beside[_COLUMN])
         counts = Counter({kind: count for kind, count in beside.items() if kind != _COLUMN})
-        notes += beside_note(counts + _of_workbook(self.archive) if number == 1 else counts)
+        notes += omission_note(counts + _of_workbook(self.archive) if number == 1 else counts)
         return sheet_cells.part(number, self.names[number - 1], reader.table(notes), area)
 
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, final
 import python_calamine as calamine
 import xlrd
 
-from readroom.documents.formats import Area, Encrypted, Part, Unreadable, beside_note
+from readroom.documents.formats import Area, Encrypted, Part, Unreadable, omission_note
 from readroom.documents.formats.archives import ANOTHER_COPY
 from readroom.documents.formats.compound import is_ole
 from readroom.documents.formats.page_ranges import column_letters
@@ -128,7 +128,7 @@ class OldSheets:
             "chart sheet or macro sheet": max(0, self._book._all_sheets_count - others) if others else 0,
             "defined name": len(self._book.name_obj_list) if number == 1 else 0,
         }
-        yield from beside_note(counts)
+        yield from omission_note(counts)
 
 
 def is_one(file: BinaryIO) -> bool:
