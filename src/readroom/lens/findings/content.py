@@ -30,7 +30,7 @@ from readroom.lens.findings import Listing, Place, excerpt, finding_about, place
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.limits import Bounds
 from readroom.lens.normal_form import counted
-from readroom.lens.records.stream import file_beside
+from readroom.lens.records.stream import sibling_bytes
 from readroom.lens.sessions import Result
 
 KEPT_FILE_BYTES = 4 * 1024 * 1024
@@ -312,7 +312,7 @@ def kept_beside(record: Path) -> KeptText:
             return ""
         for folder in _folders(record):
             with suppress(OSError):
-                if content := file_beside(Path(folder, name), KEPT_FILE_BYTES):
+                if content := sibling_bytes(Path(folder, name), KEPT_FILE_BYTES):
                     return content.decode("utf-8", "replace")
         return ""
 

@@ -29,7 +29,7 @@ from readroom.lens.records.events import (
     forgotten,
     short_name,
 )
-from readroom.lens.records.stream import Line, each, file_beside
+from readroom.lens.records.stream import Line, each, sibling_bytes
 
 NAME = "Gemini CLI"
 _MESSAGES = frozenset({"user", "gemini", "info", "error", "warning"})
@@ -43,7 +43,7 @@ def recognises(line: values.Object) -> bool:
 def root_of(project: Path) -> str:
     """The folder that a project is about: its name is in a file here, in records only its hash; or empty."""
     try:
-        return file_beside(project / ".project_root", 4096).decode("utf-8", "replace").strip()
+        return sibling_bytes(project / ".project_root", 4096).decode("utf-8", "replace").strip()
     except OSError:
         return ""
 

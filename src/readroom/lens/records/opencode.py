@@ -20,7 +20,7 @@ from pathlib import Path
 from readroom.lens.limits import RECORD_LINE_BYTES, RECORDS_FOUND, Bounds
 from readroom.lens.records import events
 from readroom.lens.records.sqlite import columns, opened, row_of
-from readroom.lens.records.stream import file_beside
+from readroom.lens.records.stream import sibling_bytes
 from readroom.lens.records.values import (
     NotReadable,
     Object,
@@ -128,7 +128,7 @@ def _files(folder: Path) -> list[Path]:
 def _document(path: Path) -> tuple[Object, str]:
     """The JSON of a file, or why it was not read."""
     try:
-        raw = file_beside(path, RECORD_LINE_BYTES + 1)
+        raw = sibling_bytes(path, RECORD_LINE_BYTES + 1)
     except OSError as error:
         return {}, f"cannot be read: {error.strerror or type(error).__name__}"
     return _decoded(raw) if len(raw) <= RECORD_LINE_BYTES else ({}, f"more than {RECORD_LINE_BYTES:,} bytes")

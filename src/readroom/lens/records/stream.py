@@ -98,7 +98,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             yield stream
 
 
-def file_beside(path: Path, most: int) -> bytes:
+def sibling_bytes(path: Path, most: int) -> bytes:
     """The first `most` bytes of a file that a client keeps near its record. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as stream:
