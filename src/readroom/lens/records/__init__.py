@@ -212,7 +212,7 @@ def _with_place(
 ) -> Iterator[Event]:
     """The events of lines; Gemini CLI keeps the folder of a session in a file next to the record."""
     if reader is gemini_cli.read:
-        return gemini_cli.read(lines, bounds, path.parent.name, gemini_cli.root_beside(path))
+        return gemini_cli.read(lines, bounds, path.parent.name, gemini_cli.project_root(path))
     return reader(lines, bounds)
 
 

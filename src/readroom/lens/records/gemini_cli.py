@@ -48,7 +48,7 @@ def root_of(project: Path) -> str:
         return ""
 
 
-def root_beside(record: Path) -> str:
+def project_root(record: Path) -> str:
     """The folder that a record is about."""
     return next(filter(None, map(root_of, islice(record.parents, 1, 4))), "")
 
