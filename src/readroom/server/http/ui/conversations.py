@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from readroom.core.errors import NoSuchView
-from readroom.server.http.ui.findings import findings_beside
+from readroom.server.http.ui.findings import related_findings
 from readroom.server.http.ui.page import (
     UI_ROWS,
     Cell,
@@ -93,7 +93,7 @@ def session(view: View) -> Page:
     )
     return Page(
         f"Session {one.session or '(unnamed)'}", figures,
-        [_twice(view, rows), *findings_beside(view, session=one.session)],
+        [_twice(view, rows), *related_findings(view, session=one.session)],
         crumbs=[Link("Sessions", view.bare("sessions"))], template="session.html",
         own={"calls": waterfall(view, rows), "earlier": earlier, "not_kept": NOT_KEPT},
     )  # fmt: skip

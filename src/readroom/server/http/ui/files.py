@@ -23,7 +23,7 @@ from readroom.core.session.journal import Entry
 from readroom.core.values import ReadRequest, ReadResult
 from readroom.server.http.ui import page
 from readroom.server.http.ui.conversations import NOT_KEPT
-from readroom.server.http.ui.findings import findings_beside
+from readroom.server.http.ui.findings import related_findings
 from readroom.server.http.ui.folder import crumbs, folder_map
 from readroom.server.http.ui.view import View
 from readroom.server.ledger.rows import Row, shown_path
@@ -81,7 +81,7 @@ def file(view: View) -> page.Page:
         [
             _calls(view, chosen if line else looks, about),
             _states(view, looks, digest),
-            *findings_beside(view, path=path),
+            *related_findings(view, path=path),
         ],
         crumbs=crumbs(view, path),
         template="file.html",

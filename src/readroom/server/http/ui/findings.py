@@ -63,7 +63,7 @@ def findings_table(view: View, *, session: str = "", path: str = "", kind: str =
     )  # fmt: skip
 
 
-def findings_beside(view: View, *, session: str = "", path: str = "") -> list[Table]:
+def related_findings(view: View, *, session: str = "", path: str = "") -> list[Table]:
     """The table of findings, if an audit is shown."""
     return [] if view.findings is None else [findings_table(view, session=session, path=path)]
 
