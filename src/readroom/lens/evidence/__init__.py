@@ -88,7 +88,7 @@ def evidence(call: Called, result: Returned, known: Known) -> Evidence:
         file = runs[0].file if kind == "read" and runs else file
     elif (
         kind in ("read", "search")
-        and (within := ours.in_object(body, max(1, tools.asked_range(arguments)[0] or 1))) is not None
+        and (within := ours.in_object(body, max(1, tools.requested_range(arguments)[0] or 1))) is not None
     ):
         named = (tools.name_of_file(run.file, known.root) or file for run in within.runs)
         inner = [replace(run, file=name) for run, name in zip(within.runs, named, strict=True)]
@@ -239,7 +239,7 @@ def _read(arguments: Arguments, unwrapped: Unwrapped, file: str) -> list[Run]:
         run = numbering.plain(stated.body, file, stated.first)
         return [_ended(run, stated)] if run else []
     counted = _numbered(unwrapped, file)
-    first, limit = tools.asked_range(arguments)
+    first, limit = tools.requested_range(arguments)
     if counted:
         return _without_end(counted, limit, unwrapped)
     text = unwrapped.body[0]
@@ -458,7 +458,7 @@ _CLIENT_HEADS = ("(line truncated to ", "more matches available)", "(results lim
 
 
 def _cut_of_read(arguments: Arguments, runs: list[Run], total: int | None) -> Who | None:
-    first, limit = tools.asked_range(arguments)
+    first, limit = tools.requested_range(arguments)
     last = max(run.last for run in runs)
     begins = min(run.first for run in runs)
     if limit is None and total is not None and last < total - 1:

@@ -165,7 +165,7 @@ def name_of_file(path: str, root: str) -> str:
     return short_name(normal.removeprefix("./"), PATH_CHARS)
 
 
-def asked_range(arguments: Arguments) -> tuple[int | None, int | None]:
+def requested_range(arguments: Arguments) -> tuple[int | None, int | None]:
     """The first line and the number of lines of a read; None if the arguments do not have them.
 
     Some clients count `offset` from 0: callers first check the numbers in the text itself.
