@@ -32,7 +32,7 @@ from readroom.core.errors import BadValue, MissingProgram, StoreFailed
 from readroom.core.extras import install
 from readroom.core.policy.rules import Rules, denials
 from readroom.core.session.meter import counter
-from readroom.lens.findings.content import Cuts, Denied, Hidden, Instructions, KeptText, Secrets, kept_beside
+from readroom.lens.findings.content import Cuts, Denied, Hidden, Instructions, KeptText, Secrets, kept_text_of
 from readroom.lens.findings.secrets import SecretScanner
 from readroom.lens.findings.use import FailedEdits, Floods, Repeats, Use
 from readroom.lens.limits import BOUNDS, Bounds
@@ -118,7 +118,7 @@ def audit(record: Path, options: Options, bounds: Bounds = BOUNDS) -> Iterator[P
         MissingProgram: A token counter or the library for secrets is not installed.
         BadConfig: The policy of `options.root` cannot be used.
     """
-    rules, kept_text = _rules(options.root), kept_beside(record)
+    rules, kept_text = _rules(options.root), kept_text_of(record)
     scanner = _scanner() if options.secrets else None
     name = str(record)
     count = _counter(options.counter)

@@ -303,7 +303,7 @@ def _lost_lines(whole: str, shown: str) -> list[str]:
 _FOLDERS = frozenset({"tool-outputs", "tool-output", "tool-results", "tmp"})
 
 
-def kept_beside(record: Path) -> KeptText:
+def kept_text_of(record: Path) -> KeptText:
     """A function from the path in a record to the text of the file kept near `record`, or empty."""
 
     def text(path: str) -> str:
