@@ -87,7 +87,7 @@ class Again(msgspec.Struct):
         if row.state in ("same", "changed"):
             _add(self, row, "then_tokens", "now_tokens", "then_lines", "now_lines", "changed_lines")
 
-    def said_states(self) -> str:
+    def outcomes(self) -> str:
         """The results of the calls, in words."""
         return ", ".join(f"{count:,} {state}" for state, count in sorted(self.states.items()))
 

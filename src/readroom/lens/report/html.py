@@ -186,7 +186,7 @@ def _replayed(totals: Totals) -> Iterator[str]:
         yield "<h2>Replayed with readroom</h2>\n"
         rows = (
             _row(
-                (_text(contract), _text(again.said_states())),
+                (_text(contract), _text(again.outcomes())),
                 [getattr(again, name) for name in _AGAIN.values()],
             )
             for contract, again in totals.replayed.items()

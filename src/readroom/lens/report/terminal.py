@@ -90,7 +90,7 @@ def _replayed(totals: Totals) -> Iterator[str]:
         differ = "differs" if again.changed_lines == 1 else "differ"
         changed = f"; {counted(again.changed_lines, 'line')} {differ} today" if again.changed_lines else ""
         missing = f"used then, missing now: {counted(again.missing, 'line')}"
-        yield f"{contract}: {again.said_states()}{changed}; {missing}"
+        yield f"{contract}: {again.outcomes()}{changed}; {missing}"
     for row in totals.missing[:_TOP]:
         where = f"{plain(totals.called(row.session), 120)} call {row.call} {plain(row.file, 80)}"
         yield f"  {where}: {row.missing:,}, {row.contract} {plain(row.made, 200)}"
