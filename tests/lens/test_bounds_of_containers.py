@@ -146,7 +146,7 @@ def test_a_sample_that_is_packed_to_hurt_costs_itself(tmp_path: Path) -> None:
     assert [part.session.session.rpartition("/")[2] for part in sessions if part.calls][-1] == "6_epoch_1"
     why = " | ".join(f"{part.where}: {part.why}" for part in skipped)
     for number, words in enumerate(
-        ("requires too much memory", "more than it says", "sum", "", "compressed in a way no log uses"), 1
+        ("requires too much memory", "larger than it claims", "sum", "", "compressed in a way no log uses"), 1
     ):
         assert f"samples/{number}_epoch_1.json: " in why
         assert words in why

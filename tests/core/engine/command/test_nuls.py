@@ -102,7 +102,7 @@ def test_what_is_binary_is_offered_no_call_that_does_not_show_it(
     reply = workspace.run(f"{command}; exit 1", output=level)
     assert output(reply)["binary"], reply.text
     assert 'output="full"' not in reply.text
-    assert "into a file" in reply.text
+    assert "to a file" in reply.text
     assert workspace.run(f"{command} > out/f; wc -c < out/f").facts["exit_code"] == 0
 
 

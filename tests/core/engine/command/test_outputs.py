@@ -170,8 +170,8 @@ def test_a_binary_output_says_how_it_can_be_used(root: Path) -> None:
         assert "stdout 5,000 bytes, binary (not shown)" in reply.text
         error = refusal(workspace, "read_file", {"path": output(reply)["path"]})
         assert isinstance(error, Binary)
-        assert "into a file" in str(error)
-        assert "into a file" in reply.text
+        assert "to a file" in str(error)
+        assert "to a file" in reply.text
         found = workspace.grep("ELF", path=output(reply)["path"], include=["binary"])
         assert not found.is_error
 
