@@ -406,7 +406,7 @@ def _list_text(result: values.ListResult, cap: values.Cap) -> str:
     parts += warning_parts(result.warnings)
     if result.next is None and result.omitted:
         item = result.omitted[0]
-        parts.append(Aside("To list it as well" if item.reason == "depth" else "Instead", item.request))
+        parts.append(Aside("To include them" if item.reason == "depth" else "Instead", item.request))
     sentences = ending(parts, result.next)
     body = body_within("\n".join(rows), cap)
     return f"{body}\n{closing(sentences or ['end of list'], cap.size - byte_size(body) - 1)}"

@@ -106,7 +106,7 @@ def _require_usable(request: EditRequest) -> None:
                 f"edits[{number}].old_text",
                 "",
                 "is empty",
-                "Send the text to be replaced; to insert, send a line next to the place and repeat it in "
+                "Send the text to be replaced; to insert, send an adjacent line and repeat it in "
                 "new_text; write_file fills an empty file.",
             )
         if not prepare(item, bom=True).pieces:
