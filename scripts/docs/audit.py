@@ -47,7 +47,7 @@ def audit_clients() -> str:
 
 def audit_findings() -> str:
     """Every kind of finding."""
-    return table(["Finding", "What it is"], [[f"`{kind}`", what] for kind, what in FINDINGS.items()])
+    return table(["Finding", "Meaning"], [[f"`{kind}`", what] for kind, what in FINDINGS.items()])
 
 
 def audit_rows() -> str:

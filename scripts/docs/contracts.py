@@ -64,7 +64,7 @@ def contract_links() -> str:
     pages = ", ".join(f"[{name}](contracts/{name}.md)" for name in NAMES if name != "native")
     rows = [
         ["to serve the tools of another system, or to choose among them", "[Contracts](how-to/contracts.md)"],
-        ["to know what one of them takes, answers and does otherwise", pages],
+        ["to know the arguments, answers and differences of one of them", pages],
     ]
     return table(["you want", "read"], rows)
 
@@ -80,7 +80,7 @@ def page(name: str) -> str:
     parts += [tool_section(tool) for tool in record.offered(commands=True)]
     if differences := deviations(name):
         rows = [[f"`{one.id}`", one.original, one.instead] for one in differences]
-        parts.append(f"## What it does otherwise\n\n{table(['id', 'the original', 'here'], rows)}")
+        parts.append(f"## Differences from the original\n\n{table(['id', 'the original', 'here'], rows)}")
     parts.append(f"## Failures\n\n{_failures(record)}")
     return "\n\n".join(part.strip("\n") for part in parts)
 

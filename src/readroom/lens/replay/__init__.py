@@ -160,7 +160,7 @@ FITTING: Mapping[str, Fit] = {
     "Qwen Code": Fit("inspect_agents", "`read_file` with `file_path`, `offset` from 0 and `limit`"),
     "Inspect AI": Fit("inspect_agents", "made for it"),
     "opencode": Fit("kilo", "Kilo Code is built on it; lines numbered before a mark and a blank"),
-    "Codex": Fit("rnd", "text as it stands in the file, without numbers, as `cat` and `sed -n` print it"),
+    "Codex": Fit("rnd", "text exactly as in the file, without numbers, as `cat` and `sed -n` print it"),
     "SWE-agent": Fit("everruns", "a window of a file with numbered lines"),
 }
 """The contract for each client that has fixed tools."""
