@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from readroom.core import config
 from readroom.core.errors import BadConfig
+from readroom.core.stores.memory import MemoryStore
 from readroom.server import settings as serve
 from tests.each import each
 
@@ -32,3 +34,19 @@ def test_the_form_of_an_address_is_shown_without_the_name_of_another_key(tmp_pat
     with pytest.raises(BadConfig, match=r"serve\.state: is not a PostgreSQL address") as caught:
         serve.load(str(file))
     assert caught.value.advice == 'Write it as "postgresql://user@host/database".'
+
+
+@each(
+    ("text", "key"),
+    [
+        ('[ledger]\nhide = ["command", "everything"]', "ledger.hide[1]"),
+        ('[ledger]\nurl = "mysql://me:secret@host/db"', "ledger.url"),
+    ],
+)
+def test_a_value_of_the_ledger_is_named_and_not_repeated(tmp_path: Path, text: str, key: str) -> None:
+    file = tmp_path / "operator.toml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(BadConfig) as caught:
+        config.load(MemoryStore(), file)
+    assert caught.value.facts["key"] == key
+    assert "secret" not in str(caught.value) + caught.value.advice

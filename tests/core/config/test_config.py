@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import fields, replace
+from msgspec.structs import fields
 
 from readroom.core import config
-from readroom.core.config.file import SECTIONS, form, with_sections
 from readroom.core.errors import BadConfig, Denied, HardLinked, NotFound
 from readroom.core.limits import CONFIG_FILE_BYTES, REPLY_BYTES, Limits
 from readroom.core.paths import WorkPath
@@ -226,53 +224,11 @@ def test_no_file_in_a_folder_allows_more_than_the_defaults(document: dict[str, d
         assert found is None or found <= (getattr(Limits(), field.name) or REPLY_BYTES)
 
 
-_said = st.sampled_from(
-    [
-        "true",
-        "false",
-        "1",
-        "-1",
-        "500",
-        "70000",
-        '"refuse"',
-        '"/"',
-        '["/"]',
-        '["PATH"]',
-        '"full"',
-        '"write"',
-        "[]",
-    ]
-)
-
-
-@pytest.mark.parametrize("section", [*SECTIONS, *(f"contracts.{name}" for name in with_sections())])
-@given(data=st.data())
-def test_whatever_a_folder_says_of_itself_takes_away_or_changes_nothing(
-    section: str, data: st.DataObject
-) -> None:
-    keys = form(section).__struct_fields__
-    said = data.draw(st.dictionaries(st.sampled_from(keys), _said, max_size=3))
-    text = f"[{section}]\n" + "".join(f"{key} = {value}\n" for key, value in said.items())
-    before, after = config.load(MemoryStore()), None
-    with contextlib.suppress(BadConfig):
-        after = own(text)
-    if after is None:
-        return
-    assert (after.ledger, after.exceptions, after.contracts.get("rnd")) == (before.ledger, (), None)
-    assert after.index in (before.index, replace(before.index, keep=False))
-    assert after.changes in (before.changes, replace(before.changes, read_only=True))
-    hidden = replace(before.commands, version_control="hidden")
-    assert after.commands in (before.commands, hidden)
-    assert after.budgets is None or after.budgets.counter == "estimate"
-    assert getattr(after.contracts.get("kilo"), "max_read_file_line", 1) in range(1, 501)
-
-
 @pytest.mark.parametrize(
     ("text", "key"),
     [
         ('[commands]\nread = ["/", "/no/such/place"]', "commands.read[1]"),
         ('[commands]\nenvironment = ["A", "A=B"]', "commands.environment[1]"),
-        ('[ledger]\nhide = ["command", "everything"]', "ledger.hide[1]"),
     ],
 )
 def test_one_of_a_list_is_named_with_its_number(tmp_path: Path, text: str, key: str) -> None:
@@ -281,12 +237,6 @@ def test_one_of_a_list_is_named_with_its_number(tmp_path: Path, text: str, key: 
     with pytest.raises(BadConfig) as caught:
         config.load(MemoryStore(), file)
     assert caught.value.facts["key"] == key
-
-
-def test_an_address_that_may_hold_a_password_is_not_repeated(tmp_path: Path) -> None:
-    with pytest.raises(BadConfig) as caught:
-        operators(tmp_path, '[ledger]\nurl = "mysql://me:secret@host/db"')
-    assert "secret" not in str(caught.value) + caught.value.advice
 
 
 def _toml(value: object) -> str:

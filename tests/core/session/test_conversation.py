@@ -102,10 +102,3 @@ def test_over_http_nobody_knows_which_readers_share_no_name() -> None:
     assert code(workspace, Caller(face="http"))
     assert code(workspace, Caller(face="http", session="s"))
     assert not code(workspace, Caller(face="http", session="s"))
-
-
-def test_a_contract_that_has_the_outline_in_each_reply_keeps_it() -> None:
-    workspace = Workspace(MemoryStore({"a.py": CODE}))
-    for _ in range(2):
-        reply = workspace.call("read_file", {"path": "/workspace/a.py"}, contract_name="everruns")
-        assert "Outline of lines" in reply.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -57,13 +56,6 @@ def test_a_few_nuls_are_shown_as_a_sign_and_warned_of(
     shown = "".join(lines(reply, stream))
     assert ("control_character" in codes(reply)) == ("\u2400" in shown)
     assert not output(reply, stream)["binary"]
-
-
-def test_everruns_shows_it_as_well(workspace: Workspace) -> None:
-    arguments = {"command": f"{FEW['one'][0]}; exit 1"}
-    reply = workspace.call("bash", arguments, contract_name="everruns")
-    assert FAILED in json.loads(reply.text)["stdout"]
-    assert "U+0000" in reply.text
 
 
 def test_what_is_cut_of_it_is_read_with_the_call_that_is_named(root: Path) -> None:

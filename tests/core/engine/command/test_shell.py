@@ -176,13 +176,6 @@ def test_without_bash_a_failure_that_sh_hides_is_warned_of(root: Path, only_sh: 
     assert (plain.facts["exit_code"], codes(plain)) == (3, [])
 
 
-def test_everruns_says_so_as_well(root: Path, only_sh: None) -> None:
-    with room(root) as workspace:
-        reply = workspace.call("bash", {"command": "true &> out/log"}, contract_name="everruns")
-    assert "Run by sh." in reply.text
-    assert "> FILE 2>&1" in reply.text
-
-
 @in_each_confinement
 @pytest.mark.skipif(shutil.which("git", path=PATH) is None, reason="NOT TESTED: no git that commands see")
 def test_git_works_where_the_machine_has_settings_that_commands_cannot_read(

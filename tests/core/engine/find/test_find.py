@@ -474,22 +474,6 @@ def test_a_passage_of_one_line_is_headed_by_one_line() -> None:
     assert "a.txt | line 1 of 1 | sha256:" in workspace({"a.txt": "zebra\n"}).find("zebra").text
 
 
-def test_a_budget_that_runs_low_shows_less(tmp_path: Path) -> None:
-    (tmp_path / "readroom.toml").write_text("[budget]\nsession = 10000\n")
-    for path, text in many(40).items():
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).write_text(text)
-    with Workspace(tmp_path) as room:
-        replies = [
-            room.call("find_relevant", {"query": "needle thread", "budget_tokens": 600}) for _ in range(40)
-        ]
-    outputs = [fact(reply, "output") for reply in replies if not reply.is_error]
-    assert outputs[0] == "passages"
-    assert set(outputs[1:]) - {"passages"} <= {"outline", "files"}
-    assert outputs[-1] != "passages"
-    assert fact(replies[-1], "error")["code"] == "budget_spent"
-
-
 def test_from_the_second_page_on_outlines_are_recommended(tmp_path: Path) -> None:
     """The first page does not pay for the sentence, nor the last, nor a list of files."""
     for number in range(30):

@@ -18,7 +18,6 @@ from readroom.core.stores.base import Store
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
-from readroom.core.workspace import Workspace
 from tests.each import each
 from tests.laws.driving import STORES, Driver, StoreName, fact, stored
 from tests.suites import daily
@@ -180,11 +179,3 @@ def test_a_second_name_outside_the_root_is_treated_as_for_a_plain_file(tmp_path:
     plain = driver.call("grep_files", pattern="needle")
     found = {path for path, _ in places(reply)}
     assert ("outside.gz" in found) is ("outside.txt" in {path for path, _ in places(plain)})
-
-
-def test_a_contract_without_the_argument_says_it_too() -> None:
-    with Workspace(MemoryStore(FILES)) as space:
-        reply = space.call("grep_files", {"pattern": "needle"}, contract_name="everruns")
-        assert "5 files were not searched" in reply.text
-        assert "include" not in reply.text
-        assert all(item["call"] is None for item in fact(reply, "omitted"))

@@ -61,14 +61,6 @@ def test_the_warning_fits_into_the_smallest_reply(folder: Path) -> None:
     assert "needle" in found.text
 
 
-def test_the_contract_everruns_says_so_in_its_notes(folder: Path) -> None:
-    linked(folder, "a")
-    with Workspace(folder) as workspace:
-        found = workspace.call("grep_files", {"pattern": "needle"}, contract_name="everruns")
-    assert "hard link" in found.text
-    assert "a has 2 names" in found.text
-
-
 def test_a_document_with_several_names_is_read_with_the_warning(folder: Path) -> None:
     (folder / "page.html").write_text("<html><body><p>needle</p></body></html>", encoding="utf-8")
     os.link(folder / "page.html", folder.parent / "other.html")

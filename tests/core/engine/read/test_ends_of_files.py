@@ -68,16 +68,6 @@ def test_a_read_tells_how_the_file_ends_and_says_what_is_unusual(store: StoreNam
             assert (fact(reply, "final_newline"), fact(reply, "line_ends"), said(reply)) == ENDS[path]
 
 
-def test_the_contract_rnd_shows_the_end_and_warns_of_mixed_ends() -> None:
-    with stored("memory", {f"{name}.md": data for name, data in FILES.items()}) as made:
-        with Workspace(made) as workspace:
-            mixed = workspace.call("read", {"path": "mixed.md"}, contract_name="rnd")
-            both = workspace.call("read", {"path": "both.md"}, contract_name="rnd")
-    assert "mixed line ends (2 CRLF, 1 LF); all are shown as LF" in mixed.text
-    assert '"content":"one\\ntwo\\nthree\\n"' in mixed.text.replace('": "', '":"')
-    assert '"content":"one\\ntwo\\nthree"' in both.text.replace('": "', '":"')
-
-
 @each(
     ("path", "content", "code", "detail"),
     [
