@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -183,3 +184,23 @@ def test_what_cannot_be_used_is_closed(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error::ResourceWarning", "-c", LEAKS, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, check=True, cwd=ROOT, text=True, encoding="utf-8")
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_callers_wait_once_for_a_file_that_stays_locked(tmp_path: Path) -> None:
+    path = str(tmp_path / "ledger.sqlite3")
+    with closing(Ledger(SqliteBackend(path, wait_s=0.8))) as ledger:
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            for _ in range(6):
+                with pytest.raises(LedgerFailed, match="locked"):
+                    ledger.append(event())
+            assert 0.8 <= time.monotonic() - began < 3
+            other.execute("ROLLBACK")
+        assert ledger.append(event()).number == 1
+        with closing(sqlite3.connect(path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            began = time.monotonic()
+            with pytest.raises(LedgerFailed, match="locked"):
+                ledger.append(event())
+            assert time.monotonic() - began >= 0.8

@@ -61,6 +61,10 @@ LEDGER_LOG_PAGES = 4000
 that. SQLite: 1,000, which is every 200 calls."""
 
 
+LEDGER_MOMENT_S = 0.1
+"""How long to wait for a lock that was already waited for in vain; a transaction takes a hundredth."""
+
+
 @final
 class SqliteBackend:
     """One file, one connection per process. Safe to share between threads."""
@@ -90,6 +94,8 @@ class SqliteBackend:
         self.failure = failure
         self._full_sync = full_sync
         self._turn = Turn(wait_s, shares=shares)
+        self._locked = False
+        """Waiting for another process was in vain: until it ends its transaction, each use waits a moment."""
         self._pid = os.getpid()
         with _OPENING:
             self._file = _own_file(path, failure, make=make)
@@ -109,15 +115,26 @@ class SqliteBackend:
                 try:
                     result = work(_SqliteStatements(self._connection))
                     self._connection.execute("COMMIT")
+                    if write:
+                        self._wait(locked=False)
                     return result
                 except BaseException:
                     with contextlib.suppress(sqlite3.Error):
                         self._connection.execute("ROLLBACK")
                     raise
             except sqlite3.Error as error:
+                if _is_busy(error):
+                    self._wait(locked=True)
                 raise self.failure(self._path, str(error)) from None
             except Damaged as error:
                 raise self.failure(self._path, str(error), error.advice) from None
+
+    def _wait(self, *, locked: bool) -> None:
+        """Wait as long as a caller may, or a moment for a file that another process keeps locked."""
+        if self._locked != locked:
+            self._locked = locked
+            wait_ms = int((LEDGER_MOMENT_S if locked else self._wait_s) * 1000)
+            self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
 
     def migrate(self, statements: Sequence[str]) -> Sequence[str]:
         """Statements in the dialect of SQLite."""
@@ -134,7 +151,7 @@ class SqliteBackend:
         if self._pid != os.getpid():
             _INHERITED.append(self._connection)
             self._connection = self._opened()
-            self._pid = os.getpid()
+            self._pid, self._locked = os.getpid(), False
         try:
             status = os.stat(self._path)
         except OSError as error:
@@ -172,9 +189,14 @@ def _keep_log(connection: sqlite3.Connection) -> None:
             connection.execute("PRAGMA journal_mode = WAL").fetchall()
             return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > ends:
+            if not _is_busy(error) or time.monotonic() > ends:
                 raise
         time.sleep(LEDGER_SWITCH_S)
+
+
+def _is_busy(error: sqlite3.Error) -> bool:
+    # Errors of the module itself have no code.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
 
 
 def _own_file(path: str, failure: type[DatabaseFailed], *, make: bool) -> tuple[int, int]:
