@@ -11,7 +11,7 @@ from readroom.core.engine.cursors import Cursor
 from readroom.core.engine.grep.process import OpenFile
 from readroom.core.engine.grep.ripgrep import Noted
 from readroom.core.errors import TimedOut
-from readroom.documents.inside import Beside
+from readroom.documents.inside import MergedStream
 
 
 def test_what_waits_beside_a_search_is_not_passed_when_time_ends() -> None:
@@ -29,11 +29,11 @@ def test_what_waits_beside_a_search_is_not_passed_when_time_ends() -> None:
 
     other = Stream(["b", "n", "z"], None)
     noted = Noted(left=[OpenFile("c", 1, 9), OpenFile("p", 1, 9)])
-    beside = Beside(Stream(["a", "b", "m"], "q"), other, noted)
+    beside = MergedStream(Stream(["a", "b", "m"], "q"), other, noted)
     given = beside.files(None)
     assert list(islice(given, 3)) == ["a", "b", "m"]
     assert [file.path for file in noted.passed()] == ["c"]
     with pytest.raises(TimedOut):
         next(given)
     assert beside.stopped_at == "n"
-    assert list(Beside(Stream(["a"], None), other, noted).files(None)) == ["a", "b", "n", "z"]
+    assert list(MergedStream(Stream(["a"], None), other, noted).files(None)) == ["a", "b", "n", "z"]

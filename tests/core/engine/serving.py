@@ -8,7 +8,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.engine.find.kept import KeptTexts
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors import CommandsOff
-from readroom.core.formats.registry import brought
+from readroom.core.formats.registry import provided
 from readroom.core.limits import Limits
 from readroom.core.policy.changes import WriteTargets
 from readroom.core.policy.guard import Guard
@@ -30,8 +30,8 @@ def serving(guard: Guard, limits: Limits | None = None) -> Services:
         texts=TextCache(),
         outlines=OutlineCache(),
         found=KeptTexts,
-        documents=lambda: brought("documents")(),
-        archives=lambda: brought("archives")(limits, indexes.expansions),
+        documents=lambda: provided("documents")(),
+        archives=lambda: provided("archives")(limits, indexes.expansions),
         commands=None,
         commands_off=lambda: CommandsOff("the operator has not allowed them"),
     )

@@ -249,8 +249,8 @@ def read_find_cursor(request: FindRequest) -> FindCursor:
         if min(number, length, line, ahead, *more) < 0 or ahead >> FIND_AHEAD or is_cut:
             raise ValueError
         after = FindPlace(-score, parse(path), line) if path else None
-        begin, end = (parse(path) if path else "" for path in (since, until))
-        return FindCursor(begin, number, after, ahead, end)
+        first, last = (parse(path) if path else "" for path in (since, until))
+        return FindCursor(first, number, after, ahead, last)
     except _UNREADABLE:
         raise _not_given(request, "a search") from None
 
