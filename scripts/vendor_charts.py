@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-STATIC = Path(__file__).parents[1] / "src" / "readroom" / "faces" / "http" / "ui" / "static"
+STATIC = Path(__file__).parents[1] / "src" / "readroom" / "server" / "http" / "ui" / "static"
 RECORD = STATIC / "VENDORED.json"
 PACKAGE = "echarts"
 FILES = {

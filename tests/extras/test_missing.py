@@ -159,7 +159,7 @@ def test_texts_notebooks_and_rtf_need_no_extra(tmp_path: Path, bare: dict[str, s
 def test_doctor_names_what_is_missing(folder: Path, bare: dict[str, str]) -> None:
     said = _output(command("doctor", "."), folder, bare)
     assert re.search(r"no grammar for [a-z, ]*\bkotlin\b", said)
-    assert "pip install 'readroom[grammars]' brings the rest" in said
+    assert "pip install 'readroom[grammars]' installs the rest" in said
 
 
 def test_all_is_every_extra_but_those_of_frameworks() -> None:

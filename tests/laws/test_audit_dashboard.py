@@ -10,12 +10,12 @@ from readroom.core.rows import recorded
 from readroom.server.ledger import LedgerPolicy, open_book
 from readroom.server.ledger.imported import fill
 from tests.lens.making import called, returned
-from tests.lens.test_several_files import DONE, PATCH, PATCHED, _audited
+from tests.lens.test_several_files import DONE, PATCH, PATCHED, audited
 
 
 def test_the_dashboard_of_an_audit_counts_every_file_that_was_changed(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    _audited(
+    audited(
         path,
         called(1, "apply_patch", {"input": PATCH}),
         returned(1, DONE),

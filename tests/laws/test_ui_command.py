@@ -120,7 +120,7 @@ def test_an_audit_is_shown_with_its_findings(tmp_path: Path) -> None:
         assert "1970" not in got(port, "/ui/sessions")[1]
         assert "<b>one</b>" not in findings
         beside = got(port, "/ui/file?path=a.txt")[1]
-        assert "1 time in a state that is not recorded" in beside
+        assert "1 time in an unrecorded version" in beside
         assert "shown once more" in beside
         assert "77" in got(port, "/ui")[1]
 
@@ -158,7 +158,7 @@ def test_folders_that_are_gone_are_named_as_gone_with_a_command_that_lists_their
         assert b"/ui until" in process.stdout.readline()
         process.send_signal(signal.SIGTERM)
         said = process.communicate(timeout=END_S)[1].decode()
-    present, _, absent = said.partition("that are gone")
+    present, _, absent = said.partition("that no longer exist")
     assert f"  readroom ui {ledger} --root '{there}'" in present.splitlines()
     listing = next(one.strip() for one in absent.splitlines() if one.endswith(str(gone)))
     refused = subprocess.run(

@@ -19,14 +19,14 @@ from tests.each import each
 from tests.lens.ground_truth import SESSIONS, unpacked
 
 
-def _totals(*paths: Path) -> Totals:
+def totals_of(*paths: Path) -> Totals:
     totals = Totals()
     for part in without_copies(one_by_one(records(paths), Options(secrets=False))):
         totals.add(part)
     return totals
 
 
-def _sums(totals: Totals) -> dict[str, object]:
+def sums_of(totals: Totals) -> dict[str, object]:
     return {
         "requests": totals.turns, "calls": totals.calls, "input": totals.input_tokens,
         "output": totals.output_tokens, "once": totals.result_tokens, "carried": totals.carried_tokens,
@@ -39,7 +39,7 @@ def _sums(totals: Totals) -> dict[str, object]:
 def test_a_copy_under_another_id_counts_once(session: str, tmp_path: Path) -> None:
     found = [one for one in unpacked(session, tmp_path / "one") if "subagents" not in one.parts]
     path = max(found, key=lambda one: one.stat().st_size)
-    alone = _sums(_totals(path))
+    alone = sums_of(totals_of(path))
     text = path.read_text(encoding="utf-8")
     own = next(
         part.session.session
@@ -49,11 +49,11 @@ def test_a_copy_under_another_id_counts_once(session: str, tmp_path: Path) -> No
     for name in ("0-before", "zz-after"):
         copy = path.with_name(f"{name}.jsonl")
         copy.write_text(text.replace(own, f"{name[0]}{own[1:-1]}_"), encoding="utf-8")
-        both = _totals(path, copy)
-        assert _sums(both) == alone
+        both = totals_of(path, copy)
+        assert sums_of(both) == alone
         assert both.copies == 1
         # Another name in a text may be estimated at another number of tokens.
-        turned = _sums(_totals(copy, path))
+        turned = sums_of(totals_of(copy, path))
         assert {**turned, "once": 0, "carried": 0} == {**alone, "once": 0, "carried": 0}
 
 
@@ -83,7 +83,7 @@ def test_a_fork_counts_what_it_added(tmp_path: Path) -> None:
     for shift, name in enumerate(("s1", "s2")):
         rows = [_row(shift * 9 + at, f"m{at}", at * 10, name) for at in range(1, 3 + shift)]
         (tmp_path / f"{name}.jsonl").write_text("".join(rows), encoding="utf-8")
-    totals = _totals(tmp_path)
+    totals = totals_of(tmp_path)
     assert (totals.turns, totals.input_tokens, totals.output_tokens) == (3, 3000, 60)
     assert (totals.sessions, totals.copies) == (2, 1)
 
@@ -124,10 +124,10 @@ def test_a_replayed_parent_counts_once_whichever_record_comes_first(
     parent, child = names
     (tmp_path / f"{parent}.jsonl").write_text(_rollout("p-1", "", 1, [("c1", 3000)]))
     (tmp_path / f"{child}.jsonl").write_text(_rollout("f-2", "p-1", 2, [("c1", 3000), ("c2", 2500)]))
-    totals = _totals(tmp_path)
+    totals = totals_of(tmp_path)
     assert (totals.turns, totals.calls, totals.input_tokens) == (2, 2, 5500)
     (tmp_path / "other.jsonl").write_text(_rollout("x-3", "", 3, [("c1", 3000)]))
-    assert _totals(tmp_path).calls == 3, "a session of its own, whatever ids its provider counts"
+    assert totals_of(tmp_path).calls == 3, "a session of its own, whatever ids its provider counts"
 
 
 def test_sessions_of_one_script_are_no_copies(tmp_path: Path) -> None:

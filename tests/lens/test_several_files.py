@@ -31,7 +31,7 @@ PATCHED = ["src/a.py", "src/b c.py", "old.py", "src/d.py", "src/e.py"]
 DONE = "Success. Updated the following files:\nM src/a.py"
 
 
-def _audited(path: Path, *entries: dict[str, Any]) -> Audited:
+def audited(path: Path, *entries: dict[str, Any]) -> Audited:
     (part,) = audit(record(path, [*entries, said("so")]), Options(secrets=False))
     assert isinstance(part, Audited)
     return part
@@ -47,7 +47,7 @@ def _audited(path: Path, *entries: dict[str, Any]) -> Audited:
 )
 def test_every_file_of_a_patch_counts(tmp_path: Path, tool: str, arguments: dict[str, Any]) -> None:
     """Each has the call and its share of the tokens, which are those of the call together."""
-    part = _audited(tmp_path / "r.jsonl", called(1, tool, arguments), returned(1, DONE))
+    part = audited(tmp_path / "r.jsonl", called(1, tool, arguments), returned(1, DONE))
     (call,) = part.calls
     assert (call.file, call.files) == (PATCHED[0], PATCHED)
     totals = Totals()
@@ -76,14 +76,14 @@ def test_a_denied_file_among_others_that_a_command_prints_is_found(
     tmp_path: Path, command: str, output: str, named: list[str]
 ) -> None:
     """Also if it is unknown which lines of the output are its."""
-    part = _audited(tmp_path / "r.jsonl", called(1, "Bash", {"command": command}), returned(1, output))
+    part = audited(tmp_path / "r.jsonl", called(1, "Bash", {"command": command}), returned(1, output))
     assert sorted(found.file for found in part.findings if found.kind == "denied") == named
 
 
 def test_files_that_one_command_shows_have_the_tokens_of_their_lines(tmp_path: Path) -> None:
     lines = [f"value_{number} = {number}" for number in range(40)]
     command = {"command": "sed -n 1,10p a.py; sed -n 1,30p b.py"}
-    part = _audited(tmp_path / "r.jsonl", called(1, "Bash", command), returned(1, "\n".join(lines)))
+    part = audited(tmp_path / "r.jsonl", called(1, "Bash", command), returned(1, "\n".join(lines)))
     (call,) = part.calls
     totals = Totals()
     totals.add(part)
@@ -100,14 +100,14 @@ def test_a_patch_of_several_files_that_fails_is_retried_for_any_of_them(tmp_path
             called(number, "apply_patch", {"input": patch}),
             returned(number, "apply_patch verification failed" if failed else DONE, error=failed),
         ]
-    part = _audited(tmp_path / "r.jsonl", *entries)
+    part = audited(tmp_path / "r.jsonl", *entries)
     found = [(one.call, one.what) for one in part.findings if one.kind == "failed-edits"]
     assert found == [(1, "2 failed edits in a row"), (4, "1 failed edit")]
 
 
 def test_lists_of_files_in_arguments_are_files(tmp_path: Path) -> None:
     several = {"files": [{"path": "a.py", "edits": []}, {"path": "b.py", "edits": []}]}
-    part = _audited(
+    part = audited(
         tmp_path / "r.jsonl",
         called(1, "mcp__readroom__edit_file", several),
         returned(1, "changed"),

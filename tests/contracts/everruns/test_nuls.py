@@ -42,4 +42,4 @@ def test_all_of_an_output_is_not_offered_again_by_the_same_call(root: Path) -> N
     assert 'output="full"' in brief.text
     for reply in (whole, everruns):
         assert 'output="full"' not in reply.text
-        assert "write it into a file" in reply.text
+        assert "write it to a file" in reply.text

@@ -46,7 +46,7 @@ def test_write_makes_an_entry_that_starts_this_readroom_and_undo_leaves_nothing(
     if client == "codex":
         assert entry["required"] is True
     again = cli.bare("connect", client, str(root), "--write")
-    assert "has it already; nothing was changed" in again.out
+    assert "already has it; nothing was changed" in again.out
     assert cli.bare("connect", client, str(root), "--undo").code == 0
     assert not place.exists()
     assert "nothing was changed" in cli.bare("connect", client, str(root), "--undo").out

@@ -15,7 +15,7 @@ def test_a_server_without_tokens_is_a_problem_and_one_with_them_is_none(
     with open_agent(tmp_path / "open", "--", str(root)) as running:
         found = diagnosed(cli, str(root), "--port", str(running.port))
     assert (found["code"], found["server"]["state"]) == (5, "problem")
-    assert "every account of this machine" in found["server"]["found"]
+    assert "every account on this machine" in found["server"]["found"]
     with agent(tmp_path / "closed", "--", str(root)) as running:
         found = diagnosed(cli, str(root), "--port", str(running.port))
     assert (found["code"], found["server"]["state"]) == (0, "ok")

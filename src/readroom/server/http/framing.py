@@ -149,6 +149,17 @@ class Framing:
         self._part = _Part.CHUNK if self._chunked else _Part.BODY if self._left else _Part.HEAD
 
 
+_METHODS = frozenset(
+    (
+        *HTTPMethod.__members__,
+        *("ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "MERGE", "MKACTIVITY", "MKCALENDAR", "MKCOL"),
+        *("MOVE", "PROPFIND", "PROPPATCH", "PURGE", "QUERY", "REBIND", "REPORT", "SEARCH", "SOURCE"),
+        *("SUBSCRIBE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE"),
+    )
+)
+"""The methods that the parser of uvicorn knows: what is not for us gets 405 and not 400."""
+
+
 def _length(head: bytes) -> int | None:
     """The length of the body that follows a head; None for one in chunks."""
     line = _LINE.match(head)
@@ -156,7 +167,7 @@ def _length(head: bytes) -> int | None:
         raise _not_http()
     if line[3] not in (b"1.1", b"1.0"):
         raise WrongVersion(line[3].decode("ascii"))
-    if line[1].decode("ascii") not in HTTPMethod.__members__:
+    if line[1].decode("ascii") not in _METHODS:
         raise _not_http()
     if not _PATH.fullmatch(line[2]):
         raise BadRequest("its address is not a path", "Send a path in ASCII, such as /docs.")

@@ -164,7 +164,7 @@ def test_where_there_is_no_more_time_to_ask_for_there_is_another_step(path: str)
     other = ReadRequest("a") if path == "a" else ListRequest(".")
     assert [item.request for item in result.omitted] == [other]
     said = render_grep(result, CAP).text
-    assert ("listed by: list_directory {}" if path == "." else 'read_file {"path":"a"}') in said
+    assert ("listed with: list_directory {}" if path == "." else 'read_file {"path":"a"}') in said
 
 
 def test_more_time_than_allowed_is_never_offered() -> None:
