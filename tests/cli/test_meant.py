@@ -204,7 +204,7 @@ def test_an_audit_that_finds_no_session_says_where_it_looked(
     monkeypatch.chdir(cli.root)
     done = cli.bare("audit", "--here")
     assert (done.code, done.out) == (1, "")
-    assert "No session of this folder was found. Looked in " in done.err
+    assert "No sessions of this folder found in " in done.err
     assert "nobody" in done.err
     assert "~/.claude/projects" in cli.bare("audit").err
     assert "Nothing was found" not in done.err
