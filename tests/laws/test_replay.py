@@ -255,7 +255,7 @@ def test_a_commit_that_git_does_not_know_is_said(tmp_path: Path) -> None:
     for name in ("nowhere", "--output=x"):
         done = _audit(str(path), "--replay", str(tmp_path), f"--commit={name}")
         assert done.returncode == 2
-        assert f"--commit='{name}' is unknown to git" in done.stderr
+        assert f"--commit '{name}' is unknown to git" in done.stderr
         assert "Use a commit, branch or tag" in done.stderr
     assert sorted(found.name for found in tmp_path.iterdir()) == ["r.jsonl"]
 
