@@ -16,7 +16,7 @@ from readroom.lens.audit import Options
 from readroom.lens.normal_form import KINDS
 from readroom.lens.replay import FITTING
 from readroom.lens.report import Totals, terminal
-from scripts.docs.blocks import fenced, table
+from scripts.docs.tables import fenced, table
 from tests.lens.ground_truth import SESSIONS, Compared, compare, unpacked
 from tests.lens.project import restored
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from textwrap import dedent
 from typing import Any
 
@@ -28,20 +28,7 @@ from readroom.core.values import Kind
 from readroom.mcp.server import CLIENTS
 from readroom.server.http.header_names import READ, WRITTEN
 from scripts.docs.facts import FACTS
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def fenced(text: str, language: str = "text") -> str:
-    return f"```{language}\n{text.rstrip()}\n```"
+from scripts.docs.tables import fenced, table
 
 
 def tools_table() -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 from scripts.charts import Bar, Panel, Parted, bars, parted
-from scripts.docs.blocks import table
+from scripts.docs.tables import table
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "benchmarks" / "runs"

@@ -16,7 +16,7 @@ from readroom.mcp.client_configs import (
     toml_config,
 )
 from readroom.server.http.gate import MCP_PATH as PATH
-from scripts.docs.blocks import fenced
+from scripts.docs.tables import fenced
 
 URL = f"http://127.0.0.1:{HTTP_PORT}{PATH}"
 COMMAND = ["/home/me/readroom/.venv/bin/readroom", "mcp", "/home/me/shop"]

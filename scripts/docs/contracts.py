@@ -13,7 +13,8 @@ from readroom.core.contracts import NAMES, ROWS, contract
 from readroom.core.contracts.base import Contract
 from readroom.core.errors import ReadroomError
 from readroom.core.values import Cap
-from scripts.docs.blocks import table, tool_section
+from scripts.docs.blocks import tool_section
+from scripts.docs.tables import table
 from tests.contracts.failures import EXAMPLES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "contracts"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from scripts.docs.blocks import table
+from scripts.docs.tables import table
 
 ROOT = Path(__file__).parents[2]
 ADAPTERS = ROOT / "tests" / "adapters"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
-from scripts.docs.blocks import table
+from scripts.docs.tables import table
 from scripts.measures import HOUSE
 
 

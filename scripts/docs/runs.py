@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from docs_src import demo
 from readroom.cli.commands import COMMANDS
-from scripts.docs.blocks import fenced, table
+from scripts.docs.tables import fenced, table
 from scripts.record_clients import CLIENTS
 
 ROOT = Path(__file__).parents[2]
