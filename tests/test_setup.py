@@ -181,3 +181,13 @@ def test_the_daily_tests_are_those_without_a_mark_and_the_others_are_all() -> No
 def test_no_file_names_a_package_host() -> None:
     for name in ("Makefile", "pyproject.toml", ".ci/run", "scripts/make-venv", "README.md"):
         assert not re.search(r"index-url|find-links|pypi\.", (ROOT / name).read_text(encoding="utf-8"))
+
+
+def test_programs_of_integration_name_tests_that_are_there() -> None:
+    for program in sorted((ROOT / ".ci").iterdir()):
+        words = re.findall(r"tests/[\w/{},.]+", program.read_text(encoding="utf-8"))
+        for word in words:
+            before, brace, rest = word.partition("{")
+            inner, _, after = rest.partition("}")
+            for each in inner.split(",") if brace else [""]:
+                assert (ROOT / f"{before}{each}{after}").exists(), f"{program.name}: {word}"
