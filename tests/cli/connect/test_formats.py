@@ -84,7 +84,7 @@ def test_the_member_stands_where_a_person_would_put_it() -> None:
         ('{"mcpServers": {}, \n"mcpServers": {}}', 'line 2: "mcpServers" is there twice'),
         ("{} {}", "line 1: extra data"),
         ('{"a": "\n"}', "line 1: invalid control character at"),
-        ('{"a": ' + "[" * 5000, "line 1: it is nested too deeply"),
+        ('{"a": ' + "[" * 500_000, "line 1: it is nested too deeply"),
     ],
 )
 def test_a_broken_text_is_refused_with_its_line(text: str, problem: str) -> None:
