@@ -43,7 +43,7 @@ class Deviation(Struct, frozen=True):
 
 
 def deviations(name: str) -> list[Deviation]:
-    """What a contract does otherwise than the original: `deviations.toml` in its folder."""
+    """The differences of a contract from its original: `deviations.toml` in its folder."""
     file = files(ROWS[name].record.partition(":")[0]) / "deviations.toml"
     if not file.is_file():
         return []
