@@ -4,7 +4,7 @@ from __future__ import annotations
 
 COMMON = {
     "truncated": "Whether something that the call asked for is missing from the reply.",
-    "omitted": "The missing parts: [{what, from, to, line?, part?, reason, call}], counted from 1, inclusive.",
+    "omitted": "Missing parts: [{what, from, to, line?, part?, reason, call}], counted from 1, inclusive.",
     "next": "The call that continues exactly where this reply ends, or null.",
     "warnings": "About the content: [{code, detail, line?, column?}].",
     "tokens": "Of the reply: its text in o200k tokens, its images by their size where they are charged.",

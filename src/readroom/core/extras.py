@@ -7,7 +7,6 @@ from contextlib import contextmanager
 
 from readroom.core.errors import MissingProgram
 
-OF_COLOURS = "terminal"
 OF_DOCUMENTS = "documents"
 OF_GRAMMARS = "grammars"
 OF_IMAGES = "images"

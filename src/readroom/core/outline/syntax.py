@@ -297,8 +297,6 @@ INTERFACE = NodeRule("interface", members=True)
 ENUM = NodeRule("enum", members=True)
 TYPE = NodeRule("type", body=())
 FIELD = NodeRule("field", body=(), minor=True)
-CONSTANT = NodeRule("constant", body=(), minor=True)
-VARIABLE = NodeRule("variable", body=(), minor=True)
 PROPERTY = NodeRule("property", body=(), minor=True)
 ENUM_MEMBER = NodeRule("enum member", body=(), minor=True)
 

@@ -30,7 +30,6 @@ _ADVICE = f"Ask the user to run {install('data')}, or for an export as CSV."
 _ANOTHER = "Ask for another copy, or for an export as CSV."
 _BATCH_ROWS = 1_024
 _BUFFER_BYTES = 64 * 1024
-_DETAILS = 50
 _TYPE_CHARS = 200
 
 

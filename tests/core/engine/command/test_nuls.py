@@ -96,16 +96,3 @@ def test_what_is_binary_is_offered_no_call_that_does_not_show_it(
     assert 'output="full"' not in reply.text
     assert "to a file" in reply.text
     assert workspace.run(f"{command} > out/f; wc -c < out/f").facts["exit_code"] == 0
-
-
-def test_all_of_an_output_is_not_offered_again_by_the_same_call(root: Path) -> None:
-    with room(root, one_shot=True) as workspace:
-        brief = workspace.run("seq 50000")
-        whole = workspace.run("seq 50000", output="full")
-        everruns = workspace.call(
-            "bash", {"command": "seq 50000", "output": "full"}, contract_name="everruns"
-        )
-    assert 'output="full"' in brief.text
-    for reply in (whole, everruns):
-        assert 'output="full"' not in reply.text
-        assert "write it to a file" in reply.text

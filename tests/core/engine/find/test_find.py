@@ -460,16 +460,6 @@ def test_where_nothing_matches_it_is_said_what_was_looked_at() -> None:
     assert reply.text.startswith("0 passages in 0 files | 5 files searched\n[No file has any of these words.")
 
 
-@pytest.mark.parametrize("documents", [False, True])
-def test_where_no_text_is_it_is_not_said_that_nothing_matches(documents: bool) -> None:
-    reply = workspace({"a.docx": b"PK\x03\x04 no archive\0"}).find("zebra", documents=documents)
-    assert reply.text.startswith("0 passages in 0 files | 0 files searched\n[No text was searched. ")
-    assert (
-        "a.docx: its archive is damaged" if documents else "1 document not searched; to include them"
-    ) in reply.text
-    assert "Try another path" in workspace({"a.py": ""}).find("zebra").text
-
-
 def test_a_passage_of_one_line_is_headed_by_one_line() -> None:
     assert "a.txt | line 1 of 1 | sha256:" in workspace({"a.txt": "zebra\n"}).find("zebra").text
 

@@ -111,10 +111,7 @@ def _duration(value: timedelta) -> str:
 FORMULA = "formula has no stored value: the file was written by a program that does not calculate."
 FORMULAS = "formulas have no stored values: the file was written by a program that does not calculate."
 VALUES = ("formula is shown as its value.", "formulas are shown as their values.")
-BEYOND = (
-    "cell is outside the maximum size of a sheet and is not shown.",
-    "cells are outside the maximum size of a sheet and are not shown.",
-)
+
 ROWS_BEYOND = (
     f"row lies after row {MAX_ROWS:,} and is not shown.",
     f"rows lie after row {MAX_ROWS:,} and are not shown.",
