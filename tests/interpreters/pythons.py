@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from glob import glob
 from pathlib import Path
 
 from msgspec import Struct
@@ -25,8 +26,9 @@ class Python(Struct, frozen=True):
 def _candidates() -> Iterator[Path]:
     """The system's own first: it is the one that other people have."""
     folders = [Path("/usr/bin"), Path("/usr/local/bin"), *map(Path, os.get_exec_path())]
-    root = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser()
-    folders += sorted((root / "versions").glob("*/bin"))
+    root = os.path.expanduser(os.environ.get("PYENV_ROOT", "~/.pyenv"))
+    # It may be somebody else's, whom this account's shell was started by; `glob` finds nothing there then.
+    folders += map(Path, sorted(glob(os.path.join(root, "versions", "*", "bin"))))
     for folder in folders:
         yield from (folder / name for name in ("python3", *(f"python3.{minor}" for minor in range(11, 20))))
 
