@@ -24,6 +24,7 @@ from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
 from tests.contracts.everruns.test_replies import call, failure, said
 from tests.each import each
+from tests.suites import needs
 
 Json = Any
 
@@ -53,6 +54,7 @@ def test_the_call_that_a_bad_pattern_names_searches_for_its_text() -> None:
     assert json.loads(found.text)["match_count"] == 1
 
 
+@needs("server")
 def test_a_spent_budget_leaves_counts_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("".join(f"def hit_{number}(): pass\n" for number in range(2000)))
     (tmp_path / "o.toml").write_text("[budget]\nsession = 3800\n")
