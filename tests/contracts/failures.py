@@ -59,6 +59,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.NoMatch(PATH, 1, "No line is like it.", place="3 | x", first=3, last=3, next_request=READ),
     errors.NoOutline(PATH, "it has no definitions", next_request=READ),
     errors.NoPermission(PATH),
+    errors.NoSuchCommand("k3v9p", ["a2b3c"]),
     errors.NoSpace(PATH, "the disk is full"),
     errors.NoSuchRoute(),
     errors.NoSuchToken("x", ["y"]),

@@ -145,7 +145,7 @@ Request: TypeAlias = (
     | changes.EditRequest
     | changes.EditFilesRequest
     | changes.WriteRequest
-    | RunRequest
+    | CommandRequest
     | changes.NameRequest
     | ProgramRequest
 )
@@ -325,7 +325,7 @@ Result: TypeAlias = (
     | changes.EditResult
     | changes.EditFilesResult
     | changes.WriteResult
-    | RunResult
+    | CommandResult
     | changes.NameResult
     | ProgramResult
 )

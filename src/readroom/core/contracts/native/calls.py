@@ -34,7 +34,7 @@ from readroom.core.values.packing import PackRequest
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
-RUN = "run_command"
+RUN, CHECK = "run_command", "check_command"
 """Tool names, which the record and the calls share."""
 
 _TOOLS = {
@@ -45,6 +45,8 @@ _TOOLS = {
     changes.EditRequest: EDIT,
     changes.WriteRequest: WRITE,
     RunRequest: RUN,
+    StartRequest: RUN,
+    **dict.fromkeys((WatchRequest, EndRequest, StartedRequest), CHECK),
 }
 """The requests that a native tool means."""
 
@@ -82,6 +84,10 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "files", "dry_run"),
     changes.WriteRequest: ("path", "content", "expected_hash", "encoding"),
     RunRequest: ("command", "path", "output", "timeout_s"),
+    StartRequest: ("command", "path", "timeout_s", "background"),
+    WatchRequest: ("id", "wait_s", "until", "output"),
+    EndRequest: ("id", "signal", "wait_s", "output"),
+    StartedRequest: (),
     BytesRequest: ("path", "first", "count"),
     ResolveRequest: ("path",),
     PackRequest: ("path", "wanted"),
@@ -95,6 +101,8 @@ SAID: Mapping[type[Request], Sequence[str]] = {
 
 _ALWAYS: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "dry_run"),
+    StartRequest: ("background",),
+    EndRequest: ("signal",),
     BytesRequest: ("first",),
     changes.DeleteRequest: ("recursive", "expected_hash"),
     changes.MoveRequest: ("overwrite",),
@@ -103,6 +111,7 @@ _ALWAYS: Mapping[type[Request], Sequence[str]] = {
 
 _CALLED = {
     (RunRequest, "path"): "cwd",
+    (StartRequest, "path"): "cwd",
     (BytesRequest, "first"): "first_byte",
     (BytesRequest, "count"): "bytes",
     (PackRequest, "wanted"): "paths",
@@ -131,7 +140,9 @@ def _said(
     defaults = {field.name: field.default for field in fields(kind) if field.name not in always}
     said = [(name, defaults.get(name, NODEFAULT), _CALLED.get((kind, name), name)) for name in SAID[kind]]
     names = ["before" if name == _CONTEXT else name for name in SAID[kind]]
-    return said, attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, names[0]),)
+    if len(names) > 1:
+        return said, attrgetter(*names)
+    return said, lambda request: tuple(getattr(request, name) for name in names)
 
 
 def _fact(request: Request, name: str, value: Any) -> Fact:
