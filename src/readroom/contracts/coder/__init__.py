@@ -99,7 +99,7 @@ def made(setup: Setup) -> Contract:
         render=chat.read,
         render_error=chat.plainly,
         to_call=own_calls(root),
-        routes=routes_of(root),
+        routes=(*routes_of(root), *processes.routes_of(root)),
         remark=json_replies.remark,
     )
 
