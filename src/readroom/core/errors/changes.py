@@ -179,6 +179,61 @@ AROUND = 20
 """Lines of a suggested read around a place."""
 
 
+class BadPatch(base.UsageError):
+    """A text that is no patch, or a patch that cannot be read."""
+
+    message = "The patch {problem}"
+    kind: str  # form, markers, empty, line or cut
+    problem: base.Aside[str]
+    advice: str
+    _: base.KW_ONLY
+    line: int | None = None  # of the patch, from 1
+
+
+class NotPatched(base.RefusedError):
+    """A patch asks for what no patch does here: links, modes, submodules, binary content."""
+
+    message = "{path}: the patch has {what}, which is not applied"
+    advice = "Leave the file out of the patch, or send it as text; the user can do the rest."
+    path: base.Name
+    what: str
+
+
+class HunkMissing(base.ConflictError):
+    """The lines of a hunk are not in the file."""
+
+    message = "hunk {hunk} of {path} does not fit"
+    advice = "{hint}"
+    path: base.Name
+    hunk: int  # from 1
+    hint: str  # why it does not fit, or the closest lines
+    _: base.KW_ONLY
+    expected: base.Aside[str] = ""  # the old lines, or the line above the hunk that is missing
+    is_anchor: base.Aside[bool] = False
+    place: str = ""  # the most similar lines, with their numbers
+    first: int | None = None  # of these lines
+    last: int | None = None
+
+    def _fill(self) -> None:
+        self.detail = self.place
+        self.next = self.next or ReadRequest(self.path)
+
+
+class HunkAmbiguous(base.ConflictError):
+    """A hunk fits at several places of the file."""
+
+    message = "hunk {hunk} of {path} fits {count} places, at the lines {numbers}"
+    advice = "Send it with more of the lines around it, so that it fits one place only."
+    path: base.Name
+    hunk: int  # from 1
+    lines: Sequence[int]  # where the first of these places begin
+    count: int
+
+    def _fill(self) -> None:
+        self.numbers = ", ".join(map(str, self.lines)) + (", ..." if self.count > len(self.lines) else "")
+        self.next = ReadRequest(self.path, offset=max(1, self.lines[0] - AROUND // 2), limit=AROUND)
+
+
 class Unencodable(base.FailedError, UnicodeError):
     """Text that the encoding of the file cannot hold."""
 
