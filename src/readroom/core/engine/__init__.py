@@ -68,6 +68,8 @@ class Engine:
         self._making = threading.Lock()
         self._narrowed: dict[tuple[Layer, ...], Services] = {}
         self._closed = False
+        self._half_done: list[Warn] = []
+        """What of interrupted calls could not be undone, for the next reply that can say so."""
         self.services = Services(
             guard=guard,
             targets=targets(guard),
@@ -108,6 +110,7 @@ class Engine:
         if self._closed:
             raise errors.Closed
         self.services.guard.store.require_root()
+        self._half_done += map(about, self.services.guard.store.recover())
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
         own = guard = services.guard
         respelled = False
@@ -155,6 +158,9 @@ class Engine:
             raise
         if respelled:
             performed = with_note(performed)
+        if self._half_done:
+            performed = with_warnings(performed, self._half_done)
+            self._half_done = []
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
         return performed

@@ -1,12 +1,9 @@
 """Replace texts in several files, all of them or none.
 
-    find     every file; two names of one file are refused
-    lock     the folders, in one order for all callers
-    prepare  every file in memory, collecting failures
-    write    every new content next to the old one, and only then rename, one after the other
-
-Files are renamed only while all of them are still what was read.  If a rename fails all the same, the
-files that were renamed get their old content back.
+find     every file; two names of one file are refused
+lock     the folders, in one order for all callers
+prepare  every file in memory, collecting failures
+write    all of them or none, as the store does it, also when the process is killed (`Store.commit`)
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
-from readroom.core.stores.base import Moved, Source, WriteTarget
+from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between, common_end, common_start, cost
 from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
@@ -191,7 +188,7 @@ class _Batch:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
         first = {file.place.lock: file.place for file in reversed(self._files.values())}
         for key in sorted(first):
-            first[key].enter(self._deadline, make_folders=False)
+            first[key].hold(self._deadline)
 
     # --- preparing ----------------------------------------------------------------------------
 
@@ -248,10 +245,11 @@ class _Batch:
     # --- writing ------------------------------------------------------------------------------
 
     def _write(self, files: Sequence[_EditedFile]) -> None:
-        """Write all files before any gets its name."""
-        named: list[_EditedFile] = []
+        """Give all files their new contents, or none."""
+        if not files:
+            return
 
-        def put(number: int) -> None:
+        def ready() -> None:
             self._deadline.check()
             if number == len(files):
                 if any(file.opened.current() != file.opened.version for file in files):
@@ -266,13 +264,10 @@ class _Batch:
             file.warnings = file.place.put([file.after], file.opened, lambda: put(number + 1))
             named.append(file)
 
-        try:
-            put(0)
-        except BaseException:
-            for file in reversed(named):
-                _restore(file)
-            raise
-        for file in files:
+        changes = [PutFile(file.place, [file.after], file.opened) for file in files]
+        warnings = self._places.guard.store.commit(changes, ready)
+        for file, warned in zip(files, warnings, strict=True):
+            file.warnings = warned
             self._texts.put(file.opened.real, sha256(file.before).hexdigest(), file.before)
             self._texts.put(file.opened.real, sha256(file.after).hexdigest(), file.after)
 
