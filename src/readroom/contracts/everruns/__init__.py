@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import binascii
 from base64 import b64decode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -35,6 +35,7 @@ from readroom.contracts.everruns.requests import (
     LIST,
     LIST_MOST,
     READ,
+    REPLY_BYTES,
     ROOT,
     SEARCHED,
     STAT,
@@ -51,10 +52,10 @@ from readroom.contracts.everruns.words import render_error
 from readroom.core.contracts import json_replies
 from readroom.core.contracts.base import Contract, Tool, Wording
 from readroom.core.contracts.native import facts as native_facts
-from readroom.core.contracts.schema import EMPTY_TEXT
+from readroom.core.contracts.schema import EMPTY_TEXT, OFFERED, UNLISTED
 from readroom.core.errors import BadValue, MissingArgument
 from readroom.core.formats.kinds import default_lines
-from readroom.core.limits import DIFF_HUNK_BYTES
+from readroom.core.limits import DIFF_HUNK_BYTES, VALUE_CHARS
 from readroom.core.policy.rules.terms import Terms
 from readroom.core.quoting import as_value
 from readroom.core.values import (
@@ -87,9 +88,8 @@ from readroom.core.values.changes import (
 from readroom.core.values.commands import RunResult
 from readroom.core.values.options import SearchOptions
 
-REPLY_BYTES = 128 * 1024
-"""A whole reply: content of EVERRUNS_CONTENT_BYTES, or EVERRUNS_GREP_BYTES of matches, with JSON around it.
-Its own limit of 64 KiB would cut valid JSON; content with more escapes comes in smaller pages."""
+HUNKS_BYTES = 2 * REPLY_BYTES
+"""Hunks that an edit selects: the beginning of a long one is shown, if it was selected."""
 
 GREP_LIMIT = 200
 """Matches of one search when the call does not say."""
@@ -109,9 +109,16 @@ DIFF_CONTEXT = 2
 
 
 class NameArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """Arguments of stat_file and delete_file."""
+    """Arguments of stat_file."""
 
     path: str
+
+
+class DeleteArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of delete_file."""
+
+    path: str
+    recursive: Annotated[bool, Meta(description="Delete a directory with all that it holds")] = False
 
 
 def render_stat(result: StatResult, cap: Cap) -> Reply:
@@ -151,6 +158,11 @@ _NO_HASH = "sha256:" + "0" * 64
 """Replaces an expected hash that is not a hash: no file has it, so the edit is stale."""
 
 
+def at_most(number: int) -> Meta:
+    """The mark of a number from 1: the schema says how large it can be, and a larger one counts as that."""
+    return Meta(ge=1, extra_json_schema={"maximum": number})
+
+
 class EverrunsRead(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of read_file."""
 
@@ -169,7 +181,7 @@ class EverrunsGrep(msgspec.Struct, frozen=True, kw_only=True):
     before_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
     after_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
     offset: Annotated[int, Meta(ge=0, description="Matches to skip")] = 0
-    limit: Annotated[int, Meta(ge=1, le=GREP_MOST)] = GREP_LIMIT
+    limit: Annotated[int, at_most(GREP_MOST)] = GREP_LIMIT
 
 
 class EverrunsList(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,7 +189,7 @@ class EverrunsList(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str = "/"
     offset: Annotated[int, Meta(ge=0, description="Entries to skip")] = 0
-    limit: Annotated[int, Meta(ge=1, le=LIST_MOST)] = LIST_LIMIT
+    limit: Annotated[int, at_most(LIST_MOST)] = LIST_LIMIT
 
 
 class EverrunsEditItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -192,9 +204,9 @@ class EverrunsEdit(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     expected_hash: Annotated[str, Meta(description="content_hash of the file as it was read")]
-    edits: list[EverrunsEditItem] = []
-    old_text: Annotated[str, Meta(description="Instead of edits, for one", extra=EMPTY_TEXT)] | None = None
-    new_text: Annotated[str, Meta(extra=EMPTY_TEXT)] | None = None
+    edits: Annotated[list[EverrunsEditItem], Meta(extra=OFFERED)] = []
+    old_text: Annotated[str, Meta(extra=UNLISTED), Meta(extra=EMPTY_TEXT)] | None = None
+    new_text: Annotated[str, Meta(extra=UNLISTED), Meta(extra=EMPTY_TEXT)] | None = None
 
 
 class EverrunsWrite(msgspec.Struct, frozen=True, kw_only=True):
@@ -229,7 +241,7 @@ def _to_grep(arguments: EverrunsGrep) -> GrepRequest:
         after=arguments.after_context,
         include=SEARCHED,
         sort="path",
-        limit=arguments.limit,
+        limit=min(arguments.limit, GREP_MOST),
         skip=arguments.offset,
         options=SearchOptions(
             count_s=COUNT_S,
@@ -241,7 +253,8 @@ def _to_grep(arguments: EverrunsGrep) -> GrepRequest:
 
 def _to_list(arguments: EverrunsList) -> ListRequest:
     path = work_path(arguments.path) or "."
-    return ListRequest(path, include=frozenset(("ignored",)), limit=arguments.limit, skip=arguments.offset)
+    limit = min(arguments.limit, LIST_MOST)
+    return ListRequest(path, include=frozenset(("ignored",)), limit=limit, skip=arguments.offset)
 
 
 def _hash(expected: str) -> str:
@@ -264,19 +277,27 @@ def _to_edit(arguments: EverrunsEdit) -> EditRequest:
 
 
 def _edits(arguments: EverrunsEdit) -> list[EverrunsEditItem]:
-    """All replacements; the one outside the list counts unless it is empty or in the list already."""
-    edits = list(arguments.edits)
-    old, new = arguments.old_text, arguments.new_text
-    if old and new is None:
-        raise MissingArgument(EDIT, f"edits[{len(edits)}].new_text")
-    if old is None and new and not edits:
-        raise MissingArgument(EDIT, "edits[0].old_text")
-    if old is not None and new is not None and (old or (new and not edits)):
-        item = EverrunsEditItem(old_text=old, new_text=new)
-        edits += [] if item in edits else [item]
+    """All replacements without repeats; one that stands outside the list comes first, unless it is empty."""
+    edits = [*_outside(arguments), *arguments.edits]
     if not edits:
         raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
-    return edits
+    return list(dict.fromkeys(edits))
+
+
+def _outside(arguments: EverrunsEdit) -> Sequence[EverrunsEditItem]:
+    """The replacement in the older form, beside the list."""
+    old, new = arguments.old_text, arguments.new_text
+    if not old and not new:
+        return ()
+    if old is None or new is None:
+        raise MissingArgument(EDIT, "old_text" if old is None else "new_text")
+    if not old:
+        raise BadValue("old_text", "", "is empty", "Send the text to be replaced.")
+    for at, edit in enumerate(arguments.edits):
+        if edit.old_text == old and edit.new_text != new:
+            problem = f"is also that of edits[{at}], whose new_text is another"
+            raise BadValue("old_text", old[:VALUE_CHARS], problem, "Send one of the two.")
+    return (EverrunsEditItem(old_text=old, new_text=new),)
 
 
 def _to_write(arguments: EverrunsWrite) -> WriteRequest:
@@ -312,8 +333,7 @@ def _render(result: Result, cap: Cap) -> Reply:
 
 
 def _word_edit(arguments: EverrunsEdit) -> Wording:
-    texts = {f"old_text.{at}": edit.old_text for at, edit in enumerate(arguments.edits)}
-    texts.setdefault(f"old_text.{len(texts)}", arguments.old_text or "")
+    texts = {f"old_text.{at}": edit.old_text for at, edit in enumerate(_edits(arguments))}
     texts["expected_hash"] = arguments.expected_hash.strip()
     return Wording(_render, partial(render_error, tool=EDIT, texts=texts))
 
@@ -373,6 +393,7 @@ _TOOLS = (
         read_only=False,
         idempotent=False,
         wording=_word_edit,
+        reply_bytes=HUNKS_BYTES,
     ),
     _tool(
         WRITE,
@@ -393,9 +414,9 @@ _TOOLS = (
     _tool(
         DELETE,
         "Delete a file",
-        "Delete a file, or a directory that is empty.",
-        NameArguments,
-        lambda given: DeleteRequest(required_path(given.path, DELETE)),
+        "Delete a file or directory; recursive for a directory that is not empty.",
+        DeleteArguments,
+        lambda given: DeleteRequest(required_path(given.path, DELETE), given.recursive),
         read_only=False,
         idempotent=False,
     ),

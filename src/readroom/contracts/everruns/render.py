@@ -409,7 +409,8 @@ def render_edit(result: EditResult, cap: values.Cap) -> values.Reply:
     names = f"--- {path} (before)\n+++ {path} (after)\n"
     diff, cut = _cut_diff(names + result.diff.text, bool(result.diff.left_out))
     fields = _edit_fields(result, diff, cut=cut)
-    while json_replies.size(fields) > cap.size and diff:
+    most = min(cap.size, requests.REPLY_BYTES)
+    while json_replies.size(fields) > most and diff:
         # The size of escapes is known only now; the change itself is made and is reported anyway.
         diff, cut = diff[: len(diff) // 2], True
         fields = _edit_fields(result, diff + _CUT_DIFF, cut=cut)

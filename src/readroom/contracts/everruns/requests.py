@@ -20,6 +20,10 @@ from readroom.core.values.commands import RunRequest
 from readroom.core.values.options import ReadOptions
 from readroom.core.values.steps import Candidate, Steps
 
+REPLY_BYTES = 64 * 1024
+"""A whole reply, JSON around its content included: its own last limit. It cuts what is longer, wherever that
+is; ours shows less, so that a reply stays an object and says how it goes on."""
+
 CONTENT_BYTES = 50 * 1024
 """The formatted content of one read: the cap of its document."""
 

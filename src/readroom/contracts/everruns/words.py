@@ -133,9 +133,7 @@ _MOST: Mapping[str, Mapping[str, int]] = {
     requests.GREP: {
         "before_context": requests.CONTEXT,
         "after_context": requests.CONTEXT,
-        "limit": requests.GREP_MOST,
     },
-    requests.LIST: {"limit": requests.LIST_MOST},
 }
 _NUMBERS = frozenset({"offset", "limit", "column", "before_context", "after_context"})
 
@@ -228,7 +226,18 @@ def _missing(failure: _Failure) -> str:
     item = failure.item
     if item is not None and item[1]:
         return f"Edit {item[0]} is missing {item[1]}"
+    if _is_outside(failure):
+        return _not_a_string(failure)
     return f"Missing required parameter: {failure.argument}"
+
+
+def _is_outside(failure: _Failure) -> bool:
+    """Whether the argument is that of a replacement in the older form, beside the list."""
+    return failure.tool == requests.EDIT and failure.argument in ("old_text", "new_text")
+
+
+def _not_a_string(failure: _Failure) -> str:
+    return f"Legacy top-level {failure.argument} must be a string"
 
 
 def _bad_value(failure: _Failure) -> str | None:
@@ -237,6 +246,8 @@ def _bad_value(failure: _Failure) -> str | None:
         return f"Edit {item[0]} has an empty old_text"
     if name == "edits" and failure.tool == requests.EDIT:
         return NO_EDITS
+    if _is_outside(failure):
+        return None if value else "Legacy top-level old_text cannot be empty"
     if name not in _NUMBERS or not isinstance(value, int):
         return None
     most = _MOST.get(failure.tool, {}).get(name)
@@ -253,6 +264,8 @@ def _wrong_type(failure: _Failure) -> str | None:
         return f"Edit {item[0]} is missing {item[1]}"
     if failure.tool == requests.EDIT and (item is not None or failure.argument == "edits"):
         return NO_EDITS
+    if _is_outside(failure):
+        return _not_a_string(failure)
     if failure.argument in _NUMBERS:
         return _number(failure)
     return f"Missing required parameter: {failure.argument}" if failure.argument in _TEXTS else None
@@ -320,7 +333,8 @@ _WORDS: Mapping[str, str | Callable[[_Failure], str | None]] = {
     "not_a_file": _not_a_file,
     "not_a_folder": _not_a_folder,
     "folder_not_empty": (
-        "Path '{failure.path}' is a directory that is not empty. Delete what is in it first."
+        "Path '{failure.path}' is a directory that is not empty. Use recursive=true to delete it with all "
+        "that it holds."
     ),
     "missing_argument": _missing,
     "bad_value": _bad_value,

@@ -130,6 +130,7 @@ def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
 
 def _items(wanted: object) -> type[msgspec.Struct] | None:
     """The struct of a list of structs: the one form of nested arguments."""
+    wanted = getattr(wanted, "__origin__", wanted) if hasattr(wanted, "__metadata__") else wanted
     of = get_args(wanted) if get_origin(wanted) is list else ()
     return of[0] if of and isinstance(of[0], type) and issubclass(of[0], msgspec.Struct) else None
 
@@ -189,8 +190,9 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         lacking = [name for name, field in fields.items() if field.required and sent.get(name) is None]
         # Of one that is lacking and one that is not known, the one is meant by the other.
         only = lacking[0] if len(unknown) == len(lacking) == 1 else None
-        near = _near(unknown[0][:VALUE_CHARS], fields) or only
-        raise UnknownArgument(tool, within + unknown[0], near, list(fields))
+        offered = schema(arguments)["properties"]
+        near = _near(unknown[0][:VALUE_CHARS], offered) or only
+        raise UnknownArgument(tool, within + unknown[0], near, list(offered))
     values: dict[str, object] = {}
     # Most arguments are left out, and every call comes here.
     for name in filter(sent.__contains__, fields) if required <= sent.keys() else fields:
