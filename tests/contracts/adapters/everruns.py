@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from readroom.contracts.everruns.command import MEASURE, verbosity, words
+from readroom.contracts.everruns.names import Names
 from readroom.contracts.everruns.words import signature
 from readroom.core.caller import ANONYMOUS
 from readroom.core.deadline import Deadline
@@ -114,7 +115,7 @@ def _shortened(text: str, most: int, *, failed: bool) -> str:
         rows: Sequence[Any] = picked([stream], most, MEASURE, failed=failed)[0]
         output = Output("stdout", "/.outputs/a.stdout", total_lines=stream.total_lines, lines=rows)
         output = replace(output, size_bytes=source.size)
-    return words(output, kept=False, failed=failed)
+    return words(Names(), output, kept=False, failed=failed)
 
 
 ADAPTER = EverrunsAdapter()

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.contracts.everruns.render import DIFF_CHARS as EVERRUNS_DIFF_CHARS
+from readroom.contracts.everruns.changes import DIFF_CHARS as EVERRUNS_DIFF_CHARS
+from readroom.contracts.everruns.names import Names
 from readroom.contracts.everruns.requests import REPLY_BYTES as EVERRUNS_REPLY_BYTES
-from readroom.contracts.everruns.requests import globs, path_pattern
 from readroom.contracts.everruns.words import NO_EDITS
 from readroom.core import config
 from readroom.core.stores.local import LocalStore
@@ -190,7 +190,8 @@ def test_a_path_pattern_takes_what_it_means(pattern: str, paths: list[str]) -> N
 
 @given(st.text(st.sampled_from("ab/*!#\\{?."), min_size=1, max_size=6))
 def test_a_path_pattern_survives_the_way_there_and_back(pattern: str) -> None:
-    assert globs(path_pattern(globs(pattern))) == globs(pattern)
+    names = Names()
+    assert names.globs(names.path_pattern(names.globs(pattern))) == names.globs(pattern)
 
 
 # --- list_directory ----------------------------------------------------------------------------

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from readroom.contracts.everruns import EverrunsSettings
 from readroom.contracts.everruns.requests import REPLY_BYTES
-from readroom.core.contracts import contract
+from readroom.core import config
+from readroom.core.contracts import Setup, contract
+from readroom.core.errors import BadConfig
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.workspace import Workspace
 from tests.contracts.everruns.test_matches import TEXT, digest
@@ -121,3 +126,71 @@ def test_no_result_is_longer_than_64_kib_and_each_is_whole_json(tool: str, argum
     assert not reply.is_error
     assert len(reply.text.encode()) <= REPLY_BYTES == 65_536
     assert json.loads(reply.text)
+
+
+# --- the root as it is shown -------------------------------------------------------------------
+
+
+def rooted(files: Mapping[str, bytes | str], root: str) -> Workspace:
+    store = MemoryStore(files)
+    return Workspace(store, settings=config.load(store, contracts={"everruns": {"display_root": root}}))
+
+
+@pytest.mark.clause("everruns.today.display-root")
+@pytest.mark.parametrize(
+    "path", ["d/f", "/d/f", "/srv/app/d/f", "//srv//app/./d/f", "/workspace/d/f", '"/srv/app/d/f"']
+)
+def test_another_root_is_shown_and_workspace_still_means_it(path: str) -> None:
+    with rooted({"d/f": "hit\n"}, "/srv/app") as workspace:
+
+        def answer(tool: str, **arguments: Json) -> Json:
+            reply = workspace.call(tool, arguments, contract_name="everruns")
+            assert not reply.is_error, reply.text
+            return json.loads(reply.text)
+
+        assert answer("read_file", path=path)["path"] == "/srv/app/d/f"
+        assert answer("stat_file", path=path)["path"] == "/srv/app/d/f"
+        assert answer("list_directory", path=path[:-3] if path[-1] == "f" else path[:-4] + '"')
+        assert answer("grep_files", pattern="hit", path=path)["matches"][0]["path"] == "/srv/app/d/f"
+        asked = {"path": path + "x" if path[-1] != '"' else path[:-1] + 'x"'}
+        refused = workspace.call("read_file", asked, contract_name="everruns")
+        assert refused.text == "File not found: /srv/app/d/fx"
+
+
+@pytest.mark.clause("everruns.today.display-root")
+@pytest.mark.parametrize("pattern", ["/srv/app/d/", "/workspace/d/", "/srv/app/d/*", "/workspace/**/f"])
+def test_a_path_pattern_begins_with_either_root(pattern: str) -> None:
+    with rooted({"d/f": "hit", "e/d/g": "hit"}, "/srv/app") as workspace:
+        arguments = {"pattern": "hit", "path_pattern": pattern}
+        reply = workspace.call("grep_files", arguments, contract_name="everruns")
+    assert [match["path"] for match in json.loads(reply.text)["matches"]] == ["/srv/app/d/f"]
+
+
+@pytest.mark.clause("everruns.today.display-root")
+def test_schemas_and_instructions_say_the_root_that_is_shown() -> None:
+    plain, other = contract("everruns"), contract("everruns", Setup(own=EverrunsSettings("/srv/app")))
+    said_of = [
+        json.dumps([record.instructions, *(tool.input_schema for tool in record.callable)])
+        for record in (plain, other)
+    ]
+    assert "/workspace" in said_of[0]
+    assert "/workspace" not in said_of[1]
+    assert said_of[1] == said_of[0].replace("/workspace", "/srv/app")
+
+
+@pytest.mark.clause("everruns.today.display-root")
+@pytest.mark.parametrize(
+    "root", ["", "/", "srv/app", "/srv/../app", "/srv/", "/srv//app", "/a\nb", "/a`b", "/."]
+)
+def test_a_root_that_could_mean_something_else_is_refused(root: str) -> None:
+    with pytest.raises(BadConfig, match="display_root"):
+        rooted({}, root)
+
+
+@pytest.mark.clause("everruns.today.display-root")
+def test_a_folder_cannot_choose_how_it_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "readroom.toml").write_text(
+        '[contracts.everruns]\ndisplay_root = "/srv/app"\n', encoding="utf-8"
+    )
+    with pytest.raises(BadConfig, match="display_root"):
+        Workspace(tmp_path)

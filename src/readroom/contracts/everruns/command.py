@@ -13,7 +13,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from readroom.contracts.everruns.requests import READ, RUN, to_call
+from readroom.contracts.everruns.names import Names
+from readroom.contracts.everruns.requests import READ, RUN, calls
 from readroom.contracts.everruns.words import notes_of, render_error
 from readroom.core.contracts import json_replies
 from readroom.core.contracts.base import Tool
@@ -51,33 +52,35 @@ def _to_run(arguments: EverrunsRun) -> RunRequest:
     )
 
 
-BASH = Tool(
-    name=RUN,
-    title="Run a command",
-    description=(
-        "Run a command in bash (sh if missing). The output is shortened, errors first; all of it is kept "
-        f"under /.outputs, for {READ}."
-    ),
-    arguments=EverrunsRun,
-    to_request=_to_run,
-    read_only=False,
-    idempotent=False,
-    render_error=partial(render_error, tool=RUN),
-)
+def bash(names: Names) -> Tool:
+    """The tool."""
+    return Tool(
+        name=RUN,
+        title="Run a command",
+        description=(
+            "Run a command in bash (sh if missing). The output is shortened, errors first; all of it is kept "
+            f"under /.outputs, for {READ}."
+        ),
+        arguments=EverrunsRun,
+        to_request=_to_run,
+        read_only=False,
+        idempotent=False,
+        render_error=partial(render_error, names, tool=RUN),
+    )
 
 
-def render(result: RunResult, cap: Cap) -> Reply:
+def render(names: Names, result: RunResult, cap: Cap) -> Reply:
     """The reply for a command; its lines were selected under `cap`."""
-    out, err = (words(output, kept=result.kept, failed=result.failed) for output in result.outputs)
-    fields = _fields(result, out, err)
+    out, err = (words(names, output, kept=result.kept, failed=result.failed) for output in result.outputs)
+    fields = _fields(names, result, out, err)
     while json_replies.size(fields) > cap.size and (out or err):
         # The result is always reported; the kept output has everything.
         out, err = out[: len(out) // 2], err[: len(err) // 2]
-        fields = _fields(result, out, err)
-    return json_replies.reply(fields, partial(native_command.facts_of, result, to_call))
+        fields = _fields(names, result, out, err)
+    return json_replies.reply(fields, partial(native_command.facts_of, result, calls(names)))
 
 
-def words(output: Output, *, kept: bool, failed: bool) -> str:
+def words(names: Names, output: Output, *, kept: bool, failed: bool) -> str:
     """The shown part of one stream, and the path of all of it.
 
     The middle is missing, in bytes if the command succeeded; if it failed, in lines.
@@ -89,7 +92,9 @@ def words(output: Output, *, kept: bool, failed: bool) -> str:
     rows = list(_around_middle(output, *gaps[0]) if middle else _rows(output, dict(gaps)))
     if output.cut and kept:
         size = -(-output.kept_bytes // _KIB)
-        rows.append(f"[full output saved to {output.path} ({size} KiB) — use {READ} with offset/limit]")
+        rows.append(
+            f"[full output saved to {names.named(output.path)} ({size} KiB) — use {READ} with offset/limit]"
+        )
     return "\n".join(rows)
 
 
@@ -123,8 +128,8 @@ def _gap(first: int, last: int, total: int) -> str:
     return f"[... {last - first + 1} lines {where} ...]"
 
 
-def _fields(result: RunResult, out: str, err: str) -> dict[str, Fact]:
-    stdout, stderr = result.outputs
+def _fields(names: Names, result: RunResult, out: str, err: str) -> dict[str, Fact]:
+    stdout = result.outputs[0]
     fields: dict[str, Fact] = {
         "stdout": out,
         "stderr": err,
@@ -134,10 +139,10 @@ def _fields(result: RunResult, out: str, err: str) -> dict[str, Fact]:
     if result.timed_out:
         fields["timed_out"] = True
     if result.kept:
-        fields["full_output"] = stdout.path
+        fields["full_output"] = names.shown(stdout.path)
     fields["total_lines"] = stdout.total_lines
     if result.kept:
-        fields["output_files"] = [stdout.path, stderr.path]
+        fields["output_files"] = [names.shown(output.path) for output in result.outputs]
     notes: list[Fact] = [] if result.shell == "bash" else [f"Run by {result.shell}."]
     notes += notes_of(result.warnings)
     if not result.kept and any(output.cut and not output.binary for output in result.outputs):

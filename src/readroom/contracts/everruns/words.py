@@ -12,11 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.contracts.everruns import requests
+from readroom.contracts.everruns.names import Names, plain
 from readroom.core.contracts import json_replies
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.render import reply, warning_parts
@@ -116,6 +118,16 @@ def notes_of(warnings: Sequence[Warn]) -> list[str]:
     return warning_parts([_without_advice(warning) for warning in warnings if warning.code != _OTHERWISE])
 
 
+Fields: TypeAlias = dict[str, Fact]
+"""The fields of an object."""
+
+
+def with_notes(fields: Fields, warnings: Sequence[Warn], more: Sequence[str] = ()) -> Fields:
+    """The fields with sentences about them, where there are any."""
+    notes: list[Fact] = [*more, *notes_of(warnings)]
+    return {**fields, json_replies.NOTES: notes} if notes else fields
+
+
 def _without_advice(warn: Warn) -> Warn:
     return replace(warn, detail=warn.detail.partition(";")[0]) if warn.code in _ADVISED else warn
 
@@ -146,29 +158,37 @@ _ITEM = re.compile(r"edits\[(\d+)\](?:\.(old_text|new_text))?")
 
 
 def render_error(
-    error: ReadroomError, cap: Cap, *, tool: str = requests.READ, texts: Mapping[str, str] | None = None
+    names: Names,
+    error: ReadroomError,
+    cap: Cap,
+    *,
+    tool: str = requests.READ,
+    texts: Mapping[str, str] | None = None,
 ) -> Reply:
     """The reply that reports a failure; `texts` are those of the call that the words repeat."""
-    own, failure = _WORDS.get(error.code), _Failure(error.facts, tool, texts or {})
+    own, failure = _WORDS.get(error.code), _Failure(error.facts, tool, texts or {}, names)
     words = own.format(failure=failure, **error.facts) if isinstance(own, str) else own and own(failure)
-    text = words or _plainly(error)
+    text = words or _plainly(names, error)
     if error.detail and words is None:
         text += f"\n{error.detail.rstrip()}"
     room = cap.size
     if byte_size(text) > room:
         text = json_replies.short(text, room)
-    return replace(reply(text, partial(native_facts.of_error, error, requests.to_call, text)), is_error=True)
+    return replace(
+        reply(text, partial(native_facts.of_error, error, requests.calls(names), text)),
+        is_error=True,
+    )
 
 
-def _plainly(error: ReadroomError) -> str:
+def _plainly(names: Names, error: ReadroomError) -> str:
     text = str(error)
     path = error.facts.get("path")
     if error.code in _OF_FILES and isinstance(path, str):
-        shown = quote(requests.plain(path))
+        shown = quote(plain(path))
         for lead in ("", "Access to "):
             if text.startswith(f"{lead}{shown} "):
-                text = f"{lead}{requests.named(requests.plain(path))}{text[len(lead) + len(shown) :]}"
-    call = None if error.next is None else requests.to_call(error.next)
+                text = f"{lead}{names.named(plain(path))}{text[len(lead) + len(shown) :]}"
+    call = None if error.next is None else requests.to_call(names, error.next)
     if call is not None:
         text += f" Next: {call.tool} {json_replies.encoded(call.arguments)}"
     return text
@@ -180,10 +200,11 @@ class _Failure(Struct, frozen=True):
     facts: Mapping[str, Fact]
     tool: str
     given: Mapping[str, str]
+    names: Names
 
     @property
     def path(self) -> str:
-        return requests.named(requests.plain(str(self.facts["path"])))
+        return self.names.named(plain(str(self.facts["path"])))
 
     @property
     def argument(self) -> str:

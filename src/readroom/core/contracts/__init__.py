@@ -35,7 +35,9 @@ class Registered(Struct, frozen=True):
 
 ROWS = {
     "native": Registered("readroom.core.contracts.native:NATIVE"),
-    "everruns": Registered("readroom.contracts.everruns:EVERRUNS"),
+    "everruns": Registered(
+        "readroom.contracts.everruns:made", section="readroom.contracts.everruns.settings:EverrunsSection"
+    ),
     "kilo": Registered(
         "readroom.contracts.kilo:made", section="readroom.contracts.kilo.settings:KiloSection"
     ),

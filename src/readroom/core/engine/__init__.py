@@ -252,7 +252,7 @@ def _place(
     output = commands.parse(spelled)
     if output is None:
         path = own.parse(spelled)
-        output = commands.named_inside(path, own) if terms.outputs else None
+        output = commands.named_inside(path, own, terms.outputs) if terms.outputs else None
         if output is None:
             return own, path
     if is_edit(request):

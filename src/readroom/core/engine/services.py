@@ -5,7 +5,7 @@ Both are frozen and passed on as they are, so a step that needs one more thing c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -65,8 +65,11 @@ class OwnCommands(Protocol):
     def parse(self, path: str) -> WorkPath | None:
         """The normal form of a path below `/.outputs`; None for any other path."""
 
-    def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
-        """The kept output that a path like `.outputs/NAME` means, although it names a file of the root."""
+    def named_inside(self, path: WorkPath, guard: Guard, folders: Sequence[str]) -> WorkPath | None:
+        """The kept output that a path like `.outputs/NAME` means, although it names a file of the root.
+
+        `folders` are those names of the folder of outputs that a contract has in the root.
+        """
 
     def holds(self, path: WorkPath) -> bool:
         """Whether there is an output at this path."""

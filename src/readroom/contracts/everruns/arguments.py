@@ -1,0 +1,90 @@
+"""The arguments of the tools of Everruns about files."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from readroom.contracts.everruns.requests import CONTEXT, GREP_MOST, LIST_MOST
+from readroom.core.contracts.schema import EMPTY_TEXT, OFFERED, UNLISTED
+
+GREP_LIMIT = 200
+"""Matches of one search when the call does not say."""
+
+LIST_LIMIT = 200
+"""Entries of one listing when the call does not say."""
+
+
+def at_most(number: int) -> Meta:
+    """The mark of a number from 1: the schema says how large it can be, and a larger one counts as that."""
+    return Meta(ge=1, extra_json_schema={"maximum": number})
+
+
+class Read(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of read_file."""
+
+    path: Annotated[str, Meta(description="Like /workspace/src/main.rs")]
+    offset: Annotated[int, Meta(ge=0, description="First line, from 0")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
+    column: Annotated[int, Meta(ge=0, description="Characters of line `offset` to skip")] = 0
+
+
+class Grep(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of grep_files."""
+
+    pattern: Annotated[str, Meta(description="Regular expression")]
+    path: Annotated[str, Meta(description="Where to search")] = "/"
+    path_pattern: Annotated[str, Meta(description="Glob, or a part of the path")] = ""
+    before_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
+    after_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
+    offset: Annotated[int, Meta(ge=0, description="Matches to skip")] = 0
+    limit: Annotated[int, at_most(GREP_MOST)] = GREP_LIMIT
+
+
+class List(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of list_directory."""
+
+    path: str = "/"
+    offset: Annotated[int, Meta(ge=0, description="Entries to skip")] = 0
+    limit: Annotated[int, at_most(LIST_MOST)] = LIST_LIMIT
+
+
+class EditItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One replacement."""
+
+    old_text: str
+    new_text: str
+
+
+class Edit(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of edit_file."""
+
+    path: str
+    expected_hash: Annotated[str, Meta(description="content_hash of the file as it was read")]
+    edits: Annotated[list[EditItem], Meta(extra=OFFERED)] = []
+    old_text: Annotated[str, Meta(extra=UNLISTED), Meta(extra=EMPTY_TEXT)] | None = None
+    new_text: Annotated[str, Meta(extra=UNLISTED), Meta(extra=EMPTY_TEXT)] | None = None
+
+
+class Write(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of write_file."""
+
+    path: str
+    content: str
+    encoding: Literal["text", "base64"] = "text"
+    expected_hash: Annotated[str, Meta(description="Refuse if the file has changed since")] | None = None
+
+
+class Name(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of stat_file."""
+
+    path: str
+
+
+class Delete(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of delete_file."""
+
+    path: str
+    recursive: Annotated[bool, Meta(description="Delete a directory with all that it holds")] = False
