@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from readroom.contracts.everruns.requests import CONTEXT, GREP_MOST, LIST_MOST
+from readroom.contracts.everruns.requests import CONTEXT, GREP_MOST, LIST_MOST, at_most
 from readroom.core.contracts.schema import EMPTY_TEXT, OFFERED, UNLISTED
 
 GREP_LIMIT = 200
@@ -15,11 +15,6 @@ GREP_LIMIT = 200
 
 LIST_LIMIT = 200
 """Entries of one listing when the call does not say."""
-
-
-def at_most(number: int) -> Meta:
-    """The mark of a number from 1: the schema says how large it can be, and a larger one counts as that."""
-    return Meta(ge=1, extra_json_schema={"maximum": number})
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):

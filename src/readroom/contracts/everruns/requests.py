@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from readroom.contracts.everruns.names import Names
@@ -38,8 +39,23 @@ GREP_MOST = 1000
 LIST_MOST = 1000
 """Entries that one listing may ask for."""
 
+TIMEOUT_MS = 30_000
+"""Time of a command in the form of today, when the call does not say."""
+
+TIMEOUT_MOST_MS = 60_000
+"""The longest time in that form; a longer one counts as this."""
+
+MS = 1000
+"""Milliseconds of a second."""
+
 GREP_BYTES = 64 * 1024
 """The matches of one search, as sent."""
+
+
+def at_most(number: int, words: str | None = None) -> Meta:
+    """The mark of a number from 1: the schema says how large it can be, and a larger one counts as that."""
+    return Meta(ge=1, extra_json_schema={"maximum": number}, description=words)
+
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
 EDIT, WRITE, STAT, DELETE = "edit_file", "write_file", "stat_file", "delete_file"
@@ -95,9 +111,27 @@ def to_call(names: Names, request: Request) -> Call | None:
         case DeleteRequest():
             return call_of(DELETE, path=path, recursive=request.recursive or None)
         case RunRequest():
-            output = None if request.output == "concise" else request.output
-            return call_of(RUN, command=request.command, output=output)
+            return _run_call(names, request)
     return None
+
+
+def _run_call(names: Names, request: RunRequest) -> Call:
+    """In the form of today, unless only the older one has such a time."""
+    started = None if request.path == "." else names.shown(request.path)
+    seconds = request.timeout_s
+    ms = None if seconds is None else round(seconds * MS)
+    if ms is None or ms > TIMEOUT_MOST_MS or ms != (seconds or 0) * MS:
+        output = None if request.output == "concise" else request.output
+        older = {"command": request.command, "output": output, "timeout_s": seconds}
+        return call_of(RUN, **older, working_dir=started, tool_call_id=request.name)
+    return call_of(
+        RUN,
+        commands=request.command,
+        working_dir=started,
+        timeout_ms=None if ms == TIMEOUT_MS else ms,
+        output=None if request.output == "auto" else request.output,
+        tool_call_id=request.name,
+    )
 
 
 def _grep_call(names: Names, request: GrepRequest) -> Call:

@@ -18,6 +18,9 @@ from readroom.core.values.files import Warn
 Verbosity: TypeAlias = Literal["silent", "concise", "normal", "verbose", "full"]
 """How much of the output a reply shows."""
 
+Shown: TypeAlias = Verbosity | Literal["auto"]
+"""The same, or as much as its end asks for: little if the command succeeded, much if it failed."""
+
 RUN_SILENT_BYTES = 200
 """Output of a command shown with output="silent". This and the next three are those of everruns."""
 
@@ -39,6 +42,17 @@ SHOWN_BYTES: Mapping[Verbosity, int] = MappingProxyType(
     }
 )
 """Bytes by verbosity; "full" is the size of the reply."""
+
+RUN_AUTO_BYTES = 384
+"""Shown with output="auto" of a command that succeeded: with the name of the kept output some 500."""
+
+
+def shown_bytes(output: Shown, *, failed: bool) -> int | None:
+    """The bytes of output that a reply shows; None for as much as it can hold."""
+    if output != "auto":
+        return SHOWN_BYTES.get(output)
+    return RUN_NORMAL_BYTES if failed else RUN_AUTO_BYTES
+
 
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 Confinement: TypeAlias = Literal["bwrap", "landlock", "none"]
@@ -63,7 +77,7 @@ class RunRequest(Struct, frozen=True):
 
     command: str
     path: str = "."
-    output: Verbosity = "concise"
+    output: Shown = "concise"
     timeout_s: float | None = None
     name: str | None = None
     tail: Tail | None = None
