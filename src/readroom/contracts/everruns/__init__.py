@@ -20,11 +20,14 @@ import msgspec
 from msgspec import Struct
 
 from readroom.contracts.everruns import arguments as given
-from readroom.contracts.everruns import changes, reads, searches
+from readroom.contracts.everruns import changes, many, reads, searches
 from readroom.contracts.everruns import command as everruns_command
 from readroom.contracts.everruns.measure import measure
 from readroom.contracts.everruns.names import KEPT, ROOT, Names
 from readroom.contracts.everruns.requests import (
+    BATCH_BYTES,
+    BATCH_LEAST,
+    BATCH_MOST,
     CONTENT_BYTES,
     DELETE,
     EDIT,
@@ -35,6 +38,7 @@ from readroom.contracts.everruns.requests import (
     LIST,
     LIST_MOST,
     READ,
+    READ_MANY,
     REPLY_BYTES,
     SEARCHED,
     STAT,
@@ -272,6 +276,10 @@ class _Tools(Struct, frozen=True):
         names = self.names.of_call(arguments.path)
         return Wording(partial(reads.render, names, limit=arguments.limit), partial(render_error, names))
 
+    def of_many(self, arguments: given.ReadMany) -> Wording:
+        words = partial(render_error, self.names, tool=READ_MANY)
+        return Wording(partial(many.render, self.names, arguments), words)
+
     def of_edit(self, arguments: given.Edit) -> Wording:
         texts = {f"old_text.{at}": edit.old_text for at, edit in enumerate(_edits(arguments))}
         texts["expected_hash"] = arguments.expected_hash.strip()
@@ -297,6 +305,17 @@ class _Tools(Struct, frozen=True):
                 _to_read,
                 wording=self.of_read,
                 steps=_steps,
+            ),
+            self.tool(
+                READ_MANY,
+                "Read several files",
+                f"Read {BATCH_LEAST} to {BATCH_MOST} files in order, each as {READ} does, with its result or "
+                "error; images are named, not shown.",
+                given.ReadMany,
+                many.to_request,
+                wording=self.of_many,
+                steps=_steps,
+                reply_bytes=BATCH_BYTES,
             ),
             self.tool(
                 GREP,
@@ -353,7 +372,7 @@ class _Tools(Struct, frozen=True):
         )
 
 
-def _steps(arguments: given.Read) -> Steps:
+def _steps(arguments: given.Read | given.ReadMany) -> Steps:
     return WHOLE if arguments.offset is None or arguments.limit is None else LINES
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-from readroom.contracts.everruns.requests import CONTEXT, GREP_MOST, LIST_MOST, at_most
+from readroom.contracts.everruns.requests import (
+    BATCH_LEAST,
+    BATCH_MOST,
+    BATCH_PATH_BYTES,
+    CONTEXT,
+    GREP_MOST,
+    LIST_MOST,
+    at_most,
+)
 from readroom.core.contracts.schema import EMPTY_TEXT, OFFERED, UNLISTED
 
 GREP_LIMIT = 200
@@ -17,6 +25,14 @@ LIST_LIMIT = 200
 """Entries of one listing when the call does not say."""
 
 
+_PATHS = {
+    "items": {"type": "string", "maxLength": BATCH_PATH_BYTES},
+    "minItems": BATCH_LEAST,
+    "maxItems": BATCH_MOST,
+}
+"""The list of paths. What is wrong with it is said in words of its own, not by its schema."""
+
+
 class Read(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of read_file."""
 
@@ -24,6 +40,14 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
     offset: Annotated[int, Meta(ge=0, description="First line, from 0")] | None = None
     limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
     column: Annotated[int, Meta(ge=0, description="Characters of line `offset` to skip")] = 0
+
+
+class ReadMany(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of read_many_files."""
+
+    paths: Annotated[list[Any], Meta(extra_json_schema=_PATHS, description="Known before this call")]
+    offset: Annotated[int, Meta(ge=0, description="First line of each, from 0")] | None = None
+    limit: Annotated[int, Meta(ge=1, description="Lines of each")] | None = None
 
 
 class Grep(msgspec.Struct, frozen=True, kw_only=True):

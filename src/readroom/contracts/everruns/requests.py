@@ -14,9 +14,19 @@ from readroom.core.contracts.base import call_of
 from readroom.core.contracts.native.calls import write_text
 from readroom.core.contracts.native.facts import OwnCall
 from readroom.core.formats.kinds import kind_among
-from readroom.core.values import Call, Fact, GrepRequest, Include, Kind, ListRequest, ReadRequest, Request
+from readroom.core.values import (
+    Call,
+    Fact,
+    GrepRequest,
+    Include,
+    Kind,
+    ListRequest,
+    ReadRequest,
+    Request,
+)
 from readroom.core.values.changes import DeleteRequest, EditRequest, StatRequest, WriteRequest
 from readroom.core.values.commands import RunRequest
+from readroom.core.values.many import ReadManyRequest
 from readroom.core.values.options import ReadOptions
 from readroom.core.values.steps import Candidate, Steps
 
@@ -39,6 +49,15 @@ GREP_MOST = 1000
 LIST_MOST = 1000
 """Entries that one listing may ask for."""
 
+BATCH_BYTES = 60 * 1024
+"""A reply about several files: room for what is said beside them is left below the last limit."""
+
+BATCH_LEAST, BATCH_MOST = 2, 10
+"""Files of one such call."""
+
+BATCH_PATH_BYTES = 4 * 1024
+"""The longest path in one."""
+
 TIMEOUT_MS = 30_000
 """Time of a command in the form of today, when the call does not say."""
 
@@ -58,6 +77,7 @@ def at_most(number: int, words: str | None = None) -> Meta:
 
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
+READ_MANY = "read_many_files"
 EDIT, WRITE, STAT, DELETE = "edit_file", "write_file", "stat_file", "delete_file"
 RUN = "bash"
 
@@ -91,6 +111,8 @@ def to_call(names: Names, request: Request) -> Call | None:
     match request:
         case ReadRequest():
             return read_call(names, request)
+        case ReadManyRequest():
+            return _many_call(names, request)
         case GrepRequest():
             # Nothing here lets matches span lines, or asks for more files than are always searched.
             unsaid = request.multiline or request.include - SEARCHED
@@ -113,6 +135,12 @@ def to_call(names: Names, request: Request) -> Call | None:
         case RunRequest():
             return _run_call(names, request)
     return None
+
+
+def _many_call(names: Names, request: ReadManyRequest) -> Call:
+    paths: list[Fact] = [names.shown(path) for path in request.paths]
+    first = read_call(names, ReadRequest("", request.offset, request.limit)).arguments
+    return call_of(READ_MANY, **{**first, "path": None, "paths": paths})
 
 
 def _run_call(names: Names, request: RunRequest) -> Call:

@@ -149,7 +149,9 @@ _MOST: Mapping[str, Mapping[str, int]] = {
 }
 _NUMBERS = frozenset({"offset", "limit", "column", "before_context", "after_context"})
 
-_TEXTS = frozenset({"path", "pattern", "command", "expected_hash"})
+_READS = frozenset({requests.READ, requests.READ_MANY})
+
+_TEXTS = frozenset({"path", "paths", "pattern", "command", "expected_hash"})
 
 _OF_FILES = frozenset({"denied", "hard_linked", "holds_denied", "protected", "symbolic_link"})
 """Refusals in the words of the engine that begin with a path of the workspace."""
@@ -261,6 +263,18 @@ def _not_a_string(failure: _Failure) -> str:
     return f"Legacy top-level {failure.argument} must be a string"
 
 
+def _is_of_paths(failure: _Failure) -> bool:
+    return failure.tool == requests.READ_MANY and failure.argument.startswith("paths")
+
+
+def _bad_paths(failure: _Failure) -> str:
+    if failure.argument == "paths":
+        bounds = f"{requests.BATCH_LEAST} and {requests.BATCH_MOST} paths"
+    else:
+        bounds = f"1 and {requests.BATCH_PATH_BYTES} bytes"
+    return f"Parameter `{failure.argument}` must contain between {bounds}"
+
+
 def _bad_value(failure: _Failure) -> str | None:
     name, value, item = failure.argument, failure.facts.get("value"), failure.item
     if item is not None and item[1] == "old_text" and value == "":
@@ -269,12 +283,14 @@ def _bad_value(failure: _Failure) -> str | None:
         return NO_EDITS
     if _is_outside(failure):
         return None if value else "Legacy top-level old_text cannot be empty"
+    if _is_of_paths(failure):
+        return _bad_paths(failure)
     if name not in _NUMBERS or not isinstance(value, int):
         return None
     most = _MOST.get(failure.tool, {}).get(name)
     if most is not None and value > most:
         return f"{name} must not exceed {most}"
-    if name == "limit" and failure.tool != requests.READ and value == 0:
+    if name == "limit" and failure.tool not in _READS and value == 0:
         return "limit must be greater than 0"
     return _number(failure)
 
@@ -289,11 +305,18 @@ def _wrong_type(failure: _Failure) -> str | None:
         return _not_a_string(failure)
     if failure.argument in _NUMBERS:
         return _number(failure)
+    if failure.tool == requests.READ_MANY and failure.argument.startswith("paths"):
+        plain = failure.argument == "paths"
+        return (
+            "Missing required parameter: paths"
+            if plain
+            else f"Parameter `{failure.argument}` must be a string"
+        )
     return f"Missing required parameter: {failure.argument}" if failure.argument in _TEXTS else None
 
 
 def _number(failure: _Failure) -> str:
-    kind = "positive" if failure.argument == "limit" and failure.tool == requests.READ else "non-negative"
+    kind = "positive" if failure.argument == "limit" and failure.tool in _READS else "non-negative"
     return f"{failure.argument} must be a {kind} integer"
 
 

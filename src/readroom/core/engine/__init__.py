@@ -139,7 +139,11 @@ class Engine:
         within = deadline
         if verb.time_limit is not None:
             within = deadline.within(getattr(services.limits, verb.time_limit))
-        job = Job(request, cap, within, steps)
+
+        def part(asked: Request, room: Cap) -> Result:
+            return self.perform(asked, room, within, caller, steps, terms)
+
+        job = Job(request, cap, within, steps, part)
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
             performed = act(services, job)

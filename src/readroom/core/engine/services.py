@@ -126,12 +126,16 @@ class Services(Struct, frozen=True):
 
 
 class Job(Struct, Generic[R_co], frozen=True):
-    """A request with the size limit of its reply, its deadline, and the steps of its contract."""
+    """A request with the size limit of its reply, its deadline, and the steps of its contract.
+
+    `part` performs a request that is a part of it, on the same terms, under a cap of its own.
+    """
 
     request: R_co
     cap: Cap
     deadline: Deadline
     steps: Steps = AS_IT_IS
+    part: Callable[[Request, Cap], Result] | None = None
 
 
 Act: TypeAlias = Callable[[Services, "Job[Request]"], Result]

@@ -207,6 +207,11 @@ def shown_by_read(result: ReadResult) -> Sequence[ShownLines]:
     return (ShownLines(result.path, result.content_hash, result.start, result.end),)
 
 
+def shown_by_reads(result: ReadManyResult) -> Sequence[ShownLines]:
+    """The same of each file."""
+    return [span for item in result.items if isinstance(item, ReadResult) for span in shown_by_read(item)]
+
+
 def shown_by_bytes(result: BytesResult) -> Sequence[ShownLines]:
     """Only that bytes of the file were sent."""
     return (ShownLines(result.path, None),)

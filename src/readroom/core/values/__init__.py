@@ -39,6 +39,7 @@ from readroom.core.values.files import Version as Version
 from readroom.core.values.files import Warn as Warn
 from readroom.core.values.find import FindRequest as FindRequest
 from readroom.core.values.find import FoundFile
+from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
 from readroom.core.values.packing import ProgramRequest, ProgramResult
 
@@ -141,6 +142,7 @@ class ListRequest(Struct, frozen=True):
 
 Request: TypeAlias = (
     ReadRequest
+    | ReadManyRequest
     | GrepRequest
     | FindRequest
     | ListRequest
@@ -321,6 +323,7 @@ class ListResult(Struct, frozen=True):
 
 Result: TypeAlias = (
     ReadResult
+    | ReadManyResult
     | GrepResult
     | FindResult
     | ListResult

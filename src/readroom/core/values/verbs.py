@@ -124,6 +124,14 @@ VERBS = (
         time_limit="read_timeout_s",
     ),
     Verb(
+        ReadManyRequest,
+        ReadManyResult,
+        perform=_ENGINE + "read.many:perform",
+        counted=_METER + "counts_of_reads",
+        shown=_SHOWN + "shown_by_reads",
+        paths=(),
+    ),
+    Verb(
         values.GrepRequest,
         values.GrepResult,
         perform=_ENGINE + "grep:perform",

@@ -74,6 +74,7 @@ _GREP = [field.name for field in fields(GrepRequest) if field.name not in _WRITT
 
 SAID: Mapping[type[Request], Sequence[str]] = {
     ReadRequest: ("path", "pages", "offset", "limit", "symbol", "known_hash", "encoding", "column", "view"),
+    ReadManyRequest: ("paths", "offset", "limit"),
     GrepRequest: ("pattern", "path", "glob", _CONTEXT, *_GREP, "include"),
     FindRequest: (
         *("query", "path", "glob", "type", "output", "budget_tokens", "explain"),
@@ -150,6 +151,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
     match name:
         case "path" | "destination":
             return as_value(value)
+        case "paths":
+            return [as_value(path) for path in value]
         case "glob":
             return value[0] if len(value) == 1 else list(value)
         case "include":
