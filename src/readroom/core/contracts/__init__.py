@@ -47,7 +47,7 @@ ROWS = {
     "opencode": Registered(
         "readroom.contracts.opencode:made", section="readroom.contracts.opencode.settings:OpencodeSection"
     ),
-    "deepagents": Registered("readroom.adapters.deepagents:DEEPAGENTS", is_served=False),
+    "deepagents": Registered("readroom.adapters.deepagents.contract:DEEPAGENTS", is_served=False),
 }
 """A new contract is a folder and a row here."""
 
