@@ -77,6 +77,7 @@ def test_listings_globs_and_searches_see_the_same_files(folder: Path, awaited: b
     ]
 
 
+@pytest.mark.clause("deepagents.denied")
 def test_what_policy_denies_is_in_no_reply_of_any_tool(folder: Path, awaited: bool) -> None:
     (folder / "link").symlink_to("/etc")
     calls: list[Call] = [

@@ -86,6 +86,7 @@ def test_a_write_that_fails_says_why_and_changes_nothing(
 # -----------------------------------------------------------------------------
 
 
+@pytest.mark.clause("deepagents.line_ends")
 @pytest.mark.parametrize(
     ("before", "old", "new", "after"),
     [
@@ -126,6 +127,7 @@ def test_a_text_that_occurs_twice_is_refused_with_its_lines(
     assert (tmp_path / "a.txt").read_text() == "foo bar foo\nfoo\n"
 
 
+@pytest.mark.clause("deepagents.near")
 def test_a_text_that_is_not_there_is_named_with_what_is_like_it(
     backend: WorkspaceBackend, tmp_path: Path
 ) -> None:
@@ -158,6 +160,7 @@ def test_a_line_feed_that_the_end_of_the_file_lacks_is_named(
     assert words is None or words in error
 
 
+@pytest.mark.clause("deepagents.identical")
 @pytest.mark.parametrize(
     ("path", "old", "new", "words"),
     [

@@ -90,6 +90,7 @@ def test_a_link_is_listed_as_what_it_leads_to(backend: WorkspaceBackend, root: P
     assert listed["/sub/folder/"]["is_dir"]
 
 
+@pytest.mark.clause("deepagents.loops")
 def test_a_folder_of_nothing_but_loops_says_so(tmp_path: Path) -> None:
     (tmp_path / "loop").symlink_to("loop")
     with Workspace(tmp_path) as workspace:
@@ -187,10 +188,12 @@ def test_a_glob_that_is_refused_is_an_error(backend: WorkspaceBackend, pattern: 
     assert searched == GrepResult(error=found.error, matches=[])
 
 
+@pytest.mark.clause("deepagents.missing_search")
 def test_a_glob_in_a_folder_that_is_not_there_says_so(backend: WorkspaceBackend) -> None:
     assert backend.glob("*", "/missing") == GlobResult(error="Path '/missing': path_not_found")
 
 
+@pytest.mark.clause("deepagents.links")
 def test_a_glob_finds_links_to_files_and_never_what_is_outside(
     backend: WorkspaceBackend, root: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -201,6 +204,32 @@ def test_a_glob_finds_links_to_files_and_never_what_is_outside(
     (root / "sub" / "leaks").symlink_to(outside)
     assert paths(backend.glob("l*.py")) == ["/sub/link.py"]
     assert paths(backend.glob("secret.py")) == []
+
+
+@pytest.mark.clause("deepagents.ignored")
+def test_ignored_files_are_listed_and_found_only_in_a_folder_that_is_named(
+    backend: WorkspaceBackend, root: Path
+) -> None:
+    (root / ".gitignore").write_text("build/\n")
+    (root / "build").mkdir()
+    (root / "build" / "made.py").write_text("needle\n")
+    assert "/build/" in paths(backend.ls("/"))
+    assert paths(backend.ls("/build")) == ["/build/made.py"]
+    assert paths(backend.glob("made.py")) == []
+    assert backend.grep("needle").matches == []
+    assert paths(backend.glob("build/*.py")) == paths(backend.glob("*", "/build")) == ["/build/made.py"]
+    assert [match["path"] for match in backend.grep("needle", "/build").matches or []] == ["/build/made.py"]
+
+
+@pytest.mark.clause("deepagents.hidden_search")
+def test_a_search_looks_into_hidden_names_that_are_named(backend: WorkspaceBackend) -> None:
+    def searched(path: str | None = None, glob: str | None = None) -> set[str]:
+        return {match["path"] for match in backend.grep("text", path, glob).matches or []}
+
+    assert searched() == {"/a.py", "/readme.md", "/sub/b.py", "/sub/nested/c.py"}
+    assert searched("/.hidden") == {"/.hidden/x.py"}
+    assert searched(glob=".*.py") == {"/.hidden.py"}
+    assert searched(glob=".github/**") == {"/.github/ci.yml"}
 
 
 # -----------------------------------------------------------------------------
@@ -225,6 +254,7 @@ def test_a_path_that_leads_upward_is_no_path(backend: WorkspaceBackend, path: st
     assert "Path traversal not allowed" in (backend.grep("x", path).error or "")
 
 
+@pytest.mark.clause("deepagents.dots_inside")
 def test_dots_inside_a_name_are_no_way_upward(backend: WorkspaceBackend) -> None:
     assert backend.write("/a..b.md", "x").error is None
     assert paths(backend.glob("a..b.md")) == ["/a..b.md"]
@@ -259,6 +289,7 @@ def test_paths_of_this_machine_work_without_virtual_mode(root: Path) -> None:
         assert backend.delete(f"{root}/new.txt").error is None
 
 
+@pytest.mark.clause("deepagents.machine_paths")
 def test_nothing_outside_is_in_reach_without_virtual_mode(root: Path) -> None:
     with Workspace(root) as workspace:
         backend = WorkspaceBackend(workspace, virtual_mode=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from base64 import b64decode
 from collections.abc import Iterator
@@ -154,6 +155,7 @@ def test_a_file_without_permissions_is_named_by_its_token(backend: WorkspaceBack
     assert backend.download_files(["/locked.txt"])[0].error == "permission_denied"
 
 
+@pytest.mark.clause("deepagents.encodings", "deepagents.lines")
 @pytest.mark.parametrize(
     ("name", "data", "text"),
     [
@@ -168,6 +170,16 @@ def test_texts_in_other_encodings_are_texts(
     (tmp_path / name).write_bytes(data)
     page = backend.read(f"/{name}")
     assert (content(page), page.total_lines) == (text, len(text.rstrip("\n").split("\n")))
+
+
+@pytest.mark.clause("deepagents.documents")
+def test_a_notebook_is_its_cells(backend: WorkspaceBackend, tmp_path: Path) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "source": ["x = 1\n", "print(x)"], "outputs": []}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "a.ipynb").write_text(json.dumps(notebook))
+    text = content(backend.read("/a.ipynb"))
+    assert "x = 1\nprint(x)" in text
+    assert "cell_type" not in text
 
 
 # -----------------------------------------------------------------------------
@@ -197,6 +209,7 @@ def test_an_image_is_an_image_and_text_under_its_name_is_bytes(
     assert b64decode(content(backend.read("/text.png"))).startswith(b"version ")
 
 
+@pytest.mark.clause("deepagents.media")
 def test_a_file_that_is_too_large_for_a_model_is_refused_and_can_be_downloaded(
     backend: WorkspaceBackend, tmp_path: Path
 ) -> None:
@@ -285,6 +298,14 @@ def test_a_search_has_at_most_so_many_matches_and_says_whether_there_are_more(
     assert some.truncated == (sum(counts) > most)
 
 
+@pytest.mark.clause("deepagents.many_matches")
+def test_more_matches_than_a_reply_holds_are_truncated(backend: WorkspaceBackend, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(f"needle {'x' * 1000}\n" * 2000)
+    found = backend.grep("needle")
+    assert found.truncated
+    assert 900 < len(found.matches or []) < 2000
+
+
 def test_a_long_line_is_found_and_its_beginning_shown(backend: WorkspaceBackend, tmp_path: Path) -> None:
     (tmp_path / "bundle.js").write_text("x" * 100_000 + "needle" + "y" * 100_000)
     (match,) = backend.grep("needle").matches or []
@@ -357,6 +378,7 @@ def test_without_context_a_match_has_none(backend: WorkspaceBackend, tmp_path: P
 # -----------------------------------------------------------------------------
 
 
+@pytest.mark.clause("deepagents.transfers")
 def test_files_are_downloaded_in_order_each_with_its_bytes_or_its_token(
     backend: WorkspaceBackend, tmp_path: Path
 ) -> None:

@@ -305,7 +305,7 @@ class WorkspaceBackend(BackendProtocol):
         return self._workspace.guard.parse(within)
 
     def _led_to(self, path: str) -> tuple[EntryKind, int]:
-        """What a link leads to, and its size; a link where that may not be seen."""
+        """The kind and size of the target of a link; a link where they may not be seen."""
         try:
             _, stat = self._workspace.guard.stat(WorkPath(path))
         except ReadroomError:

@@ -1,4 +1,4 @@
-"""The tools behind the backend: their arguments, and the fields of the results of deepagents.
+"""The tools that the backend calls: their arguments, and the fields of the results of deepagents.
 
 No client is served this contract; it decides what the backend sees and what is refused.  The text of its
 replies is content alone, for budgets and the ledger.  Paths are those of the workspace, and offsets count

@@ -48,7 +48,7 @@ class Paths:
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """What a glob of deepagents takes, of paths relative to the searched folder. Raises ValueError."""
+    """Whether a glob of deepagents takes a path relative to the searched folder. Raises ValueError."""
     return compile_grep_include_glob(pattern)
 
 

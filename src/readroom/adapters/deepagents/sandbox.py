@@ -51,12 +51,16 @@ class WorkspaceSandbox(WorkspaceBackend, SandboxBackendProtocol):
         return replace(result, file_data=FileData(content=content, encoding="utf-8"))
 
     def execute(self, command: str, *, timeout: int | None = None) -> ExecuteResponse:
-        """Run a command; `timeout` in seconds, None or 0 for the limit of the workspace."""
-        if timeout is not None and timeout < 0:
-            raise ValueError(f"timeout must be non-negative, got {timeout}")
+        """Run a command; `timeout` in seconds, None for the limit of the workspace.
+
+        Raises:
+            ValueError: The timeout is not positive.
+        """
+        if timeout is not None and timeout <= 0:
+            raise ValueError(f"timeout must be positive, got {timeout}")
         if not command:
             return ExecuteResponse("Error: Command must be a non-empty string.", exit_code=1)
-        seconds = min(timeout, RUN_MAX_TIMEOUT_S) if timeout else self._workspace.limits.run_timeout_s
+        seconds = self._workspace.limits.run_timeout_s if timeout is None else min(timeout, RUN_MAX_TIMEOUT_S)
         reply = self._call("execute", command=command, timeout_s=seconds)
         if reply.is_error:
             return ExecuteResponse(f"Error executing command: {reply.text}", exit_code=1)
@@ -64,7 +68,7 @@ class WorkspaceSandbox(WorkspaceBackend, SandboxBackendProtocol):
         output, code = reply.text or "<no output>", ran["exit_code"]
         if ran["timed_out"]:
             code = _TIMED_OUT
-            output += f"\n\n{_timed_out(seconds, custom=bool(timeout))}"
+            output += f"\n\n{_timed_out(seconds, custom=timeout is not None)}"
         if code:
             output = f"{output.rstrip()}\n\nExit code: {code}"
         return ExecuteResponse(output, exit_code=code, truncated=ran["truncated"])

@@ -35,7 +35,7 @@ TOKENS: Mapping[str, str] = MappingProxyType(
         "read_only_place": PERMISSION_DENIED,
     }
 )
-"""Of errors of a workspace, those for which deepagents has a token."""
+"""By code of an error of a workspace: the token of deepagents, for those that have one."""
 
 _VERBS = MappingProxyType({"read": "reading file", "write": "writing file", "edit": "editing file"})
 
