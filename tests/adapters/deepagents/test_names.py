@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 
 from readroom import Workspace
 from readroom.adapters.deepagents import WorkspaceBackend
+from readroom.adapters.deepagents.contract import ENTRIES
+from readroom.core.config import Settings
 from readroom.core.errors import NoFolder
+from readroom.core.limits import Limits
 from readroom.core.stores.memory import MemoryStore
+from tests.adapters.deepagents.locked import locked_store
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of frameworks are not ours
 
@@ -191,6 +195,30 @@ def test_a_glob_that_is_refused_is_an_error(backend: WorkspaceBackend, pattern: 
 @pytest.mark.clause("deepagents.missing_search")
 def test_a_glob_in_a_folder_that_is_not_there_says_so(backend: WorkspaceBackend) -> None:
     assert backend.glob("*", "/missing") == GlobResult(error="Path '/missing': path_not_found")
+
+
+def test_a_glob_that_could_not_look_into_a_folder_says_so() -> None:
+    with Workspace(locked_store()) as workspace:
+        found = WorkspaceBackend(workspace).glob("*.txt", "/sub")
+    assert paths(found) == ["/sub/b.txt"]
+    assert (found.truncated, found.truncation_reason) == (True, "unreadable")
+
+
+def test_a_glob_that_takes_too_long_has_what_it_found(root: Path) -> None:
+    with Workspace(root, settings=Settings(limits=Limits(list_timeout_s=1e-9))) as workspace:
+        found = WorkspaceBackend(workspace).glob("missing*")
+    assert (found.error, found.matches) == (None, [])
+    assert (found.truncated, found.truncation_reason) == (True, "budget")
+
+
+def test_a_glob_of_more_files_than_a_listing_holds_has_the_first(root: Path) -> None:
+    many = root / "many"
+    many.mkdir()
+    for number in range(ENTRIES + 1):
+        (many / f"{number:05}.log").touch()
+    found = WorkspaceBackend(Workspace(root)).glob("[0-9]*.log")
+    assert paths(found) == [f"/many/{number:05}.log" for number in range(ENTRIES)]
+    assert (found.truncated, found.truncation_reason) == (True, "budget")
 
 
 @pytest.mark.clause("deepagents.links")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,10 @@ from hypothesis import strategies as st
 
 from readroom import Workspace
 from readroom.adapters.deepagents import WorkspaceBackend
+from readroom.core.config import Settings
+from readroom.core.limits import Limits
 from tests.adapters.calls import picture
+from tests.adapters.deepagents.locked import locked_store
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of frameworks are not ours
 
@@ -147,12 +149,12 @@ def test_a_read_that_fails_says_why(
     assert "hunter2" not in (failed.error or "")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads a file without permissions")
-def test_a_file_without_permissions_is_named_by_its_token(backend: WorkspaceBackend, tmp_path: Path) -> None:
-    (tmp_path / "locked.txt").write_text("secret")
-    (tmp_path / "locked.txt").chmod(0)
-    assert "(permission_denied)" in (backend.read("/locked.txt").error or "")
-    assert backend.download_files(["/locked.txt"])[0].error == "permission_denied"
+def test_a_file_without_permissions_is_named_by_its_token() -> None:
+    with Workspace(locked_store()) as workspace:
+        backend = WorkspaceBackend(workspace)
+        assert "(permission_denied)" in (backend.read("/locked.txt").error or "")
+        assert "(permission_denied)" in (backend.ls("/sub/locked").error or "")
+        assert backend.download_files(["/locked.txt"])[0].error == "permission_denied"
 
 
 @pytest.mark.clause("deepagents.encodings", "deepagents.lines")
@@ -304,6 +306,22 @@ def test_more_matches_than_a_reply_holds_are_truncated(backend: WorkspaceBackend
     found = backend.grep("needle")
     assert found.truncated
     assert 900 < len(found.matches or []) < 2000
+
+
+def test_a_search_that_could_not_look_into_a_file_says_so() -> None:
+    with Workspace(locked_store()) as workspace:
+        found = WorkspaceBackend(workspace).grep("needle")
+    assert [match["path"] for match in found.matches or []] == ["/open.txt", "/sub/b.txt"]
+    begin = "Error: One or more files could not be fully searched: "
+    assert found.error == f"{begin}locked.txt, sub/locked cannot be read"
+
+
+def test_a_search_that_takes_too_long_says_so(tmp_path: Path) -> None:
+    for number in range(50):
+        (tmp_path / f"{number}.txt").write_text("needle\n" * 1000)
+    with Workspace(tmp_path, settings=Settings(limits=Limits(grep_timeout_s=1e-9))) as workspace:
+        found = WorkspaceBackend(workspace).grep("needle", max_count=40_000)
+    assert found.truncated or "time limit" in (found.error or "")
 
 
 def test_a_long_line_is_found_and_its_beginning_shown(backend: WorkspaceBackend, tmp_path: Path) -> None:

@@ -183,7 +183,8 @@ class WorkspaceBackend(BackendProtocol):
             if takes is None or takes(_relative(file["path"], within))
             for match in self._matches(file, pattern, context_lines)
         ]
-        return GrepResult(matches=matches, truncated=not found["complete"])
+        unread = words.of_unread(found["unreadable"]) if found["unreadable"] else None
+        return GrepResult(error=unread, matches=matches, truncated=not found["complete"])
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Files whose names fit."""

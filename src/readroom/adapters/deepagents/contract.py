@@ -78,6 +78,9 @@ _TEXT = ReadOptions(
 
 _SEARCH = SearchOptions(preview_chars=_PREVIEW_CHARS)
 
+_UNREADABLE = ("no_permission", "unreadable")
+"""Warnings about names that are there and were not looked into."""
+
 _OTHER_TOOLS = re.compile(r"\b(grep_files|list_directory|run_command|known_hash|expected_hash|symbol)\b")
 """Advice that names arguments these tools do not have is dropped."""
 
@@ -231,10 +234,13 @@ def _render_list(result: ListResult, cap: Cap) -> Reply:
     fields: dict[str, Any] = {"entries": [_info(entry) for entry in result.entries]}
     fields["cursor"] = None if result.next is None else result.next.cursor
     fields["complete"] = result.reason is None
-    fields["unreadable"] = bool(result.warnings) and any(
-        warn.code in ("no_permission", "unreadable") for warn in result.warnings
-    )
+    fields["unreadable"] = _unreadable(result)
     return _reply("\n".join(entry.path for entry in result.entries), **fields)
+
+
+def _unreadable(result: ListResult | GrepResult) -> str:
+    """The files and folders that could not be opened, in words; empty if there are none."""
+    return "; ".join(warn.detail for warn in result.warnings if warn.code in _UNREADABLE)
 
 
 def _render_grep(result: GrepResult, cap: Cap) -> Reply:
@@ -248,7 +254,7 @@ def _render_grep(result: GrepResult, cap: Cap) -> Reply:
         for file in result.files
     ]
     text = "\n".join(line.text for file in result.files for line in file.lines)
-    return _reply(text, files=files, complete=result.complete)
+    return _reply(text, files=files, complete=result.complete, unreadable=_unreadable(result))
 
 
 def _render_bytes(result: BytesResult, cap: Cap) -> Reply:

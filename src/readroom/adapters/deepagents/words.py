@@ -121,6 +121,11 @@ def of_search(verb: str, path: str, reply: Reply) -> str:
     return f"Error {verb} path '{path}': {_said(reply)}"
 
 
+def of_unread(names: str) -> str:
+    """For a search that could not look into some files."""
+    return f"Error: One or more files could not be fully searched: {names}"
+
+
 def past_end(offset: int, total: int | None) -> str:
     """For lines that a file does not have."""
     return f"Line offset {offset} exceeds file length" + ("" if total is None else f" ({total} lines)")
