@@ -35,8 +35,11 @@ NEVER_ZERO = {"never_zero": True}
 EMPTY_TEXT = {"empty_text": True}
 """The `extra` of an optional text that means something if it is empty."""
 
-ASKED = {"asked": True}
-"""The `extra` of a text that only the schema requires: its contract words its absence."""
+UNLISTED = {"unlisted": True}
+"""The `extra` of an argument that is taken and not offered: an older spelling of another one."""
+
+OFFERED = {"offered": True}
+"""The `extra` of an optional argument that the schema calls required: its contract words its absence."""
 
 _MAX_INTEGER = 2**53 - 1
 """Up to here every JSON reader keeps whole numbers exact."""
@@ -168,9 +171,14 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
 
     It does not forbid other names: clients that check it say only that, and `parse` says which there are.
     """
-    asked = [name for name, field in _fields(arguments).items() if _marked(field.type, ASKED) is not None]
-    required = [name for name, field in _fields(arguments).items() if field.required or name in asked]
-    return {"type": "object", "properties": properties(arguments), "required": required}
+    fields = {
+        name: field for name, field in _fields(arguments).items() if _marked(field.type, UNLISTED) is None
+    }
+    required = [
+        name for name, field in fields.items() if field.required or _marked(field.type, OFFERED) is not None
+    ]
+    every = properties(arguments)
+    return {"type": "object", "properties": {name: every[name] for name in fields}, "required": required}
 
 
 def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:

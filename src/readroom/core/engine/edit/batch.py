@@ -251,18 +251,13 @@ class _Batch:
 
         def ready() -> None:
             self._deadline.check()
-            if number == len(files):
-                if any(file.opened.current() != file.opened.version for file in files):
-                    raise Moved
-                every = list(self._files.values())
-                announce(
-                    lambda: EditFilesResult([self._described(file) for file in every], dry_run=False),
-                    lambda: [file.opened.version for file in every],
-                )
-                return
-            file = files[number]
-            file.warnings = file.place.put([file.after], file.opened, lambda: put(number + 1))
-            named.append(file)
+            if any(file.opened.current() != file.opened.version for file in files):
+                raise Moved
+            every = list(self._files.values())
+            announce(
+                lambda: EditFilesResult([self._described(file) for file in every], dry_run=False),
+                lambda: [file.opened.version for file in every],
+            )
 
         changes = [PutFile(file.place, [file.after], file.opened) for file in files]
         warnings = self._places.guard.store.commit(changes, ready)
@@ -282,17 +277,6 @@ class _Batch:
             file.diff,
             (OTHER_SPELLING, *file.warnings) if file.respelled else file.warnings,
         )
-
-
-def _restore(file: _EditedFile) -> None:
-    """Restore the old content of a file, if it still has the new one. Raises StoreFailed."""
-    try:
-        with file.place.open() as now:
-            if now.read_at(0, now.size) != file.after:
-                return  # another program has overwritten it
-            file.place.put([file.before], now, lambda: None)
-    except (errors.ReadroomError, Moved) as error:
-        raise errors.StoreFailed(file.path, "it was changed, and others of the call could not be") from error
 
 
 def _no_match(path: str, number: int, text: str, edit: Edit, none: NoPlace) -> errors.NoMatch:
