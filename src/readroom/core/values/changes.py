@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from readroom.core.limits import DIFF_CONTEXT, DIFF_LINE_CHARS
 from readroom.core.values.files import EntryKind, LineEnds, Warn
+from readroom.core.values.patches import Action, FilePatch
 
 
 class DiffStyle(Struct, frozen=True):
@@ -224,24 +225,29 @@ class Slip(Struct, frozen=True):
 
 
 class EditFilesRequest(Struct, frozen=True):
-    """Replacements in several files, which are all below `path`."""
+    """Changes of several files, which are all below `path`; those of a patch may name a file repeatedly."""
 
-    files: tuple[FileEdits, ...]
+    files: tuple[FileEdits | FilePatch, ...]
     dry_run: bool = False
     path: str = "."
 
 
 class FileEdited(Struct, frozen=True):
-    """What became of one file; `requested` is its path as the caller wrote it."""
+    """What became of one file; `requested` is its path as the caller wrote it.
+
+    That of a move or a copy is where it came from; `path` is where it is now.  A new file has no previous
+    hash, and a deleted one no hash and no size.  New and deleted files have no diff.
+    """
 
     requested: str
     path: str
-    previous_hash: str
-    content_hash: str
+    previous_hash: str | None
+    content_hash: str | None
     size_bytes: int
     replacements: int
     diff: Diff
     warnings: Sequence[Warn] = ()
+    action: Action = "update"
 
 
 class EditFilesResult(Struct, frozen=True):

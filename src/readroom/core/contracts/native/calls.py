@@ -17,6 +17,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
 from readroom.core.quoting import as_value
+from readroom.core.text.encodings import valid
 from readroom.core.text.select import byte_size
 from readroom.core.values import (
     Call,
@@ -178,6 +179,23 @@ def _context(request: Request) -> dict[str, Fact]:
     if request.before != request.after:
         return {"before": request.before, "after": request.after}
     return {_CONTEXT: request.before} if request.before else {}
+
+
+def _file(file: changes.FileEdits | FilePatch) -> dict[str, Fact]:
+    """What one file of a call gets; a hunk of a patch is written with its marks."""
+    path = as_value(file.path)
+    if isinstance(file, changes.FileEdits):
+        return {"path": path, "edits": [_edit(edit, every=True) for edit in file.edits]}
+    said: dict[str, Fact] = {"path": path, "action": file.action}
+    if file.destination is not None:
+        said["destination"] = as_value(file.destination)
+    if file.content is not None:
+        said["content"] = valid(file.content)
+    if file.hunks:
+        said["hunks"] = [
+            "".join(f"{line.mark}{valid(line.text)}\n" for line in hunk.lines) for hunk in file.hunks
+        ]
+    return said
 
 
 def _edit(edit: changes.Edit, *, every: bool) -> dict[str, Fact]:
