@@ -65,6 +65,9 @@ ENTRIES: Final = 10_000
 _PREVIEW_CHARS = 5000
 """Characters of a line that a search shows; deepagents breaks a longer line into rows."""
 
+_ROW_BYTES = 40
+"""The least that a line of output counts: which of millions of short ones to show would take seconds."""
+
 IMAGE: Final = "image"
 """The fact of a read of an image: its data in base64, and its media type."""
 
@@ -380,7 +383,7 @@ DEEPAGENTS = Contract(
             file=lambda file: byte_size(file.path), line=lambda line: byte_size(line.text) + 1
         ),
         list=ListMeasure(lambda entry: byte_size(entry.path) + 1),
-        output=OutputMeasure(lambda number: 1, gap_bytes=len("[... 1000000 lines omitted ...]\n")),
+        output=OutputMeasure(lambda number: _ROW_BYTES, gap_bytes=len("[... 1000000 lines omitted ...]\n")),
     ),
     render=_render_read,  # type: ignore[arg-type]  # every tool has its own
     render_error=_render_error,
