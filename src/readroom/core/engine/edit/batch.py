@@ -16,6 +16,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from readroom.core import errors
+from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import require_editable, require_few
 from readroom.core.engine.edit.intent import announce
 from readroom.core.engine.services import Job, Services
@@ -60,9 +61,11 @@ def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
     for _ in range(CHANGED_TRIES):
         with ExitStack() as opened:
             try:
-                return _Batch(services, job, opened).result()
+                batch = _Batch(services, job, opened)
+                batch.change()
             except (Moved, Shrunk):
                 continue
+        return batch.result()
     raise errors.Changed(job.request.path)
 
 
@@ -89,6 +92,13 @@ class _EditedFile(Struct):
         """Its path in the workspace."""
         return self.name.path
 
+    def told(self, deadline: Deadline) -> tuple[Warn, ...]:
+        """What its change broke."""
+        if not self.changes or max(len(self.before), len(self.after)) > CHECKED_BYTES:
+            return ()
+        before = Before(self.before, self.encoding)
+        return about_edit(self.opened.real, before, text_of(self.after, self.encoding), deadline)
+
 
 class _Batch:
     """One attempt at a call."""
@@ -114,7 +124,6 @@ class _Batch:
         if self._failures:
             names = [file.path for file in self._request.files]
             raise errors.EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
-        files = list(self._files.values())
         if not self._request.dry_run:
             self._together.commit()
             for made in files:

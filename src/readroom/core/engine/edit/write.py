@@ -103,15 +103,17 @@ def _written(services: Services, job: Job[WriteRequest]) -> WriteResult:
             try:
                 place.enter(job.deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
-                    return writing.created()
-                with places.source(place, request.path) as source:
-                    return writing.replaced(source, expected)
+                    result = writing.created()
+                else:
+                    with places.source(place, request.path) as source:
+                        result = writing.replaced(source, expected)
             except NotFound:
                 if either:
                     continue  # removed since we looked: the next try creates it
                 raise Vanished(request.path, hashes.full(expected)) from None
             except (Moved, Shrunk):
                 continue
+        return replace(result, warnings=(*result.warnings, *writing.told(result)))
     raise Changed(request.path, next_request=ReadRequest(request.path))
 
 
@@ -203,6 +205,15 @@ class _Writing:
         self._request = job.request
         self._asked = encoding
         self._deadline = job.deadline
+        self._before: Before | None = None
+        self._text: str | None = None
+
+    def told(self, result: WriteResult) -> tuple[Warn, ...]:
+        """What the write broke; asked for once the file and its folder are free again."""
+        if self._text is None or len(self._text) > CHECKED_BYTES:
+            return ()
+        lines = result.previous_lines, result.total_lines
+        return about_write(self._place.real, self._before, self._text, lines, self._deadline)
 
     def created(self) -> WriteResult:
         """Create the file, with the folders above it."""
