@@ -22,7 +22,7 @@ from readroom.core import errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.deadline import Deadline
 from readroom.core.engine.services import ArchiveOpener, Documents, Job, OwnCommands, Services
-from readroom.core.engine.suggest import with_near_names, with_note, with_place_inside
+from readroom.core.engine.suggest import about, with_near_names, with_note, with_place_inside, with_warnings
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.formats.registry import provided, table
 from readroom.core.limits import Limits
@@ -36,6 +36,7 @@ from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.core.values.changes import WriteRequest
 from readroom.core.values.commands import RunRequest
+from readroom.core.values.files import Warn
 from readroom.core.values.steps import AS_IT_IS, Steps
 from readroom.core.values.verbs import BY_REQUEST, changes, function, is_edit
 
@@ -68,6 +69,8 @@ class Engine:
         self._making = threading.Lock()
         self._narrowed: dict[tuple[Layer, ...], Services] = {}
         self._closed = False
+        self._half_done: list[Warn] = []
+        """What of interrupted calls could not be undone, for the next reply that can say so."""
         self.services = Services(
             guard=guard,
             targets=targets(guard),
@@ -108,6 +111,7 @@ class Engine:
         if self._closed:
             raise errors.Closed
         self.services.guard.store.require_root()
+        self._half_done += map(about, self.services.guard.store.recover())
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
         own = guard = services.guard
         respelled = False
@@ -148,6 +152,9 @@ class Engine:
             raise
         if respelled:
             performed = with_note(performed)
+        if self._half_done:
+            performed = with_warnings(performed, self._half_done)
+            self._half_done = []
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
         return performed

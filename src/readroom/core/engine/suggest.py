@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 
@@ -16,11 +16,13 @@ from readroom.core.errors import AbsentError, NotFound, OutsideRoot, ReadroomErr
 from readroom.core.formats.compressed import by_magic
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.limits import HEAD_BYTES, LIST_MAX_DEPTH, NEAR_SCAN_NAMES
+from readroom.core.log import log
 from readroom.core.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
+from readroom.core.stores.base import Leftover
 from readroom.core.values.changes import EditFilesResult
-from readroom.core.values.files import OTHER_SPELLING, BytesResult
+from readroom.core.values.files import OTHER_SPELLING, BytesResult, Warn
 from readroom.core.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = re.compile(r"[*?]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
@@ -99,6 +101,23 @@ def with_note(result: values.Result) -> values.Result:
     if isinstance(result, (BytesResult, EditFilesResult)):
         return result  # bytes have no place for it, and of several files each has its own
     return replace(result, warnings=(OTHER_SPELLING, *result.warnings))
+
+
+def about(leftover: Leftover) -> Warn:
+    """The warning about what of an interrupted call could not be undone; the log has it, too."""
+    warn = Warn("half_done", f"{quote(leftover.path)}: {leftover.problem}")
+    log().warning("%s", warn.detail)
+    return warn
+
+
+def with_warnings(result: values.Result, warns: Sequence[Warn]) -> values.Result:
+    """The result with more warnings, unless it is bytes, which have no place for them."""
+    if isinstance(result, BytesResult):
+        return result
+    if isinstance(result, EditFilesResult):
+        first, *others = result.files
+        return replace(result, files=[replace(first, warnings=(*warns, *first.warnings)), *others])
+    return replace(result, warnings=(*warns, *result.warnings))
 
 
 def _by_its_end(guard: Guard, path: str) -> WorkPath | None:

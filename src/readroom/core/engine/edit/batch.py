@@ -1,12 +1,9 @@
 """Replace texts in several files, all of them or none.
 
-    find     every file; two names of one file are refused
-    lock     the folders, in one order for all callers
-    prepare  every file in memory, collecting failures
-    write    every new content next to the old one, and only then rename, one after the other
-
-Files are renamed only while all of them are still what was read.  If a rename fails all the same, the
-files that were renamed get their old content back.
+find     every file; two names of one file are refused
+lock     the folders, in one order for all callers
+prepare  every file in memory, collecting failures
+write    all of them or none, as the store does it, also when the process is killed (`Store.commit`)
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
-from readroom.core.stores.base import Moved, Source, WriteTarget
+from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between, common_end, common_start, cost
 from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
@@ -169,7 +166,7 @@ class _Batch:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
         first = {file.place.lock: file.place for file in reversed(self._files.values())}
         for key in sorted(first):
-            first[key].enter(self._deadline, make_folders=False)
+            first[key].hold(self._deadline)
 
     # --- preparing ----------------------------------------------------------------------------
 
@@ -226,26 +223,19 @@ class _Batch:
     # --- writing ------------------------------------------------------------------------------
 
     def _write(self, files: Sequence[_EditedFile]) -> None:
-        """Write all files before any gets its name."""
-        named: list[_EditedFile] = []
+        """Give all files their new contents, or none."""
+        if not files:
+            return
 
-        def put(number: int) -> None:
+        def ready() -> None:
             self._deadline.check()
-            if number == len(files):
-                if any(file.opened.current() != file.opened.version for file in files):
-                    raise Moved
-                return
-            file = files[number]
-            file.warnings = file.place.put([file.after], file.opened, lambda: put(number + 1))
-            named.append(file)
+            if any(file.opened.current() != file.opened.version for file in files):
+                raise Moved
 
-        try:
-            put(0)
-        except BaseException:
-            for file in reversed(named):
-                _restore(file)
-            raise
-        for file in files:
+        changes = [PutFile(file.place, [file.after], file.opened) for file in files]
+        warnings = self._places.guard.store.commit(changes, ready)
+        for file, warned in zip(files, warnings, strict=True):
+            file.warnings = warned
             self._texts.put(file.opened.real, sha256(file.before).hexdigest(), file.before)
             self._texts.put(file.opened.real, sha256(file.after).hexdigest(), file.after)
 
@@ -260,17 +250,6 @@ class _Batch:
             file.diff,
             (OTHER_SPELLING, *file.warnings) if file.respelled else file.warnings,
         )
-
-
-def _restore(file: _EditedFile) -> None:
-    """Restore the old content of a file, if it still has the new one. Raises StoreFailed."""
-    try:
-        with file.place.open() as now:
-            if now.read_at(0, now.size) != file.after:
-                return  # another program has overwritten it
-            file.place.put([file.before], now, lambda: None)
-    except (errors.ReadroomError, Moved) as error:
-        raise errors.StoreFailed(file.path, "it was changed, and others of the call could not be") from error
 
 
 def _encoding(source: Source, file: _EditedFile) -> Encoding:
