@@ -145,6 +145,7 @@ Request: TypeAlias = (
     | ListRequest
     | changes.EditRequest
     | changes.EditFilesRequest
+    | changes.ChangesRequest
     | changes.WriteRequest
     | RunRequest
     | changes.NameRequest
@@ -325,6 +326,7 @@ Result: TypeAlias = (
     | ListResult
     | changes.EditResult
     | changes.EditFilesResult
+    | changes.ChangesResult
     | changes.WriteResult
     | RunResult
     | changes.NameResult

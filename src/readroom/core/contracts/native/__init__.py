@@ -26,7 +26,7 @@ from readroom.core.contracts.native import outline as native_outline
 from readroom.core.contracts.native import render as native_render
 from readroom.core.contracts.native import search
 from readroom.core.contracts.native.calls import GREP, LIST, READ, to_call
-from readroom.core.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
+from readroom.core.contracts.native.changes import CHANGE_FILES, EDIT_FILE, RUN_COMMAND, WRITE_FILE
 from readroom.core.contracts.native.render import entry_bytes, render_list
 from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.core.errors import BadValue
@@ -34,6 +34,7 @@ from readroom.core.formats.kinds import default_lines
 from readroom.core.policy.rules.terms import Terms
 from readroom.core.text.select import MARK_BYTES
 from readroom.core.values.changes import (
+    ChangesResult,
     DeleteResult,
     EditResult,
     FolderResult,
@@ -212,6 +213,7 @@ _RENDERED: Mapping[type[values.Result], Callable[[Any, values.Cap], values.Reply
     values.ListResult: render_list,
     EditResult: native_changes.render_edit,
     WriteResult: native_changes.render_write,
+    ChangesResult: native_changes.render_changes,
     RunResult: native_command.render,
     **dict.fromkeys(
         (StatResult, DeleteResult, FolderResult, MoveResult, TrashResult), native_changes.render_file_change
@@ -246,7 +248,7 @@ NATIVE = Contract(
         "you need with read_file. "
         "The first and last line of each reply say what it left out and the next call."
     ),
-    tools=(READ_FILE, GREP_FILES, search.FIND_RELEVANT, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
+    tools=(READ_FILE, GREP_FILES, search.FIND_RELEVANT, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE, CHANGE_FILES),
     reply_bytes=limits.REPLY_BYTES,
     raisable=True,
     terms=Terms(archives=True),

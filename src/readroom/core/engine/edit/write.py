@@ -7,7 +7,7 @@ them and the new content has line feeds only, because a model that read the file
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from readroom.core.errors import BadValue, Changed, Exists, NotFound, TooLarge, 
 from readroom.core.limits import CHANGE_TEXT_BYTES, HEAD_BYTES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
-from readroom.core.stores.base import Moved, Source, WriteTarget
+from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.splice import NotEncodable, encode
 from readroom.core.text.encodings import UTF8, Encoding
@@ -62,9 +62,9 @@ def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
             try:
                 place.enter(job.deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
-                    return writing.created()
+                    return _put(place, writing.created())
                 with places.source(place, request.path) as source:
-                    return writing.replaced(source, expected)
+                    return _put(place, writing.replaced(source, expected))
             except NotFound:
                 if either:
                     continue  # removed since we looked: the next try creates it
@@ -72,6 +72,44 @@ def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
             except (Moved, Shrunk):
                 continue
     raise Changed(request.path, next_request=ReadRequest(request.path))
+
+
+class PlannedWrite(Struct):
+    """A write that can be made.
+
+    Attributes:
+        result: What it does.
+        put: The new content; None if the file has it already.
+        ready: Raises Moved if the file is not what was read.
+    """
+
+    result: WriteResult
+    put: PutFile | None
+    ready: Callable[[], None]
+
+    def made(self, warnings: Sequence[Warn]) -> WriteResult:
+        """The result when the content is put, which gave these warnings."""
+        return replace(self.result, warnings=(*self.result.warnings, *warnings))
+
+
+def _put(place: WriteTarget, planned: PlannedWrite) -> WriteResult:
+    put = planned.put
+    warnings = () if put is None else place.put(put.pieces, put.over, planned.ready)
+    return replace(planned.made(warnings), folders=place.folders)
+
+
+def planned_write(
+    services: Services, job: Job[WriteRequest], place: WriteTarget, source: Source | None
+) -> PlannedWrite:
+    """What a write is going to do to a name, or to the open file there. Raises as `perform` does."""
+    request = job.request
+    encoding = None if request.encoding is None else _named(request)
+    _require_small(request)
+    writing = _Writing(services, job, place, encoding)
+    if request.expected_hash == ABSENT or source is None:
+        return writing.created()
+    expected = "" if request.expected_hash is None else request.expected_hash
+    return writing.replaced(source, hashes.parse_hash("expected_hash", expected) if expected else "")
 
 
 def _named(request: WriteRequest) -> Encoding:
@@ -163,16 +201,16 @@ class _Writing:
         self._asked = encoding
         self._deadline = job.deadline
 
-    def created(self) -> WriteResult:
-        """Create the file, with the folders above it."""
+    def created(self) -> PlannedWrite:
+        """The creation of the file, with the folders above it."""
         if self._place.look() is not None:
             raise Exists(self._request.path)
         content = self._as_it_is() or _stored(self._request.path, self._request.content, self._asked or UTF8)
-        warnings = self._place.put([content.data], None, self._deadline.check)
-        return self._described(content, None, warnings)
+        put = PutFile(self._place, [content.data])
+        return PlannedWrite(self._described(content, None, ()), put, self._deadline.check)
 
-    def replaced(self, source: Source, expected: str) -> WriteResult:
-        """Replace the file, in its own encoding."""
+    def replaced(self, source: Source, expected: str) -> PlannedWrite:
+        """The replacement of the file, in its own encoding."""
         sample = source.read_at(0, min(HEAD_BYTES, source.size))
         detected = encodings.detect(sample, complete=len(sample) == source.size)
         index = build_index(source, detected or UTF8, self._deadline)
@@ -193,23 +231,28 @@ class _Writing:
         if form is not None and form.is_broken_by(source, content.data):
             problem = f"would leave {quote(self._request.path)} invalid {form.name}"
             raise BadValue("content", text[:VALUE_CHARS], problem, f"Send the whole file as {form.name}.")
-        warnings += self._put(source, content)
-        described = self._described(content, index.sha256, warnings)
-        return replace(described, previous_lines=index.total_lines) if media is None else described
-
-    def _put(self, source: Source, content: _Bytes) -> Sequence[Warn]:
-        if self._texts.wants(source.size):
-            before = source.read_at(0, source.size)
-            if before == content.data:
-                return [Warn("unchanged", "the file had this content already and was left as it is")]
-            self._texts.put(source.real, sha256(before).hexdigest(), before)
+        is_same = self._texts.wants(source.size) and self._keep(source) == content.data
+        if is_same:
+            warnings.append(Warn("unchanged", "the file had this content already and was left as it is"))
+        else:
+            warnings += about_links(source)
 
         def ready() -> None:
             self._deadline.check()
             if source.current() != source.version:
                 raise Moved
 
-        return (*about_links(source), *self._place.put([content.data], source, ready))
+        described = self._described(content, index.sha256, warnings)
+        if media is None:
+            described = replace(described, previous_lines=index.total_lines)
+        put = None if is_same else PutFile(self._place, [content.data], source)
+        return PlannedWrite(described, put, ready)
+
+    def _keep(self, source: Source) -> bytes:
+        """The content of a small file, which a later call may have to be compared with."""
+        before = source.read_at(0, source.size)
+        self._texts.put(source.real, sha256(before).hexdigest(), before)
+        return before
 
     def _as_it_is(self) -> _Bytes | None:
         """The bytes of the request, if it brings bytes instead of text."""
@@ -231,6 +274,5 @@ class _Writing:
             encoding=content.encoding.name,
             bom=bool(content.encoding.bom),
             ends=content.ends,
-            folders=self._place.folders,
             warnings=(*about_nuls(content.text), *warnings),
         )
