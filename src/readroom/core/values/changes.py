@@ -6,13 +6,14 @@ ends at the place.  Lines are 1-based.  No I/O here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
 from readroom.core.limits import DIFF_CONTEXT, DIFF_LINE_CHARS
 from readroom.core.values.files import EntryKind, LineEnds, Warn
+from readroom.core.values.patches import Action, FilePatch
 
 
 class DiffStyle(Struct, frozen=True):
@@ -28,6 +29,9 @@ ABSENT: Final = "absent"
 """The `expected_hash` of a file that does not exist yet."""
 
 
+TOLD: Final = frozenset({"no_longer_parses", "cut_off", "placeholder", "shrunk"})
+"""Codes of warnings about what a change may have broken."""
+
 Insert: TypeAlias = Literal["before", "after", "end"]
 
 
@@ -41,6 +45,7 @@ class Edit(Struct, frozen=True):
         new_text: What replaces it.
         replace_all: Every occurrence is meant.
         count: How many there must be.
+        cell: The cell of a notebook that it is in, or that is changed whole (`text.edits.cell_forms`).
         lines: The first and last line that are replaced instead, whole.
         symbol: The definition whose lines are replaced instead, with its comments and decorators.
         insert: The text is inserted before or after that place, which stays, or at the end of the file.
@@ -51,6 +56,7 @@ class Edit(Struct, frozen=True):
     new_text: str
     replace_all: bool = False
     count: int | None = None
+    cell: str | None = None
     lines: tuple[int, int] | None = None
     symbol: str | None = None
     insert: Insert | None = None
@@ -62,11 +68,34 @@ class Edit(Struct, frozen=True):
         return self.lines is not None or self.symbol is not None or self.insert == "end"
 
 
+class Fit(Struct, frozen=True):
+    """The text of a file that an old text means although it does not occur.
+
+    Attributes:
+        text: The first of the texts that fit, with line feeds as line ends.
+        lines: Where the places that fit begin, from 1; more than one if it is not certain which is meant.
+        how: In what the two texts are alike, in words.
+        larger: Whether it is so much larger than the old text that it must be a mistake.
+    """
+
+    text: str
+    lines: Sequence[int]
+    how: str
+    larger: bool = False
+
+
+Lenient: TypeAlias = Callable[[str, str, Callable[[], None]], Fit | None]
+"""A contract's way to find what an old text means in a text; the function is called often and may raise."""
+
+
 class EditRequest(Struct, frozen=True):
     """Replacements in the state of a file that `expected_hash` names, made together or not at all.
 
     None accepts any state, for contracts without hashes.  A file that would exceed `most_bytes` is refused.
     With `lone_cr`, lines of a file without a line feed end at each CR, and so do those of the texts.
+    `lenient` finds the old text of an edit that occurs nowhere and is not for every place.
+    `by_cells`, a notebook is changed as its cells are read, unless an `encoding` is given; otherwise as the
+    JSON that is stored.
     """
 
     path: str
@@ -77,13 +106,16 @@ class EditRequest(Struct, frozen=True):
     most_bytes: int | None = None
     diff: DiffStyle = NATIVE_DIFF
     lone_cr: bool = False
+    lenient: Lenient | None = None
+    by_cells: bool = False
 
 
 class WriteRequest(Struct, frozen=True):
     """A new content for one whole file; `expected_hash` is ABSENT for a file that must not exist yet.
 
     None is for contracts without hashes: an existing file, if any, is replaced.  `data` is written as it is
-    instead of a content.
+    instead of a content.  `numbered` gives other names of a new file, by number from 2 on, where the first
+    are taken; then no folder above it may be a link.
     """
 
     path: str
@@ -91,13 +123,15 @@ class WriteRequest(Struct, frozen=True):
     expected_hash: str | None
     encoding: str | None = None
     data: bytes | None = None
+    numbered: Callable[[int], str] | None = None
 
 
 class Hunk(Struct, frozen=True):
     """Lines that differ, with some context.
 
     Each line starts with a mark: " " in both, "-" only before, "+" only after, a backslash for a remark
-    about the line above.  As in a unified diff, a count of 0 lines starts at the line before.
+    about the line above.  As in a unified diff, a count of 0 lines starts at the line before.  The `section`
+    says which part of a document has these lines.
     """
 
     old_start: int
@@ -105,11 +139,13 @@ class Hunk(Struct, frozen=True):
     new_start: int
     new_count: int
     lines: Sequence[str]
+    section: str = ""
 
     @property
     def heading(self) -> str:
         """The line above a hunk, as `diff -u` prints it: where there is one line, its number is enough."""
-        return f"@@ -{_place(self.old_start, self.old_count)} +{_place(self.new_start, self.new_count)} @@"
+        places = f"@@ -{_place(self.old_start, self.old_count)} +{_place(self.new_start, self.new_count)} @@"
+        return f"{places} {self.section}" if self.section else places
 
 
 def _place(first: int, count: int) -> str:
@@ -133,12 +169,23 @@ class Diff(Struct, frozen=True):
         return "".join(f"{line}\n" for hunk in self.hunks for line in (hunk.heading, *hunk.lines))
 
 
+class ChangedCells(Struct, frozen=True):
+    """The first and the last changed cell of a notebook, by their numbers after the change, and their count.
+
+    Where cells were only deleted, both are the number of the first.
+    """
+
+    first: int
+    last: int
+    total: int
+
+
 class EditResult(Struct, frozen=True):
     """What an edit did, or would do in a dry run.
 
     `content_hash` is the hash of the new state, None in a dry run; size, lines and the changed span are
     those of the new state in both cases.  If the end of a file was removed, `first_line` is where it began,
-    and `last_line` is the new last line.
+    and `last_line` is the new last line.  `matched` says how an old text was found that does not occur.
     """
 
     path: str
@@ -155,6 +202,8 @@ class EditResult(Struct, frozen=True):
     diff: Diff
     dry_run: bool = False
     warnings: Sequence[Warn] = ()
+    matched: str = ""
+    cells: ChangedCells | None = None
 
 
 class WriteResult(Struct, frozen=True):
@@ -194,25 +243,56 @@ class FileEdits(Struct, frozen=True):
     problem: Exception | None = None
 
 
-class EditFilesRequest(Struct, frozen=True):
-    """Replacements in several files, which are all below `path`."""
+class Miscount(Struct, frozen=True):
+    """One line of an old text that has a character more or less often than lines of the file, which equal it
+    otherwise.
 
-    files: tuple[FileEdits, ...]
+    `there` has for each of these lines how often the character is in it, and its number.
+    """
+
+    char: str
+    count: int
+    there: Sequence[tuple[int, int]]
+
+
+class Slip(Struct, frozen=True):
+    """Why an old text does not occur, as far as that is certain.
+
+    Attributes:
+        line_ends: Old and new text have different line ends, and those of the old one are not in the file.
+        miscounts: Its lines that have one character too often or too rarely.
+        swapped: Lines at which the new text begins, which is in the file instead.
+    """
+
+    line_ends: bool = False
+    miscounts: Sequence[Miscount] = ()
+    swapped: Sequence[int] = ()
+
+
+class EditFilesRequest(Struct, frozen=True):
+    """Changes of several files, which are all below `path`; those of a patch may name a file repeatedly."""
+
+    files: tuple[FileEdits | FilePatch, ...]
     dry_run: bool = False
     path: str = "."
 
 
 class FileEdited(Struct, frozen=True):
-    """What became of one file; `requested` is its path as the caller wrote it."""
+    """What became of one file; `requested` is its path as the caller wrote it.
+
+    That of a move or a copy is where it came from; `path` is where it is now.  A new file has no previous
+    hash, and a deleted one no hash and no size.  New and deleted files have no diff.
+    """
 
     requested: str
     path: str
-    previous_hash: str
-    content_hash: str
+    previous_hash: str | None
+    content_hash: str | None
     size_bytes: int
     replacements: int
     diff: Diff
     warnings: Sequence[Warn] = ()
+    action: Action = "update"
 
 
 class EditFilesResult(Struct, frozen=True):

@@ -24,13 +24,21 @@ from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.engine.edit.anchors import Anchors, name_of, require_one_place, searched
+from readroom.core.engine.edit.cells import (
+    NOTEBOOK_BYTES,
+    CellPlan,
+    is_notebook,
+    missing,
+    planned,
+)
 from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.read.classify import asked_for
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors.changes import AROUND
 from readroom.core.formats.kinds import reads_as_document
-from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
+from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, MATCHES_NAMED, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
@@ -39,6 +47,7 @@ from readroom.core.text.edits import Change, Scan, TooManyMatches, prepare, scan
 from readroom.core.text.edits.diff import within
 from readroom.core.text.edits.splice import (
     NotEncodable,
+    applied,
     broken_line,
     encode,
     new_lines,
@@ -77,15 +86,15 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
                 if not request.dry_run:
                     place.enter(job.deadline, make_folders=False)
                 with places.source(place, request.path) as source:
-                    planned = planned_edit(services, job, place, source, expected)
-                    if request.dry_run:
-                        return planned.result
-                    put = planned.put
-                    return planned.made(place.put(put.pieces, put.over, planned.ready))
+                    planned_here = planned_edit(services, job, place, source, expected)
+                    put, result = planned_here.put, planned_here.result
+                    if not request.dry_run:
+                        result = planned_here.made(place.put(put.pieces, put.over, planned_here.ready))
             except errors.NotFound:
                 raise errors.NotFound(request.path) from None
             except (Moved, Shrunk):
                 continue
+        return replace(result, warnings=(*result.warnings, *planned_here.told()))
     raise errors.Changed(request.path, next_request=ReadRequest(request.path, encoding=request.encoding))
 
 
@@ -118,6 +127,8 @@ def require_usable(request: EditRequest) -> None:
         raise errors.BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
     require_few(request.edits)
     for number, item in enumerate(request.edits):
+        if item.cell and not item.old_text and request.by_cells:
+            continue  # a whole cell
         name = name_of(request.edits, number)
         require_one_place(item, name)
         if not item.is_placed and not prepare(searched(item), bom=True).pieces:
@@ -142,12 +153,14 @@ class PlannedEdit(Struct):
         put: The new content, whose pieces are read only once.
         ready: Raises Moved if the file is not what was read.
         made: The result, with warnings, when the content is put.
+        told: What the edit broke; asked for once the file and its folder are free again.
     """
 
     result: EditResult
     put: PutFile
     ready: Callable[[], None]
     made: Callable[[Sequence[Warn]], EditResult]
+    told: Callable[[], Sequence[Warn]]
 
 
 GROWTH_BYTES = 256 * 1024 * 1024
@@ -156,6 +169,10 @@ GROWTH_BYTES = 256 * 1024 * 1024
 CLOSEST_BYTES = 4 * 1024 * 1024
 """How much of a file is compared with a text that was not found: 0.3 s (measured, 100,000 lines); for a
 larger file the reply says so."""
+
+
+LENIENT_BYTES = 16 * 1024 * 1024
+"""Largest file in which a contract looks for what an old text means: it is held as text."""
 
 
 class _Editing:
@@ -178,8 +195,24 @@ class _Editing:
         self._expected = expected
         self._deadline = job.deadline
         self._encoding = self._text_encoding()
-        self._edits = [searched(item) for item in job.request.edits]
+        # Edits that name cells are no texts of the file; it is then read for its hash alone.
+        self._named = job.request.by_cells and any(item.cell for item in job.request.edits)
+        self._edits = [] if self._named else [searched(item) for item in job.request.edits]
         self._changes: list[Change] = []
+        self._matched = ""
+        self._states: tuple[bytes, bytes] | None = None
+
+    def told(self) -> tuple[Warn, ...]:
+        """What the edit broke; asked for once the file and its folder are free again."""
+        if self._states is None:
+            return ()
+        before, after = self._states
+        return about_edit(
+            self._source.real,
+            Before(before, self._encoding),
+            text_of(after, self._encoding),
+            self._deadline,
+        )
 
     def planned(self) -> PlannedEdit:
         self._changes = self._prepared()
@@ -187,7 +220,12 @@ class _Editing:
         scanned, digits = self._scanned()
         if not digits.startswith(self._expected):
             raise self._stale(digits)
+        plan = self._by_cells()
+        if plan is not None:
+            return self._of_cells(scanned, digits, plan)
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
+            scanned, _ = self._scanned()
+        if self._take_leniently(scanned):
             scanned, _ = self._scanned()
         self._require_one_place_each(scanned)
         if form_of(self._source.real) is not None:
@@ -221,9 +259,10 @@ class _Editing:
 
     def _stale(self, digits: str) -> errors.Stale:
         """The refusal of another state, which may be that after the same edit."""
-        item = self._edits[0]
+        item = self._edits[0] if self._edits else None
         if (
-            len(self._edits) == 1
+            item is not None
+            and len(self._edits) == 1
             and item.insert == "end"
             and self._expected
             and self._ends_with(item.new_text)
@@ -231,6 +270,32 @@ class _Editing:
             expected, found = hashes.full(self._expected), hashes.full(digits)
             return errors.AlreadyAppended(self._path, expected, found, changed=None)
         return stale(self._services, self._job, self._source, self._expected, digits, self._read_in)
+
+    def _by_cells(self) -> CellPlan | None:
+        """The changes of a notebook by its cells; None for any other file, or text that is in no cell."""
+        request = self._request
+        if not request.by_cells:
+            return None
+        return planned(self._path, self._notebook(), request.edits, request.diff, self._deadline)
+
+    def _notebook(self) -> bytes | None:
+        """The bytes of a notebook whose cells are what the call means; None for any other file."""
+        request, source = self._request, self._source
+        if not request.by_cells or request.encoding is not None or not is_notebook(source.real):
+            return None
+        if source.size > NOTEBOOK_BYTES or form_of(source.real) is None:
+            return None
+        return source.read_at(0, source.size)
+
+    def _of_cells(self, scanned: Scan, digits: str, plan: CellPlan) -> PlannedEdit:
+        made = replace(scanned, splices=list(plan.splices), crossing=None, ragged=[])
+        cap = self._job.cap
+        diff = within(plan.hunks, cap.size - cap.measure.frame(self._path))
+        described = self._described(made, digits, diff)
+        result = replace(
+            described, replacements=plan.replacements, cells=plan.cells, warnings=tuple(plan.warnings)
+        )
+        return self._plan(made, digits, result)
 
     def _about(self, scanned: Scan) -> Iterator[Warn]:
         """Warnings about inserted text: NULs, and other letters in an encoding that is a guess."""
@@ -268,6 +333,32 @@ class _Editing:
                 old, new = old.replace(NUL_SIGN, "\0"), new.replace(NUL_SIGN, "\0")
             meant = replace(item, old_text=old, new_text=new)
             self._changes[number] = prepare(meant, bom=bool(self._encoding.bom), literal=literal)
+            again = True
+        return again
+
+    def _take_leniently(self, scanned: Scan) -> bool:
+        """Retry edits that did not match as the contract has it. Raises ManyMatches, LargerMatch."""
+        lenient, again = self._request.lenient, False
+        if lenient is None or self._source.size > LENIENT_BYTES:
+            return False
+        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            if place.count or item.replace_all:
+                continue
+            text, _ = self._start_of_text(LENIENT_BYTES)
+            plain = prepare(item, bom=bool(self._encoding.bom)).old
+            fit = lenient(text, plain, self._deadline.check)
+            if fit is None:
+                continue
+            if len(fit.lines) > 1:
+                lines, count = fit.lines[:MATCHES_NAMED], len(fit.lines)
+                raise errors.ManyMatches(
+                    self._path, number, lines, count, next_request=self._around(lines[0], lines[0])
+                )
+            if fit.larger:
+                raise errors.LargerMatch(self._path, fit.lines[0])
+            meant = replace(item, old_text=fit.text)
+            self._changes[number] = prepare(meant, bom=False)
+            self._matched = fit.how
             again = True
         return again
 
@@ -393,8 +484,13 @@ class _Editing:
         return b"".join(spliced(self._source, scanned.splices, self._deadline, Hashing()))
 
     def _missing(self, number: int, others: Sequence[int]) -> errors.NoMatch:
+        data = self._notebook()
+        if data is not None:
+            in_cells = missing(self._path, data, number, self._request.edits, others, self._deadline)
+            if in_cells is not None:
+                return in_cells
         change = self._changes[number]
-        text, whole = self._start_of_text()
+        text, whole = self._start_of_text(CLOSEST_BYTES)
         near = closest(text, change.old, change.new)
         hint = near.hint
         if not whole:
@@ -414,9 +510,9 @@ class _Editing:
             next_request=following,
         )
 
-    def _start_of_text(self) -> tuple[str, bool]:
+    def _start_of_text(self, maximum: int) -> tuple[str, bool]:
         start = len(self._encoding.bom)
-        data = self._source.read_at(start, CLOSEST_BYTES)
+        data = self._source.read_at(start, maximum)
         whole = start + len(data) >= self._source.size
         if not whole:
             data = data[: encodings.prefix(data, self._encoding)]
@@ -457,7 +553,7 @@ class _Editing:
             content_hash=None,
             size_bytes=new_size(self._source.size, splices),
             total_lines=total,
-            edits=len(self._changes),
+            edits=len(self._request.edits),
             replacements=sum(place.count for place in scanned.found),
             first_line=first,
             last_line=min(total, max(first, last.line + moved + last.added - ended)),
@@ -465,6 +561,7 @@ class _Editing:
             bom=bool(self._encoding.bom),
             diff=diff,
             dry_run=self._request.dry_run,
+            matched=self._matched,
         )
 
     def _at(self, number: int) -> int:
@@ -476,6 +573,9 @@ class _Editing:
 
     def _plan(self, scanned: Scan, digits: str, result: EditResult) -> PlannedEdit:
         source, original, changed = self._source, Hashing(), Hashing()
+        if source.size <= CHECKED_BYTES:
+            state = source.read_at(0, source.size)
+            self._states = state, applied(state, scanned.splices)
         texts = self._services.texts
         keep = texts.wants(new_size(source.size, scanned.splices))
         kept: list[bytes] = []
@@ -501,4 +601,4 @@ class _Editing:
             every = (*result.warnings, *about_links(source), *warnings)
             return replace(result, content_hash=hashes.full(changed.digits), warnings=every)
 
-        return PlannedEdit(result, PutFile(self._place, pieces(), source), ready, made)
+        return PlannedEdit(result, PutFile(self._place, pieces(), source), ready, made, self.told)

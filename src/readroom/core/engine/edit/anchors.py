@@ -55,6 +55,8 @@ def require_one_place(edit: Edit, name: str) -> None:
     elif len(named) > 1:
         both = " and ".join(named)
         raise errors.BadValue(name, both, f"has {both}, which both name its place", "Send one of them.")
+    if edit.cell and (edit.is_placed or edit.insert):
+        raise errors.BadValue(name, "cell", "names a cell and another place", "Leave one of them out.")
     if edit.replace_all and edit.is_placed:
         raise errors.BadValue(f"{name}.replace_all", True, "is about old_text", "Leave it out.")
     if edit.insert is not None and not edit.new_text:

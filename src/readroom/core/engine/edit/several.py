@@ -42,6 +42,7 @@ from readroom.core.values.changes import (
     MakeFolderRequest,
     MoveRequest,
     WriteRequest,
+    WriteResult,
 )
 from readroom.core.values.files import OTHER_SPELLING, Warn
 
@@ -66,11 +67,16 @@ def perform(services: Services, job: Job[ChangesRequest]) -> ChangesResult:
         with ExitStack() as held:
             batch = _Batch(services, job, held)
             try:
-                return batch.result()
+                result = batch.result()
             except (Moved, Shrunk):
                 batch.require_different_names()
                 continue
+        return replace(result, results=list(map(_told, batch.plans, result.results)))
     raise errors.Changed(request.path)
+
+
+def _told(plan: Planned, result: FileResult) -> FileResult:
+    return replace(result, warnings=(*result.warnings, *plan.told(result)))
 
 
 def _require_usable(request: ChangesRequest) -> None:
@@ -108,6 +114,7 @@ class _Batch(Struct):
     held: ExitStack
     files: dict[int, _File] = field(default_factory=dict)
     failures: dict[int, errors.ReadroomError] = field(default_factory=dict)
+    plans: Sequence[Planned] = ()
 
     def result(self) -> ChangesResult:
         request = self.job.request
@@ -126,7 +133,7 @@ class _Batch(Struct):
                 room -= _diff_bytes(file.planned.result)
         self._require_all()
         files = [self.files[number] for number in sorted(self.files)]
-        plans = [file.planned for file in files if file.planned is not None]
+        plans = self.plans = [file.planned for file in files if file.planned is not None]
         results = [plan.result for plan in plans] if request.dry_run else self._committed(plans)
         noted = [
             replace(result, warnings=(OTHER_SPELLING, *result.warnings)) if file.respelled else result
@@ -248,7 +255,13 @@ class _Batch(Struct):
         cap = self.job.cap
         job = Job(request, replace(cap, size=room + cap.measure.frame(request.path)), self.job.deadline)
         plan = planned_edit(self.services, job, place, source, expected)
-        return Planned([plan.put], plan.ready, lambda warnings: plan.made(warnings[0]), plan.result)
+        return Planned(
+            [plan.put],
+            plan.ready,
+            lambda warnings: plan.made(warnings[0]),
+            plan.result,
+            lambda result: plan.told(),
+        )
 
     def _write(self, request: WriteRequest, place: WriteTarget, names: Names) -> Planned:
         job = Job(request, self.job.cap, self.job.deadline)
@@ -266,7 +279,11 @@ class _Batch(Struct):
             every = tuple(warn for each in warnings for warn in each)
             return replace(result, warnings=(*result.warnings, *every))
 
-        return Planned(changes, plan.ready, made, result)
+        def told(result: FileResult) -> Sequence[Warn]:
+            assert isinstance(result, WriteResult)
+            return plan.told(result)
+
+        return Planned(changes, plan.ready, made, result, told)
 
     def _committed(self, plans: Sequence[Planned]) -> Sequence[FileResult]:
         changes = [change for plan in plans for change in plan.steps]

@@ -15,10 +15,23 @@ from msgspec.structs import replace
 
 from readroom.core.engine.edit.checks import about_links, about_nuls, binary_media, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.intent import announce
+from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_write
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
+from readroom.core.errors import (
+    BadValue,
+    Changed,
+    Exists,
+    NotAFile,
+    NotFound,
+    SymbolicLink,
+    TooLarge,
+    Unencodable,
+    Vanished,
+)
 from readroom.core.limits import CHANGE_TEXT_BYTES, HEAD_BYTES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
+from readroom.core.paths import WorkPath, join, parent
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
@@ -34,6 +47,9 @@ _MARK = "\ufeff"
 _MARKED = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 """Encodings that imply a byte order mark, and their plain names."""
 
+NAMES_TRIED = 1000
+"""Numbers that are tried for a name that is taken: a folder full of them must not hold up a call."""
+
 _LINE_ENDS = {"lf": "LF", "crlf": "CR LF", "mixed": "mixed"}
 
 
@@ -42,12 +58,36 @@ def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
 
     Raises:
         BadValue, TooLarge: The call itself cannot be followed.
+        SymbolicLink: A folder above a file that gets a number is a link.
         Denied, Protected, SymbolicLink, HardLinked, ReadOnlyFile, NotAFile, ...: From finding the place.
         Exists, Vanished, Stale: It is not in the state that the call names.
         Unencodable: The encoding cannot hold the content.
         NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
         Changed: Another program kept saving the file.
     """
+    if job.request.numbered is not None:
+        return _numbered(services, job, job.request.numbered)
+    return _written(services, job)
+
+
+def _numbered(services: Services, job: Job[WriteRequest], names: Callable[[int], str]) -> WriteResult:
+    """Create the file under the first name that is free."""
+    folder = parent(WorkPath(job.request.path))
+    for number in range(1, NAMES_TRIED + 1):
+        job.deadline.check()
+        path = join(folder, names(number))
+        try:
+            return _written(services, replace(job, request=replace(job.request, path=path)))
+        except (Exists, NotAFile):
+            continue
+        except SymbolicLink:
+            # A link at the name itself takes it.
+            if services.guard.through_link(folder):
+                raise SymbolicLink(folder, None) from None
+    raise Exists(job.request.path)
+
+
+def _written(services: Services, job: Job[WriteRequest]) -> WriteResult:
     request, places = job.request, services.targets
     new, either = request.expected_hash == ABSENT, request.expected_hash is None
     expected = ""
@@ -58,19 +98,25 @@ def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
     _require_small(request)
     for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
+            if request.numbered is not None and place.real != request.path:
+                raise SymbolicLink(request.path, None)
             writing = _Writing(services, job, place, encoding)
             try:
                 place.enter(job.deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
-                    return _put(place, writing.created())
-                with places.source(place, request.path) as source:
-                    return _put(place, writing.replaced(source, expected))
+                    planned = writing.created()
+                    result = _put(place, planned)
+                else:
+                    with places.source(place, request.path) as source:
+                        planned = writing.replaced(source, expected)
+                        result = _put(place, planned)
             except NotFound:
                 if either:
                     continue  # removed since we looked: the next try creates it
                 raise Vanished(request.path, hashes.full(expected)) from None
             except (Moved, Shrunk):
                 continue
+        return replace(result, warnings=(*result.warnings, *writing.told(result)))
     raise Changed(request.path, next_request=ReadRequest(request.path))
 
 
@@ -81,11 +127,13 @@ class PlannedWrite(Struct):
         result: What it does.
         put: The new content; None if the file has it already.
         ready: Raises Moved if the file is not what was read.
+        told: What the write broke; asked for once the file and its folder are free again.
     """
 
     result: WriteResult
     put: PutFile | None
     ready: Callable[[], None]
+    told: Callable[[WriteResult], Sequence[Warn]]
 
     def made(self, warnings: Sequence[Warn]) -> WriteResult:
         """The result when the content is put, which gave these warnings."""
@@ -200,14 +248,29 @@ class _Writing:
         self._request = job.request
         self._asked = encoding
         self._deadline = job.deadline
+        self._before: Before | None = None
+        self._text: str | None = None
+
+    def told(self, result: WriteResult) -> tuple[Warn, ...]:
+        """What the write broke; asked for once the file and its folder are free again."""
+        if self._text is None or len(self._text) > CHECKED_BYTES:
+            return ()
+        lines = result.previous_lines, result.total_lines
+        return about_write(self._place.real, self._before, self._text, lines, self._deadline)
 
     def created(self) -> PlannedWrite:
         """The creation of the file, with the folders above it."""
         if self._place.look() is not None:
             raise Exists(self._request.path)
         content = self._as_it_is() or _stored(self._request.path, self._request.content, self._asked or UTF8)
+
+        def ready() -> None:
+            self._deadline.check()
+            announce(lambda: self._described(content, None, ()), lambda: [None])
+
+        self._text = content.text
         put = PutFile(self._place, [content.data])
-        return PlannedWrite(self._described(content, None, ()), put, self._deadline.check)
+        return PlannedWrite(self._described(content, None, ()), put, ready, self.told)
 
     def replaced(self, source: Source, expected: str) -> PlannedWrite:
         """The replacement of the file, in its own encoding."""
@@ -231,6 +294,9 @@ class _Writing:
         if form is not None and form.is_broken_by(source, content.data):
             problem = f"would leave {quote(self._request.path)} invalid {form.name}"
             raise BadValue("content", text[:VALUE_CHARS], problem, f"Send the whole file as {form.name}.")
+        if source.size <= CHECKED_BYTES and media is None:
+            self._before = Before(source.read_at(0, source.size), detected or UTF8)
+            self._text = content.text
         is_same = self._texts.wants(source.size) and self._keep(source) == content.data
         if is_same:
             warnings.append(Warn("unchanged", "the file had this content already and was left as it is"))
@@ -241,12 +307,13 @@ class _Writing:
             self._deadline.check()
             if source.current() != source.version:
                 raise Moved
+            announce(lambda: self._described(content, index.sha256, ()), lambda: [source.version])
 
         described = self._described(content, index.sha256, warnings)
         if media is None:
             described = replace(described, previous_lines=index.total_lines)
         put = None if is_same else PutFile(self._place, [content.data], source)
-        return PlannedWrite(described, put, ready)
+        return PlannedWrite(described, put, ready, self.told)
 
     def _keep(self, source: Source) -> bytes:
         """The content of a small file, which a later call may have to be compared with."""
@@ -274,5 +341,6 @@ class _Writing:
             encoding=content.encoding.name,
             bom=bool(content.encoding.bom),
             ends=content.ends,
+            folders=self._place.folders,
             warnings=(*about_nuls(content.text), *warnings),
         )
