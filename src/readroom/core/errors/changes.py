@@ -132,6 +132,18 @@ class UncertainSymbol(base.ConflictError):
     problem: str
 
 
+class HashNeeded(base.ConflictError):
+    """A file that is deleted, moved or copied without the hash of what is meant."""
+
+    message = "expected_hash is missing; {path} has {found:.19}"
+    advice = "If that is the file that you mean, send it."
+    path: base.Name
+    found: str
+
+    def _fill(self) -> None:
+        self.next = ReadRequest(self.path)
+
+
 class WrongEntries(base.ConflictError):
     """A folder that has another number of names in it than the call says, at any depth."""
 

@@ -36,7 +36,7 @@ from readroom.core.values.packing import PackRequest
 from readroom.core.values.patches import FilePatch
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
-EDIT, WRITE, CHANGE = "edit_file", "write_file", "change_files"
+EDIT, WRITE, CHANGE, PATCH = "edit_file", "write_file", "change_files", "apply_patch"
 RUN, CHECK = "run_command", "check_command"
 """Tool names, which the record and the calls share."""
 

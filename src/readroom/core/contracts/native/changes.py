@@ -22,7 +22,17 @@ from msgspec.structs import fields, replace
 from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import calls as native_calls
 from readroom.core.contracts.native import facts as native_facts
-from readroom.core.contracts.native.calls import CHANGE, CHECK, EDIT, RUN, WRITE, closing, shown, spells_tools
+from readroom.core.contracts.native.calls import (
+    CHANGE,
+    CHECK,
+    EDIT,
+    PATCH,
+    RUN,
+    WRITE,
+    closing,
+    shown,
+    spells_tools,
+)
 from readroom.core.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
 from readroom.core.contracts.schema import DIGITS, EXPLAINED, NEVER_ZERO, into
 from readroom.core.errors import BadValue, MissingArgument
@@ -51,10 +61,10 @@ class EditItem(msgspec.Struct, frozen=True, kw_only=True):
     new_text: str
     old_text: Annotated[str, Meta(description="As in the file, without line numbers; must be unique")] = ""
     replace_all: bool = False
-    lines: Annotated[str, Meta(description="Instead of old_text: 5-9", extra=DIGITS)] | None = None
-    symbol: Annotated[str, Meta(description="Instead of old_text: a definition")] | None = None
-    insert: Annotated[changes.Insert, Meta(description="Next to that place; end: append")] | None = None
-    path: Annotated[str, Meta(description="Another file")] | None = None
+    lines: Annotated[str, Meta(description="Or 5-9", extra=DIGITS)] | None = None
+    symbol: Annotated[str, Meta(description="Or a definition")] | None = None
+    insert: Annotated[changes.Insert, Meta(description="Next to it; end: append")] | None = None
+    path: str | None = None
     expected_hash: Annotated[str, Meta(description=f"Its hash; {changes.ABSENT}: new")] | None = None
     cell: Annotated[str, Meta(description=CELL)] | None = None
 
@@ -89,7 +99,7 @@ class ChangeItem(msgspec.Struct, frozen=True, kw_only=True):
     action: Action
     path: str
     to: str | None = None
-    expected_hash: Annotated[str, Meta(description="Of a file")] | None = None
+    expected_hash: str | None = None
     entries: Annotated[int, Meta(ge=0, description="Names in a folder, at any depth")] | None = None
 
 
@@ -98,6 +108,19 @@ class ChangeArguments(msgspec.Struct, frozen=True, kw_only=True):
 
     changes: list[ChangeItem]
     dry_run: bool = False
+
+
+class PatchArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of apply_patch."""
+
+    patch: str
+    dry_run: bool = False
+
+
+def _to_patch(arguments: PatchArguments) -> changes.EditFilesRequest:
+    from readroom.core.text.patches import read  # few calls bring one
+
+    return changes.EditFilesRequest(tuple(read(arguments.patch)), arguments.dry_run)
 
 
 def _to_edit(
@@ -201,9 +224,9 @@ EDIT_FILE = Tool(
     name=EDIT,
     title="Edit files",
     description=(
-        "Replace or insert text in files that still have the expected hash: at a unique old_text, lines or a "
-        "symbol. Edits match the original files; all are made or none. Keeps encoding and line ends; shows "
-        "the diffs and new hashes."
+        "Replace or insert text at a unique old_text, lines or a symbol of files that still have the "
+        "expected hash. Edits match the original files; all are made or none. Keeps encoding and line ends; "
+        "shows diffs and new hashes."
     ),
     arguments=EditArguments,
     to_request=_to_edit,
@@ -214,11 +237,20 @@ CHANGE_FILES = Tool(
     name=CHANGE,
     title="Delete, move and copy",
     description=(
-        "Delete, move, copy files or folders or make folders, all or none. Files need their hash, folders "
-        "the count of names in them."
+        "Delete, move or copy files and folders, or make folders, all or none. Files need expected_hash, "
+        "folders entries."
     ),
     arguments=ChangeArguments,
     to_request=_to_changes,
+    read_only=False,
+)
+
+APPLY_PATCH = Tool(
+    name=PATCH,
+    title="Apply a patch",
+    description="Apply a unified diff or V4A patch to files, all or none.",
+    arguments=PatchArguments,
+    to_request=_to_patch,
     read_only=False,
 )
 
@@ -311,6 +343,52 @@ def render_changes(result: changes.ChangesResult, cap: Cap) -> Reply:
     body = "\n".join(rows)
     text = f"{body}\n{closing(parts or ['end of changes'], cap.size - byte_size(body) - 1)}"
     return reply(text, partial(_facts_of_changes, result))
+
+
+def render_patched(result: changes.EditFilesResult, cap: Cap) -> Reply:
+    """The reply for a patch, worded as several changes."""
+    count = len(result.files)
+    what = f"{count} change{'' if count == 1 else 's'}"
+    rows, parts = [f"dry run, {what}" if result.dry_run else f"{what} made"], []
+    for file in result.files:
+        path = short(file.path, cap)
+        done = _ACTIONS[file.action]
+        if file.action in ("move", "copy"):
+            path, done = short(file.requested, cap), f"{done} {path}"
+        known = "" if file.content_hash is None else f" | {_hash(file.content_hash)}"
+        rows.append(f"{path} | {done}{known}")
+        rows += file.diff.text.splitlines()
+        if file.diff.left_out:
+            parts.append(f"{path}: {file.diff.left_out} hunks not shown.")
+        parts += [f"{path}: {part}" for part in warning_parts(file.warnings)]
+    if result.dry_run:
+        parts.append("Dry run: nothing was changed.")
+    body = "\n".join(rows)
+    text = f"{body}\n{closing(parts or ['end of changes'], cap.size - byte_size(body) - 1)}"
+    return reply(text, partial(_facts_of_patch, result))
+
+
+_ACTIONS = {
+    "add": "created",
+    "update": "changed",
+    "delete": "deleted",
+    "move": "moved to",
+    "copy": "copied to",
+}
+"""The words for what a patch did."""
+
+
+def _facts_of_patch(result: changes.EditFilesResult) -> dict[str, Fact]:
+    files = [
+        {
+            **native_facts.named(file, "action", "previous_hash", "content_hash", "size_bytes"),
+            "path": as_value(file.path),
+            "requested": as_value(file.requested),
+        }
+        for file in result.files
+    ]
+    warnings = [warning for file in result.files for warning in file.warnings]
+    return {"changes": list(files), "dry_run": result.dry_run, **native_facts.common((), None, warnings)}
 
 
 def _one_line(done: changes.FileResult, cap: Cap, *, dry_run: bool) -> str:

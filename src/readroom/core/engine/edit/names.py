@@ -20,7 +20,6 @@ from readroom.core.engine.files import Survey
 from readroom.core.engine.services import Job, Services
 from readroom.core.paths import ROOT, WorkPath, join, parent
 from readroom.core.policy.changes import WriteTargets
-from readroom.core.quoting import quote
 from readroom.core.stores.base import (
     Change,
     MakeEntry,
@@ -33,7 +32,7 @@ from readroom.core.stores.base import (
 )
 from readroom.core.text import hashes
 from readroom.core.text.line_index import Shrunk
-from readroom.core.values import EntryKind, ListRequest, ReadRequest, Stat, changes
+from readroom.core.values import EntryKind, ListRequest, Stat, changes
 from readroom.core.values.files import Warn
 
 COPY_ENTRIES = 1_000
@@ -216,13 +215,7 @@ class Names(Struct):
         if source.current() != source.version:
             raise Moved
         if expected is None:
-            raise errors.BadValue(
-                "expected_hash",
-                "",
-                f"is missing; {quote(path)} has {hashes.full(now):.19}",
-                "If that is the file that you mean, send it.",
-                next_request=ReadRequest(path),
-            )
+            raise errors.HashNeeded(path, hashes.full(now))
         digits = hashes.parse_hash("expected_hash", expected)
         if not now.startswith(digits):
             own: Any = Job(request, self.job.cap, self.job.deadline)
