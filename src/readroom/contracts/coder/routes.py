@@ -16,14 +16,15 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts.coder import read, words
+from readroom.contracts.coder import editing, read, words
+from readroom.contracts.coder.editing import EDIT
 from readroom.contracts.coder.words import RESPONSE_LINES, go_quoted, own_calls, present, spelled
 from readroom.core.contracts.base import Sentences, Tool, Wording
 from readroom.core.contracts.json_replies import NOTES, encoded
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
-from readroom.core.errors import BadValue, MissingArgument, ReadroomError
-from readroom.core.quoting import as_given, quote
+from readroom.core.errors import BadValue, ReadroomError
+from readroom.core.quoting import quote
 from readroom.core.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result, changes
 from readroom.core.values.files import BytesRequest, BytesResult
 
@@ -40,7 +41,7 @@ MAX_QUERY_PARAMETERS = 100
 """Maximum query parameters that are examined; no address has a tenth of them."""
 
 READ_LINES, READ_BYTES = "read-file-lines", "read-file"
-WRITE, EDIT, LIST = "write-file", "edit-files", "list-directory"
+WRITE, LIST = "write-file", "list-directory"
 
 STATUS = "status"
 """The fact that is the status of an answer."""
@@ -73,28 +74,6 @@ class WriteQuery(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     content: bytes
-
-
-class SearchAndReplace(msgspec.Struct, frozen=True, kw_only=True):
-    """One replacement of edit-files."""
-
-    search: str = ""
-    replace: str = ""
-    replace_all: bool = False
-
-
-class FileToEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of edit-files."""
-
-    path: str = ""
-    edits: list[SearchAndReplace] = []
-
-
-class EditBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of edit-files."""
-
-    files: list[FileToEdit] = []
-    include_diff: bool = False
 
 
 class ListBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -251,29 +230,19 @@ class _Routes:
     def edit(self) -> Tool:
         """POST edit-files."""
 
-        def to_request(arguments: EditBody) -> changes.EditFilesRequest:
-            if not arguments.files:
-                raise MissingArgument(EDIT, "files")
-            return changes.EditFilesRequest(tuple(map(self._file, arguments.files)))
+        def wording(body: editing.EditBody) -> Wording:
+            render = editing.diffs if body.include_diff else _without_diffs
+            return self._wording(render, editing.tables(editing.joined(body, self._root)))
 
-        def wording(arguments: EditBody) -> Wording:
-            return self._wording(partial(_edited, arguments.include_diff), words.EDITED)
-
-        more = {"read_only": False, "idempotent": False}
-        return self._tool(EDIT, "Edit several files", EditBody, to_request, wording, **more)
-
-    def _file(self, file: FileToEdit) -> changes.FileEdits:
-        edits = tuple(changes.Edit(edit.search, edit.replace, edit.replace_all) for edit in file.edits)
-        problem: ReadroomError | None = None
-        try:
-            if not file.path:
-                raise MissingArgument(EDIT, "path")
-            read.require_absolute(file.path, self._root)
-            if not edits:
-                raise MissingArgument(EDIT, "edits")
-        except ReadroomError as error:
-            problem = error
-        return changes.FileEdits(file.path, edits, problem)
+        return self._tool(
+            EDIT,
+            "Edit several files",
+            editing.EditBody,
+            lambda body: editing.request(body, self._root),
+            wording,
+            read_only=False,
+            idempotent=False,
+        )
 
 
 # --- results ----------------------------------------------------------------------------------
@@ -320,31 +289,8 @@ def _listing(root: str, path: str, result: Result) -> tuple[dict[str, Fact], dic
     return {**fields, **present(**{NOTES: left})}, native_facts.of_list(result)
 
 
-def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
-    assert isinstance(result, changes.EditFilesResult)
-    files: list[Fact] = []
-    facts: list[Fact] = []
-    for file in result.files:
-        diff = file.diff.text
-        name = as_given(file.requested)
-        head = f"--- {name}\n+++ {name}\n" if diff else ""
-        files.append({"path": file.requested, "diff": head + diff})
-        facts.append(
-            {
-                "path": file.path,
-                "previous_hash": file.previous_hash,
-                "content_hash": file.content_hash,
-                "replacements": file.replacements,
-                "hunks_left_out": file.diff.left_out,
-                "warnings": [{"code": note.code, "detail": note.detail} for note in file.warnings],
-            }
-        )
-    left = sum(file.diff.left_out for file in result.files)
-    hunks = "hunk is" if left == 1 else "hunks are"
-    notes: list[Fact] = [f"{left} {hunks} left out of the diffs."] if left else []
-    if not with_diff:
-        return {}, {"files": facts}
-    return {"files": files, **present(**{NOTES: notes})}, {"files": facts}
+def _without_diffs(result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
+    return {}, editing.diffs(result)[1]
 
 
 # -----------------------------------------------------------------------------

@@ -35,6 +35,9 @@ NEVER_ZERO = {"never_zero": True}
 EMPTY_TEXT = {"empty_text": True}
 """The `extra` of an optional text that means something if it is empty."""
 
+ASKED = {"asked": True}
+"""The `extra` of a text that only the schema requires: its contract words its absence."""
+
 _MAX_INTEGER = 2**53 - 1
 """Up to here every JSON reader keeps whole numbers exact."""
 
@@ -164,7 +167,8 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
 
     It does not forbid other names: clients that check it say only that, and `parse` says which there are.
     """
-    required = [name for name, field in _fields(arguments).items() if field.required]
+    asked = [name for name, field in _fields(arguments).items() if _marked(field.type, ASKED) is not None]
+    required = [name for name, field in _fields(arguments).items() if field.required or name in asked]
     return {"type": "object", "properties": properties(arguments), "required": required}
 
 

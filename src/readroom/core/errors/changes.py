@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from readroom.core.errors import base
 from readroom.core.quoting import as_value, joined, quote
 from readroom.core.values import EntryKind, ListRequest, ReadRequest
+from readroom.core.values.changes import Slip
 
 
 class Stale(base.ConflictError):
@@ -71,6 +72,7 @@ class NoMatch(base.ConflictError):
     first: int | None = None  # of these lines
     last: int | None = None
     others: Sequence[int] = ()  # further edits of the call that do not match
+    slip: base.Aside[Slip] = Slip()  # what is certain, of an edit that may match leniently
 
     def _fill(self) -> None:
         self.besides, self.detail = _others(self.others), self.place

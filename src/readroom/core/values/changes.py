@@ -172,6 +172,32 @@ class FileEdits(Struct, frozen=True):
     problem: Exception | None = None
 
 
+class Miscount(Struct, frozen=True):
+    """One line of an old text that has a character more or less often than lines of the file, which equal it
+    otherwise.
+
+    `there` has for each of these lines how often the character is in it, and its number.
+    """
+
+    char: str
+    count: int
+    there: Sequence[tuple[int, int]]
+
+
+class Slip(Struct, frozen=True):
+    """Why an old text does not occur, as far as that is certain.
+
+    Attributes:
+        line_ends: Old and new text have different line ends, and those of the old one are not in the file.
+        miscounts: Its lines that have one character too often or too rarely.
+        swapped: Lines at which the new text begins, which is in the file instead.
+    """
+
+    line_ends: bool = False
+    miscounts: Sequence[Miscount] = ()
+    swapped: Sequence[int] = ()
+
+
 class EditFilesRequest(Struct, frozen=True):
     """Replacements in several files, which are all below `path`."""
 

@@ -30,9 +30,18 @@ from readroom.core.stores.base import Moved, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between, common_end, common_start, cost
 from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
+from readroom.core.text.edits.slips import slip_in
 from readroom.core.text.encodings import Encoding
 from readroom.core.text.line_index import Shrunk
-from readroom.core.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
+from readroom.core.values.changes import (
+    Diff,
+    Edit,
+    EditFilesRequest,
+    EditFilesResult,
+    FileEdited,
+    FileEdits,
+    Slip,
+)
 from readroom.core.values.files import OTHER_SPELLING, Warn
 
 EDIT_FILES = 100
@@ -159,11 +168,23 @@ class _Batch:
 
     def _require_several(self) -> None:
         """Refuse two names of one file: the second change would overwrite the first."""
-        seen: dict[str, str] = {}
-        for file in self._files.values():
-            other = seen.setdefault(file.place.real, file.asked.path)
-            if other is not file.asked.path:
-                raise errors.SameFile(file.asked.path, other)
+        files, seen = self._request.files, dict[object, int]()
+        for number, file in enumerate(files):
+            for key in self._names(number):
+                other = seen.setdefault(key, number)
+                if other != number:
+                    raise errors.SameFile(file.path, files[other].path)
+
+    def _names(self, number: int) -> Iterator[object]:
+        """What is equal for two names of one file."""
+        file, failure = self._files.get(number), self._failures.get(number)
+        if file is not None:
+            yield file.place.real
+            stat = file.place.look()
+            if stat is not None and stat.inode:
+                yield stat.device, stat.inode
+        elif isinstance(failure, errors.SymbolicLink):
+            yield failure.target  # a link to a file that has an entry of its own
 
     def _lock(self) -> None:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
@@ -212,8 +233,8 @@ class _Batch:
                 text, count = replaced(
                     text, edit.old_text, edit.new_text, every=edit.replace_all, named=MATCHES_NAMED
                 )
-            except NoPlace:
-                raise errors.NoMatch(file.path, number, "Compare it with the file, blanks and all.") from None
+            except NoPlace as none:
+                raise _no_match(file.path, number, text, edit, none) from None
             except ManyPlaces as many:
                 raise errors.ManyMatches(file.path, number, many.lines, many.count) from None
             file.replacements += count
@@ -271,6 +292,11 @@ def _restore(file: _EditedFile) -> None:
             file.place.put([file.before], now, lambda: None)
     except (errors.ReadroomError, Moved) as error:
         raise errors.StoreFailed(file.path, "it was changed, and others of the call could not be") from error
+
+
+def _no_match(path: str, number: int, text: str, edit: Edit, none: NoPlace) -> errors.NoMatch:
+    slip = Slip(line_ends=True) if none.line_ends else slip_in(text, edit.old_text, edit.new_text)
+    return errors.NoMatch(path, number, "Compare it with the file, blanks and all.", slip=slip)
 
 
 def _encoding(source: Source, file: _EditedFile) -> Encoding:

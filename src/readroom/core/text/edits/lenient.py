@@ -24,6 +24,11 @@ _BLANKS: Final = " \t"
 class NoPlace(Exception):
     """The old text does not occur, not even leniently."""
 
+    def __init__(self, *, line_ends: bool = False) -> None:
+        """With `line_ends` the edit would change line ends, and those of the old text are not in the file."""
+        super().__init__()
+        self.line_ends = line_ends
+
 
 class ManyPlaces(Exception):
     """The old text occurs several times, where once is required."""
@@ -64,19 +69,20 @@ def replaced(text: str, old: str, new: str, *, every: bool, named: int) -> tuple
         fitted = new if changes_ends or not new_end else _with_inner_end(new, own)
         return text.replace(old, fitted), count
     if changes_ends:
-        raise NoPlace  # the edit changes line ends that are not in the file
-    lines, wanted = _parted(text), _parted(old)
-    for key in (_without_trail, _words):
+        raise NoPlace(line_ends=True)
+    lines, wanted = parted(text), parted(old)
+    for key in KEYS:
         places = _places([key(line) for line in lines], [key(line) for line in wanted])
         if len(places) > 1 and not every:
             raise ManyPlaces(len(places), [at + 1 for at in places[:named]])
         if places:
-            rebuild = _Rebuilding(wanted, _parted(new), own if new_end else "")
+            rebuild = _Rebuilding(wanted, parted(new), own if new_end else "")
             return _rebuilt(lines, places, rebuild), len(places)
     raise NoPlace
 
 
-def _parted(text: str) -> list[Line]:
+def parted(text: str) -> list[Line]:
+    """The lines of a text in their parts."""
     return [_line(line) for line in split(text)]
 
 
@@ -96,6 +102,10 @@ def _without_trail(line: Line) -> str:
 
 def _words(line: Line) -> str:
     return line.body
+
+
+KEYS: Final = (_without_trail, _words)
+"""What of a line must be equal: first the ends of lines are ignored, then both sides."""
 
 
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
