@@ -16,7 +16,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from readroom.contracts.coder.editing import edit_tools
+from readroom.contracts.coder.edit_tools import edit_tools
 from readroom.contracts.coder.read import Bounds, CoderForm, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of
 from readroom.contracts.coder.words import READ, RESPONSE_LINES, WORKSPACE_READ, own_calls

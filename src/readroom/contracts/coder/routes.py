@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts.coder import editing, read, words
+from readroom.contracts.coder import editing, packing, read, uploads, words
 from readroom.contracts.coder.editing import EDIT
 from readroom.contracts.coder.words import RESPONSE_LINES, go_quoted, own_calls, present, spelled
 from readroom.core.contracts.base import Sentences, Tool, Wording
@@ -26,7 +26,7 @@ from readroom.core.contracts.native import render as native_render
 from readroom.core.errors import BadValue, ReadroomError
 from readroom.core.quoting import quote
 from readroom.core.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result, changes
-from readroom.core.values.files import BytesRequest, BytesResult
+from readroom.core.values.files import BytesRequest, BytesResult, ResolveRequest, ResolveResult
 
 LIST_BYTES = 1024 * 1024
 """A listing, which has no pages in this contract: some 8,000 names; the reply reports a cut."""
@@ -41,7 +41,7 @@ MAX_QUERY_PARAMETERS = 100
 """Maximum query parameters that are examined; no address has a tenth of them."""
 
 READ_LINES, READ_BYTES = "read-file-lines", "read-file"
-WRITE, LIST = "write-file", "list-directory"
+WRITE, LIST, RESOLVE = "write-file", "list-directory", "resolve-path"
 
 STATUS = "status"
 """The fact that is the status of an answer."""
@@ -69,6 +69,12 @@ class BytesQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: _Count = 0
 
 
+class ResolveQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The query of resolve-path."""
+
+    path: str
+
+
 class WriteQuery(msgspec.Struct, frozen=True, kw_only=True):
     """The query of write-file, and its body, here in base64."""
 
@@ -87,7 +93,8 @@ class ListBody(msgspec.Struct, frozen=True, kw_only=True):
 def routes_of(root: str) -> tuple[Tool, ...]:
     """The routes of a workspace that callers know by this root."""
     make = _Routes(root)
-    return (make.read_lines(), make.read_bytes(), make.write(), make.edit(), make.list())
+    reads = (make.read_lines(), make.read_bytes(), make.resolve(), make.list(), make.zip())
+    return (*reads, make.write(), make.edit(), make.upload())
 
 
 class _Routes:
@@ -178,6 +185,32 @@ class _Routes:
             lambda query: Wording(_bytes, read.capped(self._failed, words.BYTES, query.path)),
         )
 
+    def resolve(self) -> Tool:
+        """GET resolve-path."""
+
+        def to_request(arguments: ResolveQuery) -> ResolveRequest:
+            return ResolveRequest(read.require_absolute(arguments.path, self._root))
+
+        def render(result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
+            assert isinstance(result, ResolveResult)
+            facts: dict[str, Fact] = {"path": result.path, "resolved": result.real}
+            return {"resolved_path": spelled(result.real, self._root)}, facts
+
+        def wording(arguments: ResolveQuery) -> Wording:
+            return self._wording(render, words.RESOLVED, arguments.path)
+
+        return self._tool(RESOLVE, "Resolve the links of a path", ResolveQuery, to_request, wording)
+
+    def zip(self) -> Tool:
+        """POST zip-files."""
+        return self._tool(
+            packing.ZIP,
+            "Pack files into an archive",
+            packing.ZipBody,
+            lambda body: packing.request(body, self._root),
+            lambda body: Wording(packing.packed, read.capped(self._failed, (words.SPENT, words.ANY))),
+        )
+
     def list(self) -> Tool:
         """POST list-directory."""
 
@@ -226,6 +259,18 @@ class _Routes:
 
         more = {"read_only": False}
         return self._tool(WRITE, "Write a file", WriteQuery, to_request, wording, **more)
+
+    def upload(self) -> Tool:
+        """POST upload-chat-file."""
+        return self._tool(
+            uploads.UPLOAD,
+            "Keep a file of a chat",
+            uploads.UploadQuery,
+            lambda query: uploads.request(query, self._root),
+            lambda query: self._wording(partial(uploads.uploaded, self._root), uploads.tables(), query.name),
+            read_only=False,
+            idempotent=False,
+        )
 
     def edit(self) -> Tool:
         """POST edit-files."""
@@ -306,6 +351,7 @@ def parsed(
     *,
     required: Sequence[str] = ("path",),
     texts: Sequence[str] = ("path",),
+    uuids: Sequence[str] = (),
 ) -> tuple[dict[str, str | int], dict[str, str]]:
     """The values of a query, and its problems by parameter.
 
@@ -314,15 +360,19 @@ def parsed(
         numbers: Parameters that are whole numbers, not negative.
         required: Those that may not be missing or empty.
         texts: Parameters that are texts.
+        uuids: Texts that are UUIDs.
     """
     parameters = _given(query)
     problems: dict[str, str] = {}
     values: dict[str, str | int] = {}
     for name in texts:
-        if parameters.get(name):
+        if not parameters.get(name):
+            if name in required:
+                problems[name] = "is required and cannot be empty"
+        elif name in uuids and uploads.chat_of(parameters[name]) is None:
+            problems[name] = "must be a valid uuid"
+        else:
             values[name] = _sendable(parameters[name])
-        elif name in required:
-            problems[name] = "is required and cannot be empty"
     for name in numbers:
         # An empty one counts as not given.
         if parameters.get(name):

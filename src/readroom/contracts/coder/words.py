@@ -156,6 +156,13 @@ BYTES = (SPENT, OPEN, ANY)
 WRITTEN: Sequence[Sentences] = (SPENT, {errors.NotAFile: "open {call.name}: is a directory"}, ANY)
 
 
+RESOLVED: Sequence[Sentences] = (
+    SPENT,
+    {errors.TooManyLinks: "too many levels of symlinks resolving {call.quoted}"},
+    ANY,
+)
+
+
 def _relativity(call: _Failed, error: errors.BadValue) -> str | None:
     unsupported = f"unsupported relativity type {go_quoted(str(error.facts['value']))}"
     return unsupported if error.facts.get("argument") == "relativity" else None
@@ -175,6 +182,8 @@ _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
     (errors.UsageError, HTTPStatus.BAD_REQUEST),
     (errors.AbsentError, HTTPStatus.NOT_FOUND),
     (errors.NoPermission, HTTPStatus.FORBIDDEN),
+    (errors.Exists, HTTPStatus.CONFLICT),
+    (errors.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (errors.ReadOnlyFile, HTTPStatus.FORBIDDEN),
     (errors.ReadOnlyPlace, HTTPStatus.FORBIDDEN),
     (errors.RefusedError, HTTPStatus.FORBIDDEN),

@@ -20,6 +20,7 @@ from readroom.core.values import FindResult, GrepResult, ReadRequest, ReadResult
 from readroom.core.values.changes import EditFilesResult, EditResult, WriteResult
 from readroom.core.values.commands import RunResult
 from readroom.core.values.files import BytesResult
+from readroom.core.values.packing import PackResult
 from readroom.core.values.verbs import BY_RESULT, function
 
 OUTLINE = "outline"
@@ -209,6 +210,11 @@ def shown_by_read(result: ReadResult) -> Sequence[ShownLines]:
 def shown_by_bytes(result: BytesResult) -> Sequence[ShownLines]:
     """Only that bytes of the file were sent."""
     return (ShownLines(result.path, None),)
+
+
+def shown_by_pack(result: PackResult) -> Sequence[ShownLines]:
+    """The same of each file in an archive."""
+    return [ShownLines(file.path, None) for file in result.packing.files]
 
 
 def shown_by_change(result: EditResult | WriteResult) -> Sequence[ShownLines]:

@@ -19,15 +19,6 @@ from msgspec import Struct, field
 
 from readroom.core.values import changes
 from readroom.core.values.commands import RunRequest, RunResult
-from readroom.core.values.files import (
-    BytesRequest,
-    BytesResult,
-    OutlineView,
-    PartView,
-    Row,
-    ShownDocument,
-    Stream,
-)
 from readroom.core.values.files import Cut as Cut
 from readroom.core.values.files import Entry as Entry
 from readroom.core.values.files import EntryKind as EntryKind
@@ -35,6 +26,13 @@ from readroom.core.values.files import Image as Image
 from readroom.core.values.files import Kind as Kind
 from readroom.core.values.files import LineEnds as LineEnds
 from readroom.core.values.files import Names as Names
+from readroom.core.values.files import (
+    OutlineView,
+    PartView,
+    Row,
+    ShownDocument,
+    Stream,
+)
 from readroom.core.values.files import Packed as Packed
 from readroom.core.values.files import Stat as Stat
 from readroom.core.values.files import Version as Version
@@ -42,6 +40,7 @@ from readroom.core.values.files import Warn as Warn
 from readroom.core.values.find import FindRequest as FindRequest
 from readroom.core.values.find import FoundFile
 from readroom.core.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
+from readroom.core.values.packing import ProgramRequest, ProgramResult
 
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """A JSON value; facts are what a program may rely on."""
@@ -148,7 +147,7 @@ Request: TypeAlias = (
     | changes.WriteRequest
     | RunRequest
     | changes.NameRequest
-    | BytesRequest
+    | ProgramRequest
 )
 
 
@@ -328,7 +327,7 @@ Result: TypeAlias = (
     | changes.WriteResult
     | RunResult
     | changes.NameResult
-    | BytesResult
+    | ProgramResult
 )
 
 

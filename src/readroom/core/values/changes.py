@@ -6,7 +6,7 @@ ends at the place.  Lines are 1-based.  No I/O here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -61,7 +61,8 @@ class WriteRequest(Struct, frozen=True):
     """A new content for one whole file; `expected_hash` is ABSENT for a file that must not exist yet.
 
     None is for contracts without hashes: an existing file, if any, is replaced.  `data` is written as it is
-    instead of a content.
+    instead of a content.  `numbered` gives other names of a new file, by number from 2 on, where the first
+    are taken; then no folder above it may be a link.
     """
 
     path: str
@@ -69,6 +70,7 @@ class WriteRequest(Struct, frozen=True):
     expected_hash: str | None
     encoding: str | None = None
     data: bytes | None = None
+    numbered: Callable[[int], str] | None = None
 
 
 class Hunk(Struct, frozen=True):

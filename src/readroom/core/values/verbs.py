@@ -35,7 +35,8 @@ from readroom.core.values.changes import (
     WriteResult,
 )
 from readroom.core.values.commands import RunRequest, RunResult
-from readroom.core.values.files import BytesRequest, BytesResult
+from readroom.core.values.files import BytesRequest, BytesResult, ResolveRequest, ResolveResult
+from readroom.core.values.packing import PackRequest, PackResult
 
 Traces: TypeAlias = Literal["none", "command", "edit"]
 """The effects of a verb: none, those of a command, or an edit, which stays possible when only edits are."""
@@ -147,6 +148,15 @@ VERBS = (
         BytesResult,
         perform=_ENGINE + "read.as_bytes:perform",
         shown=_SHOWN + "shown_by_bytes",
+    ),
+    Verb(PackRequest, PackResult, perform=_ENGINE + "pack:perform", shown=_SHOWN + "shown_by_pack"),
+    Verb(
+        ResolveRequest,
+        ResolveResult,
+        perform=_ENGINE + "resolve:perform",
+        near=_ANY,
+        suggestion="above",
+        time_limit="read_timeout_s",
     ),
     _change(EditRequest, EditResult, "edit:perform", shown=_SHOWN + "shown_by_change"),
     _change(EditFilesRequest, EditFilesResult, "edit.batch:perform", shown=_SHOWN + "shown_by_edit_files"),

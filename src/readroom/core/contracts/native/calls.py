@@ -29,7 +29,8 @@ from readroom.core.values import (
     changes,
 )
 from readroom.core.values.commands import RunRequest
-from readroom.core.values.files import BytesRequest
+from readroom.core.values.files import BytesRequest, ResolveRequest
+from readroom.core.values.packing import PackRequest
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
@@ -82,6 +83,8 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     changes.WriteRequest: ("path", "content", "expected_hash", "encoding"),
     RunRequest: ("command", "path", "output", "timeout_s"),
     BytesRequest: ("path", "first", "count"),
+    ResolveRequest: ("path",),
+    PackRequest: ("path", "wanted"),
     changes.StatRequest: ("path",),
     changes.DeleteRequest: ("path", "recursive", "expected_hash"),
     changes.MakeFolderRequest: ("path",),
@@ -102,6 +105,7 @@ _CALLED = {
     (RunRequest, "path"): "cwd",
     (BytesRequest, "first"): "first_byte",
     (BytesRequest, "count"): "bytes",
+    (PackRequest, "wanted"): "paths",
 }
 """Arguments that are called otherwise than the field."""
 
@@ -146,6 +150,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
                 {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
                 for file in value
             ]
+        case "wanted":
+            return [wanted.asked_as for wanted in value]
         case "content" if isinstance(request, changes.WriteRequest):
             return write_text(request)[0]
     fact: Fact = value
