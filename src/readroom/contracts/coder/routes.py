@@ -194,7 +194,9 @@ class _Routes:
         def render(result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
             assert isinstance(result, ResolveResult)
             facts: dict[str, Fact] = {"path": result.path, "resolved": result.real}
-            return {"resolved_path": spelled(result.real, self._root)}, facts
+            # A kept output is in no folder of the workspace.
+            real = result.real if result.real.startswith("/") else spelled(result.real, self._root)
+            return {"resolved_path": real}, facts
 
         def wording(arguments: ResolveQuery) -> Wording:
             return self._wording(render, words.RESOLVED, arguments.path)

@@ -53,9 +53,9 @@ def perform(services: Services, job: Job[PackRequest]) -> PackResult:
                 break
         return pack.result()
     except OSError as error:
-        if isinstance(error, errors.ReadroomError):
-            raise
         raise errors.store_failure(error, "the archive") from None
+    finally:
+        pack.end()
 
 
 @final
@@ -102,6 +102,10 @@ class _Pack:
         self._zip.close()
         size = self._file.spool.size
         return PackResult(packing, size, Stream(self._file, 0, size))
+
+    def end(self) -> None:
+        """Leave an archive that was not completed as it is: its writer would go on when it is collected."""
+        self._zip.fp = None
 
     def collect(self, wanted: Wanted) -> bool:
         """Pack a path or what a glob finds; False when a limit ends the archive."""

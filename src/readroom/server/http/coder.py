@@ -21,6 +21,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from readroom.contracts.coder import editing, packing, uploads
 from readroom.contracts.coder import routes as routed
+from readroom.contracts.coder.edit_tools import CHAT_EDIT, WORKSPACE_EDIT
 from readroom.contracts.coder.routes import parsed
 from readroom.contracts.coder.words import READ, WORKSPACE_READ, query_problem
 from readroom.core.errors import BadRequest, Changed, NoSuchRoute, WrongMethod
@@ -44,7 +45,7 @@ _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.READ_BYTES: frozenset((READ, WORKSPACE_READ)),
     routed.LIST: frozenset(("list_directory",)),
     routed.WRITE: frozenset(("write_file",)),
-    editing.EDIT: frozenset(("edit_file",)),
+    editing.EDIT: frozenset(("edit_file", CHAT_EDIT, WORKSPACE_EDIT)),
     routed.RESOLVE: frozenset((READ, WORKSPACE_READ, "list_directory")),
     packing.ZIP: frozenset((READ, WORKSPACE_READ)),
     uploads.UPLOAD: frozenset(("write_file",)),

@@ -17,7 +17,7 @@ from readroom.server.http.header_names import AGENT, READ, SESSION, WRITTEN
 # The addresses of coder's workspace agent in the OpenAPI document, from the routes of its contract.
 # -----------------------------------------------------------------------------
 
-CODER_ERRORS = (400, 401, 403, 404, 408, 409, 413, 421, 429, 500, 503, 504, 507)
+CODER_ERRORS = (400, 401, 403, 404, 405, 408, 409, 413, 421, 429, 500, 503, 504, 507)
 
 _ANSWERS: dict[str, str] = {
     routes.READ_LINES: "Whether it was read, and its lines; failures of the file are reported here as well.",

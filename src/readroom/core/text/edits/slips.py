@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from readroom.core.text.edits.lenient import KEYS, Line, parted
 from readroom.core.values.changes import Miscount, Slip
 
-_CHARS = 4 * 1024 * 1024
-"""Length of a text in which slips are looked for: a tenth of a second."""
+_CHARS = 1024 * 1024
+"""Length of a text in which slips are looked for: some 20 ms, at most half a second."""
 
-_LINES = 200
-"""Lines of an old text whose slips are looked for."""
+_COMPARED = 2 * 1024 * 1024
+"""Characters that are compared at most. Only a file of many equal lines needs more; nothing is said then."""
 
 
 def slip_in(text: str, old: str, new: str) -> Slip:
@@ -37,28 +37,37 @@ def slip_in(text: str, old: str, new: str) -> Slip:
 def _miscounts(lines: Sequence[str], wanted: Sequence[str]) -> list[Miscount]:
     """The miscounts at every place that otherwise equals the wanted lines."""
     found: dict[tuple[int, str], list[tuple[int, int]]] = {}
-    if len(wanted) <= _LINES and any(wanted):
-        for at in range(len(lines) - len(wanted) + 1):
-            for number, char in _place(lines, wanted, at).items():
-                there = lines[at + number].count(char)
-                found.setdefault((number, char), []).append((there, at + number + 1))
+    left = _COMPARED
+    for at in range(len(lines) - len(wanted) + 1):
+        place, compared = _place(lines, wanted, at)
+        left -= compared
+        if left < 0:
+            return []
+        for number, char in place.items():
+            there = lines[at + number].count(char)
+            found.setdefault((number, char), []).append((there, at + number + 1))
     return [
         Miscount(char, wanted[number].count(char), there) for (number, char), there in sorted(found.items())
     ]
 
 
-def _place(lines: Sequence[str], wanted: Sequence[str], at: int) -> dict[int, str]:
-    """The characters that are miscounted, by line of the old text; none if anything else differs."""
+def _place(lines: Sequence[str], wanted: Sequence[str], at: int) -> tuple[dict[int, str], int]:
+    """The characters that are miscounted, by line of the old text, and how many were compared.
+
+    None are if anything else differs.
+    """
     miscounted: dict[int, str] = {}
+    compared = 0
     for number, line in enumerate(wanted):
         there = lines[at + number]
+        compared += len(there) + 1
         if line == there:
             continue
         char = _miscounted(line, there)
         if char is None:
-            return {}
+            return {}, compared
         miscounted[number] = char
-    return miscounted
+    return miscounted, compared
 
 
 def _miscounted(line: str, there: str) -> str | None:
