@@ -204,7 +204,7 @@ DASHES = "\u2500"
 SWAP = '. Did you swap "old_text" and "new_text"? Your new_text string appears at line '
 
 
-@pytest.mark.clause("coder.today.edit.hints")
+@pytest.mark.clause("coder.today.edit.hints", "coder.deviation.hints")
 @each(
     ("text", "old", "new", "hint"),
     [
@@ -348,7 +348,7 @@ ARRAY = (
 END = "\nNo edits were applied."
 
 
-@pytest.mark.clause("coder.today.chat.refusals")
+@pytest.mark.clause("coder.today.chat.refusals", "coder.deviation.missing_texts")
 @each(
     ("arguments", "begins"),
     [

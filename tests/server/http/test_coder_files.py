@@ -189,7 +189,7 @@ def logs(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.clause("coder.today.zip")
+@pytest.mark.clause("coder.today.zip", "coder.deviation.home")
 @each(
     ("pattern", "names"),
     [
@@ -260,7 +260,7 @@ def test_what_cannot_be_packed_is_named_and_does_not_stop_the_rest(logs: Path) -
     assert archive.manifest["truncated"] is False
 
 
-@pytest.mark.clause("coder.today.zip.policy")
+@pytest.mark.clause("coder.today.zip.policy", "coder.deviation.packed")
 def test_nothing_that_policy_denies_is_packed(logs: Path) -> None:
     (logs / "d" / ".env").write_text("SECRET", encoding="utf-8")
     (logs / "link.log").symlink_to(".env")
@@ -542,7 +542,7 @@ def test_every_name_is_one_that_a_folder_can_have(name: str, number: int) -> Non
 # --- unknown addresses ------------------------------------------------------------------------
 
 
-@pytest.mark.clause("coder.today.unknown")
+@pytest.mark.clause("coder.today.unknown", "coder.deviation.other_addresses")
 @each(
     ("method", "name"),
     [

@@ -153,7 +153,7 @@ _CHAT: Sentences = {
         "decoding failed ({error})"
     ),
 }
-"""Of calls whose arguments cannot be used."""
+"""Refusals of calls whose arguments cannot be used."""
 
 
 def _workspace_lacks(call: object, error: MissingArgument) -> str | None:

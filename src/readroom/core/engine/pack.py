@@ -104,7 +104,7 @@ class _Pack:
         return PackResult(packing, size, Stream(self._file, 0, size))
 
     def end(self) -> None:
-        """Leave an archive that was not completed as it is: its writer would go on when it is collected."""
+        """Leave an archive that was not completed as it is: its writer would finish it when it is collected."""
         self._zip.fp = None
 
     def collect(self, wanted: Wanted) -> bool:
@@ -160,7 +160,7 @@ class _Pack:
     def _matches(
         self, wanted: Wanted, base: WorkPath, glob: str
     ) -> Iterator[tuple[WorkPath, WorkPath, EntryKind]]:
-        """What a glob matches below a folder, folders excepted."""
+        """The names that a glob matches below a folder, folders excepted."""
         try:
             patterns = [translate(byte_text(one)) for one in alternatives(glob)]
             top = self._guard.open_folder(base)

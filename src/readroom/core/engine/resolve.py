@@ -1,6 +1,6 @@
 """Resolve the links of a path, also of one that does not exist yet: the real name that a write would get.
 
-Where something is there, the store has followed the links.  Otherwise the links on the way are followed
+The store follows the links to something that is there.  For anything else the links on the way are followed
 here, name by name, and what is missing is kept.  The rules are asked about the path as it was asked for,
 and about the real name and the folders above it.
 """

@@ -55,7 +55,7 @@ class NotPacked(Struct, frozen=True):
 
 
 class Packing(Struct, frozen=True):
-    """What an archive holds, and what it lacks. `complete` is false if a limit has left something out."""
+    """The files in an archive, and what it lacks. `complete` is false if a limit has left something out."""
 
     files: Sequence[PackedFile]
     missing: Sequence[NotPacked]

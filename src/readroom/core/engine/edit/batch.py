@@ -176,7 +176,7 @@ class _Batch:
                     raise errors.SameFile(file.path, files[other].path)
 
     def _names(self, number: int) -> Iterator[object]:
-        """What is equal for two names of one file."""
+        """Keys that two names of one file have in common."""
         file, failure = self._files.get(number), self._failures.get(number)
         if file is not None:
             yield file.place.real

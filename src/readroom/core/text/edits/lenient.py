@@ -105,7 +105,7 @@ def _words(line: Line) -> str:
 
 
 KEYS: Final = (_without_trail, _words)
-"""What of a line must be equal: first the ends of lines are ignored, then both sides."""
+"""The parts of a line that must be equal: first all but its end, then all but both ends."""
 
 
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
