@@ -104,7 +104,7 @@ class _Pack:
         return PackResult(packing, size, Stream(self._file, 0, size))
 
     def end(self) -> None:
-        """Leave an archive that was not completed as it is: its writer would finish it when it is collected."""
+        """Leave an incomplete archive as it is: its writer would finish it when it is collected."""
         self._zip.fp = None
 
     def collect(self, wanted: Wanted) -> bool:
