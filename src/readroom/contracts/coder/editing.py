@@ -229,10 +229,10 @@ def tables(files: Sequence[FileToEdit]) -> Sequence[Sentences]:
 def _is_todays(error: ReadroomError, edits: Sequence[bool]) -> bool:
     """Whether the edit that failed is one of today."""
     if isinstance(error, errors.NoMatch | errors.ManyMatches):
-        return edits[error.edit]
+        return any(edits[error.edit : error.edit + 1])
     if isinstance(error, errors.BadValue):
         number = error.argument.removeprefix("edits[").partition("]")[0]
-        return edits[int(number)] if number.isdigit() else any(edits)
+        return any(edits[int(number) : int(number) + 1]) if number.isdigit() else any(edits)
     return any(edits)
 
 
