@@ -53,6 +53,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.StateFailed("state", "the disk is full"),
     errors.OneProcess(),
     errors.ManyMatches(PATH, 1, [3, 9], 2, next_request=READ),
+    errors.LargerMatch(PATH, 3),
     errors.MissingArgument("read", "path"),
     errors.MissingProgram("rg", "Install ripgrep."),
     errors.NoFolder("memory"),

@@ -22,7 +22,7 @@ from readroom.core import errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.deadline import Deadline
 from readroom.core.engine.services import ArchiveOpener, Documents, Job, OwnCommands, Services
-from readroom.core.engine.suggest import with_near_names, with_note, with_place_inside
+from readroom.core.engine.suggest import with_near_names, with_note, with_place_inside, with_siblings
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.formats.registry import provided, table
 from readroom.core.limits import Limits
@@ -140,7 +140,14 @@ class Engine:
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
             performed = act(services, job)
+        except errors.NotAFile as error:
+            if steps.folder is None or error.facts["what"] != "folder":
+                raise
+            assert isinstance(request, ReadRequest)
+            performed = act(services, replace(job, request=steps.folder(request)))
         except errors.NotFound as error:
+            if steps.suggests is not None:
+                raise with_siblings(error, guard, request, steps.suggests) from None
             raise with_near_names(error, services, request, deadline, archives=terms.archives) from None
         except errors.NotAFolder as error:
             if verb.traces == "edit":  # reading what is in the way does not help a change

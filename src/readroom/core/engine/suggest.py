@@ -16,11 +16,12 @@ from readroom.core.errors import AbsentError, NotFound, OutsideRoot, ReadroomErr
 from readroom.core.formats.compressed import by_magic
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.limits import HEAD_BYTES, LIST_MAX_DEPTH, NEAR_SCAN_NAMES
-from readroom.core.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
+from readroom.core.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
 from readroom.core.values.changes import EditFilesResult
 from readroom.core.values.files import OTHER_SPELLING, BytesResult
+from readroom.core.values.steps import Suggests
 from readroom.core.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = re.compile(r"[*?]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
@@ -83,6 +84,19 @@ def with_near_names(
         else _in_large_folder(services.guard, WorkPath(asked.path))
     )
     return NotFound(request.path, near, next_request=following, inside=inside)
+
+
+def with_siblings(error: NotFound, guard: Guard, request: values.Request, suggests: Suggests) -> NotFound:
+    """The error with names of the same folder, those that a contract chooses and that may be seen."""
+    path = WorkPath(request.path)
+    if error.path != path:
+        return error
+    try:
+        with guard.open_folder(parent(path)) as folder:
+            names = sorted(guard.visible(folder).kinds)
+    except ReadroomError:
+        names = []
+    return NotFound(path, [join(parent(path), name) for name in suggests(basename(path), names)])
 
 
 def with_place_inside(error: OutsideRoot, guard: Guard, request: values.Request, spelled: str) -> OutsideRoot:

@@ -105,6 +105,18 @@ def _others(numbers: Sequence[int]) -> str:
     return f" (nor do these match exactly once: {', '.join(f'edits[{number}]' for number in numbers)})"
 
 
+class LargerMatch(base.ConflictError):
+    """The text to be replaced is not in the file, and what is like it is much larger."""
+
+    message = "What {path} has from line {line} on is much larger than old_text, which it only resembles"
+    advice = "Read the file again, and send the whole text that is to be replaced."
+    path: base.Name
+    line: int
+
+    def _fill(self) -> None:
+        self.next = ReadRequest(self.path, offset=self.line)
+
+
 class WrongCount(base.ConflictError):
     """The caller stated how often a text would be replaced, and the number is different."""
 

@@ -6,7 +6,7 @@ ends at the place.  Lines are 1-based.  No I/O here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -40,11 +40,32 @@ class Edit(Struct, frozen=True):
     count: int | None = None
 
 
+class Fit(Struct, frozen=True):
+    """The text of a file that an old text means although it does not occur.
+
+    Attributes:
+        text: The first of the texts that fit, with line feeds as line ends.
+        lines: Where the places that fit begin, from 1; more than one if it is not certain which is meant.
+        how: In what the two texts are alike, in words.
+        larger: Whether it is so much larger than the old text that it must be a mistake.
+    """
+
+    text: str
+    lines: Sequence[int]
+    how: str
+    larger: bool = False
+
+
+Lenient: TypeAlias = Callable[[str, str, Callable[[], None]], Fit | None]
+"""A contract's way to find what an old text means in a text; the function is called often and may raise."""
+
+
 class EditRequest(Struct, frozen=True):
     """Replacements in the state of a file that `expected_hash` names, made together or not at all.
 
     None accepts any state, for contracts without hashes.  A file that would exceed `most_bytes` is refused.
     With `lone_cr`, lines of a file without a line feed end at each CR, and so do those of the texts.
+    `lenient` finds the old text of an edit that occurs nowhere and is not for every place.
     """
 
     path: str
@@ -55,6 +76,7 @@ class EditRequest(Struct, frozen=True):
     most_bytes: int | None = None
     diff: DiffStyle = NATIVE_DIFF
     lone_cr: bool = False
+    lenient: Lenient | None = None
 
 
 class WriteRequest(Struct, frozen=True):
@@ -116,7 +138,7 @@ class EditResult(Struct, frozen=True):
 
     `content_hash` is the hash of the new state, None in a dry run; size, lines and the changed span are
     those of the new state in both cases.  If the end of a file was removed, `first_line` is where it began,
-    and `last_line` is the new last line.
+    and `last_line` is the new last line.  `matched` says how an old text was found that does not occur.
     """
 
     path: str
@@ -133,6 +155,7 @@ class EditResult(Struct, frozen=True):
     diff: Diff
     dry_run: bool = False
     warnings: Sequence[Warn] = ()
+    matched: str = ""
 
 
 class WriteResult(Struct, frozen=True):

@@ -47,10 +47,18 @@ SIGNALLED = 128
 """A shell reports a child that was ended by signal N as 128 + N."""
 
 
+class Tail(Struct, frozen=True):
+    """The end of an output: at most so many lines and bytes, line ends counted."""
+
+    lines: int
+    bytes: int
+
+
 class RunRequest(Struct, frozen=True):
     """A command for the shell. `path` is where it starts; `timeout_s` None is the workspace's limit.
 
-    `name` is the caller's name for the kept outputs; without it they get a generated name.
+    `name` is the caller's name for the kept outputs; without it they get a generated name.  With `tail`, both
+    streams are one, in the order in which they arrive, and its end is shown, whatever is in it.
     """
 
     command: str
@@ -58,6 +66,7 @@ class RunRequest(Struct, frozen=True):
     output: Verbosity = "concise"
     timeout_s: float | None = None
     name: str | None = None
+    tail: Tail | None = None
 
 
 class OutputLine(Struct, frozen=True):
@@ -96,6 +105,7 @@ class Output(Struct, frozen=True):
         lost: What was not kept.
         nuls: Numbers of shown lines with NULs, for which a sign is shown.
         binary: The stream is not text, so nothing of it is shown.
+        ended: Whether its last line has a line end.
     """
 
     stream: StreamName
@@ -108,6 +118,7 @@ class Output(Struct, frozen=True):
     lost: Lost | None = None
     nuls: Sequence[int] = ()
     binary: bool = False
+    ended: bool = False
 
     @property
     def gaps(self) -> list[tuple[int, int]]:

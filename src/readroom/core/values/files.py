@@ -161,6 +161,14 @@ class Image(Struct, frozen=True):
     original_height: int
 
 
+class Attachment(Struct, frozen=True):
+    """A file that goes with a reply as it is: its bytes, their type, and its path."""
+
+    data: bytes
+    media_type: str
+    path: str
+
+
 class PartView(Struct, frozen=True):
     """The shown part of one page, slide, sheet, cell or section.
 

@@ -186,7 +186,7 @@ class _Run:
     def _keep(self, command: Command, began: float) -> None:
         for stream, data in command.output():
             if data:
-                self._keepers[stream].write(data)
+                self._keepers[stream if self._request.tail is None else 0].write(data)
             size = sum(keeper.size for keeper in self._keepers)
             lines = sum(keeper.lines for keeper in self._keepers)
             elapsed = int(time.monotonic() - began)
