@@ -23,6 +23,8 @@ from readroom.contracts.opencode.requests import (
 from readroom.core.contracts import json_replies
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
+from readroom.core.errors import BadRange
+from readroom.core.quoting import quote
 from readroom.core.text.select import byte_size
 from readroom.core.values import (
     Call,
@@ -52,6 +54,8 @@ _FRAME_BYTES = 400
 
 _CUT = "... (line truncated to {} chars)"
 _CUT_GREP = "..."
+_HALF = "\ufffd"
+"""The first half of a surrogate pair, as it arrives where it is sent."""
 _MARK_BYTES = len(_CUT.format(LINE_UNITS))
 _LABEL = "50 KB"
 
@@ -100,10 +104,13 @@ class Replies(Struct, frozen=True):
     # --- read ---------------------------------------------------------------------------------
 
     def fit(self, arguments: ReadArguments, request: ReadRequest, result: ReadResult, cap: Cap) -> ReadResult:
-        """As many of the lines as one read may show. Raises Binary."""
+        """As many of the lines as one read may show. Raises Binary, BadRange."""
         if result.raw is not None and not result.raw.startswith(PDF):
             raise binary(result.path, result.raw, result.size_bytes)
+        first = first_line(arguments)
         if not result.lines:
+            if result.total_lines == 0 and first > 1:
+                raise BadRange("", "", total_lines=0)
             return result
         result = replace(result, lines=[self._line(line, result, at) for at, line in enumerate(result.lines)])
         if not wanted(arguments, kilo=self.kilo):
@@ -115,8 +122,8 @@ class Replies(Struct, frozen=True):
         shown, units = beginning(line, LINE_UNITS)
         if cut is None and len(shown) == len(line):
             return line
-        if units >= LINE_UNITS - 1 and not self.kilo:
-            units = LINE_UNITS
+        if units == LINE_UNITS - 1 and len(shown) < len(line) and not self.kilo:
+            shown, units = shown + _HALF, LINE_UNITS
         return shown + _CUT.format(units)
 
     def read(self, arguments: ReadArguments, result: ReadResult | ListResult, cap: Cap) -> Reply:
@@ -172,7 +179,7 @@ class Replies(Struct, frozen=True):
         return native_render.reply(text, partial(native_facts.of_list, result, self.call))
 
     def _entry(self, entry: ListEntry) -> str:
-        name = native_render.quote(entry.path)
+        name = quote(entry.path)
         return f"{name}/" if EntryKind.FOLDER in (entry.kind, entry.leads_to) else name
 
     # --- searches -----------------------------------------------------------------------------

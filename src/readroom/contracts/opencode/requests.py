@@ -248,9 +248,9 @@ def _accept(candidate: Candidate, *, kilo: bool) -> Kind:
         return Kind.BINARY
     marked = kilo and sample.startswith(_MARKS)
     ending = suffix(candidate.path)
-    if ending in BINARY or (not marked and _is_binary(sample)) or candidate.plain is Kind.BINARY:
+    if ending in BINARY or (not marked and _is_binary(sample)):
         raise binary(candidate.path, candidate.sample, candidate.stat.size)
-    return candidate.plain
+    return Kind.TEXT if candidate.plain is Kind.BINARY else candidate.plain
 
 
 def _is_binary(sample: bytes) -> bool:

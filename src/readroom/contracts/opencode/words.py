@@ -150,6 +150,7 @@ _NAMES = (
 )
 """Names in our sentences and what they are called here."""
 
+_AFTER = frozenset(" .?:,")
 _LEADS = ("", "Access to ", "There is no file or folder ")
 """What stands before a path with which one of our sentences begins."""
 
@@ -160,7 +161,8 @@ def _ours(call: Failed, error: errors.ReadroomError) -> str:
     if isinstance(path, str) and path:
         plain = unquoted(path)
         own = quote(path if plain is None else plain)
-        begin = next((words for words in _LEADS if text.startswith(f"{words}{own} ")), None)
+        begins = ((words, len(words) + len(own)) for words in _LEADS if text.startswith(f"{words}{own}"))
+        begin = next((words for words, end in begins if text[end : end + 1] in _AFTER), None)
         if begin is not None:
             lead, text = f"{begin}{call.path}", text[len(begin) + len(own) :]
     for ours, theirs in _NAMES:

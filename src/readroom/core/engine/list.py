@@ -128,8 +128,8 @@ class _Listing:
         return self._shown(walk)
 
     def _enters(self, folder: str) -> bool:
-        if self._hides and not self._globs.names_hidden and is_hidden(folder):
-            return False
+        if self._hides and is_hidden(folder) and not self._globs.names_hidden:
+            return bool(self._globs.decides(folder, folder=True))
         return self._globs.enters(folder) and self._globs.may_hold(folder)
 
     def _smaller(self) -> ListRequest | None:
@@ -167,9 +167,13 @@ class _Listing:
 
     def _is_file(self, run: Run, name: str) -> bool:
         path = run.prefix + name
-        if run.kind(name) is not EntryKind.FILE or not self._globs.takes(path, folder=False):
+        if run.kind(name) is not EntryKind.FILE:
             return False
-        return not self._hides or not is_hidden(path) or self._globs.hidden_name(path)
+        decided = self._globs.decides(path, folder=False)
+        if decided is None:
+            hidden = self._hides and is_hidden(path)
+            return not hidden and self._globs.takes(path, folder=False)
+        return decided
 
     def _placed_in(self, run: Run, names: Sequence[str]) -> tuple[int, Iterable[str]]:
         """How many of the names come before this page, and the other names in order."""

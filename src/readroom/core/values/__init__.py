@@ -127,7 +127,7 @@ class ListRequest(Struct, frozen=True):
     """A page of the names below one folder.
 
     With `skip`, that many entries are skipped, and pages go on by number.  With `files`, only regular files
-    are entries, hidden ones only if the path or a glob has a hidden name.
+    are entries, and hidden folders are entered only if the path or a glob asks for them.
     """
 
     path: str = "."

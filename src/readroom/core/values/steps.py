@@ -39,7 +39,8 @@ class Candidate(Struct, frozen=True):
 
 
 Accept: TypeAlias = Callable[[Candidate], Kind]
-"""Decides how a file is read. May raise to refuse it."""
+"""Decides how a file is read; one that it takes for text without being detected as such is read as UTF-8. May
+raise to refuse it."""
 
 Fit: TypeAlias = Callable[[ReadRequest, ReadResult, Cap], ReadResult]
 """Adjusts the selection before it is worded. May raise to refuse it."""

@@ -58,7 +58,7 @@ def chosen(
         if request.tail is None:
             rows = picked(texts, room - labels, cap.measure.output, failed=failed, least=least)
         else:
-            rows = [ending(texts[0], request.tail, room, least), []]
+            rows = [ending(texts[0], request.tail, room, cap.lines), []]
         out, err = (
             _output(stream, output, text, lines)
             for stream, output, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
@@ -102,27 +102,27 @@ def picked(
     return rows
 
 
-def ending(text: KeptText, tail: Tail, room: int, least: int = 0) -> list[OutputLine]:
+def ending(text: KeptText, tail: Tail, room: int, lines: int | None) -> list[OutputLine]:
     """The last lines of a stream, in order; of a line that is larger than all of it, its beginning.
 
     Args:
         text: The stream.
         tail: How much of it.
         room: Bytes of the reply.
-        least: The least bytes that a line takes.
+        lines: Lines of the reply; None without a limit.
     """
     text.cut_lines_at(min(tail.bytes, room))
     rows: list[OutputLine] = []
     # A line end after the last line makes an empty one, as the original counts.
-    left, charged = min(tail.bytes, room) + (not text.ended), room + 1
-    most = tail.lines - text.ended
+    left = min(tail.bytes, room) + (not text.ended)
+    most = min(tail.lines, lines or tail.lines) - text.ended
     for number in range(text.total, 0, -1):
         row = text.row(number)
         if row is None:
             continue
         size = len(row.text.encode("utf-8", "replace")) + 1
-        left, charged = left - size, charged - max(least, size)
-        if rows and (left < 0 or charged < 0 or len(rows) == most):
+        left -= size
+        if rows and (left < 0 or len(rows) == most):
             break
         rows.append(row)
     return rows[::-1]

@@ -175,8 +175,10 @@ def classify(
             return AsDocument(document)
     if kind is Kind.IMAGE and not packed:
         return AsImage()
-    if encoding is None or kind in (Kind.BINARY, Kind.IMAGE):
+    if kind in (Kind.BINARY, Kind.IMAGE) or (encoding is None and accept is None):
         return AsBytes()
+    if encoding is None:
+        encoding = encodings.UTF8
     return AsText(kind, encoding)
 
 
