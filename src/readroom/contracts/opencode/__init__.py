@@ -104,7 +104,7 @@ class _Variant:
             f"Read a file as numbered lines (`N: text`), {LINES} by default, or a directory as names, with "
             f"`/` after directories. Lines are cut at {LINE_UNITS} characters. Images and PDFs are attached.",
             ReadArguments,
-            partial(to_read, self._own),
+            partial(to_read, self._own, self.names),
             lambda arguments: partial(self._replies.read, arguments),
             steps=steps,
         )
@@ -116,7 +116,7 @@ class _Variant:
             f'Paths of files that match a glob such as "**/*.js" or "src/**/*.ts", {FOUND} at most. '
             "Honours ignore files.",
             GlobArguments,
-            to_glob,
+            partial(to_glob, self.names),
             lambda arguments: self._replies.glob,
         )
 
@@ -126,7 +126,7 @@ class _Variant:
             "Search file contents",
             f"Lines that match a regular expression, by file, {FOUND} at most. Honours ignore files.",
             GrepArguments,
-            to_grep,
+            partial(to_grep, self.names),
             lambda arguments: self._replies.grep,
         )
 
@@ -137,7 +137,7 @@ class _Variant:
             "Replace oldString, which must occur once in the file, or everywhere with replaceAll. Leave out "
             "the numbers that read shows. An empty oldString creates a file.",
             EditArguments,
-            to_edit,
+            partial(to_edit, self.names),
             lambda arguments: self._replies.edit,
             read_only=False,
             idempotent=False,
@@ -149,7 +149,7 @@ class _Variant:
             "Write a file",
             "Create a file, with the directories above it, or replace all of it.",
             WriteArguments,
-            to_write,
+            partial(to_write, self.names),
             lambda arguments: self._replies.write,
             read_only=False,
         )
@@ -160,7 +160,7 @@ class _Variant:
             "Run a command",
             "Run a command in bash (sh if missing). The end of a long output is shown; all of it is kept.",
             BashArguments,
-            to_run,
+            partial(to_run, self.names),
             lambda arguments: partial(Command(self._replies).render, arguments),
             read_only=False,
             idempotent=False,

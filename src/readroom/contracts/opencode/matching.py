@@ -3,13 +3,13 @@
     lines       line by line, without blanks at both ends of a line
     anchors     the first and the last line, and lines between that are alike
     blanks      any run of blanks as one
-    indent      with another indentation of the whole
     escapes     with \\n, \\t and quotes decoded
     ends        without blanks at both ends of the whole
     context     the first and the last line, and half of the lines between
 
 The first step that fits decides. More than one place that fits under it is refused: the original goes on to
-the next step, or takes the best of them.  Lines end in a line feed; line numbers begin at 1.
+the next step, or takes the best of them.  Its step for another indentation fits nothing that `lines` does
+not, and its last, for every occurrence, nothing that occurs.  Lines end in a line feed, and count from 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\uf
 
 _ENDS = "".join(map(chr, range(0x2000, 0x200B))) + _BLANKS.replace("\u2000-\u200a", "")
 _RUN = re.compile(f"[{_BLANKS}]+")
-_INDENT = re.compile(f"[{_BLANKS}]*")
 _ESCAPE = re.compile(r"""\\([ntr'"`\\\n$])""")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -100,15 +99,15 @@ def fit(text: str, old: str, check: Callable[[], None]) -> Fit | None:
     for step, how in STEPS:
         places: dict[Place, Place] = {}
         for place in step(lines, old):
-            if place.end > place.start:
-                places.setdefault(lines.filled(place), place)
+            places.setdefault(lines.filled(place), place)
             if len(places) > _MOST_PLACES:
                 break
         if places:
             first, *others = places.values()
             found = text[first.start : first.end]
             numbers = [lines.line_of(place) for place in (first, *others)]
-            return Fit(found, numbers, how, larger=is_larger(found, old))
+            # An empty text is everywhere.
+            return Fit(found, numbers if found else numbers * 2, how, larger=is_larger(found, old))
     return None
 
 
@@ -188,8 +187,8 @@ def _is_alike(lines: Lines, first: int, last: int, wanted: Sequence[str]) -> boo
         lines.check()
         longest = max(len(own), len(asked))
         if longest:
-            similar += 1 - distance(own, asked) / longest
-        if similar / count >= _SIMILAR:
+            similar += (1 - distance(own, asked) / longest) / count  # rounded as the original does
+        if similar >= _SIMILAR:
             return True
     return False
 
@@ -244,30 +243,6 @@ def _spaced(text: str) -> str:
     return _RUN.sub(" ", text).strip(_ENDS)
 
 
-def by_indent(lines: Lines, old: str) -> Iterator[Place]:
-    """Lines that are equal without the indentation that all of them share."""
-    wanted = _outdented(old.split("\n"))
-    ends = [line.strip(_ENDS) for line in wanted]
-    for first in lines.blocks(len(wanted)):
-        if lines.trimmed[first] != ends[0]:
-            continue
-        if _outdented(lines.lines[first : first + len(wanted)]) == wanted:
-            yield lines.block(first, len(wanted))
-
-
-def _outdented(lines: Sequence[str]) -> list[str]:
-    filled = [line for line in lines if line.strip(_ENDS)]
-    if not filled:
-        return list(lines)
-    shared = min(_indent(line) for line in filled)
-    return [line[shared:] if line.strip(_ENDS) else line for line in lines]
-
-
-def _indent(line: str) -> int:
-    found = _INDENT.match(line)
-    return 0 if found is None else found.end()
-
-
 def by_escapes(lines: Lines, old: str) -> Iterator[Place]:
     """What the text is with its escapes decoded, or lines that are it with theirs decoded."""
     wanted = _decoded(old)
@@ -289,13 +264,15 @@ def _decoded(text: str) -> str:
 def by_ends(lines: Lines, old: str) -> Iterator[Place]:
     """What the text is without blanks at both ends."""
     wanted = old.strip(_ENDS)
-    if wanted != old and wanted:
+    if wanted != old:
         yield from _all(lines.text, wanted)
 
 
 def _all(text: str, wanted: str) -> Iterator[Place]:
     at = text.find(wanted)
-    while at >= 0:
+    if not wanted:
+        yield Place(0, 0)
+    while at >= 0 and wanted:
         yield Place(at, at + len(wanted))
         at = text.find(wanted, at + 1)
 
@@ -304,7 +281,6 @@ STEPS: Sequence[tuple[Step, str]] = (
     (by_lines, "blanks at the ends of lines left out"),
     (by_anchors, "first and last line equal, the lines between similar"),
     (by_blanks, "runs of blanks as one"),
-    (by_indent, "another indentation"),
     (by_escapes, "escapes decoded"),
     (by_ends, "blanks at both ends left out"),
     (by_context, "first and last line and half of those between equal"),

@@ -27,6 +27,18 @@ class Names(Struct, frozen=True):
         """The same of something below a folder, in a line."""
         return self.shown(name if folder == "." else f"{folder}/{name}")
 
+    def meant(self, text: str) -> str:
+        """The path of a request for a path as a caller writes it: relative, if it begins with the root."""
+        name = unquoted(text)
+        inner, top = text if name is None else name, self.root.rstrip("/")
+        if inner == self.root:
+            return "."
+        if not inner.startswith(f"{top}/"):
+            return text
+        rest = inner[len(top) :].lstrip("/") or "."
+        # A leading quote marks a quoted name; this one is part of the name.
+        return quote(rest) if name is not None else f"./{rest}" if rest.startswith('"') else rest
+
     def given(self, text: str) -> str:
         """A path as its caller wrote it, made absolute, in sentences."""
         name = unquoted(text)

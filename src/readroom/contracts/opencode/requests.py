@@ -205,9 +205,9 @@ def wanted(arguments: ReadArguments, *, kilo: bool) -> int:
     return max(1, limit) if kilo else limit
 
 
-def to_read(own: OpencodeSettings, arguments: ReadArguments) -> ReadRequest:
+def to_read(own: OpencodeSettings, names: Names, arguments: ReadArguments) -> ReadRequest:
     """The request for a call of read; it has one line where none is asked for."""
-    path = _required(arguments.filePath)
+    path = _required(names, arguments.filePath)
     flat = own.kilo and suffix(path.removesuffix('"')) in EXTRACTED
     return ReadRequest(
         path,
@@ -279,12 +279,12 @@ def _none(missing: str, names: Sequence[str]) -> Sequence[str]:
 # -----------------------------------------------------------------------------
 
 
-def to_glob(arguments: GlobArguments) -> ListRequest:
+def to_glob(names: Names, arguments: GlobArguments) -> ListRequest:
     """The request for a call of glob."""
     if not arguments.pattern:
         raise BadValue("pattern", "", "is empty", "Send a glob.")
     return ListRequest(
-        arguments.path or ".",
+        names.meant(arguments.path or "."),
         glob=(arguments.pattern, _GIT),
         depth=LIST_MAX_DEPTH,
         limit=FOUND,
@@ -293,13 +293,13 @@ def to_glob(arguments: GlobArguments) -> ListRequest:
     )
 
 
-def to_grep(arguments: GrepArguments) -> GrepRequest:
+def to_grep(names: Names, arguments: GrepArguments) -> GrepRequest:
     """The request for a call of grep."""
     if not arguments.pattern:
         raise BadValue("pattern", "", "is empty", "Send a regular expression.")
     return GrepRequest(
         arguments.pattern,
-        arguments.path or ".",
+        names.meant(arguments.path or "."),
         glob=(*([arguments.include] if arguments.include else ()), _GIT),
         include=frozenset(("hidden",)),
         sort="path",
@@ -308,9 +308,9 @@ def to_grep(arguments: GrepArguments) -> GrepRequest:
     )
 
 
-def to_edit(arguments: EditArguments) -> EditRequest | WriteRequest:
+def to_edit(names: Names, arguments: EditArguments) -> EditRequest | WriteRequest:
     """The request for a call of edit: an empty oldString creates a file. Raises BadValue."""
-    path, old, new = _required(arguments.filePath), arguments.oldString, arguments.newString
+    path, old, new = _required(names, arguments.filePath), arguments.oldString, arguments.newString
     if old == new:
         raise BadValue("newString", "", "is the same as oldString", "Send another text.")
     if not old:
@@ -319,24 +319,24 @@ def to_edit(arguments: EditArguments) -> EditRequest | WriteRequest:
     return EditRequest(path, None, (edit,), lenient=fit)
 
 
-def to_write(arguments: WriteArguments) -> WriteRequest:
+def to_write(names: Names, arguments: WriteArguments) -> WriteRequest:
     """The request for a call of write."""
-    return WriteRequest(_required(arguments.filePath), arguments.content, None)
+    return WriteRequest(_required(names, arguments.filePath), arguments.content, None)
 
 
-def to_run(arguments: BashArguments) -> RunRequest:
+def to_run(names: Names, arguments: BashArguments) -> RunRequest:
     """The request for a call of bash."""
     seconds = min(arguments.timeout or TIMEOUT_MS, NUMBER_MOST) / 1000
     tail = Tail(LINES, CONTENT_BYTES)
     return RunRequest(
-        arguments.command, arguments.workdir or ".", timeout_s=seconds, output="full", tail=tail
+        arguments.command, names.meant(arguments.workdir or "."), timeout_s=seconds, output="full", tail=tail
     )
 
 
-def _required(path: str) -> str:
+def _required(names: Names, path: str) -> str:
     if not path:
         raise BadValue("filePath", "", "is empty", "Send the path of a file.")
-    return path
+    return names.meant(path)
 
 
 # -----------------------------------------------------------------------------
