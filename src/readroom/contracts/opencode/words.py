@@ -16,6 +16,7 @@ from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
 from readroom.core.paths import WorkPath
 from readroom.core.quoting import quote, unquoted
+from readroom.core.text.encodings import STATEFUL
 from readroom.core.values import Cap, Reply
 
 IDENTICAL = "No changes to apply: oldString and newString are identical."
@@ -155,14 +156,24 @@ _LEADS = ("", "Access to ", "There is no file or folder ")
 """What stands before a path with which one of our sentences begins."""
 
 
-def _ours(call: Failed, error: errors.ReadroomError) -> str:
-    """Our sentences, in names of this contract."""
-    lead, text, path = "", str(error), error.facts.get("path")
+def _unencodable(call: Failed, error: errors.Unencodable) -> str:
+    return f"{_ours(call, error, error.message)}. Use characters that it has."
+
+
+def _broken_place(call: Failed, error: errors.BrokenPlace) -> str | None:
+    if error.facts["encoding"] not in STATEFUL:
+        return None
+    return f"{_ours(call, error, error.message)}. {WRITE} replaces all of it, in that encoding."
+
+
+def _ours(call: Failed, error: errors.ReadroomError, words: str | None = None) -> str:
+    """Our sentences, or those words of them, in names of this contract."""
+    lead, text, path = "", str(error) if words is None else words, error.facts.get("path")
     if isinstance(path, str) and path:
         plain = unquoted(path)
         own = quote(path if plain is None else plain)
-        begins = ((words, len(words) + len(own)) for words in _LEADS if text.startswith(f"{words}{own}"))
-        begin = next((words for words, end in begins if text[end : end + 1] in _AFTER), None)
+        begins = ((lead, len(lead) + len(own)) for lead in _LEADS if text.startswith(f"{lead}{own}"))
+        begin = next((lead for lead, end in begins if text[end : end + 1] in _AFTER), None)
         if begin is not None:
             lead, text = f"{begin}{call.path}", text[len(begin) + len(own) :]
     for ours, theirs in _NAMES:
@@ -181,6 +192,8 @@ _SENTENCES: Sentences = {
     errors.NoMatch: NO_MATCH,
     errors.ManyMatches: MANY_MATCHES,
     errors.LargerMatch: LARGER,
+    errors.Unencodable: _unencodable,
+    errors.BrokenPlace: _broken_place,
     errors.BadValue: _bad_value,
     errors.WrongType: _invalid,
     errors.MissingArgument: _invalid,
