@@ -396,6 +396,13 @@ def test_a_pdf_is_attached_whatever_its_name(name: str, kilo: bool) -> None:
     assert resource["uri"] == f"file://{ROOT}/{name.replace(' ', '%20')}"
 
 
+def test_a_client_that_takes_no_files_is_told_so() -> None:
+    with room({"a.pdf": b"%PDF-1.4\n"}) as space:
+        reply = space.call("read", {"filePath": "a.pdf"}, contract_name="opencode", images=False)
+    assert reply.attached == ()
+    assert reply.text.startswith("PDF read successfully\n[Not sent")
+
+
 @pytest.mark.clause("opencode.images")
 def test_a_pdf_that_is_too_large_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "a.pdf").open("wb") as file:
