@@ -35,7 +35,9 @@ class Registered(Struct, frozen=True):
 
 ROWS = {
     "native": Registered("readroom.core.contracts.native:NATIVE"),
-    "everruns": Registered("readroom.contracts.everruns:EVERRUNS"),
+    "everruns": Registered(
+        "readroom.contracts.everruns:made", section="readroom.contracts.everruns.settings:EverrunsSection"
+    ),
     "kilo": Registered(
         "readroom.contracts.kilo:made", section="readroom.contracts.kilo.settings:KiloSection"
     ),
@@ -45,7 +47,7 @@ ROWS = {
     "opencode": Registered(
         "readroom.contracts.opencode:made", section="readroom.contracts.opencode.settings:OpencodeSection"
     ),
-    "deepagents": Registered("readroom.adapters.deepagents:DEEPAGENTS", is_served=False),
+    "deepagents": Registered("readroom.adapters.deepagents.contract:DEEPAGENTS", is_served=False),
 }
 """A new contract is a folder and a row here."""
 

@@ -18,11 +18,9 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from readroom.core.values import changes
-from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.commands import CommandRequest, CommandResult
 from readroom.core.values.files import (
     Attachment,
-    BytesRequest,
-    BytesResult,
     OutlineView,
     PartView,
     Row,
@@ -42,7 +40,9 @@ from readroom.core.values.files import Version as Version
 from readroom.core.values.files import Warn as Warn
 from readroom.core.values.find import FindRequest as FindRequest
 from readroom.core.values.find import FoundFile
+from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
+from readroom.core.values.packing import ProgramRequest, ProgramResult
 
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """A JSON value; facts are what a program may rely on."""
@@ -143,15 +143,16 @@ class ListRequest(Struct, frozen=True):
 
 Request: TypeAlias = (
     ReadRequest
+    | ReadManyRequest
     | GrepRequest
     | FindRequest
     | ListRequest
     | changes.EditRequest
     | changes.EditFilesRequest
     | changes.WriteRequest
-    | RunRequest
+    | CommandRequest
     | changes.NameRequest
-    | BytesRequest
+    | ProgramRequest
 )
 
 
@@ -323,15 +324,16 @@ class ListResult(Struct, frozen=True):
 
 Result: TypeAlias = (
     ReadResult
+    | ReadManyResult
     | GrepResult
     | FindResult
     | ListResult
     | changes.EditResult
     | changes.EditFilesResult
     | changes.WriteResult
-    | RunResult
+    | CommandResult
     | changes.NameResult
-    | BytesResult
+    | ProgramResult
 )
 
 

@@ -405,6 +405,19 @@ class Stream:
         self.close()
 
 
+class ResolveRequest(Struct, frozen=True):
+    """The real name of a path, links followed; what is missing of it is kept."""
+
+    path: str
+
+
+class ResolveResult(Struct, frozen=True):
+    """A path, and the real name relative to the root that it means."""
+
+    path: str
+    real: str
+
+
 class BytesRequest(Struct, frozen=True):
     """Bytes of one file: `count` from `first`, which counts from 0; None for all that follow."""
 

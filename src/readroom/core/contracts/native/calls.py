@@ -17,6 +17,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
 from readroom.core.quoting import as_value
+from readroom.core.text.encodings import valid
 from readroom.core.text.select import byte_size
 from readroom.core.values import (
     Call,
@@ -28,12 +29,14 @@ from readroom.core.values import (
     Request,
     changes,
 )
-from readroom.core.values.commands import RunRequest
-from readroom.core.values.files import BytesRequest
+from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
+from readroom.core.values.files import BytesRequest, ResolveRequest
+from readroom.core.values.many import ReadManyRequest
+from readroom.core.values.packing import PackRequest
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
-RUN = "run_command"
+RUN, CHECK = "run_command", "check_command"
 """Tool names, which the record and the calls share."""
 
 _TOOLS = {
@@ -44,6 +47,8 @@ _TOOLS = {
     changes.EditRequest: EDIT,
     changes.WriteRequest: WRITE,
     RunRequest: RUN,
+    StartRequest: RUN,
+    **dict.fromkeys((WatchRequest, EndRequest, StartedRequest), CHECK),
 }
 """The requests that a native tool means."""
 
@@ -71,6 +76,7 @@ _GREP = [field.name for field in fields(GrepRequest) if field.name not in _WRITT
 
 SAID: Mapping[type[Request], Sequence[str]] = {
     ReadRequest: ("path", "pages", "offset", "limit", "symbol", "known_hash", "encoding", "column", "view"),
+    ReadManyRequest: ("paths", "offset", "limit"),
     GrepRequest: ("pattern", "path", "glob", _CONTEXT, *_GREP, "include"),
     FindRequest: (
         *("query", "path", "glob", "type", "output", "budget_tokens", "explain"),
@@ -81,7 +87,13 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "files", "dry_run"),
     changes.WriteRequest: ("path", "content", "expected_hash", "encoding"),
     RunRequest: ("command", "path", "output", "timeout_s"),
+    StartRequest: ("command", "path", "timeout_s", "background"),
+    WatchRequest: ("id", "wait_s", "until", "output"),
+    EndRequest: ("id", "signal", "wait_s", "output"),
+    StartedRequest: (),
     BytesRequest: ("path", "first", "count"),
+    ResolveRequest: ("path",),
+    PackRequest: ("path", "wanted"),
     changes.StatRequest: ("path",),
     changes.DeleteRequest: ("path", "recursive", "expected_hash"),
     changes.MakeFolderRequest: ("path",),
@@ -92,6 +104,8 @@ SAID: Mapping[type[Request], Sequence[str]] = {
 
 _ALWAYS: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "dry_run"),
+    StartRequest: ("background",),
+    EndRequest: ("signal",),
     BytesRequest: ("first",),
     changes.DeleteRequest: ("recursive", "expected_hash"),
     changes.MoveRequest: ("overwrite",),
@@ -100,8 +114,10 @@ _ALWAYS: Mapping[type[Request], Sequence[str]] = {
 
 _CALLED = {
     (RunRequest, "path"): "cwd",
+    (StartRequest, "path"): "cwd",
     (BytesRequest, "first"): "first_byte",
     (BytesRequest, "count"): "bytes",
+    (PackRequest, "wanted"): "paths",
 }
 """Arguments that are called otherwise than the field."""
 
@@ -127,7 +143,9 @@ def _said(
     defaults = {field.name: field.default for field in fields(kind) if field.name not in always}
     said = [(name, defaults.get(name, NODEFAULT), _CALLED.get((kind, name), name)) for name in SAID[kind]]
     names = ["before" if name == _CONTEXT else name for name in SAID[kind]]
-    return said, attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, names[0]),)
+    if len(names) > 1:
+        return said, attrgetter(*names)
+    return said, lambda request: tuple(getattr(request, name) for name in names)
 
 
 def _fact(request: Request, name: str, value: Any) -> Fact:
@@ -135,6 +153,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
     match name:
         case "path" | "destination":
             return as_value(value)
+        case "paths":
+            return [as_value(path) for path in value]
         case "glob":
             return value[0] if len(value) == 1 else list(value)
         case "include":
@@ -146,6 +166,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
                 {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
                 for file in value
             ]
+        case "wanted":
+            return [wanted.asked_as for wanted in value]
         case "content" if isinstance(request, changes.WriteRequest):
             return write_text(request)[0]
     fact: Fact = value
@@ -159,9 +181,28 @@ def _context(request: Request) -> dict[str, Fact]:
     return {_CONTEXT: request.before} if request.before else {}
 
 
+def _file(file: changes.FileEdits | FilePatch) -> dict[str, Fact]:
+    """What one file of a call gets; a hunk of a patch is written with its marks."""
+    path = as_value(file.path)
+    if isinstance(file, changes.FileEdits):
+        return {"path": path, "edits": [_edit(edit, every=True) for edit in file.edits]}
+    said: dict[str, Fact] = {"path": path, "action": file.action}
+    if file.destination is not None:
+        said["destination"] = as_value(file.destination)
+    if file.content is not None:
+        said["content"] = valid(file.content)
+    if file.hunks:
+        said["hunks"] = [
+            "".join(f"{line.mark}{valid(line.text)}\n" for line in hunk.lines) for hunk in file.hunks
+        ]
+    return said
+
+
 def _edit(edit: changes.Edit, *, every: bool) -> dict[str, Fact]:
     """One replacement; with `every` it always says whether all places are meant."""
     texts: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
+    if edit.cell is not None:
+        texts["cell"] = edit.cell
     return {**texts, "replace_all": edit.replace_all} if every else texts
 
 

@@ -21,7 +21,7 @@ from readroom.core.text.output import NUL_SIGN, choose, folded, holds, lines_wit
 from readroom.core.text.output.patterns import LogPattern
 from readroom.core.text.select import MARK_BYTES, IndexedText, LongLine
 from readroom.core.values import Cap, OutputMeasure
-from readroom.core.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, StreamName, Tail
+from readroom.core.values.commands import Output, OutputLine, RunRequest, StreamName, Tail, shown_bytes
 from readroom.core.values.files import Warn
 
 _WINDOW = 64
@@ -50,7 +50,9 @@ def chosen(
     """The lines of both streams of a command that a reply shows. Raises as `KeptText` does."""
     with ExitStack() as opened:
         texts = [KeptText(opened.enter_context(mount.open(output.path)), deadline) for output in kept]
-        room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
+        shown = shown_bytes(request.output, failed=failed)
+        room = cap.size - cap.measure.frame(kept[0].path)
+        room = room if shown is None else min(shown, room)
         labels = _LABEL_BYTES if texts[1].total else 0
         assert cap.measure.output is not None, "the contract runs commands"
         # If the client limits lines, each line is charged its share of the reply.

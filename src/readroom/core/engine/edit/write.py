@@ -7,7 +7,7 @@ them and the new content has line feeds only, because a model that read the file
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 
 from msgspec import Struct
@@ -15,10 +15,22 @@ from msgspec.structs import replace
 
 from readroom.core.engine.edit.checks import about_links, about_nuls, binary_media, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.intent import announce
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
+from readroom.core.errors import (
+    BadValue,
+    Changed,
+    Exists,
+    NotAFile,
+    NotFound,
+    SymbolicLink,
+    TooLarge,
+    Unencodable,
+    Vanished,
+)
 from readroom.core.limits import CHANGE_TEXT_BYTES, HEAD_BYTES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
+from readroom.core.paths import WorkPath, join, parent
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Moved, Source, WriteTarget
 from readroom.core.text import encodings, hashes
@@ -34,6 +46,9 @@ _MARK = "\ufeff"
 _MARKED = {"utf-8-sig": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
 """Encodings that imply a byte order mark, and their plain names."""
 
+NAMES_TRIED = 1000
+"""Numbers that are tried for a name that is taken: a folder full of them must not hold up a call."""
+
 _LINE_ENDS = {"lf": "LF", "crlf": "CR LF", "mixed": "mixed"}
 
 
@@ -42,12 +57,36 @@ def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
 
     Raises:
         BadValue, TooLarge: The call itself cannot be followed.
+        SymbolicLink: A folder above a file that gets a number is a link.
         Denied, Protected, SymbolicLink, HardLinked, ReadOnlyFile, NotAFile, ...: From finding the place.
         Exists, Vanished, Stale: It is not in the state that the call names.
         Unencodable: The encoding cannot hold the content.
         NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: From writing. Nothing was changed.
         Changed: Another program kept saving the file.
     """
+    if job.request.numbered is not None:
+        return _numbered(services, job, job.request.numbered)
+    return _written(services, job)
+
+
+def _numbered(services: Services, job: Job[WriteRequest], names: Callable[[int], str]) -> WriteResult:
+    """Create the file under the first name that is free."""
+    folder = parent(WorkPath(job.request.path))
+    for number in range(1, NAMES_TRIED + 1):
+        job.deadline.check()
+        path = join(folder, names(number))
+        try:
+            return _written(services, replace(job, request=replace(job.request, path=path)))
+        except (Exists, NotAFile):
+            continue
+        except SymbolicLink:
+            # A link at the name itself takes it.
+            if services.guard.through_link(folder):
+                raise SymbolicLink(folder, None) from None
+    raise Exists(job.request.path)
+
+
+def _written(services: Services, job: Job[WriteRequest]) -> WriteResult:
     request, places = job.request, services.targets
     new, either = request.expected_hash == ABSENT, request.expected_hash is None
     expected = ""
@@ -58,19 +97,23 @@ def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
     _require_small(request)
     for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
+            if request.numbered is not None and place.real != request.path:
+                raise SymbolicLink(request.path, None)
             writing = _Writing(services, job, place, encoding)
             try:
                 place.enter(job.deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
-                    return writing.created()
-                with places.source(place, request.path) as source:
-                    return writing.replaced(source, expected)
+                    result = writing.created()
+                else:
+                    with places.source(place, request.path) as source:
+                        result = writing.replaced(source, expected)
             except NotFound:
                 if either:
                     continue  # removed since we looked: the next try creates it
                 raise Vanished(request.path, hashes.full(expected)) from None
             except (Moved, Shrunk):
                 continue
+        return replace(result, warnings=(*result.warnings, *writing.told(result)))
     raise Changed(request.path, next_request=ReadRequest(request.path))
 
 
@@ -162,13 +205,27 @@ class _Writing:
         self._request = job.request
         self._asked = encoding
         self._deadline = job.deadline
+        self._before: Before | None = None
+        self._text: str | None = None
+
+    def told(self, result: WriteResult) -> tuple[Warn, ...]:
+        """What the write broke; asked for once the file and its folder are free again."""
+        if self._text is None or len(self._text) > CHECKED_BYTES:
+            return ()
+        lines = result.previous_lines, result.total_lines
+        return about_write(self._place.real, self._before, self._text, lines, self._deadline)
 
     def created(self) -> WriteResult:
         """Create the file, with the folders above it."""
         if self._place.look() is not None:
             raise Exists(self._request.path)
         content = self._as_it_is() or _stored(self._request.path, self._request.content, self._asked or UTF8)
-        warnings = self._place.put([content.data], None, self._deadline.check)
+
+        def ready() -> None:
+            self._deadline.check()
+            announce(lambda: self._described(content, None, ()), lambda: [None])
+
+        warnings = self._place.put([content.data], None, ready)
         return self._described(content, None, warnings)
 
     def replaced(self, source: Source, expected: str) -> WriteResult:
@@ -193,11 +250,11 @@ class _Writing:
         if form is not None and form.is_broken_by(source, content.data):
             problem = f"would leave {quote(self._request.path)} invalid {form.name}"
             raise BadValue("content", text[:VALUE_CHARS], problem, f"Send the whole file as {form.name}.")
-        warnings += self._put(source, content)
+        warnings += self._put(source, content, index.sha256)
         described = self._described(content, index.sha256, warnings)
         return replace(described, previous_lines=index.total_lines) if media is None else described
 
-    def _put(self, source: Source, content: _Bytes) -> Sequence[Warn]:
+    def _put(self, source: Source, content: _Bytes, previous: str) -> Sequence[Warn]:
         if self._texts.wants(source.size):
             before = source.read_at(0, source.size)
             if before == content.data:
@@ -208,6 +265,7 @@ class _Writing:
             self._deadline.check()
             if source.current() != source.version:
                 raise Moved
+            announce(lambda: self._described(content, previous, ()), lambda: [source.version])
 
         return (*about_links(source), *self._place.put([content.data], source, ready))
 
