@@ -73,6 +73,8 @@ class EditRequest(Struct, frozen=True):
     None accepts any state, for contracts without hashes.  A file that would exceed `most_bytes` is refused.
     With `lone_cr`, lines of a file without a line feed end at each CR, and so do those of the texts.
     `lenient` finds the old text of an edit that occurs nowhere and is not for every place.
+    `by_cells`, a notebook is changed as its cells are read, unless an `encoding` is given; otherwise as the
+    JSON that is stored.
     """
 
     path: str
@@ -84,6 +86,7 @@ class EditRequest(Struct, frozen=True):
     diff: DiffStyle = NATIVE_DIFF
     lone_cr: bool = False
     lenient: Lenient | None = None
+    by_cells: bool = False
 
 
 class WriteRequest(Struct, frozen=True):
@@ -179,6 +182,7 @@ class EditResult(Struct, frozen=True):
     dry_run: bool = False
     warnings: Sequence[Warn] = ()
     matched: str = ""
+    cells: ChangedCells | None = None
 
 
 class WriteResult(Struct, frozen=True):

@@ -76,7 +76,7 @@ def routes(calls: Calls, state: SharedState | None) -> list[Route]:
         route(f"{AGENT_PATH}/{routed.RESOLVE}", ["GET"], agent.resolve),
         route(f"{AGENT_PATH}/{packing.ZIP}", ["POST"], agent.zip),
         route(f"{AGENT_PATH}/{uploads.UPLOAD}", ["POST"], agent.upload),
-        *coder_processes.routes(calls, once),
+        *processes.routes(calls, once),
     ]
     return [*served, *_unknown(served)]
 

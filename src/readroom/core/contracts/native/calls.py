@@ -33,6 +33,7 @@ from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest
 from readroom.core.values.files import BytesRequest, ResolveRequest
 from readroom.core.values.many import ReadManyRequest
 from readroom.core.values.packing import PackRequest
+from readroom.core.values.patches import FilePatch
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"

@@ -163,8 +163,24 @@ class _Editing:
         self._expected = expected
         self._deadline = job.deadline
         self._encoding = self._text_encoding()
-        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in job.request.edits]
+        # Edits that name cells are no texts of the file; it is then read for its hash alone.
+        self._named = job.request.by_cells and any(item.cell for item in job.request.edits)
+        texts = () if self._named else job.request.edits
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in texts]
         self._matched = ""
+        self._states: tuple[bytes, bytes] | None = None
+
+    def told(self) -> tuple[Warn, ...]:
+        """What the edit broke; asked for once the file and its folder are free again."""
+        if self._states is None:
+            return ()
+        before, after = self._states
+        return about_edit(
+            self._source.real,
+            Before(before, self._encoding),
+            text_of(after, self._encoding),
+            self._deadline,
+        )
 
     def result(self) -> EditResult:
         self._require_encodable()

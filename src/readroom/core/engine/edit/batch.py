@@ -10,6 +10,7 @@ import codecs
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from hashlib import sha256
 from typing import TypeAlias
 
@@ -19,6 +20,9 @@ from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import require_editable, require_few
 from readroom.core.engine.edit.intent import announce
+from readroom.core.engine.edit.patching import Section, found, patch
+from readroom.core.engine.edit.together import EDIT_FILES_BYTES, HeldName, Together
+from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.core.limits.files import CHANGED_TRIES
@@ -27,8 +31,9 @@ from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between, common_end, common_start, cost
 from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
 from readroom.core.text.edits.slips import slip_in
-from readroom.core.text.encodings import Encoding
+from readroom.core.text.encodings import UTF8, Encoding
 from readroom.core.text.line_index import Shrunk
+from readroom.core.values import Version
 from readroom.core.values.changes import (
     Diff,
     Edit,
@@ -38,7 +43,8 @@ from readroom.core.values.changes import (
     FileEdits,
     Slip,
 )
-from readroom.core.values.files import OTHER_SPELLING, Warn
+from readroom.core.values.files import Warn
+from readroom.core.values.patches import FilePatch
 
 EDIT_FILES = 100
 """Files in one call that edits. All are held open until the last is written, next to their new contents."""
@@ -82,22 +88,27 @@ class _EditedFile(Struct):
 
     asked: FileEdits
     name: HeldName
+    encoding: Encoding = UTF8
     before: bytes = b""
     after: bytes = b""
     replacements: int = 0
     diff: Diff = Diff()
+    broken: Sequence[Warn] | None = None
 
     @property
     def path(self) -> str:
         """Its path in the workspace."""
         return self.name.path
 
-    def told(self, deadline: Deadline) -> tuple[Warn, ...]:
+    def told(self, deadline: Deadline) -> Sequence[Warn]:
         """What its change broke."""
-        if not self.changes or max(len(self.before), len(self.after)) > CHECKED_BYTES:
+        if self.before == self.after or max(len(self.before), len(self.after)) > CHECKED_BYTES:
             return ()
-        before = Before(self.before, self.encoding)
-        return about_edit(self.opened.real, before, text_of(self.after, self.encoding), deadline)
+        if self.broken is None:
+            before = Before(self.before, self.encoding)
+            after = text_of(self.after, self.encoding)
+            self.broken = about_edit(self.name.place.real, before, after, deadline)
+        return self.broken
 
 
 class _Batch:
@@ -112,10 +123,12 @@ class _Batch:
         self._files: dict[int, _EditedFile | Section] = {}
         self._failures: _Failures = {}
 
-    def result(self) -> EditFilesResult:
+    def change(self) -> None:
+        """Find, prepare and write the files."""
         for number, file in enumerate(self._request.files):
             with self._collecting(number):
                 self._files[number] = self._found(file)
+        self._require_several()
         if not self._request.dry_run:
             self._together.lock()
         for number, made in list(self._files.items()):
@@ -125,10 +138,18 @@ class _Batch:
             names = [file.path for file in self._request.files]
             raise errors.EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
         if not self._request.dry_run:
-            self._together.commit()
-            for made in files:
+            self._together.commit(partial(announce, self.result, self._versions))
+            for made in self._files.values():
                 self._remember(made)
-        return EditFilesResult([_described(made) for made in files], self._request.dry_run)
+
+    def result(self) -> EditFilesResult:
+        """What became of the files; asked for once they and their folders are free again."""
+        files = [_described(made, self._deadline) for made in self._files.values()]
+        return EditFilesResult(files, self._request.dry_run)
+
+    def _versions(self) -> list[Version | None]:
+        sources = [made.name.source for made in self._files.values()]
+        return [None if source is None else source.version for source in sources]
 
     @contextlib.contextmanager
     def _collecting(self, number: int) -> Iterator[None]:
@@ -145,17 +166,16 @@ class _Batch:
             self._failures[number] = error
             self._files.pop(number, None)
 
-    # --- finding ------------------------------------------------------------------------------
-
-    def _find(self, number: int, edits: FileEdits) -> None:
-        if edits.problem is not None:
-            raise edits.problem
-        asked = self._places.guard.parse(edits.path)
-        path = self._places.guard.spelled(asked)
-        place = self._held.enter_context(self._places.find(path))
-        if place.look() is None:
-            raise errors.NotFound(path)
-        self._files[number] = _EditedFile(edits, path, place, respelled=path != asked)
+    def _found(self, file: FileEdits | FilePatch) -> _EditedFile | Section:
+        if isinstance(file, FilePatch):
+            return found(self._together, file)
+        if file.problem is not None:
+            raise file.problem
+        name = self._together.name(file.path, once=True)
+        if name.place.look() is None:
+            self._together.drop(name)
+            raise errors.NotFound(name.path)
+        return _EditedFile(file, name)
 
     def _require_several(self) -> None:
         """Refuse two names of one file: the second change would overwrite the first."""
@@ -168,20 +188,14 @@ class _Batch:
 
     def _names(self, number: int) -> Iterator[object]:
         """Keys that two names of one file have in common."""
-        file, failure = self._files.get(number), self._failures.get(number)
-        if file is not None:
-            yield file.place.real
-            stat = file.place.look()
+        made, failure = self._files.get(number), self._failures.get(number)
+        if isinstance(made, _EditedFile):
+            yield made.name.place.real
+            stat = made.name.place.look()
             if stat is not None and stat.inode:
                 yield stat.device, stat.inode
         elif isinstance(failure, errors.SymbolicLink):
             yield failure.target  # a link to a file that has an entry of its own
-
-    def _lock(self) -> None:
-        """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
-        first = {file.place.lock: file.place for file in reversed(self._files.values())}
-        for key in sorted(first):
-            first[key].hold(self._deadline)
 
     # --- preparing ----------------------------------------------------------------------------
 
@@ -199,7 +213,7 @@ class _Batch:
             raise Moved
         file.before = file.after = before
         assert file.name.source is not None
-        encoding = _encoding(file.name.source, file)
+        encoding = file.encoding = _encoding(file.name.source, file)
         start = len(encoding.bom)
         text = encodings.decode(before[start:], encoding)
         changed = self._edited(file, text)
@@ -243,24 +257,9 @@ class _Batch:
                 self._texts.put(name.place.real, sha256(data).hexdigest(), data)
 
 
-        def ready() -> None:
-            self._deadline.check()
-            if any(file.opened.current() != file.opened.version for file in files):
-                raise Moved
-            every = list(self._files.values())
-            announce(
-                lambda: EditFilesResult([self._described(file) for file in every], dry_run=False),
-                lambda: [file.opened.version for file in every],
-            )
-
-        changes = [PutFile(file.place, [file.after], file.opened) for file in files]
-        warnings = self._places.guard.store.commit(changes, ready)
-        for file, warned in zip(files, warnings, strict=True):
-            file.warnings = warned
-            self._texts.put(file.opened.real, sha256(file.before).hexdigest(), file.before)
-            self._texts.put(file.opened.real, sha256(file.after).hexdigest(), file.after)
-
-    def _described(self, file: _EditedFile) -> FileEdited:
+def _described(made: _EditedFile | Section, deadline: Deadline) -> FileEdited:
+    if isinstance(made, Section):
+        name = made.to or made.name
         return FileEdited(
             made.file.path,
             name.path,
@@ -280,17 +279,17 @@ class _Batch:
         len(made.after),
         made.replacements,
         made.diff,
-        made.name.warnings,
+        (*made.name.warnings, *made.told(deadline)),
     )
-
-
-def _hash(data: bytes | None) -> str | None:
-    return None if data is None else hashes.full(sha256(data).hexdigest())
 
 
 def _no_match(path: str, number: int, text: str, edit: Edit, none: NoPlace) -> errors.NoMatch:
     slip = Slip(line_ends=True) if none.line_ends else slip_in(text, edit.old_text, edit.new_text)
     return errors.NoMatch(path, number, "Compare it with the file, blanks and all.", slip=slip)
+
+
+def _hash(data: bytes | None) -> str | None:
+    return None if data is None else hashes.full(sha256(data).hexdigest())
 
 
 def _encoding(source: Source, file: _EditedFile) -> Encoding:

@@ -12,7 +12,7 @@ May be touched: with the race tests.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from msgspec import Struct
@@ -155,8 +155,8 @@ class Together:
             advice = "Send them in several calls."
             raise errors.TooLarge("All files", self._bytes, EDIT_FILES_BYTES, "bytes", advice)
 
-    def commit(self) -> None:
-        """Make all changes or none.
+    def commit(self, announced: Callable[[], None] = lambda: None) -> None:
+        """Make all changes or none; `announced` is called when all are written and none is named.
 
         Raises:
             Moved: Another program has changed something.
@@ -175,6 +175,7 @@ class Together:
                 source = name.source
                 if source is not None and source.current() != source.version:
                     raise Moved
+            announced()
 
         warnings = self._places.guard.store.commit([change for _, change in pairs], ready)
         for (name, _), warned in zip(pairs, warnings, strict=True):

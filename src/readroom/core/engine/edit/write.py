@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from readroom.core.engine.edit.checks import about_links, about_nuls, binary_media, stale
 from readroom.core.engine.edit.forms import form_of
 from readroom.core.engine.edit.intent import announce
+from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_write
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors import (
     BadValue,
@@ -226,6 +227,7 @@ class _Writing:
             announce(lambda: self._described(content, None, ()), lambda: [None])
 
         warnings = self._place.put([content.data], None, ready)
+        self._text = content.text
         return self._described(content, None, warnings)
 
     def replaced(self, source: Source, expected: str) -> WriteResult:
@@ -250,6 +252,9 @@ class _Writing:
         if form is not None and form.is_broken_by(source, content.data):
             problem = f"would leave {quote(self._request.path)} invalid {form.name}"
             raise BadValue("content", text[:VALUE_CHARS], problem, f"Send the whole file as {form.name}.")
+        if source.size <= CHECKED_BYTES and media is None:
+            self._before = Before(source.read_at(0, source.size), detected or UTF8)
+            self._text = content.text
         warnings += self._put(source, content, index.sha256)
         described = self._described(content, index.sha256, warnings)
         return replace(described, previous_lines=index.total_lines) if media is None else described
