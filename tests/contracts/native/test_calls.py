@@ -7,7 +7,7 @@ from msgspec.structs import fields
 from readroom.core.contracts.native.calls import SAID
 from readroom.core.values import GrepRequest, ListRequest, ReadRequest, Request
 from readroom.core.values.changes import EditRequest, WriteRequest
-from readroom.core.values.commands import RunRequest
+from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
 from readroom.core.values.verbs import BY_REQUEST
 from tests.each import each
 
@@ -18,6 +18,10 @@ UNSAID: dict[type[Request], set[str]] = {
     EditRequest: {"most_bytes", "diff", "lone_cr"},
     WriteRequest: {"data"},
     RunRequest: {"name"},
+    StartRequest: {"name", "variables", "merged"},
+    WatchRequest: {"path", "ends_bytes"},
+    EndRequest: {"path", "below_s", "cancels", "ends_bytes"},
+    StartedRequest: {"path"},
 }
 """Fields that contracts set by themselves, and those that `context` and `content` stand for."""
 

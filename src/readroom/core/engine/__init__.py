@@ -35,7 +35,7 @@ from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.core.values.changes import WriteRequest
-from readroom.core.values.commands import RunRequest
+from readroom.core.values.commands import RunRequest, StartRequest
 from readroom.core.values.steps import AS_IT_IS, Steps
 from readroom.core.values.verbs import BY_REQUEST, changes, function, is_edit
 
@@ -244,7 +244,7 @@ def _place(
             return own, path
     if is_edit(request):
         raise errors.Protected(output, "it is the kept output of a command")
-    if isinstance(request, RunRequest):
+    if isinstance(request, RunRequest | StartRequest):
         raise errors.BadValue(
             "cwd", output, "is not a folder of the workspace", "Leave it out to start in the root."
         )

@@ -19,7 +19,15 @@ from readroom.core.policy.guard import Guard
 from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
-from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.commands import (
+    EndRequest,
+    RunRequest,
+    RunResult,
+    StartedResult,
+    StartRequest,
+    WatchRequest,
+    WatchResult,
+)
 from readroom.core.values.steps import AS_IT_IS, Steps
 
 if TYPE_CHECKING:
@@ -37,6 +45,18 @@ class OwnCommands(Protocol):
 
     def run(self, job: Job[RunRequest]) -> RunResult:
         """Run a command."""
+
+    def start(self, job: Job[StartRequest]) -> WatchResult:
+        """Start a command that runs on."""
+
+    def watch(self, job: Job[WatchRequest]) -> WatchResult:
+        """Look at one that runs on."""
+
+    def end(self, job: Job[EndRequest]) -> WatchResult:
+        """End one that runs on."""
+
+    def started(self) -> StartedResult:
+        """Those that run on or ran on."""
 
     def read(self, request: ReadRequest, look: Callable[[ReadRequest], ReadResult]) -> ReadResult:
         """Read an output, adding what was not kept of it."""

@@ -20,6 +20,7 @@ from readroom.core.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, base
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
 from readroom.core.values.changes import EditFilesResult
+from readroom.core.values.commands import StartedResult
 from readroom.core.values.files import OTHER_SPELLING, BytesResult
 from readroom.core.values.verbs import BY_REQUEST, Suggestion
 
@@ -96,8 +97,8 @@ def with_place_inside(error: OutsideRoot, guard: Guard, request: values.Request,
 
 def with_note(result: values.Result) -> values.Result:
     """The result with the remark that the name in it is spelled otherwise than it was asked for."""
-    if isinstance(result, (BytesResult, EditFilesResult)):
-        return result  # bytes have no place for it, and of several files each has its own
+    if isinstance(result, (BytesResult, EditFilesResult, StartedResult)):
+        return result  # they have no place for it, and of several files each has its own
     return replace(result, warnings=(OTHER_SPELLING, *result.warnings))
 
 

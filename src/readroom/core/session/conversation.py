@@ -18,7 +18,7 @@ from readroom.core.lru import LruCache
 from readroom.core.stores.base import Shelf
 from readroom.core.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
 from readroom.core.values.changes import EditFilesResult, EditResult, WriteResult
-from readroom.core.values.commands import RunResult
+from readroom.core.values.commands import RunResult, WatchResult
 from readroom.core.values.files import BytesResult
 from readroom.core.values.verbs import BY_RESULT, function
 
@@ -221,7 +221,7 @@ def shown_by_edit_files(result: EditFilesResult) -> Sequence[ShownLines]:
     return [ShownLines(file.path, file.content_hash) for file in result.files]
 
 
-def shown_by_run(result: RunResult) -> Sequence[ShownLines]:
+def shown_by_run(result: RunResult | WatchResult) -> Sequence[ShownLines]:
     """The shown lines of the outputs."""
     return [
         ShownLines(output.path, None, output.lines[0].number, output.lines[-1].number)

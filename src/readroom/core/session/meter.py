@@ -18,7 +18,7 @@ from readroom.core.caller import Caller
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
 from readroom.core.session.conversation import State
-from readroom.core.values.commands import RunRequest
+from readroom.core.values.commands import EndRequest, RunRequest, WatchRequest
 from readroom.core.values.find import FindOutput
 from readroom.core.values.verbs import BY_REQUEST, function
 
@@ -128,6 +128,11 @@ def less_of_list(request: values.ListRequest, level: Level) -> values.ListReques
 
 def less_of_run(request: RunRequest, level: Level) -> RunRequest:
     """The command without its output, at every level."""
+    return replace(request, output="silent")
+
+
+def less_of_output(request: WatchRequest | EndRequest, level: Level) -> WatchRequest | EndRequest:
+    """The look at a command without its output, at every level."""
     return replace(request, output="silent")
 
 

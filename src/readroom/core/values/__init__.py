@@ -18,7 +18,7 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from readroom.core.values import changes
-from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.commands import CommandRequest, CommandResult
 from readroom.core.values.files import (
     BytesRequest,
     BytesResult,
@@ -146,7 +146,7 @@ Request: TypeAlias = (
     | changes.EditRequest
     | changes.EditFilesRequest
     | changes.WriteRequest
-    | RunRequest
+    | CommandRequest
     | changes.NameRequest
     | BytesRequest
 )
@@ -326,7 +326,7 @@ Result: TypeAlias = (
     | changes.EditResult
     | changes.EditFilesResult
     | changes.WriteResult
-    | RunResult
+    | CommandResult
     | changes.NameResult
     | BytesResult
 )

@@ -34,7 +34,16 @@ from readroom.core.values.changes import (
     WriteRequest,
     WriteResult,
 )
-from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.commands import (
+    EndRequest,
+    RunRequest,
+    RunResult,
+    StartedRequest,
+    StartedResult,
+    StartRequest,
+    WatchRequest,
+    WatchResult,
+)
 from readroom.core.values.files import BytesRequest, BytesResult
 
 Traces: TypeAlias = Literal["none", "command", "edit"]
@@ -101,6 +110,16 @@ def _of_names(request: type[values.Request], result: type[values.Result], name: 
     return _change(request, result, f"files:{name}", near=_ANY, suggestion="above", **more)
 
 
+def _of_background(
+    request: type[values.Request], name: str, result: type[values.Result] = WatchResult, **more: Any
+) -> Verb:
+    """The row of a call about commands that run on. A wait must not be repeated to make its reply smaller."""
+    perform = f"{_ENGINE}command.background:{name}"
+    return Verb(
+        request, result, perform, traces="command", shown=_SHOWN + "shown_by_run", **{"paths": (), **more}
+    )
+
+
 VERBS = (
     Verb(
         values.ReadRequest,
@@ -161,6 +180,10 @@ VERBS = (
         near=_FOLDER,
         suggestion="list",
     ),
+    _of_background(StartRequest, "start", near=_FOLDER, suggestion="list", paths=("path",)),
+    _of_background(WatchRequest, "watch", degraded=_METER + "less_of_output"),
+    _of_background(EndRequest, "end", degraded=_METER + "less_of_output"),
+    replace(_of_background(StartedRequest, "started", result=StartedResult), traces="none", shown=None),
     replace(_of_names(StatRequest, StatResult, "stat"), traces="none", time_limit=None),
     _of_names(DeleteRequest, DeleteResult, "delete"),
     _of_names(MakeFolderRequest, FolderResult, "make_folder"),

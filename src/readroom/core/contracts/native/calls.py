@@ -28,12 +28,12 @@ from readroom.core.values import (
     Request,
     changes,
 )
-from readroom.core.values.commands import RunRequest
+from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
 from readroom.core.values.files import BytesRequest
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
-RUN = "run_command"
+RUN, CHECK = "run_command", "check_command"
 """Tool names, which the record and the calls share."""
 
 _TOOLS = {
@@ -44,6 +44,8 @@ _TOOLS = {
     changes.EditRequest: EDIT,
     changes.WriteRequest: WRITE,
     RunRequest: RUN,
+    StartRequest: RUN,
+    **dict.fromkeys((WatchRequest, EndRequest, StartedRequest), CHECK),
 }
 """The requests that a native tool means."""
 
@@ -81,6 +83,10 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "files", "dry_run"),
     changes.WriteRequest: ("path", "content", "expected_hash", "encoding"),
     RunRequest: ("command", "path", "output", "timeout_s"),
+    StartRequest: ("command", "path", "timeout_s", "background"),
+    WatchRequest: ("id", "wait_s", "until", "output"),
+    EndRequest: ("id", "signal", "wait_s", "output"),
+    StartedRequest: (),
     BytesRequest: ("path", "first", "count"),
     changes.StatRequest: ("path",),
     changes.DeleteRequest: ("path", "recursive", "expected_hash"),
@@ -92,6 +98,8 @@ SAID: Mapping[type[Request], Sequence[str]] = {
 
 _ALWAYS: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "dry_run"),
+    StartRequest: ("background",),
+    EndRequest: ("signal",),
     BytesRequest: ("first",),
     changes.DeleteRequest: ("recursive", "expected_hash"),
     changes.MoveRequest: ("overwrite",),
@@ -100,6 +108,7 @@ _ALWAYS: Mapping[type[Request], Sequence[str]] = {
 
 _CALLED = {
     (RunRequest, "path"): "cwd",
+    (StartRequest, "path"): "cwd",
     (BytesRequest, "first"): "first_byte",
     (BytesRequest, "count"): "bytes",
 }
@@ -127,7 +136,9 @@ def _said(
     defaults = {field.name: field.default for field in fields(kind) if field.name not in always}
     said = [(name, defaults.get(name, NODEFAULT), _CALLED.get((kind, name), name)) for name in SAID[kind]]
     names = ["before" if name == _CONTEXT else name for name in SAID[kind]]
-    return said, attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, names[0]),)
+    if len(names) > 1:
+        return said, attrgetter(*names)
+    return said, lambda request: tuple(getattr(request, name) for name in names)
 
 
 def _fact(request: Request, name: str, value: Any) -> Fact:
