@@ -19,9 +19,9 @@ UNSAID: dict[type[Request], set[str]] = {
     WriteRequest: {"data"},
     RunRequest: {"name"},
     StartRequest: {"name", "variables", "merged"},
-    WatchRequest: {"path", "ends_bytes"},
-    EndRequest: {"path", "below_s", "cancels", "ends_bytes"},
-    StartedRequest: {"path"},
+    WatchRequest: {"path", "ends_bytes", "reach"},
+    EndRequest: {"path", "below_s", "cancels", "ends_bytes", "reach"},
+    StartedRequest: {"path", "reach"},
 }
 """Fields that contracts set by themselves, and those that `context` and `content` stand for."""
 

@@ -23,6 +23,7 @@ from readroom.core.values.commands import (
     EndRequest,
     RunRequest,
     RunResult,
+    StartedRequest,
     StartedResult,
     StartRequest,
     WatchRequest,
@@ -55,7 +56,7 @@ class OwnCommands(Protocol):
     def end(self, job: Job[EndRequest]) -> WatchResult:
         """End one that runs on."""
 
-    def started(self) -> StartedResult:
+    def started(self, request: StartedRequest) -> StartedResult:
         """Those that run on or ran on."""
 
     def read(self, request: ReadRequest, look: Callable[[ReadRequest], ReadResult]) -> ReadResult:

@@ -64,6 +64,10 @@ Signal: TypeAlias = Literal["terminate", "kill"]
 """How a command is ended: asked first, and forced a moment later; or forced at once."""
 
 
+Reach: TypeAlias = Literal["own", "unnamed", "token"]
+"""The conversations whose commands are meant: the caller's own; that, or none; or any of its token."""
+
+
 class StartRequest(Struct, frozen=True):
     """A command that runs on after its call.
 
@@ -95,6 +99,7 @@ class WatchRequest(Struct, frozen=True):
         until: A pattern; a line that matches it ends the wait too.
         output: How much of the output is shown.
         ends_bytes: Show instead so many bytes of both ends of its first stream.
+        reach: Whose commands are meant.
         path: Always the root; every request has one.
     """
 
@@ -103,6 +108,7 @@ class WatchRequest(Struct, frozen=True):
     until: str | None = None
     output: Verbosity = "concise"
     ends_bytes: int = 0
+    reach: Reach = "own"
     path: str = "."
 
 
@@ -116,12 +122,14 @@ class EndRequest(Struct, frozen=True):
     below_s: float | None = None
     cancels: bool = False
     ends_bytes: int = 0
+    reach: Reach = "own"
     path: str = "."
 
 
 class StartedRequest(Struct, frozen=True):
     """The commands that were started to run on."""
 
+    reach: Reach = "own"
     path: str = "."
 
 

@@ -26,12 +26,15 @@ from readroom.core.errors import BadRequest, Changed
 from readroom.core.values import Fact, Reply
 from readroom.core.values.files import Stream
 from readroom.mcp.calls import Calls
+from readroom.server.http import coder_processes
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import called
+from readroom.server.http.coder_calls import OnceOnly
 from readroom.server.http.errors import JSON, again_later, ok
 from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, within
 from readroom.server.http.openapi import PREFIX
 from readroom.server.http.routes import as_json, route, whole_body
+from readroom.server.shared.state import SharedState
 
 STREAM_BYTES = 256 * 1024
 """Bytes read and sent at once when a file's bytes are requested."""
@@ -57,15 +60,16 @@ _HARMLESS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
 """A file of the workspace that is opened in a browser must not act with the origin of this server."""
 
 
-def routes(calls: Calls) -> list[Route]:
-    """The addresses."""
-    agent = _Agent(calls)
+def routes(calls: Calls, state: SharedState | None) -> list[Route]:
+    """The addresses; `state` keeps records of tool calls."""
+    agent, once = _Agent(calls), OnceOnly(state)
     return [
         route(f"{PREFIX}/{routed.READ_LINES}", ["GET"], agent.read_lines),
         route(f"{PREFIX}/{routed.READ_BYTES}", ["GET"], agent.read_bytes),
-        route(f"{PREFIX}/{routed.WRITE}", ["POST"], agent.write),
-        route(f"{PREFIX}/{routed.EDIT}", ["POST"], agent.edit),
+        route(f"{PREFIX}/{routed.WRITE}", ["POST"], once.applied(routed.WRITE, agent.write)),
+        route(f"{PREFIX}/{routed.EDIT}", ["POST"], once.applied(routed.EDIT, agent.edit)),
         route(f"{PREFIX}/{routed.LIST}", ["POST"], agent.list),
+        *coder_processes.routes(calls, once),
     ]
 
 

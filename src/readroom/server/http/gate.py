@@ -61,7 +61,8 @@ _WORDS = frozenset(
             "docs",
         ),
         *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
-        *("map", "findings", "ledger", "verify"),
+        *("map", "findings", "ledger", "verify", "processes", "start", "list", "output", "signal"),
+        *("tool-calls", "cancel"),
     )
 )
 _DEEPEST = 6

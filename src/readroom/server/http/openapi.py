@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from readroom.contracts.coder import routes
+from readroom.contracts.coder.processes import ADDRESSES
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.core.contracts.schema import in_words, properties, schema
 from readroom.core.release import VERSION
@@ -56,8 +57,11 @@ _PROBLEM = {
 
 def coder_paths(record: Contract) -> dict[str, Any]:
     """The paths of a contract's routes."""
-    paths = {}
+    paths: dict[str, Any] = {}
     for route in record.routes:
+        if route.name in ADDRESSES:
+            paths |= _process_path(route)
+            continue
         operation: dict[str, Any] = {
             "operationId": f"coder.{route.name}",
             "summary": route.title,
@@ -92,6 +96,40 @@ def coder_paths(record: Contract) -> dict[str, Any]:
         ]
         paths[f"{PREFIX}/{route.name}"] = {method: operation}
     return paths
+
+
+def _process_path(route: Tool) -> dict[str, Any]:
+    """The path of an address for processes."""
+    method, address = ADDRESSES[route.name]
+    fields = {
+        name: field for name, field in properties(route.arguments).items() if name not in _FROM_ELSEWHERE
+    }
+    operation: dict[str, Any] = {
+        "operationId": f"coder.{route.name}",
+        "summary": route.title,
+        "description": route.description,
+        "parameters": [
+            {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+            for _ in range("{id}" in address)
+        ],
+        "responses": {
+            "200": {"description": f"{route.title}.", "content": {"application/json": {}}},
+            **{str(status): _PROBLEM for status in CODER_ERRORS},
+        },
+    }
+    if method == "POST":
+        body = {"type": "object", "properties": fields, "additionalProperties": False}
+        operation["requestBody"] = _json(body)
+    else:
+        operation["parameters"] += [
+            {"name": name, "in": "query", "schema": field, "required": False}
+            for name, field in fields.items()
+        ]
+    return {f"{PREFIX}/{address}": {method.lower(): operation}}
+
+
+_FROM_ELSEWHERE = frozenset(("id", "chat", "below_ms"))
+"""Arguments that are in the address and in headers."""
 
 
 def _json(body: dict[str, Any], *, required: bool = True) -> dict[str, Any]:

@@ -53,6 +53,7 @@ from readroom.core.values.commands import (
     EndRequest,
     RunRequest,
     RunResult,
+    StartedRequest,
     StartedResult,
     StartRequest,
     WatchRequest,
@@ -208,15 +209,15 @@ class OwnRoom:
 
     def watch(self, job: Job[WatchRequest]) -> WatchResult:
         """Look at one."""
-        return self._backgrounds.watch(self._owner, self._runner, job)
+        return self._backgrounds.watch(self._owner, job)
 
     def end(self, job: Job[EndRequest]) -> WatchResult:
         """End one."""
-        return self._backgrounds.end(self._owner, self._runner, job)
+        return self._backgrounds.end(self._owner, job)
 
-    def started(self) -> StartedResult:
+    def started(self, request: StartedRequest) -> StartedResult:
         """Those of the owner."""
-        return self._backgrounds.started(self._owner)
+        return self._backgrounds.started(self._owner, request.reach)
 
     def parse(self, path: str) -> WorkPath | None:
         try:

@@ -39,6 +39,7 @@ from readroom.core.stores.growing import GrowingKeeper
 from readroom.core.values.commands import (
     Background,
     EndRequest,
+    Reach,
     Signal,
     StartedRequest,
     StartedResult,
@@ -85,7 +86,7 @@ def started(services: Services, job: Job[StartedRequest]) -> StartedResult:
     """The commands of the caller. Raises CommandsOff."""
     if services.commands is None:
         raise services.commands_off()
-    return services.commands.started()
+    return services.commands.started(job.request)
 
 
 # -----------------------------------------------------------------------------
@@ -278,25 +279,26 @@ class Backgrounds:
             raise
         return WatchResult(one.wait_for_start(job.deadline))
 
-    def watch(self, owner: Owner, runner: Runner, job: Job[WatchRequest]) -> WatchResult:
+    def watch(self, owner: Owner, job: Job[WatchRequest]) -> WatchResult:
         """Look at one. Raises as the function `watch` does."""
-        return watched(self._found(owner, job.request.id), runner, job)
+        one = self._found(owner, job.request.id, job.request.reach)
+        return watched(one, one.runner, job)
 
-    def end(self, owner: Owner, runner: Runner, job: Job[EndRequest]) -> WatchResult:
+    def end(self, owner: Owner, job: Job[EndRequest]) -> WatchResult:
         """End one. Raises as the function `end` does."""
         request = job.request
-        one = self._found(owner, request.id)
+        one = self._found(owner, request.id, request.reach)
         asked = one.ask(request.signal, below_s=request.below_s, cancels=request.cancels)
         look = WatchRequest(
             request.id, request.wait_s if asked else 0.0, None, request.output, request.ends_bytes
         )
-        return replace(watched(one, runner, Job(look, job.cap, job.deadline, job.steps)), signalled=asked)
+        return replace(watched(one, one.runner, Job(look, job.cap, job.deadline, job.steps)), signalled=asked)
 
-    def started(self, owner: Owner) -> StartedResult:
+    def started(self, owner: Owner, reach: Reach = "own") -> StartedResult:
         """Those of one owner, running ones first, then the latest first."""
         with self._lock:
-            ended = [one for (other, _), one in self._ended.items() if other == owner]
-            running = [one for (other, _), one in self._running.items() if other == owner]
+            ended = [one for (other, _), one in self._ended.items() if _reaches(owner, other, reach)]
+            running = [one for (other, _), one in self._running.items() if _reaches(owner, other, reach)]
         states = [one.state for one in (*running, *ended) if one.state is not None]
         states.sort(key=lambda state: (not state.running, -state.began))
         return StartedResult(states)
@@ -337,9 +339,15 @@ class Backgrounds:
                     self._ended.put(key, one)
             self._leave_place(one.owner)
 
-    def _found(self, owner: Owner, name: str) -> _Running:
+    def _found(self, owner: Owner, name: str, reach: Reach) -> _Running:
         with self._lock:
             one = self._running.get((owner, name)) or self._ended.get((owner, name))
+            if one is None and reach != "own":
+                every = (*self._running.items(), *self._ended.items())
+                others = (
+                    found for (other, id_), found in every if id_ == name and _reaches(owner, other, reach)
+                )
+                one = next(others, None)
         if one is None or one.state is None:
             known = [state.id for state in self.started(owner).commands]
             raise errors.NoSuchCommand(name, known[:_NAMED])
@@ -362,6 +370,14 @@ class Backgrounds:
     def _leave_place(self, owner: Owner) -> None:
         with self._lock:
             self._places.remove(owner)
+
+
+def _reaches(owner: Owner, other: Owner, reach: Reach) -> bool:
+    """Whether a caller reaches the commands of another conversation, which is of the same token."""
+    token, session = other
+    return owner == other or (
+        token == owner[0] and (reach == "token" or (reach == "unnamed" and not session))
+    )
 
 
 _NAMED = 10

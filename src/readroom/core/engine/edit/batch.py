@@ -22,6 +22,7 @@ from msgspec import Struct, field
 
 from readroom.core import errors
 from readroom.core.engine.edit.checks import require_editable, require_few
+from readroom.core.engine.edit.intent import announce
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.core.limits.files import CHANGED_TRIES
@@ -234,6 +235,11 @@ class _Batch:
             if number == len(files):
                 if any(file.opened.current() != file.opened.version for file in files):
                     raise Moved
+                every = list(self._files.values())
+                announce(
+                    lambda: EditFilesResult([self._described(file) for file in every], dry_run=False),
+                    lambda: [file.opened.version for file in every],
+                )
                 return
             file = files[number]
             file.warnings = file.place.put([file.after], file.opened, lambda: put(number + 1))

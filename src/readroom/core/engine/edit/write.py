@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from readroom.core.engine.edit.checks import about_links, about_nuls, binary_media, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.intent import announce
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
 from readroom.core.limits import CHANGE_TEXT_BYTES, HEAD_BYTES, VALUE_CHARS
@@ -168,7 +169,12 @@ class _Writing:
         if self._place.look() is not None:
             raise Exists(self._request.path)
         content = self._as_it_is() or _stored(self._request.path, self._request.content, self._asked or UTF8)
-        warnings = self._place.put([content.data], None, self._deadline.check)
+
+        def ready() -> None:
+            self._deadline.check()
+            announce(lambda: self._described(content, None, ()), lambda: [None])
+
+        warnings = self._place.put([content.data], None, ready)
         return self._described(content, None, warnings)
 
     def replaced(self, source: Source, expected: str) -> WriteResult:
@@ -193,11 +199,11 @@ class _Writing:
         if form is not None and form.is_broken_by(source, content.data):
             problem = f"would leave {quote(self._request.path)} invalid {form.name}"
             raise BadValue("content", text[:VALUE_CHARS], problem, f"Send the whole file as {form.name}.")
-        warnings += self._put(source, content)
+        warnings += self._put(source, content, index.sha256)
         described = self._described(content, index.sha256, warnings)
         return replace(described, previous_lines=index.total_lines) if media is None else described
 
-    def _put(self, source: Source, content: _Bytes) -> Sequence[Warn]:
+    def _put(self, source: Source, content: _Bytes, previous: str) -> Sequence[Warn]:
         if self._texts.wants(source.size):
             before = source.read_at(0, source.size)
             if before == content.data:
@@ -208,6 +214,7 @@ class _Writing:
             self._deadline.check()
             if source.current() != source.version:
                 raise Moved
+            announce(lambda: self._described(content, previous, ()), lambda: [source.version])
 
         return (*about_links(source), *self._place.put([content.data], source, ready))
 
