@@ -26,14 +26,14 @@ from readroom.core.errors import BadRequest, Changed
 from readroom.core.values import Fact, Reply
 from readroom.core.values.files import Stream
 from readroom.mcp.calls import Calls
-from readroom.server.http import coder_processes
+from readroom.server.http import processes
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import called
-from readroom.server.http.coder_calls import OnceOnly
 from readroom.server.http.errors import JSON, again_later, ok
 from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, within
 from readroom.server.http.openapi import PREFIX
 from readroom.server.http.routes import as_json, route, whole_body
+from readroom.server.http.tool_calls import OnceOnly
 from readroom.server.shared.state import SharedState
 
 STREAM_BYTES = 256 * 1024
@@ -69,7 +69,7 @@ def routes(calls: Calls, state: SharedState | None) -> list[Route]:
         route(f"{PREFIX}/{routed.WRITE}", ["POST"], once.applied(routed.WRITE, agent.write)),
         route(f"{PREFIX}/{routed.EDIT}", ["POST"], once.applied(routed.EDIT, agent.edit)),
         route(f"{PREFIX}/{routed.LIST}", ["POST"], agent.list),
-        *coder_processes.routes(calls, once),
+        *processes.routes(calls, once),
     ]
 
 
