@@ -16,6 +16,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from readroom.contracts.coder import processes
 from readroom.contracts.coder.edit_tools import edit_tools
 from readroom.contracts.coder.read import Bounds, CoderForm, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of

@@ -50,6 +50,7 @@ from readroom.contracts.opencode.requests import (
 from readroom.contracts.opencode.words import Failed, failed, render_error
 from readroom.core.contracts import Setup
 from readroom.core.contracts.base import Contract, Tool, Wording
+from readroom.core.paths import OUTPUTS
 from readroom.core.policy.rules.terms import Terms
 from readroom.core.values import Cap, Reply, Request, Result
 from readroom.core.values.steps import Steps
@@ -77,7 +78,7 @@ def made(setup: Setup) -> Contract:
         render=variant.unknown,
         render_error=partial(render_error, Failed(variant.names, "")),
         to_call=partial(to_call, variant.names),
-        terms=Terms(outputs=True),
+        terms=Terms(outputs=(OUTPUTS[1:],)),
         by_lines=True,
     )
 

@@ -35,6 +35,12 @@ NEVER_ZERO = {"never_zero": True}
 EMPTY_TEXT = {"empty_text": True}
 """The `extra` of an optional text that means something if it is empty."""
 
+UNLISTED = {"unlisted": True}
+"""The `extra` of an argument that is taken and not offered: an older spelling of another one."""
+
+OFFERED = {"offered": True}
+"""The `extra` of an optional argument that the schema calls required: only an unlisted one can replace it."""
+
 ASKED = {"asked": True}
 """The `extra` of a text that only the schema requires: its contract words its absence."""
 
@@ -168,9 +174,16 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
 
     It does not forbid other names: clients that check it say only that, and `parse` says which there are.
     """
-    asked = [name for name, field in _fields(arguments).items() if _marked(field.type, ASKED) is not None]
-    required = [name for name, field in _fields(arguments).items() if field.required or name in asked]
-    return {"type": "object", "properties": properties(arguments), "required": required}
+    fields = {
+        name: field for name, field in _fields(arguments).items() if _marked(field.type, UNLISTED) is None
+    }
+    required = [
+        name
+        for name, field in fields.items()
+        if field.required or any(_marked(field.type, mark) is not None for mark in (ASKED, OFFERED))
+    ]
+    every = properties(arguments)
+    return {"type": "object", "properties": {name: every[name] for name in fields}, "required": required}
 
 
 def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:

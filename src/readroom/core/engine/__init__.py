@@ -22,7 +22,14 @@ from readroom.core import errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.deadline import Deadline
 from readroom.core.engine.services import ArchiveOpener, Documents, Job, OwnCommands, Services
-from readroom.core.engine.suggest import with_near_names, with_note, with_place_inside, with_siblings
+from readroom.core.engine.suggest import (
+    about,
+    with_near_names,
+    with_note,
+    with_place_inside,
+    with_siblings,
+    with_warnings,
+)
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.formats.registry import provided, table
 from readroom.core.limits import Limits
@@ -36,6 +43,7 @@ from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.core.values.changes import WriteRequest
 from readroom.core.values.commands import RunRequest, StartRequest
+from readroom.core.values.files import Warn
 from readroom.core.values.steps import AS_IT_IS, Steps
 from readroom.core.values.verbs import BY_REQUEST, changes, function, is_edit
 

@@ -16,13 +16,17 @@ from readroom.core.errors import AbsentError, NotFound, OutsideRoot, ReadroomErr
 from readroom.core.formats.compressed import by_magic
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.limits import HEAD_BYTES, LIST_MAX_DEPTH, NEAR_SCAN_NAMES
+from readroom.core.log import log
 from readroom.core.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Leftover
 from readroom.core.values.changes import EditFilesResult
-from readroom.core.values.files import OTHER_SPELLING, BytesResult, ResolveResult
+from readroom.core.values.commands import StartedResult
+from readroom.core.values.files import OTHER_SPELLING, BytesResult, ResolveResult, Warn
+from readroom.core.values.many import ReadManyResult
 from readroom.core.values.packing import PackResult
+from readroom.core.values.steps import Suggests
 from readroom.core.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = re.compile(r"[*?]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
@@ -109,10 +113,14 @@ def with_place_inside(error: OutsideRoot, guard: Guard, request: values.Request,
     return OutsideRoot(spelled, str(error.facts["how"]), meant=meant, next_request=following)
 
 
+_PLACELESS = (BytesResult, PackResult, ReadManyResult, ResolveResult, StartedResult)
+"""Results without a place for warnings about all of them."""
+
+
 def with_note(result: values.Result) -> values.Result:
     """The result with the remark that the name in it is spelled otherwise than it was asked for."""
-    if isinstance(result, (BytesResult, EditFilesResult, PackResult, ResolveResult)):
-        return result  # bytes have no place for it, and of several files each has its own
+    if isinstance(result, (EditFilesResult, *_PLACELESS)):
+        return result  # of several files each has its own
     return replace(result, warnings=(OTHER_SPELLING, *result.warnings))
 
 
@@ -124,8 +132,8 @@ def about(leftover: Leftover) -> Warn:
 
 
 def with_warnings(result: values.Result, warns: Sequence[Warn]) -> values.Result:
-    """The result with more warnings, unless it is bytes, which have no place for them."""
-    if isinstance(result, BytesResult):
+    """The result with more warnings, unless it has no place for them."""
+    if isinstance(result, _PLACELESS):
         return result
     if isinstance(result, EditFilesResult):
         first, *others = result.files

@@ -20,6 +20,7 @@ from readroom.core.values import FindResult, GrepResult, ReadRequest, ReadResult
 from readroom.core.values.changes import EditFilesResult, EditResult, WriteResult
 from readroom.core.values.commands import RunResult, WatchResult
 from readroom.core.values.files import BytesResult
+from readroom.core.values.many import ReadManyResult
 from readroom.core.values.packing import PackResult
 from readroom.core.values.verbs import BY_RESULT, function
 

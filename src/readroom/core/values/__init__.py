@@ -18,7 +18,8 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from readroom.core.values import changes
-from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.commands import CommandRequest, CommandResult
+from readroom.core.values.files import Attachment as Attachment
 from readroom.core.values.files import Cut as Cut
 from readroom.core.values.files import Entry as Entry
 from readroom.core.values.files import EntryKind as EntryKind

@@ -34,8 +34,18 @@ from readroom.core.values.changes import (
     WriteRequest,
     WriteResult,
 )
-from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.commands import (
+    EndRequest,
+    RunRequest,
+    RunResult,
+    StartedRequest,
+    StartedResult,
+    StartRequest,
+    WatchRequest,
+    WatchResult,
+)
 from readroom.core.values.files import BytesRequest, BytesResult, ResolveRequest, ResolveResult
+from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.packing import PackRequest, PackResult
 
 Traces: TypeAlias = Literal["none", "command", "edit"]

@@ -64,18 +64,19 @@ _HARMLESS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
 """A file of the workspace that is opened in a browser must not act with the origin of this server."""
 
 
-def routes(calls: Calls) -> list[Route]:
-    """The addresses."""
-    agent = _Agent(calls)
+def routes(calls: Calls, state: SharedState | None) -> list[Route]:
+    """The addresses; `state` keeps records of tool calls."""
+    agent, once = _Agent(calls), OnceOnly(state)
     served = [
         route(f"{AGENT_PATH}/{routed.READ_LINES}", ["GET"], agent.read_lines),
         route(f"{AGENT_PATH}/{routed.READ_BYTES}", ["GET"], agent.read_bytes),
-        route(f"{AGENT_PATH}/{routed.WRITE}", ["POST"], agent.write),
-        route(f"{AGENT_PATH}/{editing.EDIT}", ["POST"], agent.edit),
+        route(f"{AGENT_PATH}/{routed.WRITE}", ["POST"], once.applied(routed.WRITE, agent.write)),
+        route(f"{AGENT_PATH}/{editing.EDIT}", ["POST"], once.applied(editing.EDIT, agent.edit)),
         route(f"{AGENT_PATH}/{routed.LIST}", ["POST"], agent.list),
         route(f"{AGENT_PATH}/{routed.RESOLVE}", ["GET"], agent.resolve),
         route(f"{AGENT_PATH}/{packing.ZIP}", ["POST"], agent.zip),
         route(f"{AGENT_PATH}/{uploads.UPLOAD}", ["POST"], agent.upload),
+        *coder_processes.routes(calls, once),
     ]
     return [*served, *_unknown(served)]
 

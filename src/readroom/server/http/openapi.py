@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from readroom.contracts.coder import editing, packing, routes, uploads
+from readroom.contracts.coder.processes import ADDRESSES
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.core.contracts.schema import in_words, properties, schema
 from readroom.core.release import VERSION
@@ -127,7 +128,7 @@ def _process_path(route: Tool) -> dict[str, Any]:
             {"name": name, "in": "query", "schema": field, "required": False}
             for name, field in fields.items()
         ]
-    return {f"{PREFIX}/{address}": {method.lower(): operation}}
+    return {f"{AGENT_PATH}/{address}": {method.lower(): operation}}
 
 
 _FROM_ELSEWHERE = frozenset(("id", "chat", "below_ms"))

@@ -28,8 +28,9 @@ from readroom.core.values import (
     Request,
     changes,
 )
-from readroom.core.values.commands import RunRequest
+from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
 from readroom.core.values.files import BytesRequest, ResolveRequest
+from readroom.core.values.many import ReadManyRequest
 from readroom.core.values.packing import PackRequest
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"

@@ -15,7 +15,7 @@ May be touched: with a security review.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import final
 

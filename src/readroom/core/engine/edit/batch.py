@@ -251,18 +251,13 @@ class _Batch:
 
         def ready() -> None:
             self._deadline.check()
-            if number == len(files):
-                if any(file.opened.current() != file.opened.version for file in files):
-                    raise Moved
-                every = list(self._files.values())
-                announce(
-                    lambda: EditFilesResult([self._described(file) for file in every], dry_run=False),
-                    lambda: [file.opened.version for file in every],
-                )
-                return
-            file = files[number]
-            file.warnings = file.place.put([file.after], file.opened, lambda: put(number + 1))
-            named.append(file)
+            if any(file.opened.current() != file.opened.version for file in files):
+                raise Moved
+            every = list(self._files.values())
+            announce(
+                lambda: EditFilesResult([self._described(file) for file in every], dry_run=False),
+                lambda: [file.opened.version for file in every],
+            )
 
         changes = [PutFile(file.place, [file.after], file.opened) for file in files]
         warnings = self._places.guard.store.commit(changes, ready)
