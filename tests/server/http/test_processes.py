@@ -13,7 +13,7 @@ import pytest
 
 from tests.core.engine.command.running import processes, when
 from tests.server.http.serving import Agent, Answer, agent, command, open_agent
-from tests.server.http.test_coder_calls import cancel, headers, post, together
+from tests.server.http.test_tool_calls import cancel, headers, post, together
 
 CHAT = "Coder-Chat-Id"
 
@@ -25,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@pytest.fixture(scope="module", params=[()], ids=["one process"])
+@pytest.fixture(scope="module", params=[(), ("--workers", "2")], ids=["one process", "two"])
 def server(request: pytest.FixtureRequest, place: Path) -> Iterator[Agent]:
     state = place.parent / f"state{len(request.param)}"
     with open_agent(state, "--allow-commands", *request.param, str(place)) as found:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readroom.server.http.coder_calls import RUN_AGE, uuid_of
+from readroom.server.http.tool_calls import RUN_AGE, uuid_of
 from readroom.server.shared import StatePolicy
 from readroom.server.shared.state import SharedState
 from tests.server.http.serving import Agent, Answer, agent, command, open_agent
@@ -266,10 +266,12 @@ def test_tokens_do_not_share_calls(tmp_path: Path) -> None:
     one, other = (command(state, "token", "create", name).strip() for name in ("one", "other"))
     with agent(state, "--require-token", str(root)) as server:
         assert post(server, "edit-files", edit(file), headers(chat), one).status == 200
+        file.write_text("x\n")
         assert post(server, "edit-files", edit(file), headers(chat), other).status == 200
-        assert file.read_text() == "xxx\n"
+        assert file.read_text() == "xx\n"
+        file.write_text("x\n")
         assert post(server, "edit-files", edit(file), headers(chat), one).status == 200
-        assert file.read_text() == "xxx\n"
+        assert file.read_text() == "x\n"
         assert post(server, "edit-files", edit(file), headers(chat), reader).status == 403
 
 
