@@ -20,6 +20,7 @@ from readroom.core.extras import install
 from readroom.core.session.conversation import State
 from readroom.core.values.commands import EndRequest, RunRequest, WatchRequest
 from readroom.core.values.find import FindOutput
+from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.verbs import BY_REQUEST, function
 
 
@@ -180,6 +181,18 @@ def counts_of_read(result: values.ReadResult, request: values.ReadRequest) -> va
         next=None,
         image=None,
         document=None,
+    )
+
+
+def counts_of_reads(result: ReadManyResult, request: ReadManyRequest) -> ReadManyResult:
+    """The same of each file."""
+    return ReadManyResult(
+        [
+            counts_of_read(item, values.ReadRequest(item.path, request.offset, request.limit))
+            if isinstance(item, values.ReadResult)
+            else item
+            for item in result.items
+        ]
     )
 
 

@@ -18,6 +18,9 @@ from readroom.core.values.files import Warn
 Verbosity: TypeAlias = Literal["silent", "concise", "normal", "verbose", "full"]
 """How much of the output a reply shows."""
 
+Shown: TypeAlias = Verbosity | Literal["auto"]
+"""The same, or as much as its end asks for: little if the command succeeded, much if it failed."""
+
 RUN_SILENT_BYTES = 200
 """Output of a command shown with output="silent". This and the next three are those of everruns."""
 
@@ -40,6 +43,17 @@ SHOWN_BYTES: Mapping[Verbosity, int] = MappingProxyType(
 )
 """Bytes by verbosity; "full" is the size of the reply."""
 
+RUN_AUTO_BYTES = 384
+"""Shown with output="auto" of a command that succeeded: with the name of the kept output some 500."""
+
+
+def shown_bytes(output: Shown, *, failed: bool) -> int | None:
+    """The bytes of output that a reply shows; None for as much as it can hold."""
+    if output != "auto":
+        return SHOWN_BYTES.get(output)
+    return RUN_NORMAL_BYTES if failed else RUN_AUTO_BYTES
+
+
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 Confinement: TypeAlias = Literal["bwrap", "landlock", "none"]
 
@@ -47,17 +61,26 @@ SIGNALLED = 128
 """A shell reports a child that was ended by signal N as 128 + N."""
 
 
+class Tail(Struct, frozen=True):
+    """The end of an output: at most so many lines and bytes, line ends counted."""
+
+    lines: int
+    bytes: int
+
+
 class RunRequest(Struct, frozen=True):
     """A command for the shell. `path` is where it starts; `timeout_s` None is the workspace's limit.
 
-    `name` is the caller's name for the kept outputs; without it they get a generated name.
+    `name` is the caller's name for the kept outputs; without it they get a generated name.  With `tail`, both
+    streams are one, in the order in which they arrive, and its end is shown, whatever is in it.
     """
 
     command: str
     path: str = "."
-    output: Verbosity = "concise"
+    output: Shown = "concise"
     timeout_s: float | None = None
     name: str | None = None
+    tail: Tail | None = None
 
 
 Signal: TypeAlias = Literal["terminate", "kill"]
@@ -169,6 +192,7 @@ class Output(Struct, frozen=True):
         lost: What was not kept.
         nuls: Numbers of shown lines with NULs, for which a sign is shown.
         binary: The stream is not text, so nothing of it is shown.
+        ended: Whether its last line has a line end.
     """
 
     stream: StreamName
@@ -181,6 +205,7 @@ class Output(Struct, frozen=True):
     lost: Lost | None = None
     nuls: Sequence[int] = ()
     binary: bool = False
+    ended: bool = False
 
     @property
     def gaps(self) -> list[tuple[int, int]]:

@@ -44,7 +44,9 @@ from readroom.core.values.commands import (
     WatchRequest,
     WatchResult,
 )
-from readroom.core.values.files import BytesRequest, BytesResult
+from readroom.core.values.files import BytesRequest, BytesResult, ResolveRequest, ResolveResult
+from readroom.core.values.many import ReadManyRequest, ReadManyResult
+from readroom.core.values.packing import PackRequest, PackResult
 
 Traces: TypeAlias = Literal["none", "command", "edit"]
 """The effects of a verb: none, those of a command, or an edit, which stays possible when only edits are."""
@@ -132,6 +134,14 @@ VERBS = (
         time_limit="read_timeout_s",
     ),
     Verb(
+        ReadManyRequest,
+        ReadManyResult,
+        perform=_ENGINE + "read.many:perform",
+        counted=_METER + "counts_of_reads",
+        shown=_SHOWN + "shown_by_reads",
+        paths=(),
+    ),
+    Verb(
         values.GrepRequest,
         values.GrepResult,
         perform=_ENGINE + "grep:perform",
@@ -166,6 +176,15 @@ VERBS = (
         BytesResult,
         perform=_ENGINE + "read.as_bytes:perform",
         shown=_SHOWN + "shown_by_bytes",
+    ),
+    Verb(PackRequest, PackResult, perform=_ENGINE + "pack:perform", shown=_SHOWN + "shown_by_pack"),
+    Verb(
+        ResolveRequest,
+        ResolveResult,
+        perform=_ENGINE + "resolve:perform",
+        near=_ANY,
+        suggestion="above",
+        time_limit="read_timeout_s",
     ),
     _change(EditRequest, EditResult, "edit:perform", shown=_SHOWN + "shown_by_change"),
     _change(EditFilesRequest, EditFilesResult, "edit.batch:perform", shown=_SHOWN + "shown_by_edit_files"),

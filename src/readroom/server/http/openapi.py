@@ -6,29 +6,32 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from readroom.contracts.coder import routes
+from readroom.contracts.coder import editing, packing, routes, uploads
 from readroom.contracts.coder.processes import ADDRESSES
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.core.contracts.schema import in_words, properties, schema
 from readroom.core.release import VERSION
-from readroom.server.http.gate import NAME
+from readroom.server.http.gate import AGENT_PATH, NAME
 from readroom.server.http.header_names import AGENT, READ, SESSION, WRITTEN
 
 # -----------------------------------------------------------------------------
 # The addresses of coder's workspace agent in the OpenAPI document, from the routes of its contract.
 # -----------------------------------------------------------------------------
 
-PREFIX = "/api/v0"
-
-CODER_ERRORS = (400, 401, 403, 404, 408, 409, 413, 421, 429, 500, 503, 504, 507)
+CODER_ERRORS = (400, 401, 403, 404, 405, 408, 409, 413, 421, 429, 500, 503, 504, 507)
 
 _ANSWERS: dict[str, str] = {
     routes.READ_LINES: "Whether it was read, and its lines; failures of the file are reported here as well.",
     routes.READ_BYTES: "The bytes, with a type by the ending of the name.",
     routes.WRITE: "It was written.",
-    routes.EDIT: "All files were changed; their diffs, when asked for.",
+    editing.EDIT: "All files were changed; their diffs, when asked for.",
     routes.LIST: "Folders, then files, by name.",
+    routes.RESOLVE: "The path without links; what is missing of it is kept.",
+    packing.ZIP: "A zip archive with the files, and a manifest of what it holds and lacks.",
+    uploads.UPLOAD: "It was kept: its path, name and size.",
 }
+_GETS = frozenset((routes.READ_LINES, routes.READ_BYTES, routes.RESOLVE))
+_MEDIA: dict[str, str] = {routes.READ_BYTES: "*/*", packing.ZIP: "application/zip"}
 _PROBLEM = {
     "description": "A refusal: `message`, and what is wrong with a query, or the error of the agent.",
     "content": {
@@ -71,13 +74,13 @@ def coder_paths(record: Contract) -> dict[str, Any]:
                 **{str(status): _PROBLEM for status in CODER_ERRORS},
             },
         }
-        method = "get" if route.name in (routes.READ_LINES, routes.READ_BYTES) else "post"
-        names = properties(route.arguments)
-        if route.name == routes.WRITE:
-            names = {"path": names["path"]}
+        method = "get" if route.name in _GETS else "post"
+        names = {**properties(route.arguments)}
+        if route.name in (routes.WRITE, uploads.UPLOAD):
+            del names["content"]
             binary = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
             operation["requestBody"] = {"content": binary}
-        elif route.name == routes.EDIT:
+        elif route.name in (editing.EDIT, packing.ZIP):
             names = {}
             operation["requestBody"] = _json(schema(route.arguments))
         elif route.name == routes.LIST:
@@ -90,11 +93,11 @@ def coder_paths(record: Contract) -> dict[str, Any]:
                 "name": name,
                 "in": "query",
                 "schema": parameter,
-                "required": name == "path" and route.name not in (routes.EDIT, routes.LIST),
+                "required": name in ("path", "chat_id", "name") and route.name != routes.LIST,
             }
             for name, parameter in names.items()
         ]
-        paths[f"{PREFIX}/{route.name}"] = {method: operation}
+        paths[f"{AGENT_PATH}/{route.name}"] = {method: operation}
     return paths
 
 
@@ -125,7 +128,7 @@ def _process_path(route: Tool) -> dict[str, Any]:
             {"name": name, "in": "query", "schema": field, "required": False}
             for name, field in fields.items()
         ]
-    return {f"{PREFIX}/{address}": {method.lower(): operation}}
+    return {f"{AGENT_PATH}/{address}": {method.lower(): operation}}
 
 
 _FROM_ELSEWHERE = frozenset(("id", "chat", "below_ms"))
@@ -137,7 +140,7 @@ def _json(body: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
 
 
 def _coder_answer(name: str) -> dict[str, Any]:
-    media = "*/*" if name == routes.READ_BYTES else "application/json"
+    media = _MEDIA.get(name, "application/json")
     return {"description": _ANSWERS[name], "content": {media: {}}}
 
 

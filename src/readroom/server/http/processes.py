@@ -19,8 +19,7 @@ from readroom.mcp.calls import Calls
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import called
 from readroom.server.http.errors import JSON, again_later, ok
-from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, within
-from readroom.server.http.openapi import PREFIX
+from readroom.server.http.gate import AGENT_PATH, CLIENT_SCOPE, EXCHANGE, within
 from readroom.server.http.routes import as_json, route, whole_body
 from readroom.server.http.tool_calls import TOOL_CALL, OnceOnly, chat_of
 
@@ -44,10 +43,10 @@ def routes(calls: Calls, once: OnceOnly) -> list[Route]:
         return await once.cancel(request, agent.stop)
 
     made = [
-        route(f"{PREFIX}/{address}", [method], endpoints[name])
+        route(f"{AGENT_PATH}/{address}", [method], endpoints[name])
         for name, (method, address) in processes.ADDRESSES.items()
     ]
-    return [*made, route(f"{PREFIX}/{CANCEL}", ["POST"], cancel)]
+    return [*made, route(f"{AGENT_PATH}/{CANCEL}", ["POST"], cancel)]
 
 
 class _BadBody(Exception):

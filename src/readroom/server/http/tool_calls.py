@@ -26,7 +26,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message, Scope
 
-from readroom.contracts.coder import processes, words
+from readroom.contracts.coder import editing, processes, words
 from readroom.contracts.coder import routes as routed
 from readroom.contracts.coder.words import go_quoted
 from readroom.core import errors
@@ -259,7 +259,7 @@ def _answer(access: Access, name: str, query: bytes, body: bytes, intent: Intent
 
 _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.WRITE: frozenset(("write_file",)),
-    routed.EDIT: frozenset(("edit_file",)),
+    editing.EDIT: frozenset(("edit_file",)),
     processes.START: frozenset(("run_command", "bash")),
 }
 """The tools of which a token must allow one to get an answer again."""
@@ -271,7 +271,7 @@ def _refusal(access: Access, name: str, intent: str) -> tuple[ReadroomError, str
     if intent == NOT_RECORDED:
         name = processes.START
     elif noted is not None:
-        name = routed.WRITE if noted.edited is None else routed.EDIT
+        name = routed.WRITE if noted.edited is None else editing.EDIT
     if name and access.granted is not None and not access.granted & _GRANTED_BY[name]:
         return errors.NotGranted(name, sorted(access.granted)), ""
     if name == processes.START and not access.workspace.runs_commands:

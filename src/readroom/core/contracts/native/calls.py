@@ -29,7 +29,9 @@ from readroom.core.values import (
     changes,
 )
 from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
-from readroom.core.values.files import BytesRequest
+from readroom.core.values.files import BytesRequest, ResolveRequest
+from readroom.core.values.many import ReadManyRequest
+from readroom.core.values.packing import PackRequest
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
@@ -73,6 +75,7 @@ _GREP = [field.name for field in fields(GrepRequest) if field.name not in _WRITT
 
 SAID: Mapping[type[Request], Sequence[str]] = {
     ReadRequest: ("path", "pages", "offset", "limit", "symbol", "known_hash", "encoding", "column", "view"),
+    ReadManyRequest: ("paths", "offset", "limit"),
     GrepRequest: ("pattern", "path", "glob", _CONTEXT, *_GREP, "include"),
     FindRequest: (
         *("query", "path", "glob", "type", "output", "budget_tokens", "explain"),
@@ -88,6 +91,8 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     EndRequest: ("id", "signal", "wait_s", "output"),
     StartedRequest: (),
     BytesRequest: ("path", "first", "count"),
+    ResolveRequest: ("path",),
+    PackRequest: ("path", "wanted"),
     changes.StatRequest: ("path",),
     changes.DeleteRequest: ("path", "recursive", "expected_hash"),
     changes.MakeFolderRequest: ("path",),
@@ -111,6 +116,7 @@ _CALLED = {
     (StartRequest, "path"): "cwd",
     (BytesRequest, "first"): "first_byte",
     (BytesRequest, "count"): "bytes",
+    (PackRequest, "wanted"): "paths",
 }
 """Arguments that are called otherwise than the field."""
 
@@ -146,6 +152,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
     match name:
         case "path" | "destination":
             return as_value(value)
+        case "paths":
+            return [as_value(path) for path in value]
         case "glob":
             return value[0] if len(value) == 1 else list(value)
         case "include":
@@ -157,6 +165,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
                 {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
                 for file in value
             ]
+        case "wanted":
+            return [wanted.asked_as for wanted in value]
         case "content" if isinstance(request, changes.WriteRequest):
             return write_text(request)[0]
     fact: Fact = value

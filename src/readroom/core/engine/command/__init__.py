@@ -15,7 +15,7 @@ May be touched: with a security review.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import final
 
@@ -234,24 +234,32 @@ class OwnRoom:
             return None
         return OUTPUTS if inner == ROOT else WorkPath(f"{OUTPUTS}/{inner}")
 
-    def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
+    def named_inside(self, path: WorkPath, guard: Guard, folders: Sequence[str]) -> WorkPath | None:
         """The kept output that a path like `.outputs/NAME` means, although it names a file of the root.
 
-        None for any other path, and for a file of the root that is not a kept output.
+        None for any other path, and for a file of the root that is not a kept output.  A hidden folder is
+        taken for that of the outputs; in any other, only what was an output is one.
         """
-        name = OUTPUTS[1:]
-        if path != name and not path.startswith(f"{name}/"):
+        folder = next((name for name in folders if path == name or path.startswith(f"{name}/")), None)
+        if folder is None:
             return None
-        kept = WorkPath(f"/{path}")
-        if self.holds(kept):
+        kept, hidden = WorkPath(f"{OUTPUTS}{path[len(folder) :]}"), folder.startswith(".")
+        if (hidden or path != folder) and self.holds(kept):
             return kept
         try:
             guard.stat(path)
         except errors.NotFound:
-            return kept
+            return kept if hidden or self._was_kept(kept) else None
         except errors.ReadroomError:
             return None
         return None
+
+    def _was_kept(self, path: WorkPath) -> bool:
+        """Whether there is or was an output at this path; at that of the folder, whether there is any."""
+        if path == OUTPUTS:
+            with self.guard.open_folder(OUTPUTS) as folder:
+                return next(iter(folder.entries()), None) is not None
+        return self._outputs.gone(path.removeprefix(f"{OUTPUTS}/").rpartition(".")[0])
 
     def holds(self, path: WorkPath) -> bool:
         try:

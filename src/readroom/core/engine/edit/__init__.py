@@ -28,7 +28,7 @@ from readroom.core.engine.read.classify import asked_for
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors.changes import AROUND
 from readroom.core.formats.kinds import reads_as_document
-from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
+from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, MATCHES_NAMED, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Moved, Source, WriteTarget
@@ -126,6 +126,10 @@ CLOSEST_BYTES = 4 * 1024 * 1024
 larger file the reply says so."""
 
 
+LENIENT_BYTES = 16 * 1024 * 1024
+"""Largest file in which a contract looks for what an old text means: it is held as text."""
+
+
 class _Editing:
     """One attempt at an edit."""
 
@@ -147,6 +151,7 @@ class _Editing:
         self._deadline = job.deadline
         self._encoding = self._text_encoding()
         self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in job.request.edits]
+        self._matched = ""
 
     def result(self) -> EditResult:
         self._require_encodable()
@@ -154,6 +159,8 @@ class _Editing:
         if not digits.startswith(self._expected):
             raise stale(self._services, self._job, self._source, self._expected, digits, self._read_in)
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
+            scanned, _ = self._scanned()
+        if self._take_leniently(scanned):
             scanned, _ = self._scanned()
         self._require_one_place_each(scanned)
         if form_of(self._source.real) is not None:
@@ -203,6 +210,32 @@ class _Editing:
                 old, new = old.replace(NUL_SIGN, "\0"), new.replace(NUL_SIGN, "\0")
             meant = replace(item, old_text=old, new_text=new)
             self._changes[number] = prepare(meant, bom=bool(self._encoding.bom), literal=literal)
+            again = True
+        return again
+
+    def _take_leniently(self, scanned: Scan) -> bool:
+        """Retry edits that did not match as the contract has it. Raises ManyMatches, LargerMatch."""
+        lenient, again = self._request.lenient, False
+        if lenient is None or self._source.size > LENIENT_BYTES:
+            return False
+        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            if place.count or item.replace_all:
+                continue
+            text, _ = self._start_of_text(LENIENT_BYTES)
+            plain = prepare(item, bom=bool(self._encoding.bom)).old
+            fit = lenient(text, plain, self._deadline.check)
+            if fit is None:
+                continue
+            if len(fit.lines) > 1:
+                lines, count = fit.lines[:MATCHES_NAMED], len(fit.lines)
+                raise errors.ManyMatches(
+                    self._path, number, lines, count, next_request=self._around(lines[0], lines[0])
+                )
+            if fit.larger:
+                raise errors.LargerMatch(self._path, fit.lines[0])
+            meant = replace(item, old_text=fit.text)
+            self._changes[number] = prepare(meant, bom=False)
+            self._matched = fit.how
             again = True
         return again
 
@@ -312,7 +345,7 @@ class _Editing:
 
     def _missing(self, number: int, others: Sequence[int]) -> errors.NoMatch:
         change = self._changes[number]
-        text, whole = self._start_of_text()
+        text, whole = self._start_of_text(CLOSEST_BYTES)
         near = closest(text, change.old, change.new)
         hint = near.hint
         if not whole:
@@ -332,9 +365,9 @@ class _Editing:
             next_request=following,
         )
 
-    def _start_of_text(self) -> tuple[str, bool]:
+    def _start_of_text(self, maximum: int) -> tuple[str, bool]:
         start = len(self._encoding.bom)
-        data = self._source.read_at(start, CLOSEST_BYTES)
+        data = self._source.read_at(start, maximum)
         whole = start + len(data) >= self._source.size
         if not whole:
             data = data[: encodings.prefix(data, self._encoding)]
@@ -383,6 +416,7 @@ class _Editing:
             bom=bool(self._encoding.bom),
             diff=diff,
             dry_run=self._request.dry_run,
+            matched=self._matched,
         )
 
     # --- writing ------------------------------------------------------------------------------
