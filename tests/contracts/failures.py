@@ -100,6 +100,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.TooMuch(32_768, "bytes", fitting=3, next_request=READ),
     errors.TooLarge(PATH, 1_200_000, 1_000_000, "bytes", "Read a part of it."),
     errors.TooManyLinks(PATH),
+    errors.TooManyCommands(10, " in this conversation"),
     errors.TooManyRequests(3),
     errors.Unauthorized("it is not known"),
     errors.Unencodable(PATH, "new_text", "€", 1, "latin-1", "Leave it out."),

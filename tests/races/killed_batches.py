@@ -20,7 +20,7 @@ from pathlib import Path
 
 from readroom.core.deadline import Deadline
 from readroom.core.paths import WorkPath
-from readroom.core.stores.base import MakeEntry, PutFile, RemoveEntry, RenameEntry, WriteTarget
+from readroom.core.stores.base import Change, MakeEntry, PutFile, RemoveEntry, RenameEntry, WriteTarget
 from readroom.core.stores.local import LocalStore, batch, journal, place, rename, undo, unfinished
 from tests.core.stores.worlds import Way
 from tests.races.killed import Moments, Trace
@@ -77,7 +77,7 @@ def change(root: Path, way: Way) -> None:
         sources = [stack.enter_context(target.open()) for target in (a, b)]
         stats = {target: target.look() for target in (gone, moved, old)}
         assert all(stats.values())
-        changes = [
+        changes: list[Change] = [
             PutFile(a, [b"new\n", LONG], sources[0]),
             PutFile(b, [b"b after\n"], sources[1]),
             PutFile(new, [b"c\n", LONG]),

@@ -77,7 +77,7 @@ def test_another_process_sees_waits_and_ends(root: Path, two: tuple[Workspace, W
 
 def test_one_that_is_written_anew_is_shown_with_its_end(two: tuple[Workspace, Workspace]) -> None:
     here, there = two
-    arguments = {"command": "seq 500000; echo the end; exit 3", "background": True}
+    arguments: dict[str, Any] = {"command": "seq 500000; echo the end; exit 3", "background": True}
     name: Any = here.perform("run_command", arguments, caller=ONE).facts["id"]
     reply = there.perform("check_command", {"id": name, "wait_s": PATIENCE_S}, caller=ONE)
     assert reply.facts["exit_code"] == 3
@@ -89,7 +89,7 @@ def test_one_that_is_written_anew_is_shown_with_its_end(two: tuple[Workspace, Wo
 
 
 def test_all_processes_count(two: tuple[Workspace, Workspace]) -> None:
-    arguments = {"command": f"sleep 31341.{os.getpid()}", "background": True}
+    arguments: dict[str, Any] = {"command": f"sleep 31341.{os.getpid()}", "background": True}
     for number in range(RUN_BACKGROUND_OWN):
         two[number % 2].perform("run_command", arguments, caller=ONE)
     for workspace in two:
@@ -101,7 +101,7 @@ def test_one_whose_process_is_gone_has_ended(
     two: tuple[Workspace, Workspace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = two
-    arguments = {"command": f"sleep 31342.{os.getpid()}", "background": True}
+    arguments: dict[str, Any] = {"command": f"sleep 31342.{os.getpid()}", "background": True}
     name: Any = here.perform("run_command", arguments, caller=ONE).facts["id"]
     monkeypatch.setattr(posted, "_GONE_S", -time.time())  # as if it had been posted long ago
     reply = there.perform("check_command", {"id": name}, caller=ONE)

@@ -372,7 +372,7 @@ class Workspace(Closeable):
                 reply = engine.services.texts.worded(result, attempt.cap, render)
             else:
                 reply = render(result, attempt.cap)
-            if reply.images and not attempt.cap.images:
+            if (reply.images or reply.attached) and not attempt.cap.images:
                 from readroom.core.contracts.native.render import without_images  # one known client needs it
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")

@@ -21,6 +21,7 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
+from tests.contracts.clauses import clauses
 from tests.each import each
 
 ROOT = "/home/me/p"
@@ -282,6 +283,20 @@ def test_entries_of_one_path_are_refused_where_all_edits_are_of_the_document(roo
         f'duplicate file path "{ROOT}/a": combine edits into a single entry\'s "edits" list'
     )
     assert room.text() == "one\ntwo\nthree\n"
+
+
+def test_an_entry_without_edits_is_reported_beside_another_of_its_path(room: Room) -> None:
+    entry = {"path": f"{ROOT}/a", "edits": [{"search": "none", "replace": "x"}]}
+    refused = room.edit(entry, {"path": f"{ROOT}/a", "edits": []})
+    assert status(refused) == 400
+    assert message(refused).split("\n")[1:] == ["must specify at least one edit"]
+
+
+def test_no_clause_of_today_is_one_of_the_document() -> None:
+    todays = {key: clause.cases for key, clause in clauses("coder").items() if key.startswith("coder.today.")}
+    assert todays
+    assert [key for key, cases in todays.items() if cases] == []
+    assert {"coder.agent.words", "coder.agent.duplicates"} <= clauses("coder").keys() - todays.keys()
 
 
 def test_an_entry_without_edits_does_not_spoil_another_of_its_path(room: Room) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from readroom.contracts.opencode.requests import CONTENT_BYTES, LINES
+from readroom.core.limits import Limits
 from readroom.core.workspace import Workspace
 from tests.contracts.opencode.calling import call, refused, said
 from tests.core.engine.command.running import room
@@ -117,6 +119,15 @@ def test_bash_is_offered_only_where_policy_allows_commands(space: Workspace, tmp
     with Workspace(tmp_path / "root") as plain:
         assert [tool.name for tool in plain.tools("opencode")] == ["read", "glob", "grep", "edit", "write"]
         assert "Commands cannot be run here" in refused(plain, "bash", command="echo hi")
+
+
+@pytest.mark.clause("opencode.shell-notes")
+def test_what_was_not_kept_is_noted(tmp_path: Path) -> None:
+    with room(tmp_path, limits=Limits(run_kept_bytes=4096)) as space:
+        found = said(space, "bash", command="seq 1 3000")
+    notes = found.partition("<shell_metadata>\n")[2]
+    assert re.match(r"\d+ bytes of the output after line \d+ were not kept\.\n", notes)
+    assert "\n2999\n3000\n" in found
 
 
 def test_a_kept_output_cannot_be_changed(space: Workspace) -> None:

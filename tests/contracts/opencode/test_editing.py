@@ -282,6 +282,13 @@ def test_denied_and_protected_files_are_not_changed(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_text() == "x"
 
 
+@pytest.mark.clause("opencode.diagnostics")
+def test_no_reply_has_diagnostics() -> None:
+    with room({"a.py": "x = 1\n"}) as space:
+        assert said(space, "edit", filePath="a.py", oldString="1", newString="(") == DONE
+        assert said(space, "write", filePath="a.py", content="def (") == "Wrote file successfully."
+
+
 @pytest.mark.clause("opencode.write")
 def test_write_creates_and_replaces() -> None:
     with room({"a.txt": "old\n", "d/x": "x", "crlf.txt": "a\r\nb\r\n"}) as space:

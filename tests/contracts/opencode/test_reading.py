@@ -78,6 +78,14 @@ def test_an_offset_past_the_end_is_out_of_range() -> None:
         assert said(space, "read", filePath="empty", offset=1) == empty
 
 
+@pytest.mark.clause("opencode.lone-cr")
+def test_a_carriage_return_alone_ends_no_line() -> None:
+    with room({"a.txt": "a\rb\nc\r"}) as space:
+        assert said(space, "read", filePath="a.txt") == shown(
+            A, "a\rb", "c\r", end="(End of file - total 2 lines)"
+        )
+
+
 @pytest.mark.parametrize("text", ["a\nb", "a\nb\n", "a\r\nb\r\n", "\ufeffa\nb\n"])
 def test_line_ends_and_marks_are_not_shown(text: str) -> None:
     with room({"a.txt": text}) as space:
@@ -115,7 +123,7 @@ def test_two_thousand_lines_are_shown_by_default() -> None:
     assert found == shown(A, *[""] * LINES, end=end)
 
 
-@pytest.mark.clause("opencode.read.long-line", "opencode.kilo.half-pairs", "opencode.half-pairs")
+@pytest.mark.clause("opencode.read.long-line", "opencode.kilo.half-pairs")
 @pytest.mark.parametrize(
     ("line", "cut", "in_kilo"),
     [
@@ -161,6 +169,7 @@ def test_following_the_offset_shows_every_line_once(lines: list[str], limit: int
         assert seen == len(lines)
 
 
+@pytest.mark.clause("opencode.reply-cap")
 @pytest.mark.parametrize("cap", [1000, 4096, 20_000, 49_000])
 def test_a_smaller_cap_holds_and_says_where_it_goes_on(cap: int) -> None:
     with room({"a.txt": "0123456789\n" * 9000}) as space:
@@ -387,6 +396,13 @@ def test_a_pdf_is_attached_whatever_its_name(name: str, kilo: bool) -> None:
     assert resource["uri"] == f"file://{ROOT}/{name.replace(' ', '%20')}"
 
 
+def test_a_client_that_takes_no_files_is_told_so() -> None:
+    with room({"a.pdf": b"%PDF-1.4\n"}) as space:
+        reply = space.call("read", {"filePath": "a.pdf"}, contract_name="opencode", images=False)
+    assert reply.attached == ()
+    assert reply.text.startswith("PDF read successfully\n[Not sent")
+
+
 @pytest.mark.clause("opencode.images")
 def test_a_pdf_that_is_too_large_is_refused(tmp_path: Path) -> None:
     with (tmp_path / "a.pdf").open("wb") as file:
@@ -409,6 +425,15 @@ def test_kilo_reads_a_notebook_as_text() -> None:
         )
 
 
+@pytest.mark.clause("opencode.kilo-links")
+@pytest.mark.parametrize("kilo", [False, True])
+def test_a_link_is_shown_as_it_was_asked_for(kilo: bool) -> None:
+    store = MemoryStore({"a.txt": THREE})
+    store.link("l.txt", "a.txt")
+    with room(store, kilo=kilo) as space:
+        assert said(space, "read", filePath="l.txt").startswith(f"<path>{ROOT}/l.txt</path>\n")
+
+
 @pytest.mark.clause("opencode.reminders")
 def test_no_reply_has_a_reminder() -> None:
     with room({"AGENTS.md": "do this", "d/AGENTS.md": "do that", "d/a.txt": "x\n"}) as space:
@@ -425,15 +450,18 @@ def test_a_name_cannot_end_the_frame_of_a_reply() -> None:
         assert f"<entries>\n{quoted}\n\n(1 entries)" in said(space, "read", filePath="d")
 
 
-@pytest.mark.clause("opencode.schema")
+@pytest.mark.clause("opencode.schema", "opencode.descriptions")
 def test_schemas_are_those_of_the_original() -> None:
     safe = 2**53 - 1
     with room({}) as space:
-        schemas = {tool.name: tool.input_schema for tool in space.contract("opencode").offered(commands=True)}
+        tools = space.contract("opencode").offered(commands=True)
+    schemas = {tool.name: tool.input_schema for tool in tools}
+    descriptions = [len(tool.description) for tool in tools]
     assert list(schemas) == ["read", "glob", "grep", "edit", "write", "bash"]
     for schema in schemas.values():
         assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
         assert "additionalProperties" not in schema
+    assert max(descriptions) < 250
     read = schemas["read"]["properties"]
     line = {"type": "integer", "minimum": 0, "maximum": safe}
     assert read["offset"] == {**line, "description": "The line number to start reading from (1-indexed)"}

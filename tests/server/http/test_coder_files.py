@@ -263,6 +263,7 @@ def test_what_cannot_be_packed_is_named_and_does_not_stop_the_rest(logs: Path) -
 @pytest.mark.clause("coder.today.zip.policy", "coder.deviation.packed")
 def test_nothing_that_policy_denies_is_packed(logs: Path) -> None:
     (logs / "d" / ".env").write_text("SECRET", encoding="utf-8")
+    (logs / "other-name").hardlink_to(logs / ".env")
     (logs / "link.log").symlink_to(".env")
     (logs / "out.log").symlink_to("/etc/passwd")
     (logs.parent / "other.log").write_text("SECRET", encoding="utf-8")
@@ -271,6 +272,7 @@ def test_nothing_that_policy_denies_is_packed(logs: Path) -> None:
         archive = zipped(workspace, *patterns)
     assert not [name for name, data in archive.files.items() if b"SECRET" in data or b"root:" in data]
     assert len(archive.files) == 7
+    assert f"files{logs}/other-name" not in archive.files
     why = dict(archive.reasons[:3])
     assert all(why[name].startswith(f"permission denied: {logs}/") for name in patterns[:3])
     assert ("~/**", "2 names below it are denied by policy") in archive.reasons

@@ -27,7 +27,7 @@ from readroom.core.contracts.base import Sentences, Tool, Wording
 from readroom.core.contracts.json_replies import encoded
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
-from readroom.core.contracts.schema import ASKED
+from readroom.core.contracts.schema import OFFERED
 from readroom.core.errors import MissingArgument, ReadroomError
 from readroom.core.values import Cap, Fact, Reply, Result
 
@@ -38,7 +38,9 @@ _EXAMPLE = (
     '{"path":"/repo/b.go","old_text":"foo()","new_text":"bar()"}]}'
 )
 
-_WHERE = Meta(description="Absolute path of the file, for example /home/coder/project/main.go.", extra=ASKED)
+_WHERE = Meta(
+    description="Absolute path of the file, for example /home/coder/project/main.go.", extra=OFFERED
+)
 _OLD = Meta(
     description=(
         "Text to replace. Must match one location unless replace_all is set. Whitespace and indentation "
@@ -65,7 +67,8 @@ class ChatEdits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _FILE = Meta(
-    description="The absolute path of the file to edit, for example /home/coder/project/main.go.", extra=ASKED
+    description="The absolute path of the file to edit, for example /home/coder/project/main.go.",
+    extra=OFFERED,
 )
 _EXISTING = Meta(
     description=(

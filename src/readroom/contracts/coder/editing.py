@@ -25,6 +25,7 @@ from readroom.contracts.coder.words import go_quoted, present
 from readroom.core import errors, paths
 from readroom.core.contracts.base import Sentences
 from readroom.core.contracts.json_replies import NOTES
+from readroom.core.contracts.native import render as native_render
 from readroom.core.contracts.schema import EMPTY_TEXT
 from readroom.core.errors import MissingArgument, ReadroomError
 from readroom.core.quoting import as_given
@@ -229,10 +230,10 @@ def tables(files: Sequence[FileToEdit]) -> Sequence[Sentences]:
 def _is_todays(error: ReadroomError, edits: Sequence[bool]) -> bool:
     """Whether the edit that failed is one of today."""
     if isinstance(error, errors.NoMatch | errors.ManyMatches):
-        return edits[error.edit]
+        return any(edits[error.edit : error.edit + 1])
     if isinstance(error, errors.BadValue):
         number = error.argument.removeprefix("edits[").partition("]")[0]
-        return edits[int(number)] if number.isdigit() else any(edits)
+        return any(edits[int(number) : int(number) + 1]) if number.isdigit() else any(edits)
     return any(edits)
 
 
@@ -264,4 +265,7 @@ def diffs(result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
     left = sum(file.diff.left_out for file in result.files)
     hunks = "hunk is" if left == 1 else "hunks are"
     notes: list[Fact] = [f"{left} {hunks} left out of the diffs."] if left else []
+    for file in result.files:
+        told = native_render.warning_parts([note for note in file.warnings if note.code in changes.TOLD])
+        notes += [f"{file.requested}: {note}" for note in told]
     return {"files": files, **present(**{NOTES: notes})}, {"files": facts}

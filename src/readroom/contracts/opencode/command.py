@@ -50,5 +50,8 @@ def _metadata(arguments: BashArguments, result: RunResult) -> list[str]:
             "to take longer and is not waiting for interactive input, retry with a larger timeout value in "
             "milliseconds."
         )
+    lost = result.outputs[0].lost
+    if lost is not None:
+        notes.append(f"{lost.bytes} bytes of the output after line {lost.after} were not kept.")
     notes += native_render.warning_parts(result.warnings)
     return notes

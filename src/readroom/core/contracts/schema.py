@@ -39,10 +39,7 @@ UNLISTED = {"unlisted": True}
 """The `extra` of an argument that is taken and not offered: an older spelling of another one."""
 
 OFFERED = {"offered": True}
-"""The `extra` of an optional argument that the schema calls required: only an unlisted one can replace it."""
-
-ASKED = {"asked": True}
-"""The `extra` of a text that only the schema requires: its contract words its absence."""
+"""The `extra` of an optional argument that the schema calls required: its contract words its absence."""
 
 _MAX_INTEGER = 2**53 - 1
 """Up to here every JSON reader keeps whole numbers exact."""
@@ -178,9 +175,7 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
         name: field for name, field in _fields(arguments).items() if _marked(field.type, UNLISTED) is None
     }
     required = [
-        name
-        for name, field in fields.items()
-        if field.required or any(_marked(field.type, mark) is not None for mark in (ASKED, OFFERED))
+        name for name, field in fields.items() if field.required or _marked(field.type, OFFERED) is not None
     ]
     every = properties(arguments)
     return {"type": "object", "properties": {name: every[name] for name in fields}, "required": required}

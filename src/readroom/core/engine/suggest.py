@@ -114,13 +114,13 @@ def with_place_inside(error: OutsideRoot, guard: Guard, request: values.Request,
 
 
 _PLACELESS = (BytesResult, PackResult, ReadManyResult, ResolveResult, StartedResult)
-"""Results without a place for warnings about all of them."""
+"""Results that have no place for warnings."""
 
 
 def with_note(result: values.Result) -> values.Result:
     """The result with the remark that the name in it is spelled otherwise than it was asked for."""
-    if isinstance(result, (EditFilesResult, *_PLACELESS)):
-        return result  # of several files each has its own
+    if isinstance(result, (*_PLACELESS, EditFilesResult)):
+        return result  # they have no place for it, and each of several files has its own
     return replace(result, warnings=(OTHER_SPELLING, *result.warnings))
 
 
@@ -132,7 +132,7 @@ def about(leftover: Leftover) -> Warn:
 
 
 def with_warnings(result: values.Result, warns: Sequence[Warn]) -> values.Result:
-    """The result with more warnings, unless it has no place for them."""
+    """The result with more warnings, if it has a place for them."""
     if isinstance(result, _PLACELESS):
         return result
     if isinstance(result, EditFilesResult):

@@ -229,8 +229,9 @@ def shown_by_change(result: EditResult | WriteResult) -> Sequence[ShownLines]:
 
 
 def shown_by_edit_files(result: EditFilesResult) -> Sequence[ShownLines]:
-    """The same for each file."""
-    return [ShownLines(file.path, file.content_hash) for file in result.files]
+    """The same for each file that is still there."""
+    there = (file for file in result.files if file.content_hash is not None)
+    return [ShownLines(file.path, file.content_hash) for file in there]
 
 
 def shown_by_run(result: RunResult | WatchResult) -> Sequence[ShownLines]:

@@ -19,7 +19,14 @@ from msgspec import Struct, field
 
 from readroom.core.values import changes
 from readroom.core.values.commands import CommandRequest, CommandResult
-from readroom.core.values.files import Attachment as Attachment
+from readroom.core.values.files import (
+    Attachment,
+    OutlineView,
+    PartView,
+    Row,
+    ShownDocument,
+    Stream,
+)
 from readroom.core.values.files import Cut as Cut
 from readroom.core.values.files import Entry as Entry
 from readroom.core.values.files import EntryKind as EntryKind
@@ -27,13 +34,6 @@ from readroom.core.values.files import Image as Image
 from readroom.core.values.files import Kind as Kind
 from readroom.core.values.files import LineEnds as LineEnds
 from readroom.core.values.files import Names as Names
-from readroom.core.values.files import (
-    OutlineView,
-    PartView,
-    Row,
-    ShownDocument,
-    Stream,
-)
 from readroom.core.values.files import Packed as Packed
 from readroom.core.values.files import Stat as Stat
 from readroom.core.values.files import Version as Version

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from readroom.core.limits import DIFF_CONTEXT, DIFF_LINE_CHARS
 from readroom.core.values.files import EntryKind, LineEnds, Warn
+from readroom.core.values.patches import Action, FilePatch
 
 
 class DiffStyle(Struct, frozen=True):
@@ -28,16 +29,22 @@ ABSENT: Final = "absent"
 """The `expected_hash` of a file that does not exist yet."""
 
 
+TOLD: Final = frozenset({"no_longer_parses", "cut_off", "placeholder", "shrunk"})
+"""Codes of warnings about what a change may have broken."""
+
+
 class Edit(Struct, frozen=True):
     """One replacement: `old_text` occurs exactly once in the file, or at least once with `replace_all`.
 
-    With a `count` it must occur exactly that often.
+    With a `count` it must occur exactly that often.  `cell` says of a notebook in which cell it is,
+    or which whole cell is changed (`text.edits.cell_forms`).
     """
 
     old_text: str
     new_text: str
     replace_all: bool = False
     count: int | None = None
+    cell: str | None = None
 
 
 class Fit(Struct, frozen=True):
@@ -66,6 +73,8 @@ class EditRequest(Struct, frozen=True):
     None accepts any state, for contracts without hashes.  A file that would exceed `most_bytes` is refused.
     With `lone_cr`, lines of a file without a line feed end at each CR, and so do those of the texts.
     `lenient` finds the old text of an edit that occurs nowhere and is not for every place.
+    `by_cells`, a notebook is changed as its cells are read, unless an `encoding` is given; otherwise as the
+    JSON that is stored.
     """
 
     path: str
@@ -77,6 +86,7 @@ class EditRequest(Struct, frozen=True):
     diff: DiffStyle = NATIVE_DIFF
     lone_cr: bool = False
     lenient: Lenient | None = None
+    by_cells: bool = False
 
 
 class WriteRequest(Struct, frozen=True):
@@ -99,7 +109,8 @@ class Hunk(Struct, frozen=True):
     """Lines that differ, with some context.
 
     Each line starts with a mark: " " in both, "-" only before, "+" only after, a backslash for a remark
-    about the line above.  As in a unified diff, a count of 0 lines starts at the line before.
+    about the line above.  As in a unified diff, a count of 0 lines starts at the line before.  The `section`
+    says which part of a document has these lines.
     """
 
     old_start: int
@@ -107,11 +118,13 @@ class Hunk(Struct, frozen=True):
     new_start: int
     new_count: int
     lines: Sequence[str]
+    section: str = ""
 
     @property
     def heading(self) -> str:
         """The line above a hunk, as `diff -u` prints it: where there is one line, its number is enough."""
-        return f"@@ -{_place(self.old_start, self.old_count)} +{_place(self.new_start, self.new_count)} @@"
+        places = f"@@ -{_place(self.old_start, self.old_count)} +{_place(self.new_start, self.new_count)} @@"
+        return f"{places} {self.section}" if self.section else places
 
 
 def _place(first: int, count: int) -> str:
@@ -133,6 +146,17 @@ class Diff(Struct, frozen=True):
     def text(self) -> str:
         """The hunks as in a unified diff, without the two lines that name the files."""
         return "".join(f"{line}\n" for hunk in self.hunks for line in (hunk.heading, *hunk.lines))
+
+
+class ChangedCells(Struct, frozen=True):
+    """The first and the last changed cell of a notebook, by their numbers after the change, and their count.
+
+    Where cells were only deleted, both are the number of the first.
+    """
+
+    first: int
+    last: int
+    total: int
 
 
 class EditResult(Struct, frozen=True):
@@ -158,6 +182,7 @@ class EditResult(Struct, frozen=True):
     dry_run: bool = False
     warnings: Sequence[Warn] = ()
     matched: str = ""
+    cells: ChangedCells | None = None
 
 
 class WriteResult(Struct, frozen=True):
@@ -224,24 +249,29 @@ class Slip(Struct, frozen=True):
 
 
 class EditFilesRequest(Struct, frozen=True):
-    """Replacements in several files, which are all below `path`."""
+    """Changes of several files, which are all below `path`; those of a patch may name a file repeatedly."""
 
-    files: tuple[FileEdits, ...]
+    files: tuple[FileEdits | FilePatch, ...]
     dry_run: bool = False
     path: str = "."
 
 
 class FileEdited(Struct, frozen=True):
-    """What became of one file; `requested` is its path as the caller wrote it."""
+    """What became of one file; `requested` is its path as the caller wrote it.
+
+    That of a move or a copy is where it came from; `path` is where it is now.  A new file has no previous
+    hash, and a deleted one no hash and no size.  New and deleted files have no diff.
+    """
 
     requested: str
     path: str
-    previous_hash: str
-    content_hash: str
+    previous_hash: str | None
+    content_hash: str | None
     size_bytes: int
     replacements: int
     diff: Diff
     warnings: Sequence[Warn] = ()
+    action: Action = "update"
 
 
 class EditFilesResult(Struct, frozen=True):

@@ -28,6 +28,7 @@ from starlette.types import Message, Scope
 
 from readroom.contracts.coder import editing, processes, words
 from readroom.contracts.coder import routes as routed
+from readroom.contracts.coder.edit_tools import CHAT_EDIT, WORKSPACE_EDIT
 from readroom.contracts.coder.words import go_quoted
 from readroom.core import errors
 from readroom.core.engine.edit.intent import Intent, announced_to
@@ -259,7 +260,7 @@ def _answer(access: Access, name: str, query: bytes, body: bytes, intent: Intent
 
 _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.WRITE: frozenset(("write_file",)),
-    editing.EDIT: frozenset(("edit_file",)),
+    editing.EDIT: frozenset(("edit_file", CHAT_EDIT, WORKSPACE_EDIT)),
     processes.START: frozenset(("run_command", "bash")),
 }
 """The tools of which a token must allow one to get an answer again."""

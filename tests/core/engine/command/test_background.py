@@ -298,9 +298,13 @@ def test_what_is_wrong_is_said_before_anything_runs(root: Path) -> None:
         listed = checked(workspace)
         assert listed.facts["total"] == 1
     with Workspace(root) as workspace:
-        for tool, arguments in (("run_command", {"command": "x", "background": True}), ("check_command", {})):
+        refused_calls: list[tuple[str, dict[str, Any]]] = [
+            ("run_command", {"command": "x", "background": True}),
+            ("check_command", {}),
+        ]
+        for tool, off in refused_calls:
             with pytest.raises(CommandsOff):
-                workspace.perform(tool, arguments)
+                workspace.perform(tool, off)
     with room(root, one_shot=True) as workspace, pytest.raises(BadValue):
         started(workspace, "true")
 

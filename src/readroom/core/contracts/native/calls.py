@@ -17,6 +17,7 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
 from readroom.core.quoting import as_value
+from readroom.core.text.encodings import valid
 from readroom.core.text.select import byte_size
 from readroom.core.values import (
     Call,
@@ -32,6 +33,7 @@ from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest
 from readroom.core.values.files import BytesRequest, ResolveRequest
 from readroom.core.values.many import ReadManyRequest
 from readroom.core.values.packing import PackRequest
+from readroom.core.values.patches import FilePatch
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
@@ -180,9 +182,28 @@ def _context(request: Request) -> dict[str, Fact]:
     return {_CONTEXT: request.before} if request.before else {}
 
 
+def _file(file: changes.FileEdits | FilePatch) -> dict[str, Fact]:
+    """What one file of a call gets; a hunk of a patch is written with its marks."""
+    path = as_value(file.path)
+    if isinstance(file, changes.FileEdits):
+        return {"path": path, "edits": [_edit(edit, every=True) for edit in file.edits]}
+    said: dict[str, Fact] = {"path": path, "action": file.action}
+    if file.destination is not None:
+        said["destination"] = as_value(file.destination)
+    if file.content is not None:
+        said["content"] = valid(file.content)
+    if file.hunks:
+        said["hunks"] = [
+            "".join(f"{line.mark}{valid(line.text)}\n" for line in hunk.lines) for hunk in file.hunks
+        ]
+    return said
+
+
 def _edit(edit: changes.Edit, *, every: bool) -> dict[str, Fact]:
     """One replacement; with `every` it always says whether all places are meant."""
     texts: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
+    if edit.cell is not None:
+        texts["cell"] = edit.cell
     return {**texts, "replace_all": edit.replace_all} if every else texts
 
 

@@ -175,9 +175,10 @@ class CommandRun:
             return Ran(end, command.timed_out, time.monotonic() - began, start, chosen_shell)
 
     def _keep(self, command: Command, began: float) -> None:
+        tail = self._request.tail if isinstance(self._request, RunRequest) else None
         for stream, data in command.output():
             if data:
-                self._keepers[stream].write(data)
+                self._keepers[stream if tail is None else 0].write(data)
             if self._witness is not None:
                 self._witness.wrote()
                 continue
