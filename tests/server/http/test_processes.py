@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -308,3 +309,22 @@ def test_a_chat_has_no_more_than_ten_at_once(server: Agent, mark: str) -> None:
         sign(server, name, "kill", chat)
         ended(server, name)
     start(server, "true", chat)
+
+
+def test_clients_that_wait_leave_room_for_others(server: Agent, place: Path, mark: str) -> None:
+    (place / "a").write_text("x\n")
+    name = start(server, f"sleep {mark}")
+    answers: list[Answer] = []
+    waiting = [
+        threading.Thread(target=lambda: answers.append(output(server, name, "?wait=true"))) for _ in range(12)
+    ]
+    for thread in waiting:
+        thread.start()
+    for _ in range(4):
+        path = f"/api/v0/read-file-lines?path={place / 'a'}"
+        assert server.request("GET", path).json["content"] == "1\tx"
+    assert answers == []
+    sign(server, name, "kill")
+    for thread in waiting:
+        thread.join()
+    assert {(answer.status, answer.json["running"]) for answer in answers} == {(200, False)}
