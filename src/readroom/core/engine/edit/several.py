@@ -25,11 +25,11 @@ from readroom.core.engine.edit.write import planned_write
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import CHANGE_TEXT_BYTES
 from readroom.core.limits.files import CHANGED_TRIES
-from readroom.core.paths import WorkPath, basename, parent
+from readroom.core.paths import ROOT, WorkPath, basename, parent
 from readroom.core.policy.rules.names import foldable
 from readroom.core.stores.base import Moved, PutFile, WriteTarget
 from readroom.core.text.line_index import Shrunk
-from readroom.core.values import Stat
+from readroom.core.values import EntryKind, Stat
 from readroom.core.values.changes import (
     ABSENT,
     ChangesRequest,
@@ -181,44 +181,36 @@ class _Batch(Struct):
 
     def _require_apart(self) -> None:
         """Refuse a name that is part of two changes, also under another name of the same file."""
-        names: dict[str, str] = {}
-        seen: dict[tuple[int, int], str] = {}
-        made = {
-            file.place.real for file in self.files.values() if isinstance(file.request, MakeFolderRequest)
-        }
-        for file in self.files.values():
+        names: dict[str, tuple[int, str]] = {}
+        entries: dict[tuple[int, int], tuple[int, str]] = {}
+        folders = [file for file in self.files.values() if isinstance(file.request, MakeFolderRequest)]
+        made = {file.place.real for file in folders}
+        for number, file in self.files.items():
             for place, asked in zip(file.places, _asked(file.request), strict=True):
-                other = names.setdefault(place.real, asked)
-                if other is not asked:
-                    raise errors.SameFile(asked, other)
-                alias = self._alias(place.look(), asked, seen)
-                if alias is not None:
-                    raise errors.SameFile(asked, alias)
-        for name, asked in names.items():
+                named = (number, asked)
+                other = names.setdefault(place.real, named)
+                if other == named:
+                    other = _entry(place.look(), named, entries)
+                if other[0] != number:
+                    raise errors.SameFile(asked, other[1])
+        for name, (number, asked) in names.items():
             above = parent(WorkPath(name))
-            while above != ".":
-                if above in names and above not in made and names[above] is not asked:
-                    raise errors.Inside(asked, names[above])
+            while above != ROOT:
+                if above in names and above not in made and names[above][0] != number:
+                    raise errors.Inside(asked, names[above][1])
                 above = parent(above)
-
-    def _alias(self, state: Stat | None, asked: str, seen: dict[tuple[int, int], str]) -> str | None:
-        """Another name of the call for the same entry, as a file system without cases has."""
-        if state is None or state.links > 1 or not state.inode:
-            return None
-        other = seen.setdefault((state.device, state.inode), asked)
-        return None if other is asked else other
 
     def require_different_names(self) -> None:
         """Raise SameFile if two new names of the call are one on the file system that refused them."""
-        seen: dict[tuple[str, str], str] = {}
-        for file in self.files.values():
+        seen: dict[tuple[str, str], tuple[int, str]] = {}
+        for number, file in self.files.items():
             if isinstance(file.request, DeleteRequest | EditRequest):
                 continue
             place, asked = (file.to or file.place), _asked(file.request)[-1]
             key = (parent(place.real), foldable(basename(place.real)).lower())
-            other = seen.setdefault(key, asked)
-            if other is not asked:
-                raise errors.SameFile(asked, other)
+            other = seen.setdefault(key, (number, asked))
+            if other[0] != number:
+                raise errors.SameFile(asked, other[1])
 
     def _lock(self) -> None:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
@@ -306,6 +298,15 @@ def _asked(request: FileChange) -> Sequence[str]:
     if isinstance(request, MoveRequest | CopyRequest):
         return (request.path, request.destination)
     return (request.path,)
+
+
+def _entry(
+    state: Stat | None, named: tuple[int, str], entries: dict[tuple[int, int], tuple[int, str]]
+) -> tuple[int, str]:
+    """The first change of the call with an entry, which has several names where cases do not count."""
+    if state is None or state.links > 1 or not state.inode or state.kind is EntryKind.FOLDER:
+        return named
+    return entries.setdefault((state.device, state.inode), named)
 
 
 def _diff_bytes(result: FileResult) -> int:
