@@ -209,3 +209,17 @@ def test_calls_that_edit_the_same_files_in_other_orders_both_come_through(tmp_pa
     assert not failures
     assert (tmp_path / "a/f").read_bytes() == (tmp_path / "b/f").read_bytes()
     assert (tmp_path / "a/f").read_bytes().count(b"\n") == 31
+
+
+@pytest.mark.clause("coder.deviation.told")
+def test_what_no_longer_parses_is_a_note_beside_the_diffs() -> None:
+    store = MemoryStore({"f.py": "x = [1]\ny = 2\n", "g": "a\n"})
+    store.roots = (ROOT,)
+    desk = Desk(store)
+    reply = desk.edit({"f.py": [("]", "")], "g": [("a", "# ... rest of the file")]})
+    notes = json.loads(reply.text)["notes"]
+    assert [note.partition(" (")[0] for note in notes] == [
+        f"{ROOT}/f.py: Warning: no longer parses at line 1",
+        f"{ROOT}/g: Warning: placeholder at line 1",
+    ]
+    assert "notes" not in json.loads(desk.edit({"f.py": [("x", "z")]}).text)

@@ -221,6 +221,17 @@ def test_notes_say_what_lines_do_not_show() -> None:
     assert "U+202E" in said(files, "read_file", path="c")["notes"][0]
 
 
+@pytest.mark.clause("everruns.deviation.notes")
+def test_notes_say_what_a_change_broke() -> None:
+    broken = said({}, "write_file", path="a.py", content="x = 1\ny = [1\n")
+    assert broken["notes"] == ["Warning: cut off at line 2 (`[` is not closed where the text ends)."]
+    assert "notes" not in said({}, "write_file", path="a.py", content="x = 2\n")
+    edit = {"old_text": "]", "new_text": ""}
+    known = "sha256:" + hashlib.sha256(b"x = [1]\n").hexdigest()
+    edited = said({"a.py": "x = [1]\n"}, "edit_file", path="a.py", expected_hash=known, edits=[edit])
+    assert edited["notes"] == ["Warning: no longer parses at line 1 (`[` is not closed)."]
+
+
 @pytest.mark.clause("everruns.read.nul")
 def test_a_nul_among_the_first_8192_bytes_makes_a_file_binary() -> None:
     files = {"last": b"x" * 8191 + b"\0", "behind": b"x" * 8192 + b"\0"}

@@ -342,6 +342,9 @@ def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str,
     left = sum(file.diff.left_out for file in result.files)
     hunks = "hunk is" if left == 1 else "hunks are"
     notes: list[Fact] = [f"{left} {hunks} left out of the diffs."] if left else []
+    for file in result.files:
+        told = native_render.warning_parts([note for note in file.warnings if note.code in changes.TOLD])
+        notes += [f"{file.requested}: {note}" for note in told]
     if not with_diff:
         return {}, {"files": facts}
     return {"files": files, **present(**{NOTES: notes})}, {"files": facts}

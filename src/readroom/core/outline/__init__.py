@@ -105,13 +105,12 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     memory = LARGE_MEMORY_KIB if isolated else OUTLINE_MEMORY_KIB
     cut = without_bodies(source, grammar, deadline)
     if cut is not None and _is_surely_shallow(cut.source):
-        parsing = _Parsing(cut.source, grammar, deadline, memory)
+        parsing = Parsing(cut.source, grammar, deadline, memory)
         tree = parsing.whole()
         if not tree.root_node.has_error and cut.is_code(tree.root_node):
             walk = Walk(cut, grammar, deadline, parsing.part)
             return Outline(language, walk.items(tree.root_node), _TOO_DEEP if walk.too_deep else None)
-    if not _is_surely_shallow(source):
-        _require_shallow(text)
+    require_shallow(source, text)
     parsing, tree = _best(source, grammar, deadline, memory)
     walk = Walk(whole(source), parsing.grammar, deadline, parsing.part)
     items = walk.items(tree.root_node)
@@ -137,9 +136,9 @@ def _parsed(text: str, language: str, grammar: Grammar, deadline: Deadline, *, i
     return Outline(language, items, partial, tuple(errors[:OUTLINE_ERRORS]))
 
 
-def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> tuple[_Parsing, Tree]:
+def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> tuple[Parsing, Tree]:
     """The tree of a text, from the grammar of its language or from one that fits better."""
-    parsing = _Parsing(source, grammar, deadline, memory_kib)
+    parsing = Parsing(source, grammar, deadline, memory_kib)
     tree = parsing.whole()
     if not tree.root_node.has_error or grammar.other is None or grammar.other_if is None:
         return parsing, tree
@@ -148,7 +147,7 @@ def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) 
     from readroom.core.outline.certain import damage_of
     from readroom.core.outline.grammars import grammar_of
 
-    another = _Parsing(source, grammar_of(grammar.other), deadline, memory_kib)
+    another = Parsing(source, grammar_of(grammar.other), deadline, memory_kib)
     other = another.whole()
     before, after = (len(damage_of(one.root_node, deadline).errors) for one in (tree, other))
     better = after < before
@@ -156,7 +155,7 @@ def _best(source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) 
 
 
 def _simplified(
-    text: str, parsing: _Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...], damage: Damage
+    text: str, parsing: Parsing, walk: Walk, tree: Tree, items: tuple[Item, ...], damage: Damage
 ) -> tuple[Tree, tuple[Item, ...], Damage]:
     """The tree, items and damage of a simplified text if it has fewer errors, with items of the original."""
     simplify = parsing.grammar.simplify
@@ -176,7 +175,7 @@ def _simplified(
     return other, with_others(walk.items(other.root_node), others), remaining
 
 
-class _Parsing:
+class Parsing:
     """Parses one text with one grammar, within limits of time and memory."""
 
     def __init__(self, source: bytes, grammar: Grammar, deadline: Deadline, memory_kib: int) -> None:
@@ -186,7 +185,7 @@ class _Parsing:
         self._maximum = getrusage(RUSAGE_SELF).ru_maxrss + memory_kib
         self._steps = 0
 
-    def of(self, prepared: bytes) -> _Parsing:
+    def of(self, prepared: bytes) -> Parsing:
         """The same for another form of the text."""
         other = copy(self)
         other.prepared = prepared
@@ -250,8 +249,10 @@ def _is_surely_shallow(source: bytes) -> bool:
     return len(marks) + 3 * _PEELED + angles <= OUTLINE_BRACKETS
 
 
-def _require_shallow(text: str) -> None:
+def require_shallow(source: bytes, text: str) -> None:
     """Refuse a text that is nested so deeply that a parser in C could overflow its stack."""
+    if _is_surely_shallow(source):
+        return
     if max(text.count(opening) for opening in _OPENING) <= OUTLINE_BRACKETS:
         return
     depth = angles = 0

@@ -28,6 +28,10 @@ ABSENT: Final = "absent"
 """The `expected_hash` of a file that does not exist yet."""
 
 
+TOLD: Final = frozenset({"no_longer_parses", "cut_off", "placeholder", "shrunk"})
+"""Codes of warnings about what a change may have broken."""
+
+
 class Edit(Struct, frozen=True):
     """One replacement: `old_text` occurs exactly once in the file, or at least once with `replace_all`.
 

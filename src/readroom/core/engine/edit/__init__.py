@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from readroom.core import errors
 from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.read.classify import asked_for
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors.changes import AROUND
@@ -37,6 +38,7 @@ from readroom.core.text.edits import Scan, TooManyMatches, prepare, scan, with_l
 from readroom.core.text.edits.diff import within
 from readroom.core.text.edits.splice import (
     NotEncodable,
+    applied,
     broken_line,
     encode,
     new_lines,
@@ -75,11 +77,13 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
                 if not request.dry_run:
                     place.enter(job.deadline, make_folders=False)
                 with places.source(place, request.path) as source:
-                    return _Editing(services, job, place, source, expected).result()
+                    editing = _Editing(services, job, place, source, expected)
+                    result = editing.result()
             except errors.NotFound:
                 raise errors.NotFound(request.path) from None
             except (Moved, Shrunk):
                 continue
+        return replace(result, warnings=(*result.warnings, *editing.told()))
     raise errors.Changed(request.path, next_request=ReadRequest(request.path, encoding=request.encoding))
 
 
@@ -147,6 +151,19 @@ class _Editing:
         self._deadline = job.deadline
         self._encoding = self._text_encoding()
         self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in job.request.edits]
+        self._states: tuple[bytes, bytes] | None = None
+
+    def told(self) -> tuple[Warn, ...]:
+        """What the edit broke; asked for once the file and its folder are free again."""
+        if self._states is None:
+            return ()
+        before, after = self._states
+        return about_edit(
+            self._source.real,
+            Before(before, self._encoding),
+            text_of(after, self._encoding),
+            self._deadline,
+        )
 
     def result(self) -> EditResult:
         self._require_encodable()
@@ -164,6 +181,9 @@ class _Editing:
         result = self._described(scanned, digits, diff)
         if any(not splice.data.isascii() or b"\0" in splice.data for splice in scanned.splices):
             result = replace(result, warnings=tuple(self._about(scanned)))
+        if self._source.size <= CHECKED_BYTES:
+            before = self._source.read_at(0, self._source.size)
+            self._states = before, applied(before, scanned.splices)
         if self._request.dry_run:
             return result
         content_hash, warnings = self._written(scanned, digits)

@@ -21,7 +21,9 @@ from typing import TypeAlias
 from msgspec import Struct, field
 
 from readroom.core import errors
+from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import require_editable, require_few
+from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.core.limits.files import CHANGED_TRIES
@@ -30,7 +32,7 @@ from readroom.core.stores.base import Moved, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between, common_end, common_start, cost
 from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
-from readroom.core.text.encodings import Encoding
+from readroom.core.text.encodings import UTF8, Encoding
 from readroom.core.text.line_index import Shrunk
 from readroom.core.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
 from readroom.core.values.files import OTHER_SPELLING, Warn
@@ -62,9 +64,11 @@ def perform(services: Services, job: Job[EditFilesRequest]) -> EditFilesResult:
     for _ in range(CHANGED_TRIES):
         with ExitStack() as opened:
             try:
-                return _Batch(services, job, opened).result()
+                batch = _Batch(services, job, opened)
+                batch.change()
             except (Moved, Shrunk):
                 continue
+        return batch.result()
     raise errors.Changed(job.request.path)
 
 
@@ -84,6 +88,7 @@ class _EditedFile(Struct):
     place: WriteTarget
     respelled: bool = False
     source: Source | None = None
+    encoding: Encoding = UTF8
     before: bytes = b""
     after: bytes = b""
     replacements: int = 0
@@ -101,6 +106,13 @@ class _EditedFile(Struct):
         assert self.source is not None
         return self.source
 
+    def told(self, deadline: Deadline) -> tuple[Warn, ...]:
+        """What its change broke."""
+        if not self.changes or max(len(self.before), len(self.after)) > CHECKED_BYTES:
+            return ()
+        before = Before(self.before, self.encoding)
+        return about_edit(self.opened.real, before, text_of(self.after, self.encoding), deadline)
+
 
 class _Batch:
     """One attempt at a call."""
@@ -116,7 +128,8 @@ class _Batch:
         self._failures: _Failures = {}
         self._bytes = 0
 
-    def result(self) -> EditFilesResult:
+    def change(self) -> None:
+        """Find, prepare and write the files."""
         for number, edits in enumerate(self._request.files):
             with self._collecting(number):
                 self._find(number, edits)
@@ -129,10 +142,14 @@ class _Batch:
         if self._failures:
             names = [file.path for file in self._request.files]
             raise errors.EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
-        files = list(self._files.values())
         if not self._request.dry_run:
-            self._write([file for file in files if file.changes])
-        return EditFilesResult([self._described(file) for file in files], self._request.dry_run)
+            self._write([file for file in self._files.values() if file.changes])
+
+    def result(self) -> EditFilesResult:
+        """What became of the files; asked for once they and their folders are free again."""
+        return EditFilesResult(
+            [self._described(file) for file in self._files.values()], self._request.dry_run
+        )
 
     @contextlib.contextmanager
     def _collecting(self, number: int) -> Iterator[None]:
@@ -182,7 +199,7 @@ class _Batch:
         file.before = source.read_at(0, source.size)
         if len(file.before) < source.size:
             raise Shrunk
-        encoding = _encoding(source, file)
+        encoding = file.encoding = _encoding(source, file)
         start = len(encoding.bom)
         text = encodings.decode(file.before[start:], encoding)
         changed = self._edited(file, text)
@@ -258,7 +275,7 @@ class _Batch:
             len(file.after),
             file.replacements,
             file.diff,
-            (OTHER_SPELLING, *file.warnings) if file.respelled else file.warnings,
+            (*([OTHER_SPELLING] if file.respelled else ()), *file.warnings, *file.told(self._deadline)),
         )
 
 

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from readroom.core.engine.edit.checks import about_links, about_nuls, binary_media, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_write
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors import BadValue, Changed, Exists, NotFound, TooLarge, Unencodable, Vanished
 from readroom.core.limits import CHANGE_TEXT_BYTES, HEAD_BYTES, VALUE_CHARS
@@ -62,15 +63,17 @@ def perform(services: Services, job: Job[WriteRequest]) -> WriteResult:
             try:
                 place.enter(job.deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
-                    return writing.created()
-                with places.source(place, request.path) as source:
-                    return writing.replaced(source, expected)
+                    result = writing.created()
+                else:
+                    with places.source(place, request.path) as source:
+                        result = writing.replaced(source, expected)
             except NotFound:
                 if either:
                     continue  # removed since we looked: the next try creates it
                 raise Vanished(request.path, hashes.full(expected)) from None
             except (Moved, Shrunk):
                 continue
+        return replace(result, warnings=(*result.warnings, *writing.told(result)))
     raise Changed(request.path, next_request=ReadRequest(request.path))
 
 
@@ -162,6 +165,15 @@ class _Writing:
         self._request = job.request
         self._asked = encoding
         self._deadline = job.deadline
+        self._before: Before | None = None
+        self._text: str | None = None
+
+    def told(self, result: WriteResult) -> tuple[Warn, ...]:
+        """What the write broke; asked for once the file and its folder are free again."""
+        if self._text is None or len(self._text) > CHECKED_BYTES:
+            return ()
+        lines = result.previous_lines, result.total_lines
+        return about_write(self._place.real, self._before, self._text, lines, self._deadline)
 
     def created(self) -> WriteResult:
         """Create the file, with the folders above it."""
@@ -169,6 +181,7 @@ class _Writing:
             raise Exists(self._request.path)
         content = self._as_it_is() or _stored(self._request.path, self._request.content, self._asked or UTF8)
         warnings = self._place.put([content.data], None, self._deadline.check)
+        self._text = content.text
         return self._described(content, None, warnings)
 
     def replaced(self, source: Source, expected: str) -> WriteResult:
@@ -193,6 +206,9 @@ class _Writing:
         if form is not None and form.is_broken_by(source, content.data):
             problem = f"would leave {quote(self._request.path)} invalid {form.name}"
             raise BadValue("content", text[:VALUE_CHARS], problem, f"Send the whole file as {form.name}.")
+        if source.size <= CHECKED_BYTES and media is None:
+            self._before = Before(source.read_at(0, source.size), detected or UTF8)
+            self._text = content.text
         warnings += self._put(source, content)
         described = self._described(content, index.sha256, warnings)
         return replace(described, previous_lines=index.total_lines) if media is None else described

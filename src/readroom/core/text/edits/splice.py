@@ -121,6 +121,15 @@ def spliced(data: Bytes, splices: Sequence[Splice], deadline: Deadline, original
         yield piece
 
 
+def applied(before: bytes, splices: Sequence[Splice]) -> bytes:
+    """All bytes of a small file with its splices made."""
+    at, pieces = 0, list[bytes]()
+    for splice in splices:
+        pieces += [before[at : splice.start], splice.data]
+        at = splice.end
+    return b"".join((*pieces, before[at:]))
+
+
 def new_size(size: int, splices: Sequence[Splice]) -> int:
     """The size of the changed file in bytes."""
     return size + sum(len(splice.data) - (splice.end - splice.start) for splice in splices)
