@@ -100,6 +100,8 @@ FACTS: dict[str, dict[str, str]] = {
         "edits": "Edits in the call.",
         "replacements": "Places that they changed.",
         "lines_changed": "{start, end}, inclusive, in the new state; its last line where its end went.",
+        "cells_changed": "Of a notebook: {start, end}, inclusive, in the new state.",
+        "total_cells": "Of a notebook: its cells in the new state.",
         "dry_run": "True when nothing was changed.",
         "diff": "Unified diff of the touched hunks, without the lines that name the files.",
         **COMMON,

@@ -20,9 +20,11 @@ FILES: dict[str, bytes] = {
 
 
 def edited(space: Workspace, path: str, new: str) -> Reply:
+    """An edit of the stored text, for which a notebook needs an encoding."""
     known = sha256(FILES[path]).hexdigest()[:12]
     edits = [{"old_text": "print(1)", "new_text": new}]
-    return space.call("edit_file", {"path": path, "expected_hash": known, "edits": edits})
+    arguments = {"path": path, "expected_hash": known, "edits": edits, "encoding": "utf-8"}
+    return space.call("edit_file", arguments)
 
 
 @each(

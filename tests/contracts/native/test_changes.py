@@ -15,6 +15,7 @@ from readroom.core.contracts.native.calls import to_call
 from readroom.core.errors import NoMatch, Stale
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.stores.memory import MemoryStore
+from readroom.core.text.edits.cell_forms import CELL
 from readroom.core.values import Cap
 from readroom.core.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult, Hunk, WriteRequest
 from readroom.core.workspace import Workspace
@@ -23,7 +24,7 @@ from scripts.docs.facts import FACTS
 CHANGING = {"edit_file", "write_file"}
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-edits = st.builds(Edit, texts, texts, st.booleans())
+edits = st.builds(Edit, texts, texts, st.booleans(), cell=st.sampled_from([None, "3", "delete 3"]))
 encodings = st.none() | st.just("utf-8")
 
 
@@ -42,7 +43,7 @@ def test_an_edit_as_a_call_is_the_same_edit(request: EditRequest) -> None:
     sent: Any = json.loads(json.dumps(call.arguments))
     again = NATIVE.bind(call.tool, sent).request
     assert again == EditRequest(
-        sent["path"], request.expected_hash, request.edits, request.dry_run, request.encoding
+        sent["path"], request.expected_hash, request.edits, request.dry_run, request.encoding, by_cells=True
     )
 
 
@@ -72,6 +73,7 @@ def test_the_edits_are_described_where_they_stand() -> None:
                 },
                 "new_text": {"type": "string"},
                 "replace_all": {"type": "boolean"},
+                "cell": {"type": "string", "description": CELL},
             },
             "required": ["old_text", "new_text"],
         },

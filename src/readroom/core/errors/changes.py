@@ -80,7 +80,7 @@ class NoMatch(base.ConflictError):
 class ManyMatches(base.ConflictError):
     """The text to be replaced occurs in the file more than once."""
 
-    message = "edits[{edit}].old_text is in {path} {least}{count} times, in line{plural} {numbers}{besides}"
+    message = "edits[{edit}].old_text is in {path} {least}{count} times, in {unit}{plural} {numbers}{besides}"
     advice = "Make it longer so that it matches one place only, or set replace_all to change them all."
     path: base.Name
     edit: int
@@ -89,12 +89,15 @@ class ManyMatches(base.ConflictError):
     _: base.KW_ONLY
     exact: base.Aside[bool] = True  # False if there are more than `count`
     others: Sequence[int] = ()
+    unit: base.Aside[str] = "line"  # or "cell", which the numbers then are of
 
     def _fill(self) -> None:
         different, more = list(dict.fromkeys(self.lines)), self.count > len(self.lines)
         self.least = "" if self.exact else "at least "
         self.plural = "s" if more or len(different) > 1 else ""
         self.numbers = ", ".join(map(str, different)) + (", ..." if more else "")
+        if self.unit != "line":
+            self.facts[f"{self.unit}s"] = self.facts.pop("lines")
         self.besides = _others(self.others)
         self.next = self.next or ReadRequest(self.path)
 

@@ -58,7 +58,7 @@ def fault_of(path: str, text: str, deadline: Deadline) -> Fault | None:
     judge = judge_of(path, language)
     if judge is not None:
         return judge(text, deadline)
-    if language not in GRAMMARS:
+    if language is None or language not in GRAMMARS:
         raise Unjudged
     return _by_grammar(text, language, deadline)
 
@@ -110,8 +110,8 @@ def _open_quote(nodes: Sequence[Node], source: bytes, language: str) -> Fault | 
     """A quote without its other half."""
     found: dict[str, list[Node]] = {}
     for node in nodes:
-        if not node.child_count and not node.is_missing and (mark := _QUOTE.match(_text(node, source))):
-            found.setdefault(mark[1], []).append(node)
+        if not node.child_count and not node.is_missing and (quote := _QUOTE.match(_text(node, source))):
+            found.setdefault(quote[1], []).append(node)
     odd = [(mark, same[0]) for mark, same in found.items() if len(same) % 2]
     if not odd:
         return None

@@ -35,13 +35,15 @@ TOLD: Final = frozenset({"no_longer_parses", "cut_off", "placeholder", "shrunk"}
 class Edit(Struct, frozen=True):
     """One replacement: `old_text` occurs exactly once in the file, or at least once with `replace_all`.
 
-    With a `count` it must occur exactly that often.
+    With a `count` it must occur exactly that often.  `cell` says of a notebook in which cell it is,
+    or which whole cell is changed (`text.edits.cell_forms`).
     """
 
     old_text: str
     new_text: str
     replace_all: bool = False
     count: int | None = None
+    cell: str | None = None
 
 
 class EditRequest(Struct, frozen=True):
@@ -49,6 +51,8 @@ class EditRequest(Struct, frozen=True):
 
     None accepts any state, for contracts without hashes.  A file that would exceed `most_bytes` is refused.
     With `lone_cr`, lines of a file without a line feed end at each CR, and so do those of the texts.
+    `by_cells`, a notebook is changed as its cells are read, unless an `encoding` is given; otherwise as the
+    JSON that is stored.
     """
 
     path: str
@@ -59,6 +63,7 @@ class EditRequest(Struct, frozen=True):
     most_bytes: int | None = None
     diff: DiffStyle = NATIVE_DIFF
     lone_cr: bool = False
+    by_cells: bool = False
 
 
 class WriteRequest(Struct, frozen=True):
@@ -79,7 +84,8 @@ class Hunk(Struct, frozen=True):
     """Lines that differ, with some context.
 
     Each line starts with a mark: " " in both, "-" only before, "+" only after, a backslash for a remark
-    about the line above.  As in a unified diff, a count of 0 lines starts at the line before.
+    about the line above.  As in a unified diff, a count of 0 lines starts at the line before.  The `section`
+    says which part of a document has these lines.
     """
 
     old_start: int
@@ -87,11 +93,13 @@ class Hunk(Struct, frozen=True):
     new_start: int
     new_count: int
     lines: Sequence[str]
+    section: str = ""
 
     @property
     def heading(self) -> str:
         """The line above a hunk, as `diff -u` prints it: where there is one line, its number is enough."""
-        return f"@@ -{_place(self.old_start, self.old_count)} +{_place(self.new_start, self.new_count)} @@"
+        places = f"@@ -{_place(self.old_start, self.old_count)} +{_place(self.new_start, self.new_count)} @@"
+        return f"{places} {self.section}" if self.section else places
 
 
 def _place(first: int, count: int) -> str:
@@ -113,6 +121,17 @@ class Diff(Struct, frozen=True):
     def text(self) -> str:
         """The hunks as in a unified diff, without the two lines that name the files."""
         return "".join(f"{line}\n" for hunk in self.hunks for line in (hunk.heading, *hunk.lines))
+
+
+class ChangedCells(Struct, frozen=True):
+    """The first and the last changed cell of a notebook, by their numbers after the change, and their count.
+
+    Where cells were only deleted, both are the number of the first.
+    """
+
+    first: int
+    last: int
+    total: int
 
 
 class EditResult(Struct, frozen=True):
@@ -137,6 +156,7 @@ class EditResult(Struct, frozen=True):
     diff: Diff
     dry_run: bool = False
     warnings: Sequence[Warn] = ()
+    cells: ChangedCells | None = None
 
 
 class WriteResult(Struct, frozen=True):

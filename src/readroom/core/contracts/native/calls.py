@@ -162,6 +162,8 @@ def _context(request: Request) -> dict[str, Fact]:
 def _edit(edit: changes.Edit, *, every: bool) -> dict[str, Fact]:
     """One replacement; with `every` it always says whether all places are meant."""
     texts: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
+    if edit.cell is not None:
+        texts["cell"] = edit.cell
     return {**texts, "replace_all": edit.replace_all} if every else texts
 
 

@@ -27,6 +27,7 @@ from readroom.core.contracts.schema import EXPLAINED, NEVER_ZERO, into
 from readroom.core.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS
 from readroom.core.quoting import as_value, joined
+from readroom.core.text.edits.cell_forms import CELL
 from readroom.core.text.select import byte_size
 from readroom.core.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request, changes
 from readroom.core.values.commands import SIGNALLED, Output, OutputLine, RunRequest, RunResult, Verbosity
@@ -40,6 +41,7 @@ class EditItem(msgspec.Struct, frozen=True, kw_only=True):
     old_text: Annotated[str, Meta(description="As in the file, without line numbers; must be unique")]
     new_text: str
     replace_all: bool = False
+    cell: Annotated[str, Meta(description=CELL)] | None = None
 
 
 class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,9 +66,17 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _to_edit(arguments: EditArguments) -> changes.EditRequest:
-    edits = tuple(changes.Edit(item.old_text, item.new_text, item.replace_all) for item in arguments.edits)
+    edits = tuple(
+        changes.Edit(item.old_text, item.new_text, item.replace_all, cell=item.cell)
+        for item in arguments.edits
+    )
     return changes.EditRequest(
-        arguments.path, arguments.expected_hash, edits, arguments.dry_run, arguments.encoding
+        arguments.path,
+        arguments.expected_hash,
+        edits,
+        arguments.dry_run,
+        arguments.encoding,
+        by_cells=True,
     )
 
 
@@ -107,18 +117,26 @@ def render_edit(result: changes.EditResult, cap: Cap) -> Reply:
 
 def _what(result: changes.EditResult) -> str:
     count = f"{result.replacements} replacement{'' if result.replacements == 1 else 's'}"
-    first, last = min(result.first_line, result.last_line), result.last_line
-    where = f"line {first}" if first == last else f"lines {first}-{last}"
-    place = f"{count} in {where} of {result.total_lines}" if result.total_lines else f"{count}, now empty"
+    place = f"{count}, now empty"
+    if result.cells is not None:
+        place = f"{count} in {_span('cell', result.cells.first, result.cells.last)} of {result.cells.total}"
+    elif result.total_lines:
+        first = min(result.first_line, result.last_line)
+        place = f"{count} in {_span('line', first, result.last_line)} of {result.total_lines}"
     cut = " (diff cut)" if result.diff.left_out else ""
     return f"{'dry run, ' if result.dry_run else ''}{place}{cut}"
+
+
+def _span(unit: str, first: int, last: int) -> str:
+    return f"{unit} {first}" if first == last else f"{unit}s {first}-{last}"
 
 
 def _left_out(result: changes.EditResult) -> list[str]:
     parts = []
     for item in native_facts.omitted_hunks(result):
         count = result.diff.left_out
-        text = f"{count} hunk{'' if count == 1 else 's'} in lines {item.first}-{item.last} not shown."
+        unit = "lines" if result.cells is None else "cells"
+        text = f"{count} hunk{'' if count == 1 else 's'} in {unit} {item.first}-{item.last} not shown."
         parts.append(f"{text} To read them: {shown(item.request)}." if item.request else text)
     return parts
 

@@ -163,10 +163,19 @@ def of_edit(result: EditResult) -> dict[str, values.Fact]:
         "path": as_value(result.path),
         **named(result, *_STATE, "edits", "replacements"),
         "lines_changed": {"start": min(result.first_line, last), "end": last},
+        **_cells(result),
         "dry_run": result.dry_run,
         "diff": result.diff.text,
         **common(omitted_hunks(result), None, result.warnings),
     }
+
+
+def _cells(result: EditResult) -> dict[str, values.Fact]:
+    """The changed cells of a notebook, whose lines above are those of its JSON; nothing of another file."""
+    cells = result.cells
+    if cells is None:
+        return {}
+    return {"cells_changed": {"start": cells.first, "end": cells.last}, "total_cells": cells.total}
 
 
 def omitted_hunks(result: EditResult) -> tuple[values.Omission, ...]:
@@ -174,6 +183,10 @@ def omitted_hunks(result: EditResult) -> tuple[values.Omission, ...]:
     diff = result.diff
     if not diff.left_out:
         return ()
+    if result.cells is not None:
+        first, last = result.cells.first, result.cells.last
+        pages = None if result.dry_run else values.ReadRequest(result.path, pages=f"{first}-{last}")
+        return (values.Omission("hunks", first, last, "reply_cap", request=pages),)
     limit = diff.left_last - diff.left_first + 1
     request = None if result.dry_run else values.ReadRequest(result.path, offset=diff.left_first, limit=limit)
     return (values.Omission("hunks", diff.left_first, diff.left_last, "reply_cap", request=request),)

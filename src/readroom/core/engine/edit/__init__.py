@@ -22,6 +22,13 @@ from itertools import islice
 from msgspec.structs import replace
 
 from readroom.core import errors
+from readroom.core.engine.edit.cells import (
+    NOTEBOOK_BYTES,
+    CellPlan,
+    is_notebook,
+    missing,
+    planned,
+)
 from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
 from readroom.core.engine.edit.forms import form_of
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
@@ -105,6 +112,8 @@ def _require_usable(request: EditRequest) -> None:
         raise errors.BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
     require_few(request.edits)
     for number, item in enumerate(request.edits):
+        if item.cell and not item.old_text and request.by_cells:
+            continue  # a whole cell
         if not item.old_text:
             raise errors.BadValue(
                 f"edits[{number}].old_text",
@@ -150,7 +159,10 @@ class _Editing:
         self._expected = expected
         self._deadline = job.deadline
         self._encoding = self._text_encoding()
-        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in job.request.edits]
+        # Edits that name cells are no texts of the file; it is then read for its hash alone.
+        self._named = job.request.by_cells and any(item.cell for item in job.request.edits)
+        texts = () if self._named else job.request.edits
+        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in texts]
         self._states: tuple[bytes, bytes] | None = None
 
     def told(self) -> tuple[Warn, ...]:
@@ -170,6 +182,9 @@ class _Editing:
         scanned, digits = self._scanned()
         if not digits.startswith(self._expected):
             raise stale(self._services, self._job, self._source, self._expected, digits, self._read_in)
+        plan = self._by_cells()
+        if plan is not None:
+            return self._of_cells(scanned, digits, plan)
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
             scanned, _ = self._scanned()
         self._require_one_place_each(scanned)
@@ -181,6 +196,10 @@ class _Editing:
         result = self._described(scanned, digits, diff)
         if any(not splice.data.isascii() or b"\0" in splice.data for splice in scanned.splices):
             result = replace(result, warnings=tuple(self._about(scanned)))
+        return self._made(result, scanned, digits)
+
+    def _made(self, result: EditResult, scanned: Scan, digits: str) -> EditResult:
+        """The result of writing the file, unless only the result is asked for."""
         if self._source.size <= CHECKED_BYTES:
             before = self._source.read_at(0, self._source.size)
             self._states = before, applied(before, scanned.splices)
@@ -188,6 +207,32 @@ class _Editing:
             return result
         content_hash, warnings = self._written(scanned, digits)
         return replace(result, content_hash=content_hash, warnings=(*result.warnings, *warnings))
+
+    def _by_cells(self) -> CellPlan | None:
+        """The changes of a notebook by its cells; None for any other file, or text that is in no cell."""
+        request = self._request
+        if not request.by_cells:
+            return None
+        return planned(self._path, self._notebook(), request.edits, request.diff, self._deadline)
+
+    def _notebook(self) -> bytes | None:
+        """The bytes of a notebook whose cells are what the call means; None for any other file."""
+        request, source = self._request, self._source
+        if not request.by_cells or request.encoding is not None or not is_notebook(source.real):
+            return None
+        if source.size > NOTEBOOK_BYTES or form_of(source.real) is None:
+            return None
+        return source.read_at(0, source.size)
+
+    def _of_cells(self, scanned: Scan, digits: str, plan: CellPlan) -> EditResult:
+        made = replace(scanned, splices=list(plan.splices), crossing=None, ragged=[])
+        cap = self._job.cap
+        diff = within(plan.hunks, cap.size - cap.measure.frame(self._path))
+        described = self._described(made, digits, diff)
+        result = replace(
+            described, replacements=plan.replacements, cells=plan.cells, warnings=tuple(plan.warnings)
+        )
+        return self._made(result, made, digits)
 
     def _about(self, scanned: Scan) -> Iterator[Warn]:
         """Warnings about inserted text: NULs, and other letters in an encoding that is a guess."""
@@ -331,6 +376,11 @@ class _Editing:
         return b"".join(spliced(self._source, scanned.splices, self._deadline, Hashing()))
 
     def _missing(self, number: int, others: Sequence[int]) -> errors.NoMatch:
+        data = self._notebook()
+        if data is not None:
+            in_cells = missing(self._path, data, number, self._request.edits, others, self._deadline)
+            if in_cells is not None:
+                return in_cells
         change = self._changes[number]
         text, whole = self._start_of_text()
         near = closest(text, change.old, change.new)
@@ -395,7 +445,7 @@ class _Editing:
             content_hash=None,
             size_bytes=new_size(self._source.size, splices),
             total_lines=total,
-            edits=len(self._changes),
+            edits=len(self._request.edits),
             replacements=sum(place.count for place in scanned.found),
             first_line=first,
             last_line=min(total, max(first, last.line + moved + last.added - ended)),

@@ -12,10 +12,11 @@ from types import MappingProxyType
 from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-import msgspec
 from msgspec import Struct
 
+from readroom.core.deadline import Deadline
 from readroom.core.formats.kinds import suffix
+from readroom.core.formats.parsing import Unjudged, json_fault
 from readroom.core.formats.registry import table
 from readroom.core.stores.base import Source
 
@@ -40,10 +41,9 @@ def form_of(path: str) -> Form | None:
 
 def _is_json(data: bytes) -> bool:
     try:
-        msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=msgspec.Raw)
-    except (msgspec.DecodeError, RecursionError):
+        return json_fault(data.decode("utf-8-sig", "surrogateescape"), Deadline()) is None
+    except (Unjudged, ValueError):
         return False
-    return True
 
 
 def _in_json(text: str) -> str:
