@@ -1,6 +1,6 @@
 """What clients of a contract hear before anything heavy is imported.
 
-Only contracts that are the same in every workspace: the others depend on settings.
+Only contracts that are the same wherever no file has settings; with one, nothing is prepared.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 
 from readroom.cli.early import PREPARED as PREPARED
-from readroom.contracts.everruns import EVERRUNS
+from readroom.core.contracts import contract
 from readroom.core.contracts.native import NATIVE
 from readroom.mcp.server import listed
 
@@ -22,6 +22,6 @@ def text() -> str:
             "tools": [listed(tool) for tool in record.tools],
             "commands": [listed(tool) for tool in record.commands],
         }
-        for record in (NATIVE, EVERRUNS)
+        for record in (NATIVE, contract("everruns"))
     }
     return json.dumps(found, indent=1, ensure_ascii=False) + "\n"

@@ -38,7 +38,7 @@ from readroom import Workspace
 Call: TypeAlias = "tuple[str, str, dict[str, Any]]"
 """Contract, tool and arguments."""
 
-CONTRACTS = ("native", "everruns", "kilo", "rnd", "coder", "inspect_agents")
+CONTRACTS = ("native", "everruns", "kilo", "rnd", "coder", "inspect_agents", "opencode")
 DRAWS, FACE_DRAWS = 90, 8
 """Calls of each tool in the library, and over each of the other faces."""
 

@@ -11,11 +11,11 @@ OF_EACH = 3
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the first tests of each module that are in the daily suite and are not long."""
+    """Keep the first tests of each module, in the order of its lines, that are daily and not long."""
     seen: Counter[object] = Counter()
     kept: list[pytest.Item] = []
     others: list[pytest.Item] = []
-    for item in items:
+    for item in sorted(items, key=lambda item: (item.path, item.location[1] or 0)):
         module = item.nodeid.partition("::")[0]
         fast = not any(item.get_closest_marker(name) for name in ("whole", "long"))
         seen[module] += fast

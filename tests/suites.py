@@ -7,6 +7,7 @@ what runs: no chance, no machine, no environment.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -14,6 +15,11 @@ from _pytest.mark import ParameterSet
 
 whole = pytest.mark.whole
 """Of a test that takes long and seldom finds what no test of the daily suite does."""
+
+
+def needs(wing: str) -> pytest.MarkDecorator:
+    """Mark a test that reaches a wing which its own does not know; `tests/test_alone.py` runs without it."""
+    return pytest.mark.skipif(find_spec(f"readroom.{wing}") is None, reason=f"readroom.{wing} is absent")
 
 
 def daily(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 import venv
 from pathlib import Path
@@ -18,11 +19,6 @@ ROOT = Path(__file__).parents[1]
 
 FOLDERS = {wing: (wing,) for wing in WINGS} | {"contracts": ("contracts", "adapters")}
 """Folders of tests by wing."""
-
-
-TRIED = ("core", "contracts", "mcp", "lens")
-"""The wings whose tests need no more: children of documents are confined to real folders of packages, and the
-ways in read the metadata of an installed package, which this copy has not."""
 
 
 def copied(folder: Path, wing: str) -> Path:
@@ -45,24 +41,30 @@ def copied(folder: Path, wing: str) -> Path:
 
 
 def environment(folder: Path) -> Path:
-    """A Python with the packages of this one, and readroom from the copy."""
+    """A Python with the packages of this one, and readroom from the copy.
+
+    Folders that a .pth file names are searched, and .pth files in them are not read: the other packages and
+    all metadata are found, and the original readroom is not.
+    """
     venv.create(folder / ".venv", symlinks=True)
     python = folder / ".venv/bin/python"
     scheme = {"base": str(folder / ".venv"), "platbase": str(folder / ".venv")}
     packages = Path(sysconfig.get_path("purelib", "venv", scheme))
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
-        if "readroom" not in entry.name:
-            (packages / entry.name).symlink_to(entry)
     for program in Path(sysconfig.get_path("scripts")).iterdir():
-        if program.name != "readroom" and not (python.parent / program.name).exists():
-            (python.parent / program.name).symlink_to(program)
-    (packages / "readroom.pth").write_text(str(folder / "src"), encoding="utf-8")
+        own = python.parent / program.name
+        if program.name == "readroom":
+            own.write_text(program.read_text("utf-8").replace(sys.executable, str(python), 1), "utf-8")
+            own.chmod(0o755)
+        elif not own.exists():
+            own.symlink_to(program)
+    found = (folder / "src", sysconfig.get_path("purelib"), sysconfig.get_path("platlib"))
+    (packages / "copy.pth").write_text("\n".join(map(str, found)), encoding="utf-8")
     return python
 
 
 @whole
 @pytest.mark.long
-@pytest.mark.parametrize("wing", TRIED)
+@pytest.mark.parametrize("wing", sorted(WINGS))
 def test_a_wing_needs_only_what_it_may_know(tmp_path: Path, wing: str) -> None:
     python = copied(tmp_path, wing)
     variables = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from readroom.client import (
     AgentConn,
     AsyncAgentConn,
     BadRequestError,
+    ChatFile,
     FileDiff,
     FileEdit,
     FileEdits,
@@ -92,6 +95,18 @@ def test_a_listing_has_folders_first(conn: AgentConn, root: Path) -> None:
     ]  # fmt: skip
 
 
+def test_paths_are_resolved_and_files_packed_and_kept(conn: AgentConn, root: Path) -> None:
+    conn.write_file(f"{root}/packed/a b.log", b"one")
+    assert conn.resolve_path(f"{root}/packed/../packed/new") == f"{root}/packed/new"
+    archive = zipfile.ZipFile(io.BytesIO(conn.zip_files([f"{root}/packed/*.log", "~/packed/none"])))
+    assert archive.namelist() == [f"files{root}/packed/a b.log", "manifest.json"]
+    chat = "6f1c0f0a-0000-4000-8000-000000000001"
+    first, second = (conn.upload_chat_file(chat, "a&b.txt", data) for data in (b"1", b"22"))
+    folder = f"{root}/.coder/chats/{chat}/files"
+    assert (first, second.name, second.size) == (ChatFile(f"{folder}/a&b.txt", "a&b.txt", 1), "a&b_2.txt", 2)
+    assert conn.read_file(second.path) == b"22"
+
+
 def test_failures_are_typed(conn: AgentConn, served: tuple[Agent, str, str], root: Path) -> None:
     with pytest.raises(MissingError, match="no such file") as missing:
         conn.read_file(f"{root}/none")
@@ -124,6 +139,8 @@ def test_an_event_loop_has_the_same(served: tuple[Agent, str, str], root: Path) 
             )
             assert (lines.content, data) == ("1\ttwo", b"two\n")
             assert path in [one.absolute_path for one in folder.entries]
+            assert await conn.resolve_path(path) == path
+            assert (await conn.zip_files([path])).startswith(b"PK")
             with pytest.raises(MissingError):
                 await conn.read_file(f"{root}/none")
 

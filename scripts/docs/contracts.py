@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -18,6 +17,7 @@ from scripts.docs.tables import table
 from tests.contracts.failures import EXAMPLES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "contracts"
+SOURCE = Path(__file__).parents[2] / "src"
 
 PATH = "docs/a.md"
 """The file that the failures on the pages are about."""
@@ -44,11 +44,18 @@ class Deviation(Struct, frozen=True):
 
 def deviations(name: str) -> list[Deviation]:
     """The differences of a contract from its original: `deviations.toml` in its folder."""
-    file = files(ROWS[name].record.partition(":")[0]) / "deviations.toml"
+    module = SOURCE.joinpath(*ROWS[name].record.partition(":")[0].split("."))
+    file = (module if module.is_dir() else module.parent) / "deviations.toml"
     if not file.is_file():
         return []
     texts_by_id = msgspec.toml.decode(file.read_bytes(), type=dict[str, dict[str, str]])
     return [Deviation(one, **texts) for one, texts in texts_by_id.items()]
+
+
+def differences(name: str) -> str:
+    """A row for each deviation."""
+    rows = [[f"`{one.id}`", one.original, one.instead] for one in deviations(name)]
+    return table(["id", "the original", "here"], rows)
 
 
 def contract_index() -> str:
@@ -79,9 +86,8 @@ def page(name: str) -> str:
         + (f", a call takes at most {record.seconds:g} seconds." if record.seconds else "."),
     ]
     parts += [tool_section(tool) for tool in record.offered(commands=True)]
-    if differences := deviations(name):
-        rows = [[f"`{one.id}`", one.original, one.instead] for one in differences]
-        parts.append(f"## Differences from the original\n\n{table(['id', 'the original', 'here'], rows)}")
+    if deviations(name):
+        parts.append(f"## Differences from the original\n\n{differences(name)}")
     parts.append(f"## Failures\n\n{_failures(record)}")
     return "\n\n".join(part.strip("\n") for part in parts)
 
@@ -112,4 +118,5 @@ BLOCKS: Mapping[str, Callable[..., str]] = {
     "contract": page,
     "contracts": contract_index,
     "contract_links": contract_links,
+    "differences": differences,
 }

@@ -49,8 +49,8 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "Contracts",
         "The tools of other systems, served unchanged.",
         """
-        how-to/contracts how-to/coder-client contracts/everruns contracts/kilo contracts/rnd contracts/coder
-        contracts/inspect_agents
+        how-to/contracts how-to/coder-client contracts/everruns contracts/kilo contracts/opencode
+        contracts/rnd contracts/coder contracts/inspect_agents
         """,
     ),
     "reference": (

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from readroom.core.contracts.base import FACTS_KEY
 from tests.core.engine.command.running import go_on, processes, when
 from tests.mcp.serving import ERAS, Stdio, call, request, stdio_command
-from tests.suites import daily
+from tests.suites import daily, needs
 
 END_S = 90
 
@@ -61,6 +61,7 @@ def facts(result: types.CallToolResult) -> Any:
     return result.meta[FACTS_KEY]
 
 
+@needs("server")
 def test_a_session_with_commands(root: Path, mode: str) -> None:
     """Run, read what was cut, search it, and go on."""
 
@@ -84,6 +85,7 @@ def test_a_session_with_commands(root: Path, mode: str) -> None:
     session(root, mode, what)
 
 
+@needs("server")
 def test_progress_streams_while_a_command_runs(root: Path, mode: str) -> None:
     async def what(client: Client) -> None:
         told: list[tuple[float, float | None, str | None]] = []

@@ -19,6 +19,7 @@ from readroom.core.limits import REPLY_BYTES
 from readroom.mcp.server import known
 from tests.cli.running import Cli
 from tests.each import each
+from tests.suites import needs
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +39,7 @@ def commands(of: click.Command, name: str) -> Iterator[tuple[str, click.Command]
             yield from commands(found, f"{name} {below}")
 
 
+@needs("server")
 def test_every_option_of_every_command_has_words() -> None:
     silent = [
         f"{where} {option.opts[-1]}"
@@ -49,6 +51,7 @@ def test_every_option_of_every_command_has_words() -> None:
     assert silent == []
 
 
+@needs("server")
 @pytest.mark.parametrize("word", near.COMMANDS)
 def test_a_command_of_another_program_leads_to_one_of_ours(cli: Cli, word: str) -> None:
     assert word not in COMMANDS

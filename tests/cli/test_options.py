@@ -21,6 +21,7 @@ from readroom.core.contracts.schema import properties
 from readroom.core.values import Fact
 from tests.cli.running import Cli
 from tests.each import each
+from tests.suites import needs
 
 OWN = {"as_json", "root", "config"}
 """Options that every command of a tool has beside those of its schema."""
@@ -60,6 +61,7 @@ def test_ranges_choices_and_words_are_those_of_the_schema(tool: str) -> None:
         assert schema.get("description", "") in (param.help or "")
 
 
+@needs("server")
 @pytest.mark.parametrize("name", commands.COMMANDS)
 def test_every_command_has_help_and_exit_codes(cli: Cli, name: str) -> None:
     for flag in ("--help", "-h"):

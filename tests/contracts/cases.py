@@ -41,6 +41,7 @@ SYSTEMS = {
     "kilo": "kilo",
     "rnd": "rd_read",
     "coder": "coder",
+    "opencode": "opencode",
 }
 """The file of cases by contract."""
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from readroom.core.contracts import NAMES
+from readroom.core.contracts import ROWS
 from scripts.docs.contracts import deviations
 
 TESTS = Path(__file__).parents[1]
@@ -48,7 +48,7 @@ def clauses(name: str) -> Mapping[str, Clause]:
 def known() -> set[str]:
     """Every id that a test may name."""
     found: set[str] = set()
-    for name in NAMES:
+    for name in ROWS:
         found |= set(clauses(name))
         found |= {deviation.id for deviation in deviations(name)}
     return found

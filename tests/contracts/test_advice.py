@@ -37,6 +37,14 @@ READS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "coder": [("read_file", {}), ("read_file", {"offset": 90})],
     "everruns": [("read_file", {}), ("stat_file", {}), ("write_file", {"content": NEW}), ("delete_file", {})],
     "inspect_agents": [("read_file", {}), ("read_file", {"offset": 90})],
+    "opencode": [
+        ("read", {}),
+        ("read", {"offset": 90}),
+        ("edit", {"oldString": OLD, "newString": NEW}),
+        ("edit", {"oldString": "two", "newString": ""}),
+        ("edit", {"oldString": "", "newString": NEW}),
+        ("write", {"content": NEW}),
+    ],
 }
 """Calls that some file of the room refuses, without their paths."""
 
@@ -55,7 +63,7 @@ _PATHS = {"stat": "path", "move": "src_path", "mkdir": "dir_path"}
 def calls(contract: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in PATHS:
         for tool, arguments in READS[contract]:
-            name = "file_path" if contract == "inspect_agents" else "path"
+            name = {"inspect_agents": "file_path", "opencode": "filePath"}.get(contract, "path")
             yield tool, {name: f"{ROOT}/{path}" if contract == "coder" else path, **arguments}
         for command in COMMANDS if contract == "inspect_agents" else ():
             yield "files", {"params": {_PATHS.get(command["command"], "file_path"): path, **command}}

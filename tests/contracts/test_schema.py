@@ -12,7 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from readroom.core.contracts.schema import DIGITS, EXPLAINED, NEVER_ZERO, parse, schema
+from readroom.core.contracts.schema import (
+    DIGITS,
+    EMPTY_TEXT,
+    EXPLAINED,
+    NEVER_ZERO,
+    OFFERED,
+    UNLISTED,
+    parse,
+    schema,
+)
 from readroom.core.errors import BadValue, MissingArgument, ReadroomError, UnknownArgument, WrongType
 from tests.each import each
 
@@ -217,6 +226,23 @@ def test_a_long_wrong_value_is_not_repeated_whole() -> None:
     with pytest.raises(ReadroomError) as caught:
         given_to(mode="c" * 10_000)
     assert len(str(caught.value)) < 300
+
+
+class Spelled(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments with an older spelling beside the one that is offered."""
+
+    names: Annotated[list[str], Meta(extra=OFFERED)] = []
+    name: Annotated[str, Meta(extra=UNLISTED), Meta(extra=EMPTY_TEXT)] | None = None
+
+
+def test_an_older_spelling_is_taken_and_not_offered() -> None:
+    assert schema(Spelled)["required"] == ["names"]
+    assert list(schema(Spelled)["properties"]) == ["names"]
+    assert parse(Spelled, "tool", {"name": ""}) == Spelled(name="")
+    assert parse(Spelled, "tool", {"names": ["a"]}) == Spelled(names=["a"])
+    with pytest.raises(UnknownArgument) as refused:
+        parse(Spelled, "tool", {"other": "a"})
+    assert str(refused.value).endswith("It takes: names.")
 
 
 def test_the_schema_shows_no_null_no_titles_and_no_other_names() -> None:

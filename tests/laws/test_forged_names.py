@@ -134,6 +134,7 @@ def test_a_file_in_quotes_does_not_take_the_place_of_the_one_that_is_quoted() ->
         ("everruns", "read_file", "path", ""),
         ("kilo", "read_file", "path", ""),
         ("coder", "read_file", "path", "/workspace/"),
+        ("opencode", "read", "filePath", ""),
     ):
         store = MemoryStore({"a. b": "right\n", '"a. b"': "wrong\n"})
         store.roots = ("/workspace", *store.roots)

@@ -28,7 +28,7 @@ FITS = {
     "claude-code/tools": "inspect_agents",
     "codex/tools": "rnd",
     "gemini-cli/tools": "inspect_agents",
-    "opencode/tools": "kilo",
+    "opencode/tools": "opencode",
     "qwen-code/tools": "inspect_agents",
     "inspect/tools": "inspect_agents",
 }

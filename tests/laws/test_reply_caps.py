@@ -50,6 +50,7 @@ READS: dict[str, tuple[str, dict[str, object]]] = {
     "rnd": ("read", {"path": "b.md", "offset": 1}),
     "coder": ("read_file", {"path": "/workspace/a.txt"}),
     "inspect_agents": ("read_file", {"file_path": "a.txt", "limit": 6000}),
+    "opencode": ("read", {"filePath": "a.txt", "limit": 6000}),
 }
 DEFAULTS = sorted({REPLY_BYTES, *(contract(name).reply_bytes for name in NAMES)})
 

@@ -14,7 +14,7 @@ import select
 import signal
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
@@ -60,13 +60,14 @@ def edit(root: str, way: Confinement, before: str, after: str) -> None:
 class Trace:
     """Counts the lines that run in the modules that write, each in its first turns, and dies at the last."""
 
-    def __init__(self, last: int) -> None:
+    def __init__(self, last: int, traced: Collection[str | None]) -> None:
         self.lines = 0
         self.last = last
+        self._traced = traced
         self._turns: Counter[tuple[CodeType, int]] = Counter()
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> Any:
-        if frame.f_code.co_filename not in TRACED:
+        if frame.f_code.co_filename not in self._traced:
             return None
         if event == "line":
             place = (frame.f_code, frame.f_lineno)
@@ -98,7 +99,7 @@ def died(root: str, way: Confinement, before: str, after: str, *, delay_s: float
     """Edit in a child that is killed after a time, or at a line; whether it died of that."""
     child = os.fork()
     if not child:
-        sys.settrace(None if line is None else Trace(line))
+        sys.settrace(None if line is None else Trace(line, TRACED))
         try:
             edit(root, way, before, after)
         finally:

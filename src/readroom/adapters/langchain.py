@@ -66,10 +66,11 @@ def tools(workspace: Workspace, *, contract_name: str = "native", caller: Caller
 def _result(reply: Reply) -> tuple[Content, dict[str, Any]]:
     if reply.is_error:
         raise ToolException(reply.text)
-    if not reply.images:
+    if not reply.images and not reply.attached:
         return reply.text, reply.facts
-    images: list[str | dict[str, Any]] = [
-        {"type": "image", "base64": b64encode(image.data).decode("ascii"), "mime_type": image.media_type}
-        for image in reply.images
+    files: list[str | dict[str, Any]] = [
+        {"type": kind, "base64": b64encode(file.data).decode("ascii"), "mime_type": file.media_type}
+        for kind, some in (("image", reply.images), ("file", reply.attached))
+        for file in some
     ]
-    return [{"type": "text", "text": reply.text}, *images], reply.facts
+    return [{"type": "text", "text": reply.text}, *files], reply.facts

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from posixpath import basename
 from typing import Any
 
 from readroom.core.async_workspace import AsyncWorkspace
@@ -20,10 +21,11 @@ from readroom.core.caller import Caller
 from readroom.core.contracts.base import Tool
 from readroom.core.extras import needs
 from readroom.core.values import Image
+from readroom.core.values.files import Attachment
 from readroom.core.workspace import Workspace
 
 with needs("openai-agents"):
-    from agents import FunctionTool, ToolOutputImage, ToolOutputText
+    from agents import FunctionTool, ToolOutputFileContent, ToolOutputImage, ToolOutputText
     from agents.tool_context import ToolContext
 
 CALLER = Caller(agent="openai-agents")
@@ -45,10 +47,14 @@ def tools(
         async def invoke(_: ToolContext[Any], arguments: str) -> Any:
             parsed = _parsed(arguments)
             reply = await awaited.call(tool.name, parsed, contract_name=contract_name, caller=caller)
-            if not reply.images:
+            if not reply.images and not reply.attached:
                 return reply.text
             images = [ToolOutputImage(image_url=_data_url(image)) for image in reply.images]
-            return [ToolOutputText(text=reply.text), *images]
+            files = [
+                ToolOutputFileContent(file_data=_data_url(file), filename=basename(file.path))
+                for file in reply.attached
+            ]
+            return [ToolOutputText(text=reply.text), *images, *files]
 
         return FunctionTool(
             name=tool.name,
@@ -62,9 +68,9 @@ def tools(
     return [made(tool) for tool in workspace.offered(contract_name)]
 
 
-def _data_url(image: Image) -> str:
-    """The image as a data URL."""
-    return f"data:{image.media_type};base64,{b64encode(image.data).decode('ascii')}"
+def _data_url(file: Image | Attachment) -> str:
+    """The image or file as a data URL."""
+    return f"data:{file.media_type};base64,{b64encode(file.data).decode('ascii')}"
 
 
 def _parsed(arguments: str) -> object:

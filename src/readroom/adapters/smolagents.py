@@ -85,6 +85,8 @@ class WorkspaceTool(Tool):  # type: ignore[misc]  # smolagents has no types
         stated = {name: value for name, value in arguments.items() if value is not None}
         reply = self._workspace.call(self.name, stated, contract_name=self._contract, caller=self._caller)
         self._images += reply.images
+        if reply.attached:
+            return f"{reply.text}\n[Not attached: this framework takes no files]"
         return reply.text
 
     def taken(self) -> list[Image]:

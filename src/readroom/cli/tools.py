@@ -275,7 +275,8 @@ def _run_command(
 run = subcommand(
     "run",
     _run_command,
-    *options.parameters(RUN_COMMAND.arguments, POSITIONAL[RUN]),
+    # Nothing runs on after the program that started it.
+    *(one for one in options.parameters(RUN_COMMAND.arguments, POSITIONAL[RUN]) if one.name != "background"),
     commands_option(),
     json_option(),
     *place_options(),

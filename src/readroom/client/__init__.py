@@ -25,6 +25,7 @@ from msgspec import convert, to_builtins
 from readroom.client.protocol import (
     AgentError,
     BadRequestError,
+    ChatFile,
     FileDiff,
     FileEdit,
     FileEdits,
@@ -48,6 +49,7 @@ __all__ = [
     "AgentError",
     "AsyncAgentConn",
     "BadRequestError",
+    "ChatFile",
     "FileDiff",
     "FileEdit",
     "FileEdits",
@@ -136,19 +138,36 @@ class AgentConn(Closeable):
 
     def edit_files(self, files: Sequence[FileEdits], *, include_diff: bool = False) -> list[FileDiff]:
         """Edit files, all of them or none; returns their diffs on request."""
-        body = {"files": to_builtins(files), "include_diff": include_diff}
+        named = [{"path": file.path, "edits": [edit.sent() for edit in file.edits]} for file in files]
+        body = {"files": named, "include_diff": include_diff}
         return convert(self._call("POST", "edit-files", body).get("files") or [], list[FileDiff])
 
     def list_directory(self, path: str) -> Listing:
         """The names in a folder: folders first, then files."""
         return convert(self._call("POST", "list-directory", {}, path=path), Listing)
 
+    def resolve_path(self, path: str) -> str:
+        """The path without links; what does not exist yet of it is kept."""
+        return str(self._call("GET", "resolve-path", path=path)["resolved_path"])
+
+    def zip_files(self, paths: Sequence[str]) -> bytes:
+        """A zip archive with files, and with `manifest.json`, which says what it holds and lacks.
+
+        Args:
+            paths: Absolute paths and globs; `~/` means the agent's home folder.
+        """
+        return self._send("POST", "zip-files", {"paths": [*paths]}).content
+
+    def upload_chat_file(self, chat_id: str, name: str, data: bytes) -> ChatFile:
+        """Keep a file for a chat, whose id is a UUID; a name that is taken gets a number."""
+        return convert(self._call("POST", "upload-chat-file", data, chat_id=chat_id, name=name), ChatFile)
+
     def close(self) -> None:
         """End the connection."""
         self._client.close()
 
     def _call(
-        self, method: str, name: str, body: bytes | dict[str, Any] | None = None, **query: str | int | None
+        self, method: str, name: str, body: bytes | dict[str, Any] | None = None, /, **query: str | int | None
     ) -> dict[str, Any]:
         """The object that a call is answered with."""
         response = self._send(method, name, body, **query)
@@ -158,7 +177,7 @@ class AgentConn(Closeable):
         return value
 
     def _send(
-        self, method: str, name: str, body: bytes | dict[str, Any] | None, **query: str | int | None
+        self, method: str, name: str, body: bytes | dict[str, Any] | None = None, /, **query: str | int | None
     ) -> httpx2.Response:
         """The answer to a call."""
         pairs = [f"{key}={_escaped(str(value))}" for key, value in query.items() if value is not None]
@@ -206,6 +225,9 @@ class AsyncAgentConn:
     write_file = _awaited(AgentConn.write_file)
     edit_files = _awaited(AgentConn.edit_files)
     list_directory = _awaited(AgentConn.list_directory)
+    resolve_path = _awaited(AgentConn.resolve_path)
+    zip_files = _awaited(AgentConn.zip_files)
+    upload_chat_file = _awaited(AgentConn.upload_chat_file)
     aclose = _awaited(AgentConn.close)
 
     async def __aenter__(self) -> Self:

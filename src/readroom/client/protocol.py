@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 if TYPE_CHECKING:
     import httpx2
@@ -47,9 +47,14 @@ class ReadFileLinesLimits(Struct, frozen=True):
 class FileEdit(Struct, frozen=True):
     """A text to replace, which occurs once, or is replaced everywhere."""
 
-    search: str
-    replace: str
+    old_text: str
+    new_text: str
     replace_all: bool = False
+
+    def sent(self) -> dict[str, str | bool]:
+        """Its fields for agents of today, with a copy for older ones, as coder's own client sends them."""
+        copy: dict[str, str | bool] = {"search": self.old_text, "replace": self.new_text}
+        return {**to_builtins(self), **copy}
 
 
 @final
@@ -66,6 +71,21 @@ class FileDiff(Struct, frozen=True):
 
     path: str
     diff: str
+
+
+@final
+class ChatFile(Struct, frozen=True):
+    """A file that was kept for a chat; its name may have got a number.
+
+    Attributes:
+        path: Absolute.
+        name: The last part of the path.
+        size: Bytes.
+    """
+
+    path: str
+    name: str
+    size: int
 
 
 @final

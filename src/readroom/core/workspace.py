@@ -33,6 +33,7 @@ from readroom.core.session.gatekeeper import CallContext
 from readroom.core.session.meter import counted
 from readroom.core.stores.base import Store
 from readroom.core.values import Cap, Fact, ReadResult, Reply
+from readroom.core.values.verbs import BY_REQUEST
 
 W = TypeVar("W", bound=Closeable)
 
@@ -230,7 +231,7 @@ class Workspace(Closeable):
         """The contract of that name, configured for this workspace. Raises BadValue if there is none."""
         if name not in self._records:
             settings, roots = self.settings, self._store.roots or (Setup().root,)
-            setup = Setup(roots[0], settings.contracts.get(name), settings.variables)
+            setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
             self._records[name] = contract(name, setup)
         return self._records[name]
 
@@ -364,14 +365,14 @@ class Workspace(Closeable):
                 if attempt.is_degraded:
                     continue  # without a reply: the next attempt returns counts only
                 raise
-            if not attempt.content:
+            if not attempt.content and isinstance(result, BY_REQUEST[type(attempt.request)].result):
                 result = counted(result, attempt.request)
             render = bound.wording.render
             if isinstance(result, ReadResult):
                 reply = engine.services.texts.worded(result, attempt.cap, render)
             else:
                 reply = render(result, attempt.cap)
-            if reply.images and not attempt.cap.images:
+            if (reply.images or reply.attached) and not attempt.cap.images:
                 from readroom.core.contracts.native.render import without_images  # one known client needs it
 
                 reply = record.remark(without_images(reply), "Not sent as an image: this client shows none")

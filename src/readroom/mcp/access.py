@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from msgspec import Struct
 
 from readroom.core.caller import ANONYMOUS, Caller
@@ -21,6 +24,7 @@ class Access(Struct, frozen=True):
         caller: The caller.
         seconds: Longest time of one call; None for the limits of its tool.
         images: Whether its client passes on images; otherwise a sentence is sent instead.
+        around: Makes its calls, in their threads; None for calls that are simply made.
     """
 
     workspace: Workspace
@@ -29,6 +33,7 @@ class Access(Struct, frozen=True):
     caller: Caller = ANONYMOUS
     seconds: float | None = None
     images: bool = True
+    around: Callable[[Callable[[], Reply]], Reply] | None = None
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -46,7 +51,8 @@ class Access(Struct, frozen=True):
         reply_lines: int | None = None,
     ) -> Reply:
         """Call a tool; `max_chars` limits the text of the reply."""
-        return self.workspace.call(
+        call = partial(
+            self.workspace.call,
             tool,
             arguments,
             contract_name=self.contract_name,
@@ -57,3 +63,4 @@ class Access(Struct, frozen=True):
             granted=self.granted,
             images=self.images,
         )
+        return call() if self.around is None else self.around(call)

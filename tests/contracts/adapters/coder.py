@@ -63,7 +63,7 @@ async def asked(
 ) -> Answer:
     """The answer of the addresses alone, without what is around them."""
     calls = Calls()
-    app = Starlette(routes=coder.routes(calls))
+    app = Starlette(routes=coder.routes(calls, None))
 
     async def inside(scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange(method, "")

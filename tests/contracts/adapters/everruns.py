@@ -9,6 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from readroom.contracts.everruns.command import MEASURE, verbosity, words
+from readroom.contracts.everruns.names import Names
 from readroom.contracts.everruns.words import signature
 from readroom.core.caller import ANONYMOUS
 from readroom.core.deadline import Deadline
@@ -18,7 +19,7 @@ from readroom.core.outline.languages import language_of
 from readroom.core.paths import OUTPUTS, WorkPath
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.stores.outputs import Outputs
-from readroom.core.values.commands import SHOWN_BYTES, Output
+from readroom.core.values.commands import Output, shown_bytes
 from readroom.core.values.files import Item, main_items
 from tests.contracts.cases import Adapter, Answer, Room, content
 
@@ -37,7 +38,8 @@ class EverrunsAdapter(Adapter):
             case "outline":
                 return Answer(value=_outline(room, call["path"]))
             case "output_budget":
-                return Answer(value=SHOWN_BYTES[verbosity(call["output"])])
+                failed = bool(call["exit_code"])
+                return Answer(value=shown_bytes(verbosity(call["output"]), failed=failed))
             case "truncate_exec":
                 return Answer(
                     text=_shortened(call["text"], call["max_bytes"], failed=bool(call["exit_code"]))
@@ -114,7 +116,7 @@ def _shortened(text: str, most: int, *, failed: bool) -> str:
         rows: Sequence[Any] = picked([stream], most, MEASURE, failed=failed)[0]
         output = Output("stdout", "/.outputs/a.stdout", total_lines=stream.total_lines, lines=rows)
         output = replace(output, size_bytes=source.size)
-    return words(output, kept=False, failed=failed)
+    return words(Names(), output, kept=False, failed=failed)
 
 
 ADAPTER = EverrunsAdapter()

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.contracts.everruns.render import DIFF_CHARS as EVERRUNS_DIFF_CHARS
-from readroom.contracts.everruns.requests import GREP_BYTES as EVERRUNS_GREP_BYTES
-from readroom.contracts.everruns.requests import globs, path_pattern
+from readroom.contracts.everruns.changes import DIFF_CHARS as EVERRUNS_DIFF_CHARS
+from readroom.contracts.everruns.names import Names
+from readroom.contracts.everruns.requests import REPLY_BYTES as EVERRUNS_REPLY_BYTES
 from readroom.contracts.everruns.words import NO_EDITS
 from readroom.core import config
 from readroom.core.stores.local import LocalStore
@@ -24,6 +24,7 @@ from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
 from tests.contracts.everruns.test_replies import call, failure, said
 from tests.each import each
+from tests.suites import needs
 
 Json = Any
 
@@ -53,6 +54,7 @@ def test_the_call_that_a_bad_pattern_names_searches_for_its_text() -> None:
     assert json.loads(found.text)["match_count"] == 1
 
 
+@needs("server")
 def test_a_spent_budget_leaves_counts_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("".join(f"def hit_{number}(): pass\n" for number in range(2000)))
     (tmp_path / "o.toml").write_text("[budget]\nsession = 3800\n")
@@ -72,7 +74,6 @@ def test_a_spent_budget_leaves_counts_and_says_so(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ({"limit": 0}, "limit must be greater than 0"),
-        ({"limit": 1001}, "limit must not exceed 1000"),
         ({"offset": -1}, "offset must be a non-negative integer"),
         ({"before_context": "a"}, "before_context must be a non-negative integer"),
         ({"pattern": None}, "Missing required parameter: pattern"),
@@ -122,8 +123,8 @@ def test_following_the_hints_shows_every_match_once_in_order(
 def test_the_cap_counts_entries_as_they_are_sent() -> None:
     line = "hit " + "x" * 300
     found = said({"a.txt": f"{line}\n" * 500}, "grep_files", pattern="hit", limit=1000)
-    sent = len(json.dumps(found["matches"], separators=(",", ":")))
-    assert EVERRUNS_GREP_BYTES - 400 < sent <= EVERRUNS_GREP_BYTES
+    sent = len(json.dumps(found, separators=(",", ":")))
+    assert EVERRUNS_REPLY_BYTES - 1100 < sent <= EVERRUNS_REPLY_BYTES
     assert found["total_matches"] == 500
     assert found["truncation"]["reason"] == "size_cap"
     assert found["truncation"]["next_offset"] == found["match_count"]
@@ -189,7 +190,8 @@ def test_a_path_pattern_takes_what_it_means(pattern: str, paths: list[str]) -> N
 
 @given(st.text(st.sampled_from("ab/*!#\\{?."), min_size=1, max_size=6))
 def test_a_path_pattern_survives_the_way_there_and_back(pattern: str) -> None:
-    assert globs(path_pattern(globs(pattern))) == globs(pattern)
+    names = Names()
+    assert names.globs(names.path_pattern(names.globs(pattern))) == names.globs(pattern)
 
 
 # --- list_directory ----------------------------------------------------------------------------
@@ -276,7 +278,10 @@ def test_a_file_is_deleted_and_one_that_is_not_there_is_not_found(tmp_path: Path
         def delete(path: str) -> str:
             return workspace.call("delete_file", {"path": path}, contract_name="everruns").text
 
-        words = "Path '/workspace/d' is a directory that is not empty. Delete what is in it first."
+        words = (
+            "Path '/workspace/d' is a directory that is not empty. "
+            "Use recursive=true to delete it with all that it holds."
+        )
         assert delete("d") == words
         assert json.loads(delete("/d/f")) == {"path": "/workspace/d/f", "deleted": True}
         assert delete("d/f") == "File not found: /workspace/d/f"
@@ -338,8 +343,13 @@ def test_a_client_with_little_room_is_told_of_its_edit_all_the_same() -> None:
         ({"edits": "x"}, NO_EDITS),
         ({"edits": [{"new_text": "x"}]}, "Edit 1 is missing old_text"),
         ({"edits": [{"old_text": "x"}]}, "Edit 1 is missing new_text"),
-        ({"old_text": "one"}, "Edit 1 is missing new_text"),
-        ({"new_text": "one"}, "Edit 1 is missing old_text"),
+        ({"old_text": "one"}, "Legacy top-level new_text must be a string"),
+        ({"old_text": "one", "new_text": None}, "Legacy top-level new_text must be a string"),
+        ({"new_text": "one"}, "Legacy top-level old_text must be a string"),
+        ({"old_text": "", "new_text": "x", "edits": [{"old_text": "one", "new_text": "1"}]},
+         "Legacy top-level old_text cannot be empty"),
+        ({"old_text": "one", "new_text": "x", "edits": [{"old_text": "one", "new_text": "1"}]},
+         "old_text='one' is also that of edits[0], whose new_text is another. Send one of the two."),
         ({"edits": [{"old_text": "", "new_text": "x"}]}, "Edit 1 has an empty old_text"),
         ({"edits": [{"old_text": "e", "new_text": "x"}]},
          "old_text is ambiguous and matched multiple locations: 'e'"),

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from readroom.contracts.everruns import REPLY_BYTES as EVERRUNS_REPLY_BYTES
 from readroom.contracts.everruns.requests import CONTENT_BYTES as EVERRUNS_CONTENT_BYTES
+from readroom.contracts.everruns.requests import REPLY_BYTES as EVERRUNS_REPLY_BYTES
 from readroom.core.errors import Closed
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply

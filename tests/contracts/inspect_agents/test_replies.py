@@ -30,6 +30,7 @@ from readroom.core.stores.base import Store
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
+from tests.suites import needs
 
 NAME = "inspect_agents"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -161,6 +162,7 @@ def test_without_a_mode_the_store_answers_also_where_a_folder_is_served(
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+@needs("cli")
 @pytest.mark.clause("inspect_agents.mode.told")
 @pytest.mark.parametrize(
     ("variables", "words"), [({}, "store mode"), (STORE, "store mode"), (SANDBOX, "sandbox mode")]

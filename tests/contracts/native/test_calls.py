@@ -7,7 +7,7 @@ from msgspec.structs import fields
 from readroom.core.contracts.native.calls import SAID
 from readroom.core.values import GrepRequest, ListRequest, ReadRequest, Request
 from readroom.core.values.changes import EditRequest, WriteRequest
-from readroom.core.values.commands import RunRequest
+from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
 from readroom.core.values.verbs import BY_REQUEST
 from tests.each import each
 
@@ -15,9 +15,13 @@ UNSAID: dict[type[Request], set[str]] = {
     ReadRequest: {"options"},
     GrepRequest: {"before", "after", "skip", "options"},
     ListRequest: {"skip"},
-    EditRequest: {"most_bytes", "diff", "lone_cr", "by_cells"},
+    EditRequest: {"most_bytes", "diff", "lone_cr", "lenient", "by_cells"},
     WriteRequest: {"data"},
     RunRequest: {"name"},
+    StartRequest: {"name", "variables", "merged"},
+    WatchRequest: {"path", "ends_bytes", "reach"},
+    EndRequest: {"path", "below_s", "cancels", "ends_bytes", "reach"},
+    StartedRequest: {"path", "reach"},
 }
 """Fields that contracts set by themselves, and those that `context` and `content` stand for."""
 

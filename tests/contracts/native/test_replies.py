@@ -36,6 +36,7 @@ from readroom.core.values import (
 from readroom.core.values.files import LineEnds
 from readroom.core.workspace import Workspace
 from scripts.docs.facts import FACTS
+from tests.suites import needs
 from tests.vocabulary import tokens_of
 
 HASH = "sha256:" + "ab" * 32
@@ -240,6 +241,7 @@ def space() -> Workspace:
     return Workspace(MemoryStore({"a.txt": "one\ntwo\n", "b/c.csv": "h\n" + "r\n" * 300}))
 
 
+@needs("documents")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

@@ -21,8 +21,9 @@ from readroom.core.limits import RUN_SESSION_OUTPUTS
 from readroom.core.paths import OUTPUTS, WorkPath
 from readroom.core.stores import private
 from readroom.core.stores.mount import OutputsMount
-from readroom.core.stores.outputs import OutputKeeper, Outputs, OwnOutputs, Ring
+from readroom.core.stores.outputs import OutputKeeper, Outputs, OwnOutputs
 from readroom.core.stores.private import PrivateFolder
+from readroom.core.stores.ring import Ring
 from readroom.core.values.commands import Lost
 
 

@@ -369,7 +369,7 @@ def test_an_archive_that_changes_is_read_anew(tmp_path: Path) -> None:
         assert "y.txt" in space.list("a.zip").text
 
 
-@pytest.mark.parametrize("contract", ["everruns", "kilo", "rnd", "coder", "inspect_agents"])
+@pytest.mark.parametrize("contract", ["everruns", "kilo", "rnd", "coder", "inspect_agents", "opencode"])
 def test_other_contracts_know_no_members(contract: str, tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(hostile.zipped({"x.txt": f"{CANARY}\n"}))
     with Workspace(tmp_path) as space:

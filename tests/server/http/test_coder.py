@@ -174,6 +174,10 @@ def test_what_the_gate_refuses_is_refused_here_too(server: Agent, state: Path) -
     assert server.request("GET", path, headers={"Origin": "http://evil.example"}).code == "wrong_origin"
     assert server.request("POST", path).status == 405
     assert server.request("GET", "/api/v0/nothing").status == 404
+    for address in ("/api/v0/nothing", "/w/other/api/v0/desktop/action", "/api/v0/no%20thing"):
+        refused = server.request("POST", address)
+        assert (refused.status, bool(refused.json["message"])) == (404, True)
+    assert server.request("GET", path, headers={"Host": "evil.example"}).json["message"]
     declared = {"Content-Length": str(10**9)}
     assert (
         server.request("POST", url("write-file", state / "root" / "z"), b"", headers=declared).status == 413

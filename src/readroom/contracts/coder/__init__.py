@@ -16,6 +16,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from readroom.contracts.coder import processes
+from readroom.contracts.coder.edit_tools import edit_tools
 from readroom.contracts.coder.read import Bounds, CoderForm, measure, read_request, read_steps
 from readroom.contracts.coder.routes import routes_of
 from readroom.contracts.coder.words import READ, RESPONSE_LINES, WORKSPACE_READ, own_calls
@@ -91,13 +93,14 @@ def made(setup: Setup) -> Contract:
                 wording=lambda arguments: worded(chat, arguments),
                 steps=steps,
             ),
+            *edit_tools(root),
         ),
         reply_bytes=REPLY_BYTES,
         measure=measure(root),
         render=chat.read,
         render_error=chat.plainly,
         to_call=own_calls(root),
-        routes=routes_of(root),
+        routes=(*routes_of(root), *processes.routes_of(root)),
         remark=json_replies.remark,
     )
 

@@ -16,16 +16,17 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from readroom.contracts.coder import read, words
+from readroom.contracts.coder import editing, packing, read, uploads, words
+from readroom.contracts.coder.editing import EDIT
 from readroom.contracts.coder.words import RESPONSE_LINES, go_quoted, own_calls, present, spelled
 from readroom.core.contracts.base import Sentences, Tool, Wording
 from readroom.core.contracts.json_replies import NOTES, encoded
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
-from readroom.core.errors import BadValue, MissingArgument, ReadroomError
-from readroom.core.quoting import as_given, quote
+from readroom.core.errors import BadValue, ReadroomError
+from readroom.core.quoting import quote
 from readroom.core.values import Cap, EntryKind, Fact, ListRequest, ListResult, Reply, Result, changes
-from readroom.core.values.files import BytesRequest, BytesResult
+from readroom.core.values.files import BytesRequest, BytesResult, ResolveRequest, ResolveResult
 
 LIST_BYTES = 1024 * 1024
 """A listing, which has no pages in this contract: some 8,000 names; the reply reports a cut."""
@@ -40,7 +41,7 @@ MAX_QUERY_PARAMETERS = 100
 """Maximum query parameters that are examined; no address has a tenth of them."""
 
 READ_LINES, READ_BYTES = "read-file-lines", "read-file"
-WRITE, EDIT, LIST = "write-file", "edit-files", "list-directory"
+WRITE, LIST, RESOLVE = "write-file", "list-directory", "resolve-path"
 
 STATUS = "status"
 """The fact that is the status of an answer."""
@@ -68,33 +69,17 @@ class BytesQuery(msgspec.Struct, frozen=True, kw_only=True):
     limit: _Count = 0
 
 
+class ResolveQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """The query of resolve-path."""
+
+    path: str
+
+
 class WriteQuery(msgspec.Struct, frozen=True, kw_only=True):
     """The query of write-file, and its body, here in base64."""
 
     path: str
     content: bytes
-
-
-class SearchAndReplace(msgspec.Struct, frozen=True, kw_only=True):
-    """One replacement of edit-files."""
-
-    search: str = ""
-    replace: str = ""
-    replace_all: bool = False
-
-
-class FileToEdit(msgspec.Struct, frozen=True, kw_only=True):
-    """One file of edit-files."""
-
-    path: str = ""
-    edits: list[SearchAndReplace] = []
-
-
-class EditBody(msgspec.Struct, frozen=True, kw_only=True):
-    """The body of edit-files."""
-
-    files: list[FileToEdit] = []
-    include_diff: bool = False
 
 
 class ListBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +93,8 @@ class ListBody(msgspec.Struct, frozen=True, kw_only=True):
 def routes_of(root: str) -> tuple[Tool, ...]:
     """The routes of a workspace that callers know by this root."""
     make = _Routes(root)
-    return (make.read_lines(), make.read_bytes(), make.write(), make.edit(), make.list())
+    reads = (make.read_lines(), make.read_bytes(), make.resolve(), make.list(), make.zip())
+    return (*reads, make.write(), make.edit(), make.upload())
 
 
 class _Routes:
@@ -199,6 +185,34 @@ class _Routes:
             lambda query: Wording(_bytes, read.capped(self._failed, words.BYTES, query.path)),
         )
 
+    def resolve(self) -> Tool:
+        """GET resolve-path."""
+
+        def to_request(arguments: ResolveQuery) -> ResolveRequest:
+            return ResolveRequest(read.require_absolute(arguments.path, self._root))
+
+        def render(result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
+            assert isinstance(result, ResolveResult)
+            facts: dict[str, Fact] = {"path": result.path, "resolved": result.real}
+            # A kept output is in no folder of the workspace.
+            real = result.real if result.real.startswith("/") else spelled(result.real, self._root)
+            return {"resolved_path": real}, facts
+
+        def wording(arguments: ResolveQuery) -> Wording:
+            return self._wording(render, words.RESOLVED, arguments.path)
+
+        return self._tool(RESOLVE, "Resolve the links of a path", ResolveQuery, to_request, wording)
+
+    def zip(self) -> Tool:
+        """POST zip-files."""
+        return self._tool(
+            packing.ZIP,
+            "Pack files into an archive",
+            packing.ZipBody,
+            lambda body: packing.request(body, self._root),
+            lambda body: Wording(packing.packed, read.capped(self._failed, (words.SPENT, words.ANY))),
+        )
+
     def list(self) -> Tool:
         """POST list-directory."""
 
@@ -248,32 +262,34 @@ class _Routes:
         more = {"read_only": False}
         return self._tool(WRITE, "Write a file", WriteQuery, to_request, wording, **more)
 
+    def upload(self) -> Tool:
+        """POST upload-chat-file."""
+        return self._tool(
+            uploads.UPLOAD,
+            "Keep a file of a chat",
+            uploads.UploadQuery,
+            lambda query: uploads.request(query, self._root),
+            lambda query: self._wording(partial(uploads.uploaded, self._root), uploads.tables(), query.name),
+            read_only=False,
+            idempotent=False,
+        )
+
     def edit(self) -> Tool:
         """POST edit-files."""
 
-        def to_request(arguments: EditBody) -> changes.EditFilesRequest:
-            if not arguments.files:
-                raise MissingArgument(EDIT, "files")
-            return changes.EditFilesRequest(tuple(map(self._file, arguments.files)))
+        def wording(body: editing.EditBody) -> Wording:
+            render = editing.diffs if body.include_diff else _without_diffs
+            return self._wording(render, editing.tables(editing.joined(body, self._root)))
 
-        def wording(arguments: EditBody) -> Wording:
-            return self._wording(partial(_edited, arguments.include_diff), words.EDITED)
-
-        more = {"read_only": False, "idempotent": False}
-        return self._tool(EDIT, "Edit several files", EditBody, to_request, wording, **more)
-
-    def _file(self, file: FileToEdit) -> changes.FileEdits:
-        edits = tuple(changes.Edit(edit.search, edit.replace, edit.replace_all) for edit in file.edits)
-        problem: ReadroomError | None = None
-        try:
-            if not file.path:
-                raise MissingArgument(EDIT, "path")
-            read.require_absolute(file.path, self._root)
-            if not edits:
-                raise MissingArgument(EDIT, "edits")
-        except ReadroomError as error:
-            problem = error
-        return changes.FileEdits(file.path, edits, problem)
+        return self._tool(
+            EDIT,
+            "Edit several files",
+            editing.EditBody,
+            lambda body: editing.request(body, self._root),
+            wording,
+            read_only=False,
+            idempotent=False,
+        )
 
 
 # --- results ----------------------------------------------------------------------------------
@@ -320,34 +336,8 @@ def _listing(root: str, path: str, result: Result) -> tuple[dict[str, Fact], dic
     return {**fields, **present(**{NOTES: left})}, native_facts.of_list(result)
 
 
-def _edited(with_diff: bool, result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
-    assert isinstance(result, changes.EditFilesResult)
-    files: list[Fact] = []
-    facts: list[Fact] = []
-    for file in result.files:
-        diff = file.diff.text
-        name = as_given(file.requested)
-        head = f"--- {name}\n+++ {name}\n" if diff else ""
-        files.append({"path": file.requested, "diff": head + diff})
-        facts.append(
-            {
-                "path": file.path,
-                "previous_hash": file.previous_hash,
-                "content_hash": file.content_hash,
-                "replacements": file.replacements,
-                "hunks_left_out": file.diff.left_out,
-                "warnings": [{"code": note.code, "detail": note.detail} for note in file.warnings],
-            }
-        )
-    left = sum(file.diff.left_out for file in result.files)
-    hunks = "hunk is" if left == 1 else "hunks are"
-    notes: list[Fact] = [f"{left} {hunks} left out of the diffs."] if left else []
-    for file in result.files:
-        told = native_render.warning_parts([note for note in file.warnings if note.code in changes.TOLD])
-        notes += [f"{file.requested}: {note}" for note in told]
-    if not with_diff:
-        return {}, {"files": facts}
-    return {"files": files, **present(**{NOTES: notes})}, {"files": facts}
+def _without_diffs(result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
+    return {}, editing.diffs(result)[1]
 
 
 # -----------------------------------------------------------------------------
@@ -363,6 +353,7 @@ def parsed(
     *,
     required: Sequence[str] = ("path",),
     texts: Sequence[str] = ("path",),
+    uuids: Sequence[str] = (),
 ) -> tuple[dict[str, str | int], dict[str, str]]:
     """The values of a query, and its problems by parameter.
 
@@ -371,15 +362,19 @@ def parsed(
         numbers: Parameters that are whole numbers, not negative.
         required: Those that may not be missing or empty.
         texts: Parameters that are texts.
+        uuids: Texts that are UUIDs.
     """
     parameters = _given(query)
     problems: dict[str, str] = {}
     values: dict[str, str | int] = {}
     for name in texts:
-        if parameters.get(name):
+        if not parameters.get(name):
+            if name in required:
+                problems[name] = "is required and cannot be empty"
+        elif name in uuids and uploads.chat_of(parameters[name]) is None:
+            problems[name] = "must be a valid uuid"
+        else:
             values[name] = _sendable(parameters[name])
-        elif name in required:
-            problems[name] = "is required and cannot be empty"
     for name in numbers:
         # An empty one counts as not given.
         if parameters.get(name):

@@ -100,15 +100,15 @@ def _refused(call: _Failed, error: ReadroomError) -> str | None:
 
 
 _LACKS: Sentences = {errors.MissingArgument: "{facts[argument]} is required"}
-_SPENT: Sentences = {
+SPENT: Sentences = {
     # Without the tools that still work: they are not those of this contract.
     errors.BudgetSpent: "{error.message}. Work with what you have seen, or ask the user for a larger budget.",
 }
-_OPEN: Sentences = {
+OPEN: Sentences = {
     errors.NotAFile: "open {call.name}: not a file",
     errors.NotFound: "open {call.name}: {call.missing}",
 }
-_ANY: Sentences = {
+ANY: Sentences = {
     errors.NotAbsolute: "file path must be absolute: {call.quoted}",
     errors.NoPermission: "permission denied: {call.name}",
     errors.OutsideRoot: "permission denied: {call.name}: it is outside the workspace",
@@ -118,7 +118,7 @@ _ANY: Sentences = {
 }
 _OTHERWISE: Sentences = {ReadroomError: "{error}"}
 
-CHAT = (_LACKS, _SPENT)
+CHAT = (_LACKS, SPENT)
 """Arguments of a chat loop's call."""
 
 _LARGE = "Use grep, sed, or awk to extract the content you need, or use offset and limit to read a portion."
@@ -151,9 +151,16 @@ _READ: Sentences = {
     errors.NotAFile: "not a file: {call.name}",
     errors.NotFound: _absent,
 }
-LINES: Sequence[Sentences] = (_LACKS, _SPENT, _READ, _ANY, {ReadroomError: "read file: {error}"})
-BYTES = (_SPENT, _OPEN, _ANY)
-WRITTEN: Sequence[Sentences] = (_SPENT, {errors.NotAFile: "open {call.name}: is a directory"}, _ANY)
+LINES: Sequence[Sentences] = (_LACKS, SPENT, _READ, ANY, {ReadroomError: "read file: {error}"})
+BYTES = (SPENT, OPEN, ANY)
+WRITTEN: Sequence[Sentences] = (SPENT, {errors.NotAFile: "open {call.name}: is a directory"}, ANY)
+
+
+RESOLVED: Sequence[Sentences] = (
+    SPENT,
+    {errors.TooManyLinks: "too many levels of symlinks resolving {call.quoted}"},
+    ANY,
+)
 
 
 def _relativity(call: _Failed, error: errors.BadValue) -> str | None:
@@ -168,57 +175,15 @@ _LIST: Sentences = {
     errors.NotAFolder: "path {call.quoted} is not a directory",
     errors.NoPermission: "failed to open directory {call.quoted}: open {call.name}: permission denied",
 }
-LISTED = (_SPENT, _LIST, _ANY)
-
-
-def _edit_lacks(call: _Failed, error: errors.MissingArgument) -> str:
-    return '"path" is required' if error.facts["argument"] == "path" else "must specify at least one edit"
-
-
-_EDIT: Sentences = {
-    errors.MissingArgument: _edit_lacks,
-    errors.NoMatch: (
-        "edit {call.name}: search string not found in file. Verify the search string matches the file "
-        "content exactly, including whitespace and indentation"
-    ),
-    errors.ManyMatches: (
-        "edit {call.name}: search string matches {facts[count]} occurrences (expected exactly 1). Include "
-        "more surrounding context to make the match unique, or set replace_all to true"
-    ),
-    errors.BadValue: (
-        "edit {call.name}: search string must not be empty; include the text you want to match"
-    ),
-    errors.Binary: (
-        "edit {call.name}: file is binary, not text ({facts[media_type]}, {facts[size_bytes]} bytes)"
-    ),
-}
-_EDITED: Sequence[Sentences] = (_SPENT, _EDIT, _OPEN, _ANY, {ReadroomError: "edit {call.name}: {error}"})
-"""Arguments for one of several files."""
-
-
-def _each(call: _Failed, error: errors.EditsFailed) -> str:
-    return "\n".join(words(inner, _EDITED, path) for path, inner in error.failures)
-
-
-def _twice(call: _Failed, error: errors.SameFile) -> str:
-    also = "" if error.path == error.other else f" aliases {go_quoted(error.other)} (same real file)"
-    combine = 'combine edits into a single entry\'s "edits" list'
-    return f"duplicate file path {go_quoted(error.path)}{also}: {combine}"
-
-
-EDITED: Sequence[Sentences] = (
-    {
-        errors.EditsFailed: _each,
-        errors.SameFile: _twice,
-        errors.MissingArgument: "must specify at least one file",
-    },
-)
+LISTED = (SPENT, _LIST, ANY)
 
 
 _STATUS: Sequence[tuple[type[ReadroomError], HTTPStatus]] = (
     (errors.UsageError, HTTPStatus.BAD_REQUEST),
     (errors.AbsentError, HTTPStatus.NOT_FOUND),
     (errors.NoPermission, HTTPStatus.FORBIDDEN),
+    (errors.Exists, HTTPStatus.CONFLICT),
+    (errors.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (errors.ReadOnlyFile, HTTPStatus.FORBIDDEN),
     (errors.ReadOnlyPlace, HTTPStatus.FORBIDDEN),
     (errors.RefusedError, HTTPStatus.FORBIDDEN),

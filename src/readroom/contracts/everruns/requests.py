@@ -1,4 +1,4 @@
-"""Arguments of Everruns: paths, globs and options of its calls, and calls for requests."""
+"""What calls of Everruns ask for: their numbers and options, and the calls for requests."""
 
 from __future__ import annotations
 
@@ -6,19 +6,33 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from msgspec import Meta
 from msgspec.structs import replace
 
+from readroom.contracts.everruns.names import Names
 from readroom.core.contracts.base import call_of
 from readroom.core.contracts.native.calls import write_text
-from readroom.core.errors import MissingArgument, ReadroomError
+from readroom.core.contracts.native.facts import OwnCall
 from readroom.core.formats.kinds import kind_among
-from readroom.core.paths import OUTPUTS, WorkPath, parse
-from readroom.core.quoting import as_value, quote
-from readroom.core.values import Call, Fact, GrepRequest, Include, Kind, ListRequest, ReadRequest, Request
+from readroom.core.values import (
+    Call,
+    Fact,
+    GrepRequest,
+    Include,
+    Kind,
+    ListRequest,
+    ReadRequest,
+    Request,
+)
 from readroom.core.values.changes import DeleteRequest, EditRequest, StatRequest, WriteRequest
 from readroom.core.values.commands import RunRequest
+from readroom.core.values.many import ReadManyRequest
 from readroom.core.values.options import ReadOptions
 from readroom.core.values.steps import Candidate, Steps
+
+REPLY_BYTES = 64 * 1024
+"""A whole reply, JSON around its content included: its own last limit. It cuts what is longer, wherever that
+is; ours shows less, so that a reply stays an object and says how it goes on."""
 
 CONTENT_BYTES = 50 * 1024
 """The formatted content of one read: the cap of its document."""
@@ -35,135 +49,35 @@ GREP_MOST = 1000
 LIST_MOST = 1000
 """Entries that one listing may ask for."""
 
+BATCH_BYTES = 60 * 1024
+"""A reply about several files: room for what is said beside them is left below the last limit."""
+
+BATCH_LEAST, BATCH_MOST = 2, 10
+"""Files of one such call."""
+
+BATCH_PATH_BYTES = 4 * 1024
+"""The longest path in one."""
+
+TIMEOUT_MS = 30_000
+"""Time of a command in the form of today, when the call does not say."""
+
+TIMEOUT_MOST_MS = 60_000
+"""The longest time in that form; a longer one counts as this."""
+
+MS = 1000
+"""Milliseconds of a second."""
+
 GREP_BYTES = 64 * 1024
 """The matches of one search, as sent."""
 
-# -----------------------------------------------------------------------------
-# Paths as Everruns spells them: `/workspace/...`, and every other spelling of the same file.
-#
-# `notes.txt`, `/notes.txt`, `/workspace/notes.txt` and `//workspace//notes.txt` are one
-# file.  Kept outputs of commands are `/.outputs/...`, as its document has them, in every spelling, too.
-# -----------------------------------------------------------------------------
 
-ROOT = "/workspace"
-"""Spellings of the root in replies and calls."""
-
-_QUOTED = 2
-"""Characters of a name in quotes, without the name."""
-
-
-def work_path(spelled: str) -> str:
-    """The path of a request for a path as a caller spells it; "" for none. Raises BadPath."""
-    text = spelled.strip()
-    if len(text) >= _QUOTED and text[0] == text[-1] == '"':
-        return quote(parse(text, (ROOT, "/")))
-    if not text or "\0" in text:
-        return text
-    steps = [step for step in text.split("/") if step not in ("", ".")]
-    if text.startswith("/") and steps[:1] == [ROOT[1:]]:
-        steps = steps[1:]
-    path = "/".join(steps)
-    # A leading quote marks a quoted name here; paths are parsed again later.
-    return f"./{path}" if path.startswith('"') else path or "."
-
-
-def required_path(spelled: str, tool: str) -> str:
-    """The path of a request. Raises MissingArgument if it is missing, and as `work_path`."""
-    path = work_path(spelled)
-    if not path:
-        raise MissingArgument(tool, "path")
-    return path
-
-
-def shown(path: str) -> str:
-    """A path of the workspace as fields of replies spell it."""
-    return as_value(_spelled(path))
-
-
-def named(path: str) -> str:
-    """The same in sentences and lines."""
-    return quote(_spelled(path))
-
-
-def _spelled(path: str) -> str:
-    if path == OUTPUTS or path.startswith(f"{OUTPUTS}/"):
-        return path
-    return ROOT if path in (".", "") else f"{ROOT}/{path}"
-
-
-def shown_below(folder: str, name: str) -> str:
-    """The same of something below a folder."""
-    return shown(name if folder == "." else f"{folder}/{name}")
-
-
-def plain(path: str) -> WorkPath:
-    """The path in an error's facts, which is quoted if it is unusual."""
-    if not path.startswith('"'):
-        return WorkPath(path)
-    try:
-        return parse(path)
-    except ReadroomError:
-        return WorkPath(path)
-
-
-# -----------------------------------------------------------------------------
-# The `path_pattern` of a search as globs of the engine, and back.
-#
-# A value with a special character is a glob: one without a slash means a name at any
-# depth.  Any other value is a part of the path.
-# -----------------------------------------------------------------------------
-
-_GLOB_SPECIAL = re.compile(r"[*?\[{]")
-_PLAIN = re.compile(r"([\\*?\[\]{}!#])")
-
-_BELOW = "/**"
-_ANYWHERE = "**/"
-
-
-def globs(path_pattern: str) -> tuple[str, ...]:
-    """The globs that take the files that `path_pattern` means; none for an empty one."""
-    if not path_pattern:
-        return ()
-    text = path_pattern
-    anchored = text == ROOT or text.startswith(f"{ROOT}/")
-    if anchored:
-        text = text[len(ROOT) :] or "/"
-    if _GLOB_SPECIAL.search(text):
-        # Only here a "!" takes something out, and a "#" begins a comment.
-        return (f"\\{text}" if text[0] in "!#" else text,)
-    return _part(text, anchored=anchored)
-
-
-def _part(text: str, *, anchored: bool) -> tuple[str, ...]:
-    """Globs for all paths that hold a text; with a slash before them as they are shown."""
-    plain = re.sub(r"/+", "/", _PLAIN.sub(r"\\\1", text))
-    if plain == "/" and not anchored:
-        return ()
-    if anchored:
-        begin = plain
-    elif plain.startswith("/"):
-        begin = f"**{plain}"
-    else:
-        begin = f"{_ANYWHERE}*{plain}"
-    return (f"{begin}*", f"{begin}*{_BELOW}")
-
-
-def path_pattern(patterns: Sequence[str]) -> str:
-    """The `path_pattern` that means these globs."""
-    if not patterns:
-        return ""
-    first = patterns[0]
-    if len(patterns) == 1:
-        return first[1:] if first[:2] in ("\\!", "\\#") else first
-    text = first.removesuffix("*").removeprefix("**/*")
-    if first.startswith("**/") and not first.startswith("**/*"):
-        text = first.removesuffix("*")[2:]
-    elif not first.startswith("**/"):
-        text = ROOT + first.removesuffix("*")
-    return re.sub(r"\\(.)", r"\1", text)
+def at_most(number: int, words: str | None = None) -> Meta:
+    """The mark of a number from 1: the schema says how large it can be, and a larger one counts as that."""
+    return Meta(ge=1, extra_json_schema={"maximum": number}, description=words)
 
 
 READ, GREP, LIST = "read_file", "grep_files", "list_directory"
+READ_MANY = "read_many_files"
 EDIT, WRITE, STAT, DELETE = "edit_file", "write_file", "stat_file", "delete_file"
 RUN = "bash"
 
@@ -175,27 +89,34 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 """Characters that mean something in a pattern."""
 
 
-def read_call(request: ReadRequest) -> Call:
+def read_call(names: Names, request: ReadRequest) -> Call:
     """The call for a read, as far as this contract can express it."""
     return call_of(
         READ,
-        path=shown(request.path),
+        path=names.shown(request.path),
         offset=None if request.offset is None else max(0, request.offset - 1),
         column=request.column - 1 if request.column > 1 else None,
         limit=None if request.column > 1 else request.limit,
     )
 
 
-def to_call(request: Request) -> Call | None:
+def calls(names: Names) -> OwnCall:
+    """What the call for a request is."""
+    return partial(to_call, names)
+
+
+def to_call(names: Names, request: Request) -> Call | None:
     """The call for `request`, as far as this contract can express it; None if it cannot."""
-    path = shown(request.path)
+    path = names.shown(request.path)
     match request:
         case ReadRequest():
-            return read_call(request)
+            return read_call(names, request)
+        case ReadManyRequest():
+            return _many_call(names, request)
         case GrepRequest():
             # Nothing here lets matches span lines, or asks for more files than are always searched.
             unsaid = request.multiline or request.include - SEARCHED
-            return None if unsaid else _grep_call(request)
+            return None if unsaid else _grep_call(names, request)
         case ListRequest():
             return call_of(LIST, path=path, offset=request.skip or None, limit=request.limit)
         case EditRequest():
@@ -210,19 +131,43 @@ def to_call(request: Request) -> Call | None:
         case StatRequest():
             return call_of(STAT, path=path)
         case DeleteRequest():
-            return call_of(DELETE, path=path)
+            return call_of(DELETE, path=path, recursive=request.recursive or None)
         case RunRequest():
-            output = None if request.output == "concise" else request.output
-            return call_of(RUN, command=request.command, output=output)
+            return _run_call(names, request)
     return None
 
 
-def _grep_call(request: GrepRequest) -> Call:
+def _many_call(names: Names, request: ReadManyRequest) -> Call:
+    paths: list[Fact] = [names.shown(path) for path in request.paths]
+    first = read_call(names, ReadRequest("", request.offset, request.limit)).arguments
+    return call_of(READ_MANY, **{**first, "path": None, "paths": paths})
+
+
+def _run_call(names: Names, request: RunRequest) -> Call:
+    """In the form of today, unless only the older one has such a time."""
+    started = None if request.path == "." else names.shown(request.path)
+    seconds = request.timeout_s
+    ms = None if seconds is None else round(seconds * MS)
+    if ms is None or ms > TIMEOUT_MOST_MS or ms != (seconds or 0) * MS:
+        output = None if request.output == "concise" else request.output
+        older = {"command": request.command, "output": output, "timeout_s": seconds}
+        return call_of(RUN, **older, working_dir=started, tool_call_id=request.name)
+    return call_of(
+        RUN,
+        commands=request.command,
+        working_dir=started,
+        timeout_ms=None if ms == TIMEOUT_MS else ms,
+        output=None if request.output == "auto" else request.output,
+        tool_call_id=request.name,
+    )
+
+
+def _grep_call(names: Names, request: GrepRequest) -> Call:
     return call_of(
         GREP,
         pattern=_SPECIAL.sub(r"\\\g<0>", request.pattern) if request.fixed else request.pattern,
-        path=None if request.path == "." else shown(request.path),
-        path_pattern=path_pattern(request.glob) if request.glob else None,
+        path=None if request.path == "." else names.shown(request.path),
+        path_pattern=names.path_pattern(request.glob) if request.glob else None,
         before_context=request.before or None,
         after_context=request.after or None,
         offset=request.skip or None,

@@ -12,11 +12,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.contracts.everruns import requests
+from readroom.contracts.everruns.names import Names, plain
 from readroom.core.contracts import json_replies
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.render import reply, warning_parts
@@ -116,6 +118,16 @@ def notes_of(warnings: Sequence[Warn]) -> list[str]:
     return warning_parts([_without_advice(warning) for warning in warnings if warning.code != _OTHERWISE])
 
 
+Fields: TypeAlias = dict[str, Fact]
+"""The fields of an object."""
+
+
+def with_notes(fields: Fields, warnings: Sequence[Warn], more: Sequence[str] = ()) -> Fields:
+    """The fields with sentences about them, where there are any."""
+    notes: list[Fact] = [*more, *notes_of(warnings)]
+    return {**fields, json_replies.NOTES: notes} if notes else fields
+
+
 def _without_advice(warn: Warn) -> Warn:
     return replace(warn, detail=warn.detail.partition(";")[0]) if warn.code in _ADVISED else warn
 
@@ -133,13 +145,13 @@ _MOST: Mapping[str, Mapping[str, int]] = {
     requests.GREP: {
         "before_context": requests.CONTEXT,
         "after_context": requests.CONTEXT,
-        "limit": requests.GREP_MOST,
     },
-    requests.LIST: {"limit": requests.LIST_MOST},
 }
 _NUMBERS = frozenset({"offset", "limit", "column", "before_context", "after_context"})
 
-_TEXTS = frozenset({"path", "pattern", "command", "expected_hash"})
+_READS = frozenset({requests.READ, requests.READ_MANY})
+
+_TEXTS = frozenset({"path", "paths", "pattern", "command", "expected_hash"})
 
 _OF_FILES = frozenset({"denied", "hard_linked", "holds_denied", "protected", "symbolic_link"})
 """Refusals in the words of the engine that begin with a path of the workspace."""
@@ -148,29 +160,37 @@ _ITEM = re.compile(r"edits\[(\d+)\](?:\.(old_text|new_text))?")
 
 
 def render_error(
-    error: ReadroomError, cap: Cap, *, tool: str = requests.READ, texts: Mapping[str, str] | None = None
+    names: Names,
+    error: ReadroomError,
+    cap: Cap,
+    *,
+    tool: str = requests.READ,
+    texts: Mapping[str, str] | None = None,
 ) -> Reply:
     """The reply that reports a failure; `texts` are those of the call that the words repeat."""
-    own, failure = _WORDS.get(error.code), _Failure(error.facts, tool, texts or {})
+    own, failure = _WORDS.get(error.code), _Failure(error.facts, tool, texts or {}, names)
     words = own.format(failure=failure, **error.facts) if isinstance(own, str) else own and own(failure)
-    text = words or _plainly(error)
+    text = words or _plainly(names, error)
     if error.detail and words is None:
         text += f"\n{error.detail.rstrip()}"
     room = cap.size
     if byte_size(text) > room:
         text = json_replies.short(text, room)
-    return replace(reply(text, partial(native_facts.of_error, error, requests.to_call, text)), is_error=True)
+    return replace(
+        reply(text, partial(native_facts.of_error, error, requests.calls(names), text)),
+        is_error=True,
+    )
 
 
-def _plainly(error: ReadroomError) -> str:
+def _plainly(names: Names, error: ReadroomError) -> str:
     text = str(error)
     path = error.facts.get("path")
     if error.code in _OF_FILES and isinstance(path, str):
-        shown = quote(requests.plain(path))
+        shown = quote(plain(path))
         for lead in ("", "Access to "):
             if text.startswith(f"{lead}{shown} "):
-                text = f"{lead}{requests.named(requests.plain(path))}{text[len(lead) + len(shown) :]}"
-    call = None if error.next is None else requests.to_call(error.next)
+                text = f"{lead}{names.named(plain(path))}{text[len(lead) + len(shown) :]}"
+    call = None if error.next is None else requests.to_call(names, error.next)
     if call is not None:
         text += f" Next: {call.tool} {json_replies.encoded(call.arguments)}"
     return text
@@ -182,10 +202,11 @@ class _Failure(Struct, frozen=True):
     facts: Mapping[str, Fact]
     tool: str
     given: Mapping[str, str]
+    names: Names
 
     @property
     def path(self) -> str:
-        return requests.named(requests.plain(str(self.facts["path"])))
+        return self.names.named(plain(str(self.facts["path"])))
 
     @property
     def argument(self) -> str:
@@ -228,7 +249,30 @@ def _missing(failure: _Failure) -> str:
     item = failure.item
     if item is not None and item[1]:
         return f"Edit {item[0]} is missing {item[1]}"
+    if _is_outside(failure):
+        return _not_a_string(failure)
     return f"Missing required parameter: {failure.argument}"
+
+
+def _is_outside(failure: _Failure) -> bool:
+    """Whether the argument is that of a replacement in the older form, beside the list."""
+    return failure.tool == requests.EDIT and failure.argument in ("old_text", "new_text")
+
+
+def _not_a_string(failure: _Failure) -> str:
+    return f"Legacy top-level {failure.argument} must be a string"
+
+
+def _is_of_paths(failure: _Failure) -> bool:
+    return failure.tool == requests.READ_MANY and failure.argument.startswith("paths")
+
+
+def _bad_paths(failure: _Failure) -> str:
+    if failure.argument == "paths":
+        bounds = f"{requests.BATCH_LEAST} and {requests.BATCH_MOST} paths"
+    else:
+        bounds = f"1 and {requests.BATCH_PATH_BYTES} bytes"
+    return f"Parameter `{failure.argument}` must contain between {bounds}"
 
 
 def _bad_value(failure: _Failure) -> str | None:
@@ -237,12 +281,16 @@ def _bad_value(failure: _Failure) -> str | None:
         return f"Edit {item[0]} has an empty old_text"
     if name == "edits" and failure.tool == requests.EDIT:
         return NO_EDITS
+    if _is_outside(failure):
+        return None if value else "Legacy top-level old_text cannot be empty"
+    if _is_of_paths(failure):
+        return _bad_paths(failure)
     if name not in _NUMBERS or not isinstance(value, int):
         return None
     most = _MOST.get(failure.tool, {}).get(name)
     if most is not None and value > most:
         return f"{name} must not exceed {most}"
-    if name == "limit" and failure.tool != requests.READ and value == 0:
+    if name == "limit" and failure.tool not in _READS and value == 0:
         return "limit must be greater than 0"
     return _number(failure)
 
@@ -253,13 +301,22 @@ def _wrong_type(failure: _Failure) -> str | None:
         return f"Edit {item[0]} is missing {item[1]}"
     if failure.tool == requests.EDIT and (item is not None or failure.argument == "edits"):
         return NO_EDITS
+    if _is_outside(failure):
+        return _not_a_string(failure)
     if failure.argument in _NUMBERS:
         return _number(failure)
+    if failure.tool == requests.READ_MANY and failure.argument.startswith("paths"):
+        plain = failure.argument == "paths"
+        return (
+            "Missing required parameter: paths"
+            if plain
+            else f"Parameter `{failure.argument}` must be a string"
+        )
     return f"Missing required parameter: {failure.argument}" if failure.argument in _TEXTS else None
 
 
 def _number(failure: _Failure) -> str:
-    kind = "positive" if failure.argument == "limit" and failure.tool == requests.READ else "non-negative"
+    kind = "positive" if failure.argument == "limit" and failure.tool in _READS else "non-negative"
     return f"{failure.argument} must be a {kind} integer"
 
 
@@ -320,7 +377,8 @@ _WORDS: Mapping[str, str | Callable[[_Failure], str | None]] = {
     "not_a_file": _not_a_file,
     "not_a_folder": _not_a_folder,
     "folder_not_empty": (
-        "Path '{failure.path}' is a directory that is not empty. Delete what is in it first."
+        "Path '{failure.path}' is a directory that is not empty. Use recursive=true to delete it with all "
+        "that it holds."
     ),
     "missing_argument": _missing,
     "bad_value": _bad_value,

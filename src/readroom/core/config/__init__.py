@@ -44,6 +44,9 @@ Two files, both optional, both in this form; nothing else is a key:
     workspace = 5000000                            # all calls
     counter = "o200k"                              # exact for that vocabulary; default "estimate"
 
+    [contracts.everruns]
+    display_root = "/srv/project"                  # the root in replies and schemas; default /workspace
+
     [contracts.kilo]
     max_read_file_line = 1000                      # files of more lines are truncated; -1 none; default 500
     auto_truncate = true                           # unless the call says otherwise; default false

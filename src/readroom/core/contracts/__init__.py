@@ -35,14 +35,19 @@ class Registered(Struct, frozen=True):
 
 ROWS = {
     "native": Registered("readroom.core.contracts.native:NATIVE"),
-    "everruns": Registered("readroom.contracts.everruns:EVERRUNS"),
+    "everruns": Registered(
+        "readroom.contracts.everruns:made", section="readroom.contracts.everruns.settings:EverrunsSection"
+    ),
     "kilo": Registered(
         "readroom.contracts.kilo:made", section="readroom.contracts.kilo.settings:KiloSection"
     ),
     "rnd": Registered("readroom.contracts.rnd:made", section="readroom.contracts.rnd.settings:RndSection"),
     "coder": Registered("readroom.contracts.coder:made"),
     "inspect_agents": Registered("readroom.contracts.inspect_agents:made", variables="INSPECT_"),
-    "deepagents": Registered("readroom.adapters.deepagents:DEEPAGENTS", is_served=False),
+    "opencode": Registered(
+        "readroom.contracts.opencode:made", section="readroom.contracts.opencode.settings:OpencodeSection"
+    ),
+    "deepagents": Registered("readroom.adapters.deepagents.contract:DEEPAGENTS", is_served=False),
 }
 """A new contract is a folder and a row here."""
 
@@ -64,11 +69,13 @@ class Setup(Struct, frozen=True):
 
     Attributes:
         root: The root of the workspace as an absolute path, for contracts that speak in such paths.
+        real: The same without links on its way.
         own: The settings of the contract; None if there are none.
         variables: Variables of the environment that a contract reads; the last of a name counts.
     """
 
     root: str = "/workspace"
+    real: str = "/workspace"
     own: OwnSettings | None = None
     variables: tuple[tuple[str, str], ...] = ()
 

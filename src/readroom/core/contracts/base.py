@@ -65,6 +65,7 @@ class Tool(Struct, frozen=True):
     `reply_bytes` is the cap of its replies if it is not that of its contract.
     `store` names the store in memory that a call means, None for the workspace itself.
     `steps` are the contract's decisions about the read that a call means.
+    `dialect` is the version of JSON Schema that its schema names; None names none.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Tool(Struct, frozen=True):
     store: Callable[[Any], str | None] | None = None
     steps: Callable[[Any], Steps] | None = None
     reply_bytes: int | None = None
+    dialect: str | None = None
 
     @property
     def destructive(self) -> bool:
@@ -89,7 +91,8 @@ class Tool(Struct, frozen=True):
     @property
     def input_schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments."""
-        return schema(self.arguments)
+        own = schema(self.arguments)
+        return own if self.dialect is None else {"$schema": self.dialect, **own}
 
 
 class Bound(Struct, frozen=True):
@@ -226,6 +229,14 @@ def tool_result(reply: values.Reply) -> dict[str, values.Fact]:
 
         data = b64encode(image.data).decode("ascii")
         content.append({"type": "image", "data": data, "mimeType": image.media_type})
+    for file in reply.attached:
+        from base64 import b64encode
+        from urllib.parse import quote
+
+        blob = b64encode(file.data).decode("ascii")
+        uri = f"file://{quote(file.path)}"
+        resource: dict[str, values.Fact] = {"uri": uri, "mimeType": file.media_type, "blob": blob}
+        content.append({"type": "resource", "resource": resource})
     facts = {**(reply.build_sent or reply.build_facts)(), **reply.build_cost()}
     return {"content": content, "isError": reply.is_error, "_meta": {FACTS_KEY: facts}}
 

@@ -35,6 +35,12 @@ NEVER_ZERO = {"never_zero": True}
 EMPTY_TEXT = {"empty_text": True}
 """The `extra` of an optional text that means something if it is empty."""
 
+UNLISTED = {"unlisted": True}
+"""The `extra` of an argument that is taken and not offered: an older spelling of another one."""
+
+OFFERED = {"offered": True}
+"""The `extra` of an optional argument that the schema calls required: its contract words its absence."""
+
 _MAX_INTEGER = 2**53 - 1
 """Up to here every JSON reader keeps whole numbers exact."""
 
@@ -127,6 +133,7 @@ def properties(arguments: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
 
 def _items(wanted: object) -> type[msgspec.Struct] | None:
     """The struct of a list of structs: the one form of nested arguments."""
+    wanted = getattr(wanted, "__origin__", wanted) if hasattr(wanted, "__metadata__") else wanted
     of = get_args(wanted) if get_origin(wanted) is list else ()
     return of[0] if of and isinstance(of[0], type) and issubclass(of[0], msgspec.Struct) else None
 
@@ -164,8 +171,14 @@ def schema(arguments: type[msgspec.Struct]) -> dict[str, Any]:
 
     It does not forbid other names: clients that check it say only that, and `parse` says which there are.
     """
-    required = [name for name, field in _fields(arguments).items() if field.required]
-    return {"type": "object", "properties": properties(arguments), "required": required}
+    fields = {
+        name: field for name, field in _fields(arguments).items() if _marked(field.type, UNLISTED) is None
+    }
+    required = [
+        name for name, field in fields.items() if field.required or _marked(field.type, OFFERED) is not None
+    ]
+    every = properties(arguments)
+    return {"type": "object", "properties": {name: every[name] for name in fields}, "required": required}
 
 
 def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
@@ -185,8 +198,9 @@ def parse(arguments: type[S], tool: str, sent: object, within: str = "") -> S:
         lacking = [name for name, field in fields.items() if field.required and sent.get(name) is None]
         # Of one that is lacking and one that is not known, the one is meant by the other.
         only = lacking[0] if len(unknown) == len(lacking) == 1 else None
-        near = _near(unknown[0][:VALUE_CHARS], fields) or only
-        raise UnknownArgument(tool, within + unknown[0], near, list(fields))
+        offered = schema(arguments)["properties"]
+        near = _near(unknown[0][:VALUE_CHARS], offered) or only
+        raise UnknownArgument(tool, within + unknown[0], near, list(offered))
     values: dict[str, object] = {}
     # Most arguments are left out, and every call comes here.
     for name in filter(sent.__contains__, fields) if required <= sent.keys() else fields:

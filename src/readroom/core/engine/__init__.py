@@ -22,7 +22,14 @@ from readroom.core import errors
 from readroom.core.caller import ANONYMOUS, Caller
 from readroom.core.deadline import Deadline
 from readroom.core.engine.services import ArchiveOpener, Documents, Job, OwnCommands, Services
-from readroom.core.engine.suggest import with_near_names, with_note, with_place_inside
+from readroom.core.engine.suggest import (
+    about,
+    with_near_names,
+    with_note,
+    with_place_inside,
+    with_siblings,
+    with_warnings,
+)
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.formats.registry import provided, table
 from readroom.core.limits import Limits
@@ -35,7 +42,8 @@ from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
 from readroom.core.values.changes import WriteRequest
-from readroom.core.values.commands import RunRequest
+from readroom.core.values.commands import RunRequest, StartRequest
+from readroom.core.values.files import Warn
 from readroom.core.values.steps import AS_IT_IS, Steps
 from readroom.core.values.verbs import BY_REQUEST, changes, function, is_edit
 
@@ -68,6 +76,8 @@ class Engine:
         self._making = threading.Lock()
         self._narrowed: dict[tuple[Layer, ...], Services] = {}
         self._closed = False
+        self._half_done: list[Warn] = []
+        """What of interrupted calls could not be undone, for the next reply that can say so."""
         self.services = Services(
             guard=guard,
             targets=targets(guard),
@@ -108,6 +118,7 @@ class Engine:
         if self._closed:
             raise errors.Closed
         self.services.guard.store.require_root()
+        self._half_done += map(about, self.services.guard.store.recover())
         services, verb = self._services(terms, request, caller), BY_REQUEST[type(request)]
         own = guard = services.guard
         respelled = False
@@ -136,11 +147,22 @@ class Engine:
         within = deadline
         if verb.time_limit is not None:
             within = deadline.within(getattr(services.limits, verb.time_limit))
-        job = Job(request, cap, within, steps)
+
+        def part(asked: Request, room: Cap) -> Result:
+            return self.perform(asked, room, within, caller, steps, terms)
+
+        job = Job(request, cap, within, steps, part)
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
             performed = act(services, job)
+        except errors.NotAFile as error:
+            if steps.folder is None or error.facts["what"] != "folder":
+                raise
+            assert isinstance(request, ReadRequest)
+            performed = act(services, replace(job, request=steps.folder(request)))
         except errors.NotFound as error:
+            if steps.suggests is not None:
+                raise with_siblings(error, guard, request, steps.suggests) from None
             raise with_near_names(error, services, request, deadline, archives=terms.archives) from None
         except errors.NotAFolder as error:
             if verb.traces == "edit":  # reading what is in the way does not help a change
@@ -148,6 +170,9 @@ class Engine:
             raise
         if respelled:
             performed = with_note(performed)
+        if self._half_done:
+            performed = with_warnings(performed, self._half_done)
+            self._half_done = []
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
         return performed
@@ -239,12 +264,12 @@ def _place(
     output = commands.parse(spelled)
     if output is None:
         path = own.parse(spelled)
-        output = commands.named_inside(path, own) if terms.outputs else None
+        output = commands.named_inside(path, own, terms.outputs) if terms.outputs else None
         if output is None:
             return own, path
     if is_edit(request):
         raise errors.Protected(output, "it is the kept output of a command")
-    if isinstance(request, RunRequest):
+    if isinstance(request, RunRequest | StartRequest):
         raise errors.BadValue(
             "cwd", output, "is not a folder of the workspace", "Leave it out to start in the root."
         )

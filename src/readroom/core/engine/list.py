@@ -22,15 +22,16 @@ from msgspec.structs import replace
 
 from readroom.core import errors
 from readroom.core.engine.cursors import ListPlace, path_key, read_cursor, write_cursor
-from readroom.core.engine.scope import globs_in, reading_of
+from readroom.core.engine.scope import globs_in, is_hidden, reading_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.engine.walk import CHECK_EVERY, Run, Walk, in_order, names_after
 from readroom.core.limits import LIST_MAX_DEPTH
-from readroom.core.paths import WorkPath, join
+from readroom.core.paths import WorkPath, join, parts
 from readroom.core.policy.ignore_files import IgnoreTree
 from readroom.core.quoting import first_of
 from readroom.core.search.globs import Globs
 from readroom.core.stores.base import Folder
+from readroom.core.text.collation import collation_key
 from readroom.core.values import Cap, EntryKind, ListEntry, ListRequest, ListResult, Omission
 from readroom.core.values.files import Warn
 
@@ -98,6 +99,8 @@ class _Listing:
         self._depth = LIST_MAX_DEPTH if levels is None else max(request.depth, levels)
         self._shut: list[str] = []
         self._after = read_cursor(request)
+        named = any(part.startswith(".") for part in parts(WorkPath(request.path)))
+        self._hides = request.files and not named
         self._deadline = job.deadline
         limit = request.limit or limits.list_limit
         self._page = _Page(cap, request, limit)
@@ -112,7 +115,7 @@ class _Listing:
             self._deadline,
             depth=self._depth,
             ignores=None if "ignored" in self._request.include else IgnoreTree(self._guard, top.real),
-            enters=lambda folder: self._globs.enters(folder) and self._globs.may_hold(folder),
+            enters=self._enters,
         )
         with closing(walk.below(top, WorkPath(self._request.path))) as runs:
             if self._request.sort == "name":
@@ -123,6 +126,11 @@ class _Listing:
             advice = "List a subfolder, or use a smaller depth."
             raise errors.TimedOut(self._limits.list_timeout_s, advice, next_request=self._smaller())
         return self._shown(walk)
+
+    def _enters(self, folder: str) -> bool:
+        if self._hides and is_hidden(folder) and not self._globs.names_hidden:
+            return bool(self._globs.decides(folder, folder=True))
+        return self._globs.enters(folder) and self._globs.may_hold(folder)
 
     def _smaller(self) -> ListRequest | None:
         """A smaller listing that takes less time; None if this is the smallest."""
@@ -147,6 +155,8 @@ class _Listing:
 
     def _asked_for(self, run: Run) -> Sequence[str]:
         """The names that the globs take."""
+        if self._request.files:
+            return [name for name in run.names if self._is_file(run, name)]
         if self._globs.takes_all:
             return run.names
         takes, kinds, folder = self._globs.takes, run.kinds, EntryKind.FOLDER
@@ -154,6 +164,16 @@ class _Listing:
             below = [run.prefix + name for name in run.names if kinds.get(name) is folder]
             self._shut += filter(self._globs.enters, below)
         return [name for name in run.names if takes(run.prefix + name, folder=kinds.get(name) is folder)]
+
+    def _is_file(self, run: Run, name: str) -> bool:
+        path = run.prefix + name
+        if run.kind(name) is not EntryKind.FILE:
+            return False
+        decided = self._globs.decides(path, folder=False)
+        if decided is None:
+            hidden = self._hides and is_hidden(path)
+            return not hidden and self._globs.takes(path, folder=False)
+        return decided
 
     def _placed_in(self, run: Run, names: Sequence[str]) -> tuple[int, Iterable[str]]:
         """How many of the names come before this page, and the other names in order."""
@@ -170,7 +190,10 @@ class _Listing:
 
     def _by_value(self, runs: Iterator[Run]) -> None:
         """Look at every entry and keep the first ones of that order, as many as a reply can hold."""
-        for _, entry in heapq.nsmallest(self._maximum, self._placed(runs), key=lambda pair: pair[0]):
+        skip = self._request.skip or 0
+        first = heapq.nsmallest(skip + self._maximum, self._placed(runs), key=lambda pair: pair[0])
+        self._before += min(skip, len(first))
+        for _, entry in first[skip:]:
             if not self._page.add(entry):
                 break
 
@@ -197,6 +220,8 @@ class _Listing:
 
     def _place(self, entry: ListEntry) -> ListPlace:
         """The sort key: newest or largest first, entries without a value last."""
+        if self._request.sort == "locale":
+            return ListPlace(0, collation_key(entry.path))
         value = entry.made if self._request.sort == "made" else -self._value(entry)
         return ListPlace(value, path_key(entry.path))
 
@@ -219,22 +244,21 @@ class _Listing:
             # Policy was asked about the other file, and may decide differently about this one.
             return None
         size = stat.size if kind is EntryKind.FILE else None
-        target = self._target(run.folder, name) if kind is EntryKind.LINK else None
-        return ListEntry(path, kind, size, stat.mtime_ns, target, stat.inode, stat.mode)
+        target, leads_to = self._target(run.folder, name) if kind is EntryKind.LINK else (None, None)
+        return ListEntry(path, kind, size, stat.mtime_ns, target, stat.inode, stat.mode, leads_to)
 
-    def _target(self, folder: Folder, name: str) -> str | None:
-        """The target of a link, as stored; None if it is denied or outside the root."""
+    def _target(self, folder: Folder, name: str) -> tuple[str | None, EntryKind | None]:
+        """The target of a link, as stored, and what it is; None if it is denied or outside the root."""
         target = None
         try:
             target = self._guard.link_target(folder, name)
             if target is None:
-                return None
-            self._guard.stat(join(folder.real, name))
+                return None, None
+            return target, self._guard.stat(join(folder.real, name))[1].kind
         except errors.Denied:
-            return None
+            return None, None
         except errors.ReadroomError:
-            return target
-        return target
+            return target, None
 
     # --- the page -----------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ Both are frozen and passed on as they are, so a step that needs one more thing c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -19,7 +19,16 @@ from readroom.core.policy.guard import Guard
 from readroom.core.session.caches import OutlineCache, TextCache
 from readroom.core.session.index_cache import IndexCache
 from readroom.core.values import Cap, ReadRequest, ReadResult, Request, Result
-from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.commands import (
+    EndRequest,
+    RunRequest,
+    RunResult,
+    StartedRequest,
+    StartedResult,
+    StartRequest,
+    WatchRequest,
+    WatchResult,
+)
 from readroom.core.values.steps import AS_IT_IS, Steps
 
 if TYPE_CHECKING:
@@ -38,14 +47,29 @@ class OwnCommands(Protocol):
     def run(self, job: Job[RunRequest]) -> RunResult:
         """Run a command."""
 
+    def start(self, job: Job[StartRequest]) -> WatchResult:
+        """Start a command that runs on."""
+
+    def watch(self, job: Job[WatchRequest]) -> WatchResult:
+        """Look at one that runs on."""
+
+    def end(self, job: Job[EndRequest]) -> WatchResult:
+        """End one that runs on."""
+
+    def started(self, request: StartedRequest) -> StartedResult:
+        """Those that run on or ran on."""
+
     def read(self, request: ReadRequest, look: Callable[[ReadRequest], ReadResult]) -> ReadResult:
         """Read an output, adding what was not kept of it."""
 
     def parse(self, path: str) -> WorkPath | None:
         """The normal form of a path below `/.outputs`; None for any other path."""
 
-    def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
-        """The kept output that a path like `.outputs/NAME` means, although it names a file of the root."""
+    def named_inside(self, path: WorkPath, guard: Guard, folders: Sequence[str]) -> WorkPath | None:
+        """The kept output that a path like `.outputs/NAME` means, although it names a file of the root.
+
+        `folders` are those names of the folder of outputs that a contract has in the root.
+        """
 
     def holds(self, path: WorkPath) -> bool:
         """Whether there is an output at this path."""
@@ -102,12 +126,16 @@ class Services(Struct, frozen=True):
 
 
 class Job(Struct, Generic[R_co], frozen=True):
-    """A request with the size limit of its reply, its deadline, and the steps of its contract."""
+    """A request with the size limit of its reply, its deadline, and the steps of its contract.
+
+    `part` performs a request that is a part of it, on the same terms, under a cap of its own.
+    """
 
     request: R_co
     cap: Cap
     deadline: Deadline
     steps: Steps = AS_IT_IS
+    part: Callable[[Request, Cap], Result] | None = None
 
 
 Act: TypeAlias = Callable[[Services, "Job[Request]"], Result]

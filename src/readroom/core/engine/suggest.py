@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 
@@ -16,11 +16,17 @@ from readroom.core.errors import AbsentError, NotFound, OutsideRoot, ReadroomErr
 from readroom.core.formats.compressed import by_magic
 from readroom.core.formats.kinds import is_archive_name
 from readroom.core.limits import HEAD_BYTES, LIST_MAX_DEPTH, NEAR_SCAN_NAMES
-from readroom.core.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, parent
+from readroom.core.log import log
+from readroom.core.paths import BORDER, OUTPUTS, ROOT, WorkPath, ancestors, basename, join, parent
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
+from readroom.core.stores.base import Leftover
 from readroom.core.values.changes import EditFilesResult
-from readroom.core.values.files import OTHER_SPELLING, BytesResult
+from readroom.core.values.commands import StartedResult
+from readroom.core.values.files import OTHER_SPELLING, BytesResult, ResolveResult, Warn
+from readroom.core.values.many import ReadManyResult
+from readroom.core.values.packing import PackResult
+from readroom.core.values.steps import Suggests
 from readroom.core.values.verbs import BY_REQUEST, Suggestion
 
 _WILD = re.compile(r"[*?]|\{[^{}]*(?:,|\.\.)[^{}]*\}")
@@ -85,6 +91,19 @@ def with_near_names(
     return NotFound(request.path, near, next_request=following, inside=inside)
 
 
+def with_siblings(error: NotFound, guard: Guard, request: values.Request, suggests: Suggests) -> NotFound:
+    """The error with names of the same folder, those that a contract chooses and that may be seen."""
+    path = WorkPath(request.path)
+    if error.path != path:
+        return error
+    try:
+        with guard.open_folder(parent(path)) as folder:
+            names = sorted(guard.visible(folder).kinds)
+    except ReadroomError:
+        names = []
+    return NotFound(path, [join(parent(path), name) for name in suggests(basename(path), names)])
+
+
 def with_place_inside(error: OutsideRoot, guard: Guard, request: values.Request, spelled: str) -> OutsideRoot:
     """The error with the path in the workspace that the end of an outside path names, if any."""
     meant = None if error.next is not None else _by_its_end(guard, spelled)
@@ -94,11 +113,32 @@ def with_place_inside(error: OutsideRoot, guard: Guard, request: values.Request,
     return OutsideRoot(spelled, str(error.facts["how"]), meant=meant, next_request=following)
 
 
+_PLACELESS = (BytesResult, PackResult, ReadManyResult, ResolveResult, StartedResult)
+"""Results that have no place for warnings."""
+
+
 def with_note(result: values.Result) -> values.Result:
     """The result with the remark that the name in it is spelled otherwise than it was asked for."""
-    if isinstance(result, (BytesResult, EditFilesResult)):
-        return result  # bytes have no place for it, and of several files each has its own
+    if isinstance(result, (*_PLACELESS, EditFilesResult)):
+        return result  # they have no place for it, and each of several files has its own
     return replace(result, warnings=(OTHER_SPELLING, *result.warnings))
+
+
+def about(leftover: Leftover) -> Warn:
+    """The warning about what of an interrupted call could not be undone; the log has it, too."""
+    warn = Warn("half_done", f"{quote(leftover.path)}: {leftover.problem}")
+    log().warning("%s", warn.detail)
+    return warn
+
+
+def with_warnings(result: values.Result, warns: Sequence[Warn]) -> values.Result:
+    """The result with more warnings, if it has a place for them."""
+    if isinstance(result, _PLACELESS):
+        return result
+    if isinstance(result, EditFilesResult):
+        first, *others = result.files
+        return replace(result, files=[replace(first, warnings=(*warns, *first.warnings)), *others])
+    return replace(result, warnings=(*warns, *result.warnings))
 
 
 def _by_its_end(guard: Guard, path: str) -> WorkPath | None:

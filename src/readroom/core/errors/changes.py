@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from readroom.core.errors import base
 from readroom.core.quoting import as_value, joined, quote
 from readroom.core.values import EntryKind, ListRequest, ReadRequest
+from readroom.core.values.changes import Slip
 
 
 class Stale(base.ConflictError):
@@ -71,6 +72,7 @@ class NoMatch(base.ConflictError):
     first: int | None = None  # of these lines
     last: int | None = None
     others: Sequence[int] = ()  # further edits of the call that do not match
+    slip: base.Aside[Slip] = Slip()  # what is certain, of an edit that may match leniently
 
     def _fill(self) -> None:
         self.besides, self.detail = _others(self.others), self.place
@@ -106,6 +108,18 @@ def _others(numbers: Sequence[int]) -> str:
     if not numbers:
         return ""
     return f" (nor do these match exactly once: {', '.join(f'edits[{number}]' for number in numbers)})"
+
+
+class LargerMatch(base.ConflictError):
+    """The text to be replaced is not in the file, and what is like it is much larger."""
+
+    message = "What {path} has from line {line} on is much larger than old_text, which it only resembles"
+    advice = "Read the file again, and send the whole text that is to be replaced."
+    path: base.Name
+    line: int
+
+    def _fill(self) -> None:
+        self.next = ReadRequest(self.path, offset=self.line)
 
 
 class WrongCount(base.ConflictError):
@@ -166,6 +180,61 @@ class Overlap(base.ConflictError):
 
 AROUND = 20
 """Lines of a suggested read around a place."""
+
+
+class BadPatch(base.UsageError):
+    """A text that is no patch, or a patch that cannot be read."""
+
+    message = "The patch {problem}"
+    kind: str  # form, markers, empty, line or cut
+    problem: base.Aside[str]
+    advice: str
+    _: base.KW_ONLY
+    line: int | None = None  # of the patch, from 1
+
+
+class NotPatched(base.RefusedError):
+    """A patch asks for what no patch does here: links, modes, submodules, binary content."""
+
+    message = "{path}: the patch has {what}, which is not applied"
+    advice = "Leave the file out of the patch, or send it as text; the user can do the rest."
+    path: base.Name
+    what: str
+
+
+class HunkMissing(base.ConflictError):
+    """The lines of a hunk are not in the file."""
+
+    message = "hunk {hunk} of {path} does not fit"
+    advice = "{hint}"
+    path: base.Name
+    hunk: int  # from 1
+    hint: str  # why it does not fit, or the closest lines
+    _: base.KW_ONLY
+    expected: base.Aside[str] = ""  # the old lines, or the line above the hunk that is missing
+    is_anchor: base.Aside[bool] = False
+    place: str = ""  # the most similar lines, with their numbers
+    first: int | None = None  # of these lines
+    last: int | None = None
+
+    def _fill(self) -> None:
+        self.detail = self.place
+        self.next = self.next or ReadRequest(self.path)
+
+
+class HunkAmbiguous(base.ConflictError):
+    """A hunk fits at several places of the file."""
+
+    message = "hunk {hunk} of {path} fits {count} places, at the lines {numbers}"
+    advice = "Send it with more of the lines around it, so that it fits one place only."
+    path: base.Name
+    hunk: int  # from 1
+    lines: Sequence[int]  # where the first of these places begin
+    count: int
+
+    def _fill(self) -> None:
+        self.numbers = ", ".join(map(str, self.lines)) + (", ..." if self.count > len(self.lines) else "")
+        self.next = ReadRequest(self.path, offset=max(1, self.lines[0] - AROUND // 2), limit=AROUND)
 
 
 class Unencodable(base.FailedError, UnicodeError):

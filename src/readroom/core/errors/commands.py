@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from readroom.core.errors.base import AbsentError, Aside, FailedError, Name, RefusedError
+from collections.abc import Sequence
+
+from readroom.core.errors.base import AbsentError, Aside, Brief, FailedError, Name, RefusedError
 from readroom.core.values import ListRequest
+from readroom.core.values.commands import StartedRequest
 
 
 class CommandsOff(RefusedError):
@@ -57,3 +60,29 @@ class NotStarted(FailedError, OSError):
     advice = "Try again; if it persists, tell the user what the system said."
     what: str
     problem: str
+
+
+class NoSuchCommand(AbsentError):
+    """No command of that name runs on or ran on; it may belong to another conversation."""
+
+    message = "There is no background command {id}{near}"
+    advice = "check_command without id lists those of this conversation; they end with the server."
+    id: Brief
+    known: Sequence[str]
+    near: Aside[str] = ""
+
+    def _fill(self) -> None:
+        self.near = f"; there are {', '.join(self.known)}" if self.known else ""
+        self.next = StartedRequest()
+
+
+class TooManyCommands(FailedError):
+    """As many commands run on as may."""
+
+    message = "{count} background commands run already{whose}"
+    advice = "End one that is not needed (check_command with its id and signal), or wait for its end."
+    count: int
+    whose: Aside[str]
+
+    def _fill(self) -> None:
+        self.next = StartedRequest()

@@ -162,6 +162,13 @@ class StoreFailed(base.FailedError, OSError):
     advice: str = "Try again; if it persists, tell the user what the system said."
 
 
+class TooManyLinks(StoreFailed):
+    """The path leads through more symbolic links than are followed, or through a loop of them."""
+
+    problem: str = "it leads through too many symbolic links, or a loop of them"
+    advice: str = "Use a path without links, or ask the user to mend them."
+
+
 def reason_of(error: OSError) -> str:
     """The message of the system, for the end of a sentence."""
     return error.strerror or type(error).__name__

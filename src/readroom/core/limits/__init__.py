@@ -186,6 +186,23 @@ RUN_PROCESSES = 2000
 """Concurrent processes of one command; with more it is ended. A build on 128 processors has some 300; a fork
 bomb has as many in a tenth of a second."""
 
+RUN_BACKGROUND_S = 8 * 3600.0
+"""Longest time of a command that runs on after its call, where its caller gives none: a working day."""
+
+RUN_BACKGROUND = 32
+"""Commands of one workspace that run on at once, and a thread for each."""
+
+RUN_BACKGROUND_OWN = 10
+"""The same of one conversation: a server, a watcher or two, and long builds. A token may have three quarters
+of all."""
+
+RUN_BACKGROUND_ENDED = 256
+"""Commands that ran on and have ended, of which a workspace remembers the end; their outputs are kept as all
+outputs are."""
+
+RUN_WAIT_S = 300.0
+"""Longest wait for a command that runs on. coder: 300 s; it is also the longest call over HTTP."""
+
 LOCK_WAIT_S = 20.0
 """Longest wait for another writer of the same folder; a change of a large file takes seconds."""
 

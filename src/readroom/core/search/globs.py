@@ -111,7 +111,7 @@ def _patterns(glob: str, number: int) -> Iterator[gitignore.IgnorePattern]:
     if backward is not None:
         problem = f"the range {backward!r} ends before it begins"
         raise BadPattern("glob", _brief(glob), problem, _ADVICE)
-    for alternative in _alternatives(glob, glob_text):
+    for alternative in alternatives(glob, glob_text):
         parsed = gitignore.patterns([sign + alternative.removeprefix("./")], first=number)
         try:
             if not parsed:
@@ -126,32 +126,36 @@ def _brief(glob: str) -> str:
     return glob if len(glob) <= _SHOWN_CHARS else f"{glob[:_SHOWN_CHARS]}..."
 
 
-def _alternatives(glob: str, text: str, depth: int = 0) -> list[str]:
-    """The expansions of a glob's braces, which are nested `depth` deep."""
+def alternatives(glob: str, text: str | None = None, depth: int = 0) -> list[str]:
+    """The expansions of the braces in a glob, or in a text of it, which are nested `depth` deep.
+
+    Raises BadPattern.
+    """
+    text = glob if text is None else text
     if depth > _DEEPEST:
         problem = f"it has braces in braces, more than {_DEEPEST} deep"
         raise BadPattern("glob", _brief(glob), problem, _ADVICE)
-    alternatives = [""]
+    expanded = [""]
     at = 0
     while at < len(text):
         char = text[at]
         if char == "{":
             inner, at = _braces(glob, text, at)
-            alternatives = [
+            expanded = [
                 begin + choice
-                for begin in alternatives
+                for begin in expanded
                 for part in inner
-                for choice in _alternatives(glob, part, depth + 1)
+                for choice in alternatives(glob, part, depth + 1)
             ]
         else:
             width = 2 if char == "\\" else _set_length(text, at)
-            alternatives = [begin + text[at : at + width] for begin in alternatives]
+            expanded = [begin + text[at : at + width] for begin in expanded]
             at += width
-        if len(alternatives) > _MAX_ALTERNATIVES:
+        if len(expanded) > _MAX_ALTERNATIVES:
             raise BadPattern(
                 "glob", _brief(glob), f"its braces expand to more than {_MAX_ALTERNATIVES} globs", _ADVICE
             )
-    return alternatives
+    return expanded
 
 
 def _braces(glob: str, text: str, at: int) -> tuple[list[str], int]:

@@ -18,8 +18,10 @@ from readroom.core.lru import LruCache
 from readroom.core.stores.base import Shelf
 from readroom.core.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
 from readroom.core.values.changes import EditFilesResult, EditResult, WriteResult
-from readroom.core.values.commands import RunResult
+from readroom.core.values.commands import RunResult, WatchResult
 from readroom.core.values.files import BytesResult
+from readroom.core.values.many import ReadManyResult
+from readroom.core.values.packing import PackResult
 from readroom.core.values.verbs import BY_RESULT, function
 
 OUTLINE = "outline"
@@ -206,9 +208,19 @@ def shown_by_read(result: ReadResult) -> Sequence[ShownLines]:
     return (ShownLines(result.path, result.content_hash, result.start, result.end),)
 
 
+def shown_by_reads(result: ReadManyResult) -> Sequence[ShownLines]:
+    """The same of each file."""
+    return [span for item in result.items if isinstance(item, ReadResult) for span in shown_by_read(item)]
+
+
 def shown_by_bytes(result: BytesResult) -> Sequence[ShownLines]:
     """Only that bytes of the file were sent."""
     return (ShownLines(result.path, None),)
+
+
+def shown_by_pack(result: PackResult) -> Sequence[ShownLines]:
+    """The same of each file in an archive."""
+    return [ShownLines(file.path, None) for file in result.packing.files]
 
 
 def shown_by_change(result: EditResult | WriteResult) -> Sequence[ShownLines]:
@@ -221,7 +233,7 @@ def shown_by_edit_files(result: EditFilesResult) -> Sequence[ShownLines]:
     return [ShownLines(file.path, file.content_hash) for file in result.files]
 
 
-def shown_by_run(result: RunResult) -> Sequence[ShownLines]:
+def shown_by_run(result: RunResult | WatchResult) -> Sequence[ShownLines]:
     """The shown lines of the outputs."""
     return [
         ShownLines(output.path, None, output.lines[0].number, output.lines[-1].number)

@@ -18,8 +18,9 @@ from readroom.core.caller import Caller
 from readroom.core.errors import MissingProgram
 from readroom.core.extras import install
 from readroom.core.session.conversation import State
-from readroom.core.values.commands import RunRequest
+from readroom.core.values.commands import EndRequest, RunRequest, WatchRequest
 from readroom.core.values.find import FindOutput
+from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.verbs import BY_REQUEST, function
 
 
@@ -131,6 +132,11 @@ def less_of_run(request: RunRequest, level: Level) -> RunRequest:
     return replace(request, output="silent")
 
 
+def less_of_output(request: WatchRequest | EndRequest, level: Level) -> WatchRequest | EndRequest:
+    """The look at a command without its output, at every level."""
+    return replace(request, output="silent")
+
+
 def outlined(request: values.ReadRequest) -> values.ReadRequest:
     """The request for the outline of the same file."""
     if request.pages is not None or request.view == "outline":
@@ -175,6 +181,18 @@ def counts_of_read(result: values.ReadResult, request: values.ReadRequest) -> va
         next=None,
         image=None,
         document=None,
+    )
+
+
+def counts_of_reads(result: ReadManyResult, request: ReadManyRequest) -> ReadManyResult:
+    """The same of each file."""
+    return ReadManyResult(
+        [
+            counts_of_read(item, values.ReadRequest(item.path, request.offset, request.limit))
+            if isinstance(item, values.ReadResult)
+            else item
+            for item in result.items
+        ]
     )
 
 

@@ -142,6 +142,9 @@ class WriteTarget(Closeable, Protocol):
     def enter_with(self, other: WriteTarget, deadline: Deadline) -> None:
         """Enter two targets of one store; only the other may lack folders. Raises as `enter`."""
 
+    def hold(self, deadline: Deadline) -> None:
+        """Lock the deepest folder on the way that exists, for `Store.commit`. Raises as `enter`."""
+
     def make(self) -> None:
         """Make a folder at the name, after `enter`. Raises Moved if something is there."""
 
@@ -182,6 +185,59 @@ class WriteTarget(Closeable, Protocol):
         """Release the lock; a second call does nothing."""
 
 
+# -----------------------------------------------------------------------------
+# Several changes that are made together. Each name is part of one of them only.
+# -----------------------------------------------------------------------------
+
+
+class PutFile(Struct, frozen=True):
+    """A file with those bytes at a name, in place of `over`, as `open` returned it.
+
+    None means that there must be none: a new file gets `mode`, less what the system takes from that, and
+    missing folders above it are made.
+    """
+
+    place: WriteTarget
+    pieces: Iterable[bytes]
+    over: Source | None = None
+    mode: int = 0o666
+
+
+class RemoveEntry(Struct, frozen=True):
+    """What `look` found at a name is removed, a folder with everything in it.
+
+    `expected` is the state of a file, as `open` gave it; None for any state.
+    """
+
+    place: WriteTarget
+    found: Stat
+    expected: Version | None = None
+
+
+class RenameEntry(Struct, frozen=True):
+    """What `look` found at a name gets another, which must be free; folders above that are made."""
+
+    place: WriteTarget
+    to: WriteTarget
+    found: Stat
+
+
+class MakeEntry(Struct, frozen=True):
+    """A folder at a name that must be free, with those above it."""
+
+    place: WriteTarget
+
+
+Change: TypeAlias = PutFile | RemoveEntry | RenameEntry | MakeEntry
+
+
+class Leftover(Struct, frozen=True):
+    """What of an interrupted call could not be undone, and why."""
+
+    path: WorkPath
+    problem: str
+
+
 class Store(Protocol):
     """A tree of files.
 
@@ -219,6 +275,24 @@ class Store(Protocol):
 
     def place(self, path: WorkPath) -> WriteTarget:
         """The target for a write at a path, whether or not something is there; changes nothing yet."""
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
+        """Make all changes or none, also if the process is killed meanwhile; the warnings of each.
+
+        One target of each lock is held (`WriteTarget.hold`).
+
+        Args:
+            changes: In this order; no name is in, above or below two of them, but for folders that are made.
+            ready: Called when all contents are written but nothing is changed yet; its exception ends the
+                call.
+
+        Raises:
+            Moved: One of the names belongs to something else, or a folder has moved. Nothing was changed.
+            NoSpace, ReadOnlyPlace, NoPermission, StoreFailed: Nothing was changed, or it says what was.
+        """
+
+    def recover(self) -> Sequence[Leftover]:
+        """Undo what calls that were killed left half done; what could not be undone, once."""
 
     def version(self, path: WorkPath) -> Version | None:
         """The identity of what is at a path, links followed; None if nothing is, which is common."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable, Sequence
 from typing import final
 
 from readroom.core.errors import NotAFile, NotAFolder, NotFound, OutputGone
 from readroom.core.errors.changes import ReadOnlyPlace
 from readroom.core.paths import OUTPUTS, ROOT, WorkPath
-from readroom.core.stores.base import WriteTarget
+from readroom.core.stores.base import Change, Leftover, WriteTarget
 from readroom.core.stores.local import LocalFolder, LocalSource, resolve
 from readroom.core.stores.outputs import OwnOutputs
 from readroom.core.values import Stat, Version
+from readroom.core.values.files import Warn
 
 _LEFT = "newer outputs needed its place"
 _UNKNOWN = (
@@ -83,6 +85,14 @@ class OutputsMount:
     def place(self, path: WorkPath) -> WriteTarget:
         """Raises ReadOnlyPlace: kept outputs do not change."""
         raise ReadOnlyPlace(path)
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
+        """Raises ReadOnlyPlace, as `place` does before it."""
+        raise ReadOnlyPlace(OUTPUTS)
+
+    def recover(self) -> Sequence[Leftover]:
+        """Nothing is ever left half done."""
+        return ()
 
     def version(self, path: WorkPath) -> Version | None:
         try:

@@ -16,8 +16,8 @@ import os
 import re
 import secrets
 import threading
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, TypeAlias, final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,61 +29,8 @@ from readroom.core.lru import LruCache
 from readroom.core.paths import OUTPUTS, WorkPath, join
 from readroom.core.stores.base import KeptOutput, Shelf
 from readroom.core.stores.private import PrivateFolder, remove_tree
+from readroom.core.stores.ring import Ring, write_all
 from readroom.core.values.commands import Lost, StreamName
-
-# -----------------------------------------------------------------------------
-# The last bytes of a stream of any length, in an unnamed file of fixed size.
-# -----------------------------------------------------------------------------
-
-
-@final
-class Ring:
-    """A ring buffer in a file that has the last `maximum` bytes written. Used by one thread."""
-
-    def __init__(self, path: str, maximum: int) -> None:
-        """`path` is an unused name, needed for a moment only."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._fd = os.open(path, flags, 0o600)
-        os.unlink(path)
-        self._maximum = maximum
-        self.written = 0
-
-    @property
-    def filled(self) -> int:
-        """How many bytes it has."""
-        return min(self.written, self._maximum)
-
-    def write(self, data: bytes) -> None:
-        """Write bytes; the oldest are overwritten."""
-        passed, data = data[: -self._maximum], data[-self._maximum :]
-        self.written += len(passed)
-        place = self.written % self._maximum
-        before_wrap = data[: self._maximum - place]
-        write_all(self._fd, before_wrap, place)
-        write_all(self._fd, data[len(before_wrap) :], 0)
-        self.written += len(data)
-
-    def read(self, offset: int, size: int) -> bytes:
-        """Up to `size` bytes from `offset`; fewer where the file wraps or ends."""
-        size = min(size, self.filled - offset)
-        place = (max(0, self.written - self._maximum) + offset) % self._maximum
-        return os.pread(self._fd, min(size, self._maximum - place), place) if size > 0 else b""
-
-    def close(self) -> None:
-        """Release it; a second call does nothing."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
-
-
-def write_all(fd: int, data: bytes, at: int) -> None:
-    """Write all bytes at an offset, in as many writes as needed."""
-    view = memoryview(data)
-    while view:
-        done = os.pwrite(fd, view, at)
-        view = view[done:]
-        at += done
-
 
 STREAMS: tuple[StreamName, StreamName] = ("stdout", "stderr")
 
@@ -117,6 +64,31 @@ class KeptStream(Struct, frozen=True):
 
 _Key: TypeAlias = tuple[Owner, str]
 """An owner and a name: several owners may use the same name."""
+
+
+class Keeper(Protocol):
+    """Keeps one stream while a command runs. Used by one thread."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that the command has written."""
+
+    @property
+    def lines(self) -> int:
+        """Line feeds among them."""
+
+    def write(self, data: bytes) -> None:
+        """Keep what the command has written. A full disk stops the keeping, not the command."""
+
+    def finish(self) -> KeptStream:
+        """Complete the file and close it."""
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+
+
+MakeKeeper: TypeAlias = "Callable[[str, str, int], Keeper]"
+"""Makes the keeper of a stream, given the folder, the name of its file and the most bytes to keep."""
 
 
 @final
@@ -161,7 +133,7 @@ class OutputKeeper:
                 self._problem = reason_of(error)
         kept = os.fstat(self._fd).st_size
         if self._problem is not None:
-            lost = Lost(kept + 1, self.size - kept, _lines(self._fd, kept)) if self.size > kept else None
+            lost = Lost(kept + 1, self.size - kept, lines_of(self._fd, kept)) if self.size > kept else None
         self.close()
         return KeptStream(self._path, self.size, kept, lost, self._problem)
 
@@ -177,7 +149,7 @@ class OutputKeeper:
         if end.written > end.filled:
             at, skip = self._whole_lines(), _to_next_line(end)
             missing = self.size - at - (end.filled - skip)
-            lost = Lost(at + 1, missing, _lines(self._fd, at))
+            lost = Lost(at + 1, missing, lines_of(self._fd, at))
             mark = f"[... {missing:,} bytes are not kept ...]\n".encode()
             os.ftruncate(self._fd, at)
             write_all(self._fd, mark, at)
@@ -209,7 +181,7 @@ def output_name(wanted: str) -> str:
     return _NOT_IN_NAMES.sub("", wanted)[:OUTPUT_NAME_CHARS]
 
 
-def _lines(fd: int, size: int) -> int:
+def lines_of(fd: int, size: int) -> int:
     """The number of line feeds in the first bytes of a file."""
     count = at = 0
     while at < size and (block := os.pread(fd, min(BLOCK_BYTES, size - at), at)):
@@ -326,7 +298,7 @@ class Outputs:
                 raise StoreFailed(OUTPUTS, reason_of(error)) from None
         with self.lock:
             self._kept[owner, name] = size
-            self._note_lost(owner, name, kept.lost)
+            self.note_lost(owner, name, kept.lost)
 
     def share(self, owner: Owner, name: str, kept: Sequence[KeptStream]) -> str | None:
         """Store an output for the other processes; the reason if that fails."""
@@ -349,7 +321,8 @@ class Outputs:
             private.inside(_KEPT)
             self._folders[owner] = private.inside(f"{_KEPT}/{secrets.token_hex(_FOLDER_BYTES)}")
 
-    def _note_lost(self, owner: Owner, name: str, lost: Mapping[str, Lost | None]) -> None:
+    def note_lost(self, owner: Owner, name: str, lost: Mapping[str, Lost | None]) -> None:
+        """Note what is missing in an output."""
         for stream, one in lost.items():
             if one is not None:
                 self._lost[owner, join(OUTPUTS, f"{name}.{stream}")] = one
@@ -362,9 +335,7 @@ class Outputs:
         with self.lock:
             self._begun.discard((owner, name))
             self._kept[owner, name] = sum(one.kept_bytes for one in kept)
-            self._note_lost(
-                owner, name, {stream: one.lost for stream, one in zip(STREAMS, kept, strict=True)}
-            )
+            self.note_lost(owner, name, {stream: one.lost for stream, one in zip(STREAMS, kept, strict=True)})
             while len(self._kept) > 1 and (
                 len(self._kept) > RUN_SESSION_OUTPUTS or sum(self._kept.values()) > self._session_bytes
             ):
@@ -452,17 +423,30 @@ class OwnOutputs:
         """The private folder of this process. Raises StoreFailed."""
         return self._all.private()
 
-    def begin(self, wanted: str | None = None) -> tuple[str, tuple[OutputKeeper, OutputKeeper]]:
-        """Reserve a name, and make the keepers of the two streams. Raises StoreFailed."""
+    def begin(
+        self, wanted: str | None = None, keeper: MakeKeeper | None = None, most: int | None = None
+    ) -> tuple[str, tuple[Keeper, Keeper]]:
+        """Reserve a name, and make the keepers of the two streams. Raises StoreFailed.
+
+        Args:
+            wanted: The caller's name for it.
+            keeper: Makes them; None for those of a command that a call waits for.
+            most: Bytes of one stream, when that is less than the limit.
+        """
         name, folder = self._all.add(self._owner, wanted)
+        make, kept = keeper or OutputKeeper, min(self._all.kept_bytes, most or self._all.kept_bytes)
         try:
-            out, err = (OutputKeeper(folder, f"{name}.{stream}", self._all.kept_bytes) for stream in STREAMS)
+            out, err = (make(folder, f"{name}.{stream}", kept) for stream in STREAMS)
         except OSError as error:
             self.drop(name)
             raise StoreFailed(OUTPUTS, reason_of(error)) from None
         return name, (out, err)
 
-    def finish(self, name: str, keepers: Sequence[OutputKeeper]) -> tuple[KeptStream, KeptStream]:
+    def note_lost(self, name: str, lost: Mapping[str, Lost | None]) -> None:
+        """Note what is missing in an output that is still written."""
+        self._all.note_lost(self._owner, name, lost)
+
+    def finish(self, name: str, keepers: Sequence[Keeper]) -> tuple[KeptStream, KeptStream]:
         """Finish the keeping of a command; the oldest outputs are dropped if there are too many."""
         out, err = (keeper.finish() for keeper in keepers)
         self._all.settle(self._owner, name, (out, err))

@@ -1,7 +1,7 @@
 """The values that pass between layers: requests, results and facts.
 
-Requests are canonical: lines and columns are 1-based and inclusive, regardless of the contract.  A
-continuation is itself a request, so that what a reply suggests is what the engine accepts.  No I/O here.
+Requests are canonical: lines and columns are 1-based and inclusive.  A continuation is itself a request, so
+that what a reply suggests is what the engine accepts.  No I/O here.
 
 Knows: requests, results and facts; all frozen, and none reads a file.
 Does not know: stores, contracts or faces.
@@ -18,10 +18,9 @@ from typing import Literal, Protocol, TypeAlias
 from msgspec import Struct, field
 
 from readroom.core.values import changes
-from readroom.core.values.commands import RunRequest, RunResult
+from readroom.core.values.commands import CommandRequest, CommandResult
 from readroom.core.values.files import (
-    BytesRequest,
-    BytesResult,
+    Attachment,
     OutlineView,
     PartView,
     Row,
@@ -41,7 +40,9 @@ from readroom.core.values.files import Version as Version
 from readroom.core.values.files import Warn as Warn
 from readroom.core.values.find import FindRequest as FindRequest
 from readroom.core.values.find import FoundFile
+from readroom.core.values.many import ReadManyRequest, ReadManyResult
 from readroom.core.values.options import NATIVE_READ, NATIVE_SEARCH, ReadOptions, SearchOptions
+from readroom.core.values.packing import ProgramRequest, ProgramResult
 
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
 """A JSON value; facts are what a program may rely on."""
@@ -66,8 +67,8 @@ ReadView: TypeAlias = Literal["text", "outline", "full_outline", "formulas"]
 GrepOutput: TypeAlias = Literal["content", "files", "count"]
 GrepSort: TypeAlias = Literal["path", "relevance", "mtime"]
 ListSort: TypeAlias = Literal["name", "mtime", "size"]
-ListOrder: TypeAlias = ListSort | Literal["made"]
-"""A store in memory can also list files in the order in which they were made."""
+ListOrder: TypeAlias = ListSort | Literal["made", "locale"]
+"""Listings can also have the order of a dictionary, or that in which a store in memory was filled."""
 Include: TypeAlias = Literal["hidden", "ignored", "binary", "compressed", "archives"]
 ListInclude: TypeAlias = Literal["ignored"]
 """Listings show hidden names anyway, and never open files."""
@@ -125,7 +126,8 @@ class GrepRequest(Struct, frozen=True):
 class ListRequest(Struct, frozen=True):
     """A page of the names below one folder.
 
-    With `skip`, that many entries are skipped, and pages continue by number instead of by cursor.
+    With `skip`, that many entries are skipped, and pages go on by number.  With `files`, only regular files
+    are entries, and hidden folders are entered only if the path or a glob asks for them.
     """
 
     path: str = "."
@@ -136,19 +138,21 @@ class ListRequest(Struct, frozen=True):
     limit: int | None = None
     cursor: str | None = None
     skip: int | None = None
+    files: bool = False
 
 
 Request: TypeAlias = (
     ReadRequest
+    | ReadManyRequest
     | GrepRequest
     | FindRequest
     | ListRequest
     | changes.EditRequest
     | changes.EditFilesRequest
     | changes.WriteRequest
-    | RunRequest
+    | CommandRequest
     | changes.NameRequest
-    | BytesRequest
+    | ProgramRequest
 )
 
 
@@ -246,8 +250,7 @@ class GrepResult(Struct, frozen=True):
     `shown` counts matches (content) or files (files, count) in this reply.  `complete` is false if a limit
     or the deadline stopped the search; then `next` continues it.  With `reason` "unfinished" all files were
     reached, but some were not searched to their end: `omitted` has the requests that search just them.
-    `searched_files` is the number of files searched.  `total_matches` also counts matches that are not
-    shown, if the options of the request ask for it.
+    `total_matches` also counts matches that are not shown, if the options of the request ask for it.
     """
 
     request: GrepRequest
@@ -266,8 +269,8 @@ class GrepResult(Struct, frozen=True):
 class ListEntry(Struct, frozen=True):
     """One listed name, relative to the listed folder.
 
-    `target` is the stored target of a link; `made` orders the files of a store in memory; `mode` are the
-    permissions, None if not known.
+    `target` is the stored target of a link, `leads_to` what it is; `made` orders the files of a store in
+    memory; `mode` are the permissions.  What is not known is None.
     """
 
     path: str
@@ -277,6 +280,7 @@ class ListEntry(Struct, frozen=True):
     target: str | None = None
     made: int = 0
     mode: int | None = None
+    leads_to: EntryKind | None = None
 
 
 class FindResult(Struct, frozen=True):
@@ -320,15 +324,16 @@ class ListResult(Struct, frozen=True):
 
 Result: TypeAlias = (
     ReadResult
+    | ReadManyResult
     | GrepResult
     | FindResult
     | ListResult
     | changes.EditResult
     | changes.EditFilesResult
     | changes.WriteResult
-    | RunResult
+    | CommandResult
     | changes.NameResult
-    | BytesResult
+    | ProgramResult
 )
 
 
@@ -433,9 +438,8 @@ class Measure(Struct, frozen=True):
 class Cap(Struct, frozen=True):
     """The size limit of one reply's text in UTF-8 bytes, and how it is counted.
 
-    There is one unit for every client: bytes are never fewer than characters or UTF-16 units, so a cap in
-    bytes also holds for clients that count those.  `lines` is the most that a client passes on, None if it
-    does not limit lines; `images` is whether it passes on images.
+    Bytes are never fewer than characters or UTF-16 units, so a cap in bytes also holds for clients that count
+    those.  `lines` is the most that a client passes on, None without a limit; `images` is whether it does.
     """
 
     size: int
@@ -455,21 +459,22 @@ class Call(Struct, frozen=True):
         return {"tool": self.tool, "arguments": self.arguments}
 
 
-_said = attrgetter("text", "images", "is_error")
+_said = attrgetter("text", "images", "attached", "is_error")
 
 
 class Reply(Struct, frozen=True, dict=True, eq=False):
     """What a caller receives: one text for the model, images, and facts for programs.
 
-    `stream` has the bytes of a file that a program asked for; the receiver closes it.  Facts are built on
-    demand, so a host that only wants the text does not pay for them; `build_sent` builds them for callers
-    that do not modify them.  `shown` is the result as far as the text shows it, if that is less than the
-    engine selected.  `build_cost` gives the cost of the reply: an estimate until the tokens are counted.
+    `attached` are files that go with it; `stream` has the bytes of one that a program asked for, which closes
+    it.  Facts are built on demand, as some hosts only want the text; `build_sent` builds them for callers
+    that do not modify them.  `shown` is the result as far as the text shows it, if less than was selected.
+    `build_cost` gives the cost: an estimate until the tokens are counted.
     """
 
     text: str
     build_facts: Callable[[], dict[str, Fact]]
     images: Sequence[Image] = ()
+    attached: Sequence[Attachment] = ()
     is_error: bool = False
     shown: Result | None = None
     stream: Stream | None = None

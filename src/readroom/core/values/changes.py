@@ -6,7 +6,7 @@ ends at the place.  Lines are 1-based.  No I/O here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -46,6 +46,26 @@ class Edit(Struct, frozen=True):
     cell: str | None = None
 
 
+class Fit(Struct, frozen=True):
+    """The text of a file that an old text means although it does not occur.
+
+    Attributes:
+        text: The first of the texts that fit, with line feeds as line ends.
+        lines: Where the places that fit begin, from 1; more than one if it is not certain which is meant.
+        how: In what the two texts are alike, in words.
+        larger: Whether it is so much larger than the old text that it must be a mistake.
+    """
+
+    text: str
+    lines: Sequence[int]
+    how: str
+    larger: bool = False
+
+
+Lenient: TypeAlias = Callable[[str, str, Callable[[], None]], Fit | None]
+"""A contract's way to find what an old text means in a text; the function is called often and may raise."""
+
+
 class EditRequest(Struct, frozen=True):
     """Replacements in the state of a file that `expected_hash` names, made together or not at all.
 
@@ -53,6 +73,7 @@ class EditRequest(Struct, frozen=True):
     With `lone_cr`, lines of a file without a line feed end at each CR, and so do those of the texts.
     `by_cells`, a notebook is changed as its cells are read, unless an `encoding` is given; otherwise as the
     JSON that is stored.
+    `lenient` finds the old text of an edit that occurs nowhere and is not for every place.
     """
 
     path: str
@@ -64,13 +85,15 @@ class EditRequest(Struct, frozen=True):
     diff: DiffStyle = NATIVE_DIFF
     lone_cr: bool = False
     by_cells: bool = False
+    lenient: Lenient | None = None
 
 
 class WriteRequest(Struct, frozen=True):
     """A new content for one whole file; `expected_hash` is ABSENT for a file that must not exist yet.
 
     None is for contracts without hashes: an existing file, if any, is replaced.  `data` is written as it is
-    instead of a content.
+    instead of a content.  `numbered` gives other names of a new file, by number from 2 on, where the first
+    are taken; then no folder above it may be a link.
     """
 
     path: str
@@ -78,6 +101,7 @@ class WriteRequest(Struct, frozen=True):
     expected_hash: str | None
     encoding: str | None = None
     data: bytes | None = None
+    numbered: Callable[[int], str] | None = None
 
 
 class Hunk(Struct, frozen=True):
@@ -139,7 +163,7 @@ class EditResult(Struct, frozen=True):
 
     `content_hash` is the hash of the new state, None in a dry run; size, lines and the changed span are
     those of the new state in both cases.  If the end of a file was removed, `first_line` is where it began,
-    and `last_line` is the new last line.
+    and `last_line` is the new last line.  `matched` says how an old text was found that does not occur.
     """
 
     path: str
@@ -157,6 +181,7 @@ class EditResult(Struct, frozen=True):
     dry_run: bool = False
     warnings: Sequence[Warn] = ()
     cells: ChangedCells | None = None
+    matched: str = ""
 
 
 class WriteResult(Struct, frozen=True):
@@ -194,6 +219,32 @@ class FileEdits(Struct, frozen=True):
     path: str
     edits: tuple[Edit, ...]
     problem: Exception | None = None
+
+
+class Miscount(Struct, frozen=True):
+    """One line of an old text that has a character more or less often than lines of the file, which equal it
+    otherwise.
+
+    `there` has for each of these lines how often the character is in it, and its number.
+    """
+
+    char: str
+    count: int
+    there: Sequence[tuple[int, int]]
+
+
+class Slip(Struct, frozen=True):
+    """Why an old text does not occur, as far as that is certain.
+
+    Attributes:
+        line_ends: Old and new text have different line ends, and those of the old one are not in the file.
+        miscounts: Its lines that have one character too often or too rarely.
+        swapped: Lines at which the new text begins, which is in the file instead.
+    """
+
+    line_ends: bool = False
+    miscounts: Sequence[Miscount] = ()
+    swapped: Sequence[int] = ()
 
 
 class EditFilesRequest(Struct, frozen=True):

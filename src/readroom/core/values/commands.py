@@ -18,6 +18,9 @@ from readroom.core.values.files import Warn
 Verbosity: TypeAlias = Literal["silent", "concise", "normal", "verbose", "full"]
 """How much of the output a reply shows."""
 
+Shown: TypeAlias = Verbosity | Literal["auto"]
+"""The same, or as much as its end asks for: little if the command succeeded, much if it failed."""
+
 RUN_SILENT_BYTES = 200
 """Output of a command shown with output="silent". This and the next three are those of everruns."""
 
@@ -40,6 +43,17 @@ SHOWN_BYTES: Mapping[Verbosity, int] = MappingProxyType(
 )
 """Bytes by verbosity; "full" is the size of the reply."""
 
+RUN_AUTO_BYTES = 384
+"""Shown with output="auto" of a command that succeeded: with the name of the kept output some 500."""
+
+
+def shown_bytes(output: Shown, *, failed: bool) -> int | None:
+    """The bytes of output that a reply shows; None for as much as it can hold."""
+    if output != "auto":
+        return SHOWN_BYTES.get(output)
+    return RUN_NORMAL_BYTES if failed else RUN_AUTO_BYTES
+
+
 StreamName: TypeAlias = Literal["stdout", "stderr"]
 Confinement: TypeAlias = Literal["bwrap", "landlock", "none"]
 
@@ -47,17 +61,99 @@ SIGNALLED = 128
 """A shell reports a child that was ended by signal N as 128 + N."""
 
 
+class Tail(Struct, frozen=True):
+    """The end of an output: at most so many lines and bytes, line ends counted."""
+
+    lines: int
+    bytes: int
+
+
 class RunRequest(Struct, frozen=True):
     """A command for the shell. `path` is where it starts; `timeout_s` None is the workspace's limit.
 
-    `name` is the caller's name for the kept outputs; without it they get a generated name.
+    `name` is the caller's name for the kept outputs; without it they get a generated name.  With `tail`, both
+    streams are one, in the order in which they arrive, and its end is shown, whatever is in it.
     """
 
     command: str
     path: str = "."
-    output: Verbosity = "concise"
+    output: Shown = "concise"
     timeout_s: float | None = None
     name: str | None = None
+    tail: Tail | None = None
+
+
+Signal: TypeAlias = Literal["terminate", "kill"]
+"""How a command is ended: asked first, and forced a moment later; or forced at once."""
+
+
+Reach: TypeAlias = Literal["own", "unnamed", "token"]
+"""The conversations whose commands are meant: the caller's own; that, or none; or any of its token."""
+
+
+class StartRequest(Struct, frozen=True):
+    """A command that runs on after its call.
+
+    Attributes:
+        command: For the shell.
+        path: The folder where it starts.
+        timeout_s: Longest time that it runs; None for the limit of such commands.
+        name: The caller's name for it and its outputs; without it they get a generated name.
+        variables: Added to its environment, inside its confinement.
+        merged: Both streams are kept as one, in the order of writing.
+        background: What the caller calls it; recorded only.
+    """
+
+    command: str
+    path: str = "."
+    timeout_s: float | None = None
+    name: str | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    merged: bool = False
+    background: bool = True
+
+
+class WatchRequest(Struct, frozen=True):
+    """A look at a command that runs on, or ran on: at once, or after a wait.
+
+    Attributes:
+        id: Its name.
+        wait_s: Longest wait, which its end ends.
+        until: A pattern; a line that matches it ends the wait too.
+        output: How much of the output is shown.
+        ends_bytes: Show instead so many bytes of both ends of its first stream.
+        reach: Whose commands are meant.
+        path: Always the root; every request has one.
+    """
+
+    id: str
+    wait_s: float = 0.0
+    until: str | None = None
+    output: Verbosity = "concise"
+    ends_bytes: int = 0
+    reach: Reach = "own"
+    path: str = "."
+
+
+class EndRequest(Struct, frozen=True):
+    """End a command that runs on. `below_s`: only if it has run for less; `wait_s`: for its end."""
+
+    id: str
+    signal: Signal = "terminate"
+    wait_s: float = 0.0
+    output: Verbosity = "concise"
+    below_s: float | None = None
+    cancels: bool = False
+    ends_bytes: int = 0
+    reach: Reach = "own"
+    path: str = "."
+
+
+class StartedRequest(Struct, frozen=True):
+    """The commands that were started to run on."""
+
+    reach: Reach = "own"
+    path: str = "."
 
 
 class OutputLine(Struct, frozen=True):
@@ -96,6 +192,7 @@ class Output(Struct, frozen=True):
         lost: What was not kept.
         nuls: Numbers of shown lines with NULs, for which a sign is shown.
         binary: The stream is not text, so nothing of it is shown.
+        ended: Whether its last line has a line end.
     """
 
     stream: StreamName
@@ -108,6 +205,7 @@ class Output(Struct, frozen=True):
     lost: Lost | None = None
     nuls: Sequence[int] = ()
     binary: bool = False
+    ended: bool = False
 
     @property
     def gaps(self) -> list[tuple[int, int]]:
@@ -164,3 +262,96 @@ class RunResult(Struct, frozen=True):
     def failed(self) -> bool:
         """Whether the reader needs to know why."""
         return self.timed_out or self.exit_code != 0
+
+
+class Background(Struct, frozen=True):
+    """A command that runs on after its call, at one moment.
+
+    Attributes:
+        id: Names it and its outputs.
+        command: Its command line.
+        path: The folder where it started.
+        background: What its caller called it.
+        began: When it started, in seconds since the epoch.
+        limit_s: Longest time that it runs.
+        shell: The shell that runs it.
+        confinement: What confines it to the workspace.
+        network: Whether it can use the network.
+        sizes: Bytes that it has written to each stream.
+        lost: What was not kept of each stream.
+        asked: The signal that a caller sent.
+        cancelled: Whether the call that started it was cancelled with it.
+        ended: When it ended, in seconds since the epoch; None while it runs.
+        exit_code: As a shell reports it; None while it runs, or if it is not known.
+        timed_out: The time limit ended it.
+        left: Processes of its own that were ended after it; None if they cannot be counted.
+        problem: Why it was not started, or why its end is not known.
+        warnings: Further remarks.
+    """
+
+    id: str
+    command: str
+    path: str
+    background: bool
+    began: float
+    limit_s: float
+    shell: str
+    confinement: Confinement
+    network: bool
+    sizes: tuple[int, int] = (0, 0)
+    lost: tuple[Lost | None, Lost | None] = (None, None)
+    asked: Signal | None = None
+    cancelled: bool = False
+    ended: float | None = None
+    exit_code: int | None = None
+    timed_out: bool = False
+    left: int | None = 0
+    problem: str = ""
+    warnings: tuple[Warn, ...] = ()
+
+    @property
+    def running(self) -> bool:
+        """Whether it still runs."""
+        return self.ended is None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the reader needs to know why."""
+        return not self.running and (self.timed_out or bool(self.problem) or self.exit_code != 0)
+
+
+Wait: TypeAlias = Literal["", "matched", "ended", "time"]
+"""How a wait ended; empty if there was none."""
+
+
+class WatchResult(Struct, frozen=True):
+    """A command that runs on, and what of its output is shown.
+
+    Attributes:
+        state: The command.
+        outputs: Standard output and standard error; empty where `ends` was asked for.
+        waited: How the wait for it ended.
+        matched: The number, from 1, the text and the stream of the line for which the wait ended.
+        ends: The beginning and the end of the first stream, and what lies between was left out.
+        age_s: How long it has run.
+        signalled: Whether it was sent a signal by this call.
+    """
+
+    state: Background
+    outputs: tuple[Output, ...] = ()
+    waited: Wait = ""
+    matched: tuple[int, str, str] | None = None
+    ends: tuple[bytes, bytes] = (b"", b"")
+    age_s: float = 0.0
+    signalled: bool = False
+    warnings: Sequence[Warn] = ()
+
+
+class StartedResult(Struct, frozen=True):
+    """The commands that run, the latest first, and then those that have ended."""
+
+    commands: Sequence[Background]
+
+
+CommandRequest: TypeAlias = RunRequest | StartRequest | WatchRequest | EndRequest | StartedRequest
+CommandResult: TypeAlias = RunResult | WatchResult | StartedResult

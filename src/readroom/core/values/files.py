@@ -161,6 +161,14 @@ class Image(Struct, frozen=True):
     original_height: int
 
 
+class Attachment(Struct, frozen=True):
+    """A file that goes with a reply as it is: its bytes, their type, and its path."""
+
+    data: bytes
+    media_type: str
+    path: str
+
+
 class PartView(Struct, frozen=True):
     """The shown part of one page, slide, sheet, cell or section.
 
@@ -395,6 +403,19 @@ class Stream:
     def __del__(self) -> None:
         # A reply that is never consumed must not keep a file open.
         self.close()
+
+
+class ResolveRequest(Struct, frozen=True):
+    """The real name of a path, links followed; what is missing of it is kept."""
+
+    path: str
+
+
+class ResolveResult(Struct, frozen=True):
+    """A path, and the real name relative to the root that it means."""
+
+    path: str
+    real: str
 
 
 class BytesRequest(Struct, frozen=True):

@@ -59,11 +59,13 @@ class SearchOptions(Struct, frozen=True):
             full, and start pages at a number; None does not count.
         preview_chars: The characters shown of a line; None for the native preview.
         entry_bytes: The bytes that a match takes in the reply in addition to its lines and file name.
+        whole_lines: Show a line from its beginning and with its line end, not around its match.
     """
 
     count_s: float | None = None
     preview_chars: int | None = None
     entry_bytes: int = 0
+    whole_lines: bool = False
 
 
 NATIVE_SEARCH = SearchOptions()

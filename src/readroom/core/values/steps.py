@@ -6,14 +6,14 @@ is called when the file is open and its kind is known, `fit` with the selection 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from readroom.core.errors import TooLarge
 from readroom.core.quoting import quote
-from readroom.core.values import Cap, Kind, ReadRequest, ReadResult, Stat
+from readroom.core.values import Cap, Kind, ListRequest, ReadRequest, ReadResult, Stat
 
 
 class Candidate(Struct, frozen=True):
@@ -26,6 +26,7 @@ class Candidate(Struct, frozen=True):
         kind: An image, a document, a kind of text, or binary.
         plain: The kind if documents are not read: a kind of text, or binary; an image remains one.
         nul: Whether it is a text with a NUL near its beginning, which some contracts take for binary.
+        sample: Its first bytes.
     """
 
     path: str
@@ -34,13 +35,18 @@ class Candidate(Struct, frozen=True):
     kind: Kind
     plain: Kind
     nul: bool = False
+    sample: bytes = b""
 
 
 Accept: TypeAlias = Callable[[Candidate], Kind]
-"""Decides how a file is read. May raise to refuse it."""
+"""Decides how a file is read; one that it takes for text without being detected as such is read as UTF-8. May
+raise to refuse it."""
 
 Fit: TypeAlias = Callable[[ReadRequest, ReadResult, Cap], ReadResult]
 """Adjusts the selection before it is worded. May raise to refuse it."""
+
+Suggests: TypeAlias = Callable[[str, Sequence[str]], Sequence[str]]
+"""Chooses among names of a folder, given the one that is missing there."""
 
 
 class Steps(Struct, frozen=True):
@@ -53,6 +59,9 @@ class Steps(Struct, frozen=True):
         expands: Read compressed files as their content; otherwise they are binary files.
         links: Read files through symbolic links; otherwise links are refused (`SymbolicLink`).
         nul: A text may contain NUL characters; otherwise it is a binary file.
+        folder: The listing that a read of a folder means; None refuses such a read.
+        suggests: Which of the names in the folder of a missing file are suggested instead of it; None
+            suggests similar ones.
     """
 
     accept: Accept | None = None
@@ -60,6 +69,8 @@ class Steps(Struct, frozen=True):
     expands: bool = True
     links: bool = True
     nul: bool = True
+    folder: Callable[[ReadRequest], ListRequest] | None = None
+    suggests: Suggests | None = None
 
 
 AS_IT_IS = Steps()

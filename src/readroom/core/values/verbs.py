@@ -34,8 +34,19 @@ from readroom.core.values.changes import (
     WriteRequest,
     WriteResult,
 )
-from readroom.core.values.commands import RunRequest, RunResult
-from readroom.core.values.files import BytesRequest, BytesResult
+from readroom.core.values.commands import (
+    EndRequest,
+    RunRequest,
+    RunResult,
+    StartedRequest,
+    StartedResult,
+    StartRequest,
+    WatchRequest,
+    WatchResult,
+)
+from readroom.core.values.files import BytesRequest, BytesResult, ResolveRequest, ResolveResult
+from readroom.core.values.many import ReadManyRequest, ReadManyResult
+from readroom.core.values.packing import PackRequest, PackResult
 
 Traces: TypeAlias = Literal["none", "command", "edit"]
 """The effects of a verb: none, those of a command, or an edit, which stays possible when only edits are."""
@@ -101,6 +112,16 @@ def _of_names(request: type[values.Request], result: type[values.Result], name: 
     return _change(request, result, f"files:{name}", near=_ANY, suggestion="above", **more)
 
 
+def _of_background(
+    request: type[values.Request], name: str, result: type[values.Result] = WatchResult, **more: Any
+) -> Verb:
+    """The row of a call about commands that run on. A wait must not be repeated to make its reply smaller."""
+    perform = f"{_ENGINE}command.background:{name}"
+    return Verb(
+        request, result, perform, traces="command", shown=_SHOWN + "shown_by_run", **{"paths": (), **more}
+    )
+
+
 VERBS = (
     Verb(
         values.ReadRequest,
@@ -111,6 +132,14 @@ VERBS = (
         shown=_SHOWN + "shown_by_read",
         in_archives="inside",
         time_limit="read_timeout_s",
+    ),
+    Verb(
+        ReadManyRequest,
+        ReadManyResult,
+        perform=_ENGINE + "read.many:perform",
+        counted=_METER + "counts_of_reads",
+        shown=_SHOWN + "shown_by_reads",
+        paths=(),
     ),
     Verb(
         values.GrepRequest,
@@ -148,6 +177,15 @@ VERBS = (
         perform=_ENGINE + "read.as_bytes:perform",
         shown=_SHOWN + "shown_by_bytes",
     ),
+    Verb(PackRequest, PackResult, perform=_ENGINE + "pack:perform", shown=_SHOWN + "shown_by_pack"),
+    Verb(
+        ResolveRequest,
+        ResolveResult,
+        perform=_ENGINE + "resolve:perform",
+        near=_ANY,
+        suggestion="above",
+        time_limit="read_timeout_s",
+    ),
     _change(EditRequest, EditResult, "edit:perform", shown=_SHOWN + "shown_by_change"),
     _change(EditFilesRequest, EditFilesResult, "edit.batch:perform", shown=_SHOWN + "shown_by_edit_files"),
     _change(WriteRequest, WriteResult, "edit.write:perform", shown=_SHOWN + "shown_by_change"),
@@ -161,6 +199,10 @@ VERBS = (
         near=_FOLDER,
         suggestion="list",
     ),
+    _of_background(StartRequest, "start", near=_FOLDER, suggestion="list", paths=("path",)),
+    _of_background(WatchRequest, "watch", degraded=_METER + "less_of_output"),
+    _of_background(EndRequest, "end", degraded=_METER + "less_of_output"),
+    replace(_of_background(StartedRequest, "started", result=StartedResult), traces="none", shown=None),
     replace(_of_names(StatRequest, StatResult, "stat"), traces="none", time_limit=None),
     _of_names(DeleteRequest, DeleteResult, "delete"),
     _of_names(MakeFolderRequest, FolderResult, "make_folder"),

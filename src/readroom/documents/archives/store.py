@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import final
@@ -26,8 +26,9 @@ from readroom.core.paths import BORDER, WorkPath, join
 from readroom.core.policy.guard import Guard
 from readroom.core.quoting import quote
 from readroom.core.session.expansions import TempSpool
-from readroom.core.stores.base import Source, WriteTarget
+from readroom.core.stores.base import Change, Leftover, Source, WriteTarget
 from readroom.core.values import Bytes, Entry, EntryKind, ListRequest, Names, Stat, Version
+from readroom.core.values.files import Warn
 from readroom.documents.containers.members import (
     BadContainer,
     Container,
@@ -278,6 +279,14 @@ class MemberStore(Struct, dict=True):
     def place(self, path: WorkPath) -> WriteTarget:
         """Raises ReadOnlyPlace: nothing can be changed."""
         raise errors.ReadOnlyPlace(path)
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
+        """Raises ReadOnlyPlace, as `place` does before it."""
+        raise errors.ReadOnlyPlace(changes[0].place.real)
+
+    def recover(self) -> Sequence[Leftover]:
+        """Nothing is ever left half done."""
+        return ()
 
     def close(self) -> None:
         """Release the archive."""

@@ -94,6 +94,7 @@ _NUMBERED = {
     "kilo": re.compile(r" *(\d+) \|(?: (.*))?"),
     "coder": re.compile(r"(\d+)\t(.*)"),
     "inspect_agents": re.compile(r" *(\d+)\t(.*)"),
+    "opencode": re.compile(r"(\d+): (.*)"),
 }
 """Contracts that number lines, and how; other contracts do not."""
 
@@ -159,7 +160,7 @@ FITTING: Mapping[str, Fit] = {
     "Gemini CLI": Fit("inspect_agents", "`read_file` with `file_path`, `offset` from 0 and `limit`"),
     "Qwen Code": Fit("inspect_agents", "`read_file` with `file_path`, `offset` from 0 and `limit`"),
     "Inspect AI": Fit("inspect_agents", "made for it"),
-    "opencode": Fit("kilo", "Kilo Code is built on it; lines numbered before a mark and a blank"),
+    "opencode": Fit("opencode", "made for it"),
     "Codex": Fit("rnd", "text exactly as in the file, without numbers, as `cat` and `sed -n` print it"),
     "SWE-agent": Fit("everruns", "a window of a file with numbered lines"),
 }

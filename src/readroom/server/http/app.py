@@ -52,6 +52,7 @@ def inside(
     contract_name: str,
     reply_chars: int | None,
     state: SharedState | None = None,
+    records: SharedState | None = None,
     ask: Ask = here,
 ) -> ASGIApp:
     """The application behind the gate.
@@ -65,6 +66,7 @@ def inside(
         contract_name: The contract whose tools MCP serves; /v1 serves all contracts.
         reply_chars: Cap on the text of a reply over MCP; None for the cap of each client.
         state: State shared with other processes of the same server; None if this one is alone.
+        records: Keeps what outlives this process; None if nothing does.
         ask: Runs work that may block.
     """
     tools = Tools(calls)
@@ -84,7 +86,7 @@ def inside(
         route("/docs", SHOWN, descriptions.docs),
         route("/v1/sessions/{session}/compacted", ["POST"], _compacted),
         Route(PATH, tools, methods=["POST"]),
-        *coder.routes(calls),
+        *coder.routes(calls, records),
     ]
     router = Starlette(routes=routes, exception_handlers={HTTPException: _unrouted})
     router.router.redirect_slashes = False  # one address per resource

@@ -9,29 +9,33 @@ import asyncio
 import mimetypes
 import posixpath
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from typing import Any, final
 
 from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import Message, Receive, Scope, Send
 
+from readroom.contracts.coder import editing, packing, uploads
 from readroom.contracts.coder import routes as routed
+from readroom.contracts.coder.edit_tools import CHAT_EDIT, WORKSPACE_EDIT
 from readroom.contracts.coder.routes import parsed
 from readroom.contracts.coder.words import READ, WORKSPACE_READ, query_problem
-from readroom.core.errors import BadRequest, Changed
+from readroom.core.errors import BadRequest, Changed, NoSuchRoute, WrongMethod
 from readroom.core.values import Fact, Reply
 from readroom.core.values.files import Stream
 from readroom.mcp.calls import Calls
+from readroom.server.http import coder_processes
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import called
+from readroom.server.http.coder_calls import OnceOnly
 from readroom.server.http.errors import JSON, again_later, ok
-from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, within
-from readroom.server.http.openapi import PREFIX
+from readroom.server.http.gate import AGENT_PATH, CLIENT_SCOPE, EXCHANGE, within
 from readroom.server.http.routes import as_json, route, whole_body
+from readroom.server.shared.state import SharedState
 
 STREAM_BYTES = 256 * 1024
 """Bytes read and sent at once when a file's bytes are requested."""
@@ -44,7 +48,10 @@ _GRANTED_BY: Mapping[str, frozenset[str]] = {
     routed.READ_BYTES: frozenset((READ, WORKSPACE_READ)),
     routed.LIST: frozenset(("list_directory",)),
     routed.WRITE: frozenset(("write_file",)),
-    routed.EDIT: frozenset(("edit_file",)),
+    editing.EDIT: frozenset(("edit_file", CHAT_EDIT, WORKSPACE_EDIT)),
+    routed.RESOLVE: frozenset((READ, WORKSPACE_READ, "list_directory")),
+    packing.ZIP: frozenset((READ, WORKSPACE_READ)),
+    uploads.UPLOAD: frozenset(("write_file",)),
 }
 """The tools, in any contract, of which a token must allow one."""
 
@@ -57,16 +64,42 @@ _HARMLESS = {"Content-Security-Policy": "sandbox; default-src 'none'"}
 """A file of the workspace that is opened in a browser must not act with the origin of this server."""
 
 
-def routes(calls: Calls) -> list[Route]:
-    """The addresses."""
-    agent = _Agent(calls)
-    return [
-        route(f"{PREFIX}/{routed.READ_LINES}", ["GET"], agent.read_lines),
-        route(f"{PREFIX}/{routed.READ_BYTES}", ["GET"], agent.read_bytes),
-        route(f"{PREFIX}/{routed.WRITE}", ["POST"], agent.write),
-        route(f"{PREFIX}/{routed.EDIT}", ["POST"], agent.edit),
-        route(f"{PREFIX}/{routed.LIST}", ["POST"], agent.list),
+def routes(calls: Calls, state: SharedState | None) -> list[Route]:
+    """The addresses; `state` keeps records of tool calls."""
+    agent, once = _Agent(calls), OnceOnly(state)
+    served = [
+        route(f"{AGENT_PATH}/{routed.READ_LINES}", ["GET"], agent.read_lines),
+        route(f"{AGENT_PATH}/{routed.READ_BYTES}", ["GET"], agent.read_bytes),
+        route(f"{AGENT_PATH}/{routed.WRITE}", ["POST"], once.applied(routed.WRITE, agent.write)),
+        route(f"{AGENT_PATH}/{editing.EDIT}", ["POST"], once.applied(editing.EDIT, agent.edit)),
+        route(f"{AGENT_PATH}/{routed.LIST}", ["POST"], agent.list),
+        route(f"{AGENT_PATH}/{routed.RESOLVE}", ["GET"], agent.resolve),
+        route(f"{AGENT_PATH}/{packing.ZIP}", ["POST"], agent.zip),
+        route(f"{AGENT_PATH}/{uploads.UPLOAD}", ["POST"], agent.upload),
+        *coder_processes.routes(calls, once),
     ]
+    return [*served, *_unknown(served)]
+
+
+def _unknown(served: Sequence[Route]) -> list[Route]:
+    """Routes that refuse every other address below the prefix, in the form of this contract."""
+
+    async def refuse(request: Request) -> Response:
+        found = [one for one in served if one.matches(request.scope)[0] is Match.PARTIAL]
+        allowed = sorted({method for one in found for method in one.methods or ()})
+        failure = WrongMethod(request.method, allowed) if allowed else NoSuchRoute()
+        exchange: Exchange = request.scope[EXCHANGE]
+        exchange.code = failure.code
+        if not allowed:
+            return ok({"message": "Route not found.", "detail": failure.advice}, 404)
+        response = ok({"message": failure.message + ".", "detail": failure.advice}, 405)
+        response.headers["Allow"] = ", ".join(allowed)
+        return response
+
+    routes = [Route(AGENT_PATH, refuse), Route(f"{AGENT_PATH}/{{rest:path}}", refuse)]
+    for every in routes:
+        every.methods = None  # whatever the method
+    return routes
 
 
 class _Refused(Exception):
@@ -102,7 +135,7 @@ class _Agent:
     async def edit(self, request: Request) -> Response:
         body = await whole_body(request.receive)
         return await self._answer(
-            request, routed.EDIT, lambda: {**_query(request, texts=()), **_object(body)}
+            request, editing.EDIT, lambda: {**_query(request, texts=()), **_object(body)}
         )
 
     async def list(self, request: Request) -> Response:
@@ -114,6 +147,29 @@ class _Agent:
             return {**body_fields, **parts, **_query(request, required=())}
 
         return await self._answer(request, routed.LIST, arguments)
+
+    async def resolve(self, request: Request) -> Response:
+        return await self._answer(request, routed.RESOLVE, lambda: _query(request))
+
+    async def zip(self, request: Request) -> Response:
+        body = await whole_body(request.receive)
+
+        def arguments() -> dict[str, Any]:
+            if len(body) > packing.BODY_BYTES:
+                raise _Refused(_not_json("request body too large"))
+            return {**_query(request, texts=()), **_object(body)}
+
+        return await self._answer(request, packing.ZIP, arguments)
+
+    async def upload(self, request: Request) -> Response:
+        body = await whole_body(request.receive)
+        names = ("chat_id", "name")
+
+        def arguments() -> dict[str, Any]:
+            values = _query(request, required=names, texts=names, uuids=names[:1])
+            return {**values, "content": b64encode(body).decode("ascii")}
+
+        return await self._answer(request, uploads.UPLOAD, arguments)
 
     async def _answer(self, request: Request, name: str, arguments: Any) -> Response:
         exchange: Exchange = request.scope[EXCHANGE]
@@ -132,7 +188,7 @@ class _Agent:
         if error is not None:
             exchange.code = error["code"]
         if reply.stream is not None:
-            return StreamedBytes(reply.stream, str(parsed["path"]))
+            return StreamedBytes(reply.stream, str(parsed.get("path", f"{name}.zip")))
         status: Any = reply.facts.get(routed.STATUS, 200)
         return again_later(Response(reply.text.encode(), status, media_type=JSON))
 
@@ -147,13 +203,18 @@ def _with_facts(reply: Reply) -> Reply:
 
 
 def _query(
-    request: Request, *numbers: str, required: tuple[str, ...] = ("path",), texts: tuple[str, ...] = ("path",)
+    request: Request,
+    *numbers: str,
+    required: Sequence[str] = ("path",),
+    texts: Sequence[str] = ("path",),
+    uuids: Sequence[str] = (),
 ) -> dict[str, str | int]:
     values, problems = parsed(
         request.scope["query_string"],
         numbers,
         required=[name for name in required if name in texts],
         texts=texts,
+        uuids=uuids,
     )
     if problems:
         raise _Refused(query_problem(problems))
@@ -164,10 +225,14 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         value = as_json(body)
     except BadRequest as error:
-        raise _Refused({"message": "Request body must be valid JSON.", "detail": error.message}) from None
+        raise _Refused(_not_json(error.message)) from None
     if not isinstance(value, dict):
-        raise _Refused({"message": "Request body must be valid JSON.", "detail": "it is not an object"})
+        raise _Refused(_not_json("it is not an object"))
     return value
+
+
+def _not_json(detail: str) -> dict[str, Fact]:
+    return {"message": "Request body must be valid JSON.", "detail": detail}
 
 
 class _Short(Exception):

@@ -76,13 +76,15 @@ def ok(value: Mapping[str, Fact], status: int = HTTPStatus.OK) -> Response:
     return Response(as_body(value), status, media_type=JSON)
 
 
-def refused(error: ReadroomError, *, rpc: bool = False) -> Response:
+def refused(error: ReadroomError, *, rpc: bool = False, agent: bool = False) -> Response:
     """A refusal before a contract is known, in the shape of the tools' structured errors.
 
-    With `rpc` that object is the data of a JSON-RPC error: MCP clients show people nothing else.
+    With `rpc` that object is the data of a JSON-RPC error: MCP clients show people nothing else.  With
+    `agent` it also has the message where clients of coder's agent look for it.
     """
     status = status_of(type(error))
-    response = ok(_rpc(error, status) if rpc else of_error(error), status)
+    body = _rpc(error, status) if rpc else of_error(error)
+    response = ok({"message": str(error), **body} if agent else body, status)
     if isinstance(error, errors.Unauthorized):
         why = f', error="invalid_token", error_description="{error.problem}"' if error.presented else ""
         response.headers["WWW-Authenticate"] = f'Bearer realm="readroom"{why}'

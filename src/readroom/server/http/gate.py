@@ -61,7 +61,8 @@ _WORDS = frozenset(
             "docs",
         ),
         *("api", "v0", "ui", "static", "sign-in", "sign-out", "session", "calls", "call", "files", "file"),
-        *("map", "findings", "ledger", "verify"),
+        *("map", "findings", "ledger", "verify", "processes", "start", "list", "output", "signal"),
+        *("tool-calls", "cancel"),
     )
 )
 _DEEPEST = 6
@@ -131,6 +132,9 @@ where it is instead, in a request's scope."""
 MCP_PATH = "/mcp"
 """The address of MCP, for the default workspace and below each named one."""
 
+AGENT_PATH = "/api/v0"
+"""The beginning of the addresses of coder's agent, for each workspace as well."""
+
 _OPEN = frozenset(("/healthz", "/readyz"))
 """Answered without a token, for load balancers."""
 
@@ -193,7 +197,7 @@ class Gate:
         connection: Carrier | None = scope.get("state", {}).get(CONNECTION)
         if connection is not None:
             connection.answering(client_scope)
-        out = _Outgoing(receive, send, exchange, rpc=scope["path"].rstrip("/").endswith(MCP_PATH))
+        out = _Outgoing(receive, send, exchange, scope["path"])
         try:
             inside = await self._admitted(scope, exchange, connection)
             inside[CLIENT_SCOPE], inside[EXCHANGE] = client_scope, exchange
@@ -415,11 +419,12 @@ SERVE_LINGER_BYTES = 2**20
 class _Outgoing:
     """Counts sent bytes, and whether the answer has begun."""
 
-    def __init__(self, receive: Receive, send: Send, exchange: Exchange, *, rpc: bool) -> None:
+    def __init__(self, receive: Receive, send: Send, exchange: Exchange, path: str) -> None:
         self._receive = receive
         self._send = send
         self._exchange = exchange
-        self._rpc = rpc
+        self._rpc = path.rstrip("/").endswith(MCP_PATH)
+        self._agent = f"{AGENT_PATH}/" in path
         self._refused = False
 
     async def send(self, message: Message) -> None:
@@ -436,7 +441,7 @@ class _Outgoing:
         """Answer with the error, unless an answer has begun; the application can send no more."""
         if self._refused or self._exchange.status:
             return
-        response = refused(error, rpc=self._rpc)
+        response = refused(error, rpc=self._rpc, agent=self._agent)
         self._exchange.code = error.code
         # The rest of the body is not read, so the connection cannot carry another request.
         response.headers["Connection"] = "close"

@@ -6,28 +6,32 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
-from readroom.contracts.coder import routes
+from readroom.contracts.coder import editing, packing, routes, uploads
+from readroom.contracts.coder.processes import ADDRESSES
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.core.contracts.schema import in_words, properties, schema
 from readroom.core.release import VERSION
-from readroom.server.http.gate import NAME
+from readroom.server.http.gate import AGENT_PATH, NAME
 from readroom.server.http.header_names import AGENT, READ, SESSION, WRITTEN
 
 # -----------------------------------------------------------------------------
 # The addresses of coder's workspace agent in the OpenAPI document, from the routes of its contract.
 # -----------------------------------------------------------------------------
 
-PREFIX = "/api/v0"
-
-CODER_ERRORS = (400, 401, 403, 404, 408, 409, 413, 421, 429, 500, 503, 504, 507)
+CODER_ERRORS = (400, 401, 403, 404, 405, 408, 409, 413, 421, 429, 500, 503, 504, 507)
 
 _ANSWERS: dict[str, str] = {
     routes.READ_LINES: "Whether it was read, and its lines; failures of the file are reported here as well.",
     routes.READ_BYTES: "The bytes, with a type by the ending of the name.",
     routes.WRITE: "It was written.",
-    routes.EDIT: "All files were changed; their diffs, when asked for.",
+    editing.EDIT: "All files were changed; their diffs, when asked for.",
     routes.LIST: "Folders, then files, by name.",
+    routes.RESOLVE: "The path without links; what is missing of it is kept.",
+    packing.ZIP: "A zip archive with the files, and a manifest of what it holds and lacks.",
+    uploads.UPLOAD: "It was kept: its path, name and size.",
 }
+_GETS = frozenset((routes.READ_LINES, routes.READ_BYTES, routes.RESOLVE))
+_MEDIA: dict[str, str] = {routes.READ_BYTES: "*/*", packing.ZIP: "application/zip"}
 _PROBLEM = {
     "description": "A refusal: `message`, and what is wrong with a query, or the error of the agent.",
     "content": {
@@ -56,8 +60,11 @@ _PROBLEM = {
 
 def coder_paths(record: Contract) -> dict[str, Any]:
     """The paths of a contract's routes."""
-    paths = {}
+    paths: dict[str, Any] = {}
     for route in record.routes:
+        if route.name in ADDRESSES:
+            paths |= _process_path(route)
+            continue
         operation: dict[str, Any] = {
             "operationId": f"coder.{route.name}",
             "summary": route.title,
@@ -67,13 +74,13 @@ def coder_paths(record: Contract) -> dict[str, Any]:
                 **{str(status): _PROBLEM for status in CODER_ERRORS},
             },
         }
-        method = "get" if route.name in (routes.READ_LINES, routes.READ_BYTES) else "post"
-        names = properties(route.arguments)
-        if route.name == routes.WRITE:
-            names = {"path": names["path"]}
+        method = "get" if route.name in _GETS else "post"
+        names = {**properties(route.arguments)}
+        if route.name in (routes.WRITE, uploads.UPLOAD):
+            del names["content"]
             binary = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
             operation["requestBody"] = {"content": binary}
-        elif route.name == routes.EDIT:
+        elif route.name in (editing.EDIT, packing.ZIP):
             names = {}
             operation["requestBody"] = _json(schema(route.arguments))
         elif route.name == routes.LIST:
@@ -86,12 +93,46 @@ def coder_paths(record: Contract) -> dict[str, Any]:
                 "name": name,
                 "in": "query",
                 "schema": parameter,
-                "required": name == "path" and route.name not in (routes.EDIT, routes.LIST),
+                "required": name in ("path", "chat_id", "name") and route.name != routes.LIST,
             }
             for name, parameter in names.items()
         ]
-        paths[f"{PREFIX}/{route.name}"] = {method: operation}
+        paths[f"{AGENT_PATH}/{route.name}"] = {method: operation}
     return paths
+
+
+def _process_path(route: Tool) -> dict[str, Any]:
+    """The path of an address for processes."""
+    method, address = ADDRESSES[route.name]
+    fields = {
+        name: field for name, field in properties(route.arguments).items() if name not in _FROM_ELSEWHERE
+    }
+    operation: dict[str, Any] = {
+        "operationId": f"coder.{route.name}",
+        "summary": route.title,
+        "description": route.description,
+        "parameters": [
+            {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
+            for _ in range("{id}" in address)
+        ],
+        "responses": {
+            "200": {"description": f"{route.title}.", "content": {"application/json": {}}},
+            **{str(status): _PROBLEM for status in CODER_ERRORS},
+        },
+    }
+    if method == "POST":
+        body = {"type": "object", "properties": fields, "additionalProperties": False}
+        operation["requestBody"] = _json(body)
+    else:
+        operation["parameters"] += [
+            {"name": name, "in": "query", "schema": field, "required": False}
+            for name, field in fields.items()
+        ]
+    return {f"{AGENT_PATH}/{address}": {method.lower(): operation}}
+
+
+_FROM_ELSEWHERE = frozenset(("id", "chat", "below_ms"))
+"""Arguments that are in the address and in headers."""
 
 
 def _json(body: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
@@ -99,7 +140,7 @@ def _json(body: dict[str, Any], *, required: bool = True) -> dict[str, Any]:
 
 
 def _coder_answer(name: str) -> dict[str, Any]:
-    media = "*/*" if name == routes.READ_BYTES else "application/json"
+    media = _MEDIA.get(name, "application/json")
     return {"description": _ANSWERS[name], "content": {media: {}}}
 
 

@@ -15,7 +15,7 @@ from readroom.core.errors import BadRequest, Internal, ReadroomError
 from readroom.mcp.calls import Failed
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.errors import refused
-from readroom.server.http.gate import EXCHANGE
+from readroom.server.http.gate import AGENT_PATH, EXCHANGE
 
 SHOWN: Sequence[str] = ("GET", "HEAD")
 """The methods of what is only shown."""
@@ -47,7 +47,7 @@ def failed(exchange: Exchange, error: ReadroomError | Failed) -> Response:
     failure = Internal("Failed") if isinstance(error, Failed) else error
     # A code of the gate stands: it ended the body that could not be read.
     exchange.code = exchange.code or failure.code
-    return refused(failure)
+    return refused(failure, agent=exchange.route.startswith(AGENT_PATH))
 
 
 async def whole_body(receive: Receive) -> bytes:

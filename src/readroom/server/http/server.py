@@ -290,6 +290,7 @@ def serve_http(
             contract_name=served.contract_name,
             reply_chars=served.reply_chars,
             state=shared,
+            records=served.state,
             ask=ask,
         )
     gate = Gate(

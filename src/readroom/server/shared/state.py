@@ -25,7 +25,7 @@ from readroom.core.quoting import as_key
 from readroom.core.stores.base import Files, KeptOutput
 from readroom.core.values.commands import Lost
 from readroom.server.database import Backend, Damaged, Database, Execute, migrate
-from readroom.server.shared import StatePolicy, sessions
+from readroom.server.shared import StatePolicy, sessions, tool_calls
 from readroom.server.shared.accounts import SharedAccounts, SharedWindows
 from readroom.server.tokens import SharedTokens
 
@@ -221,6 +221,7 @@ _TABLES: Sequence[Sequence[str]] = (
         # The clock by which sessions age: the offset of the monotonic clock at the start of the machine.
         "CREATE TABLE state_clock (boot TEXT NOT NULL PRIMARY KEY, offset_us {big} NOT NULL)",
     ),
+    tool_calls.TABLES,
 )
 """The statements of version 1, then of version 2, and so on. A released version is never changed."""
 
@@ -295,6 +296,10 @@ class SharedState:
 
     def conversations(self, workspace: str) -> Callable[[str], sessions.SharedSeen]:
         return partial(sessions.SharedSeen, self.database, LruCache(SESSIONS * 16), workspace)
+
+    def tool_calls(self) -> tool_calls.ToolCalls:
+        """The tool calls that clients may send again."""
+        return tool_calls.ToolCalls(self.database, self.machine)
 
     def outputs(self, workspace: str) -> SharedOutputs:
         return SharedOutputs(self.database, workspace)
@@ -393,3 +398,4 @@ def sweep(execute: Execute, steady_us: int) -> None:
         (before_us,),
     )
     execute("DELETE FROM state_outputs WHERE time_us < ?", (before_us,))
+    tool_calls.sweep_calls(execute, before_us)

@@ -164,7 +164,7 @@ def test_commands_are_off_unless_somebody_allows_them(root: Path) -> None:
         assert isinstance(refused(workspace, "true"), CommandsOff)
         assert "run_command" not in [tool.name for tool in workspace.tools()]
     with room(root) as workspace:
-        assert workspace.tools()[-1].name == "run_command"
+        assert [tool.name for tool in workspace.tools()[-2:]] == ["run_command", "check_command"]
 
 
 def test_a_workspace_that_is_no_folder_runs_nothing() -> None:

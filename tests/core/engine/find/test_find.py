@@ -19,7 +19,7 @@ from readroom.core.values import Reply
 from tests.core.text.test_tokens import LIBRARY
 from tests.each import each
 from tests.laws.driving import Driver, fact
-from tests.suites import daily
+from tests.suites import daily, needs
 from tests.vocabulary import tokens_of
 
 STOCK = {
@@ -340,6 +340,7 @@ def test_a_page_of_code_takes_no_more_tokens_than_asked_for_as_a_model_counts_th
     assert max(tokens_of(reply.text) for reply in replies) <= 1.02 * budget
 
 
+@needs("documents")
 @each("explain", [False, True])
 @each("output", ["passages", "outline", "files"])
 @each("budget", [500, 2000])

@@ -29,6 +29,7 @@ from tests.core.engine.grep.searching import matches, pages, paths, search, writ
 from tests.each import each
 from tests.hostile import containers as hostile
 from tests.laws.driving import Driver, fact
+from tests.suites import needs
 
 ALL: frozenset[Include] = frozenset({"hidden", "ignored", "binary"})
 
@@ -186,6 +187,7 @@ print(json.dumps([room.call(tool, arguments).text for tool, arguments in calls])
 """
 
 
+@needs("documents")
 def test_unreadable_files_are_named_and_the_others_searched(tmp_path: Path) -> None:
     files = dict.fromkeys(["a", "b", "closed/c.py", ".env", "n\nl", "z"], b"needle\n")
     write(tmp_path, files | dict.fromkeys(["l.zip", "o.zip"], hostile.zipped({"m": b"needle"})))

@@ -10,6 +10,7 @@ import pytest
 from readroom import Workspace
 from readroom.core.limits import MIN_REPLY_BYTES
 from tests.laws.driving import fact
+from tests.suites import needs
 
 
 def linked(folder: Path, *names: str) -> None:
@@ -61,6 +62,7 @@ def test_the_warning_fits_into_the_smallest_reply(folder: Path) -> None:
     assert "needle" in found.text
 
 
+@needs("documents")
 def test_a_document_with_several_names_is_read_with_the_warning(folder: Path) -> None:
     (folder / "page.html").write_text("<html><body><p>needle</p></body></html>", encoding="utf-8")
     os.link(folder / "page.html", folder.parent / "other.html")

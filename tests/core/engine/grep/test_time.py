@@ -38,7 +38,7 @@ from readroom.core.values import GrepRequest, GrepSort, ListRequest, ReadRequest
 from tests.core.engine.grep.searching import CAP, matches, on_disk, search
 from tests.hostile.containers import zipped
 from tests.laws.trees import Clock as LateClock
-from tests.suites import daily
+from tests.suites import daily, needs
 
 FILES = {
     f"d{number // 50}/f{number:04d}": b"needle %d\n" % number if number % 37 == 0 else b"hay\n" * 20
@@ -91,6 +91,7 @@ def test_following_next_after_each_timeout_shows_everything_once(kind: str, look
     assert stopped
 
 
+@needs("documents")
 def test_time_that_ends_among_members_that_are_not_asked_for_is_not_lost() -> None:
     """They are passed over one by one, and the next call goes on where that came to."""
     members = {f"d/{number:04d}.txt": b"needle\n" for number in range(2_000)}

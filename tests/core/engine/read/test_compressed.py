@@ -32,6 +32,7 @@ from tests.core.formats.packing import PACK, SUFFIX
 from tests.core.session.logs import Watched, rows
 from tests.laws.driving import Driver, fact, shown
 from tests.peak import REPO
+from tests.suites import needs
 
 every = pytest.mark.parametrize("compression", list(PACK))
 LINES = 60_000
@@ -147,6 +148,7 @@ def test_data_of_which_nothing_can_be_expanded_are_an_error() -> None:
             workspace.grep("x", path="a.gz")
 
 
+@needs("documents")
 def test_pages_of_a_compressed_text_are_refused() -> None:
     files = {"a.html.gz": gzip.compress(b"<h1>One</h1>", mtime=0), "a.txt.gz": gzip.compress(b"One", mtime=0)}
     with Workspace(MemoryStore(files)) as workspace:
@@ -155,6 +157,7 @@ def test_pages_of_a_compressed_text_are_refused() -> None:
         assert "1\t# One" in workspace.read("a.html.gz", pages="1").text
 
 
+@needs("documents")
 def test_a_tar_inside_is_no_log() -> None:
     held = io.BytesIO()
     with tarfile.open(fileobj=held, mode="w:gz") as tar:

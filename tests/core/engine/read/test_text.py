@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -31,10 +31,11 @@ from readroom.core.errors import (
 )
 from readroom.core.limits import IMAGE_LONG_SIDE, REPLY_BYTES, SMALL_FILE_BYTES, Limits
 from readroom.core.paths import WorkPath
-from readroom.core.stores.base import Folder, Source, Store, WriteTarget
+from readroom.core.stores.base import Change, Folder, Leftover, Source, Store, WriteTarget
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply, Stat, Version
+from readroom.core.values.files import Warn
 from readroom.core.workspace import Workspace
 from tests.each import each
 from tests.laws.driving import Driver, fact, header_row, shown
@@ -553,6 +554,12 @@ class Restless:
 
     def place(self, path: WorkPath) -> WriteTarget:
         return self._store.place(path)
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
+        return self._store.commit(changes, ready)
+
+    def recover(self) -> Sequence[Leftover]:
+        return self._store.recover()
 
     def version(self, path: WorkPath) -> Version | None:
         return self._store.version(path)

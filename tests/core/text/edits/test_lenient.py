@@ -33,6 +33,20 @@ def change(text: str, old: str, new: str, *, every: bool = False) -> str:
             "  f {\n    a\n  }\n", "f {\n    a\n}", "f {\n    a\n    b\n}",
             "  f {\n    a\n    b\n  }\n",
         ),
+        # Lines of one depth do not show how deep a level is; the rest of the file does.
+        (
+            "f:\n    if a:\n        b()\n", "\tb()", "\tb()\n\tif c:\n\t\td()",
+            "f:\n    if a:\n        b()\n        if c:\n            d()\n",
+        ),
+        (
+            "f {\n  g {\n    a\n  }\n}\n", "\ta\n", "\ta\n\th {\n\t\tb\n\t}\n",
+            "f {\n  g {\n    a\n    h {\n      b\n    }\n  }\n}\n",
+        ),
+        # A file that only aligns says nothing.
+        (
+            "f:\n        b()\n         c\n", "\tb()", "\tb()\n\t\td()",
+            "f:\n        b()\n                d()\n         c\n",
+        ),
         # Where the caller changes an indent or a line end on purpose, the caller's stands.
         ("\ta\n\tb\n", "    a\n    b\n", "    a\n        b\n", "\ta\n        b\n"),
         ("foo\nline\nbar\n", "line\n", "LINE", "foo\nLINEbar\n"),

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from readroom.core import limits, values
 from readroom.core.contracts.base import Contract, Tool
+from readroom.core.contracts.native import background as native_background
 from readroom.core.contracts.native import changes as native_changes
 from readroom.core.contracts.native import changes as native_command
 from readroom.core.contracts.native import documents as native_documents
@@ -42,7 +43,7 @@ from readroom.core.values.changes import (
     TrashResult,
     WriteResult,
 )
-from readroom.core.values.commands import RunResult
+from readroom.core.values.commands import RunResult, StartedResult, WatchResult
 from readroom.core.values.files import OUTLINES
 
 Globs = str | list[str]
@@ -213,6 +214,8 @@ _RENDERED: Mapping[type[values.Result], Callable[[Any, values.Cap], values.Reply
     EditResult: native_changes.render_edit,
     WriteResult: native_changes.render_write,
     RunResult: native_command.render,
+    WatchResult: native_background.render,
+    StartedResult: native_background.render_list,
     **dict.fromkeys(
         (StatResult, DeleteResult, FolderResult, MoveResult, TrashResult), native_changes.render_file_change
     ),
@@ -254,6 +257,6 @@ NATIVE = Contract(
     render=_render,
     render_error=native_render.render_error,
     to_call=to_call,
-    commands=(RUN_COMMAND,),
+    commands=(RUN_COMMAND, native_background.CHECK_COMMAND),
     by_lines=True,
 )

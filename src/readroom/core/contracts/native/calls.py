@@ -28,12 +28,14 @@ from readroom.core.values import (
     Request,
     changes,
 )
-from readroom.core.values.commands import RunRequest
-from readroom.core.values.files import BytesRequest
+from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
+from readroom.core.values.files import BytesRequest, ResolveRequest
+from readroom.core.values.many import ReadManyRequest
+from readroom.core.values.packing import PackRequest
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
 EDIT, WRITE = "edit_file", "write_file"
-RUN = "run_command"
+RUN, CHECK = "run_command", "check_command"
 """Tool names, which the record and the calls share."""
 
 _TOOLS = {
@@ -44,6 +46,8 @@ _TOOLS = {
     changes.EditRequest: EDIT,
     changes.WriteRequest: WRITE,
     RunRequest: RUN,
+    StartRequest: RUN,
+    **dict.fromkeys((WatchRequest, EndRequest, StartedRequest), CHECK),
 }
 """The requests that a native tool means."""
 
@@ -71,6 +75,7 @@ _GREP = [field.name for field in fields(GrepRequest) if field.name not in _WRITT
 
 SAID: Mapping[type[Request], Sequence[str]] = {
     ReadRequest: ("path", "pages", "offset", "limit", "symbol", "known_hash", "encoding", "column", "view"),
+    ReadManyRequest: ("paths", "offset", "limit"),
     GrepRequest: ("pattern", "path", "glob", _CONTEXT, *_GREP, "include"),
     FindRequest: (
         *("query", "path", "glob", "type", "output", "budget_tokens", "explain"),
@@ -81,7 +86,13 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "files", "dry_run"),
     changes.WriteRequest: ("path", "content", "expected_hash", "encoding"),
     RunRequest: ("command", "path", "output", "timeout_s"),
+    StartRequest: ("command", "path", "timeout_s", "background"),
+    WatchRequest: ("id", "wait_s", "until", "output"),
+    EndRequest: ("id", "signal", "wait_s", "output"),
+    StartedRequest: (),
     BytesRequest: ("path", "first", "count"),
+    ResolveRequest: ("path",),
+    PackRequest: ("path", "wanted"),
     changes.StatRequest: ("path",),
     changes.DeleteRequest: ("path", "recursive", "expected_hash"),
     changes.MakeFolderRequest: ("path",),
@@ -92,6 +103,8 @@ SAID: Mapping[type[Request], Sequence[str]] = {
 
 _ALWAYS: Mapping[type[Request], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "dry_run"),
+    StartRequest: ("background",),
+    EndRequest: ("signal",),
     BytesRequest: ("first",),
     changes.DeleteRequest: ("recursive", "expected_hash"),
     changes.MoveRequest: ("overwrite",),
@@ -100,8 +113,10 @@ _ALWAYS: Mapping[type[Request], Sequence[str]] = {
 
 _CALLED = {
     (RunRequest, "path"): "cwd",
+    (StartRequest, "path"): "cwd",
     (BytesRequest, "first"): "first_byte",
     (BytesRequest, "count"): "bytes",
+    (PackRequest, "wanted"): "paths",
 }
 """Arguments that are called otherwise than the field."""
 
@@ -127,7 +142,9 @@ def _said(
     defaults = {field.name: field.default for field in fields(kind) if field.name not in always}
     said = [(name, defaults.get(name, NODEFAULT), _CALLED.get((kind, name), name)) for name in SAID[kind]]
     names = ["before" if name == _CONTEXT else name for name in SAID[kind]]
-    return said, attrgetter(*names) if len(names) > 1 else lambda request: (getattr(request, names[0]),)
+    if len(names) > 1:
+        return said, attrgetter(*names)
+    return said, lambda request: tuple(getattr(request, name) for name in names)
 
 
 def _fact(request: Request, name: str, value: Any) -> Fact:
@@ -135,6 +152,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
     match name:
         case "path" | "destination":
             return as_value(value)
+        case "paths":
+            return [as_value(path) for path in value]
         case "glob":
             return value[0] if len(value) == 1 else list(value)
         case "include":
@@ -146,6 +165,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
                 {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
                 for file in value
             ]
+        case "wanted":
+            return [wanted.asked_as for wanted in value]
         case "content" if isinstance(request, changes.WriteRequest):
             return write_text(request)[0]
     fact: Fact = value

@@ -21,7 +21,7 @@ from msgspec.structs import fields
 from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import calls as native_calls
 from readroom.core.contracts.native import facts as native_facts
-from readroom.core.contracts.native.calls import EDIT, RUN, WRITE, closing, shown, spells_tools
+from readroom.core.contracts.native.calls import CHECK, EDIT, RUN, WRITE, closing, shown, spells_tools
 from readroom.core.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
 from readroom.core.contracts.schema import EXPLAINED, NEVER_ZERO, into
 from readroom.core.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
@@ -30,7 +30,15 @@ from readroom.core.quoting import as_value, joined
 from readroom.core.text.edits.cell_forms import CELL
 from readroom.core.text.select import byte_size
 from readroom.core.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request, changes
-from readroom.core.values.commands import SIGNALLED, Output, OutputLine, RunRequest, RunResult, Verbosity
+from readroom.core.values.commands import (
+    SIGNALLED,
+    Output,
+    OutputLine,
+    RunRequest,
+    RunResult,
+    StartRequest,
+    Verbosity,
+)
 
 Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EXPLAINED)]
 
@@ -245,6 +253,13 @@ class RunArguments(msgspec.Struct, frozen=True, kw_only=True):
         | None
     ) = None
     cwd: str = "."
+    background: Annotated[bool, Meta(description=f"Do not wait; then use {CHECK}")] = False
+
+
+def _to_run(arguments: RunArguments) -> Request:
+    if not arguments.background:
+        return into(RunRequest, arguments, path=arguments.cwd)
+    return into(StartRequest, arguments, path=arguments.cwd)
 
 
 RUN_COMMAND = Tool(
@@ -255,7 +270,7 @@ RUN_COMMAND = Tool(
         f"in {OUTPUTS}."
     ),
     arguments=RunArguments,
-    to_request=lambda arguments: into(RunRequest, arguments, path=arguments.cwd),
+    to_request=_to_run,
     read_only=False,
     idempotent=False,
 )
@@ -269,16 +284,16 @@ def render(result: RunResult, cap: Cap) -> Reply:
 def _text(result: RunResult, cap: Cap) -> str:
     rows = [_header(result)]
     out, err = result.outputs
-    rows += map(_row, out.lines)
+    rows += map(row_of, out.lines)
     if err.lines:
-        rows += ["stderr:", *map(_row, err.lines)]
+        rows += ["stderr:", *map(row_of, err.lines)]
     body = "\n".join(rows)
     return f"{body}\n{closing(_closing(result), cap.size - byte_size(body) - 1)}"
 
 
 def _header(result: RunResult) -> str:
     parts = [_status(result), f"{result.duration_s:.1f} s"]
-    parts += [_size(output) for output in result.outputs if output.size_bytes] or ["no output"]
+    parts += [size_of(output) for output in result.outputs if output.size_bytes] or ["no output"]
     network = "network" if result.network else "no network"
     confinement = "not confined" if result.confinement == "none" else f"{result.confinement}, {network}"
     parts.append(f"{result.shell}, {confinement}")
@@ -288,11 +303,12 @@ def _header(result: RunResult) -> str:
 def _status(result: RunResult) -> str:
     if result.timed_out:
         return f"time limit, ended (exit {result.exit_code})"
-    name = _signal(result.exit_code)
+    name = signal_of(result.exit_code)
     return f"exit {result.exit_code}{f' ({name})' if name else ''}"
 
 
-def _signal(code: int) -> str | None:
+def signal_of(code: int) -> str | None:
+    """The name of the signal in an exit code; None if there is none."""
     try:
         import signal
 
@@ -301,19 +317,21 @@ def _signal(code: int) -> str | None:
         return None
 
 
-def _size(output: Output) -> str:
+def size_of(output: Output) -> str:
+    """How much a command wrote to a stream."""
     if output.binary:
         return f"{output.stream} {output.size_bytes:,} bytes, binary (not shown)"
     lines = f"{output.total_lines:,} line{'' if output.total_lines == 1 else 's'}"
     return f"{output.stream} {lines}{' (cut)' if output.cut else ''}"
 
 
-def _row(line: OutputLine) -> str:
+def row_of(line: OutputLine) -> str:
+    """A shown line with its number."""
     return f"{line.number}\t{line.text}" + (f" [+{line.left} chars]" if line.left else "")
 
 
 def _closing(result: RunResult) -> list[str]:
-    parts = [part for output in result.outputs for part in _missing(output)]
+    parts = [part for output in result.outputs for part in missing_of(output)]
     if result.ended:
         left = "process" if result.ended == 1 else "processes"
         parts.append(f"{result.ended} {left} left behind and ended.")
@@ -340,7 +358,8 @@ def not_kept(result: RunResult) -> str:
     return f"Output is not kept here; {full} shows more."
 
 
-def _missing(output: Output) -> Iterator[str]:
+def missing_of(output: Output) -> Iterator[str]:
+    """Sentences about what of a stream is not shown."""
     if output.binary and output.size_bytes:
         yield f"{output.stream}: to use it, have the command write it to a file."
     left = sum(last - first + 1 for first, last in output.gaps)
@@ -352,9 +371,12 @@ def _missing(output: Output) -> Iterator[str]:
 
 def _next(result: RunResult) -> ReadRequest | None:
     """The kept output from the first line on that is not shown whole."""
-    if not result.kept:
-        return None
-    for output in result.outputs:
+    return unshown(result.outputs) if result.kept else None
+
+
+def unshown(outputs: Sequence[Output]) -> ReadRequest | None:
+    """The read of the first line of a kept output that is not shown whole."""
+    for output in outputs:
         first = [first for first, _ in output.gaps[:1]]
         first += [line.number for line in output.lines if line.left][:1]
         if first:
@@ -375,16 +397,17 @@ def facts_of(
         "cwd": as_value(result.request.path),
         "call_id": result.call_id,
         "exit_code": result.exit_code,
-        "signal": _signal(result.exit_code),
+        "signal": signal_of(result.exit_code),
         "timed_out": result.timed_out,
         "duration_s": round(result.duration_s, 3),
         **native_facts.named(result, "ended", "shell", "confinement", "network"),
-        "outputs": [_output(output, result.kept) for output in result.outputs],
+        "outputs": [output_facts(output, result.kept) for output in result.outputs],
         **native_facts.common(omitted, _next(result), result.warnings, to_call),
     }
 
 
-def _output(output: Output, kept: bool) -> dict[str, Fact]:
+def output_facts(output: Output, kept: bool) -> dict[str, Fact]:
+    """The facts of a stream."""
     lost = output.lost
     return {
         "stream": output.stream,

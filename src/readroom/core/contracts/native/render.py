@@ -71,8 +71,8 @@ def reply(
 
 
 def without_images(whole: values.Reply) -> values.Reply:
-    """The reply without its images, which then cost nothing."""
-    return replace(whole, images=(), build_cost=_Estimate(whole.text, ()))
+    """The reply without its images and files, which then cost nothing."""
+    return replace(whole, images=(), attached=(), build_cost=_Estimate(whole.text, ()))
 
 
 @final

@@ -15,54 +15,51 @@ May be touched: with a security review.
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import cached_property
 from typing import final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core import errors, paths
 from readroom.core.caller import Owner
 from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
+from readroom.core.engine.command.background import Backgrounds
 from readroom.core.engine.command.output import chosen, hidden_in
-from readroom.core.engine.command.process import Command, End, environment
+from readroom.core.engine.command.running import (
+    CHOICE_S,
+    CommandRun,
+    Ran,
+    Runner,
+    ended_code,
+    remarks,
+    require_usable,
+)
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS, ROOT, WorkPath
 from readroom.core.policy.changes import WriteTargets
-from readroom.core.policy.commands import PATH, CommandPolicy
+from readroom.core.policy.commands import CommandPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.policy.rules import Rules
-from readroom.core.quoting import first_of
-from readroom.core.sandbox import Private, Sandbox, Start
-from readroom.core.sandbox.bubblewrap import Masks, make_devices
-from readroom.core.stores.base import Shelf, Store
+from readroom.core.sandbox import Sandbox
+from readroom.core.stores.base import Shelf
 from readroom.core.stores.mount import OutputsMount
-from readroom.core.stores.outputs import KeptStream, OutputKeeper, Outputs, OwnOutputs
-from readroom.core.stores.private import remove_tree
+from readroom.core.stores.outputs import KeptStream, Outputs, OwnOutputs
 from readroom.core.text import encodings
 from readroom.core.values import ReadRequest, ReadResult
-from readroom.core.values.commands import SIGNALLED, RunRequest, RunResult
+from readroom.core.values.commands import (
+    EndRequest,
+    RunRequest,
+    RunResult,
+    StartedRequest,
+    StartedResult,
+    StartRequest,
+    WatchRequest,
+    WatchResult,
+)
 from readroom.core.values.files import Warn
-
-_CHOICE_S = 20.0
-"""Time to choose the lines to show, for a command that has used up its own."""
-
-
-class Runner(Struct, frozen=True):
-    """What all commands of one owner in one workspace share."""
-
-    guard: Guard
-    sandbox: Sandbox
-    outputs: OwnOutputs
-    mount: Store
-    policy: CommandPolicy
-    limits: Limits
 
 
 def perform(services: Services, job: Job[RunRequest]) -> RunResult:
@@ -83,11 +80,11 @@ def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
         Cancelled: The caller went away; the command was ended and its output dropped.
     """
     request, deadline = job.request, job.deadline
-    _require_usable(request)
+    require_usable(request)
     seconds = min(request.timeout_s or runner.limits.run_timeout_s, RUN_MAX_TIMEOUT_S)
     name, keepers = runner.outputs.begin(request.name)
     try:
-        ran = _Run(runner, request, keepers, deadline.within(seconds), seconds).ran()
+        ran = CommandRun(runner, request, keepers, deadline.within(seconds), seconds).ran()
         if deadline.cancelled:
             raise errors.Cancelled
         kept = runner.outputs.finish(name, keepers)
@@ -99,120 +96,16 @@ def run(runner: Runner, job: Job[RunRequest]) -> RunResult:
         raise
 
 
-RUN_COMMAND_BYTES = 120 * 1024
-"""Longest command. Linux takes 128 KiB for one argument of a program."""
-
-
-def _require_usable(request: RunRequest) -> None:
-    problem = None
-    if not request.command.strip():
-        problem = "is empty"
-    elif "\0" in request.command:
-        problem = "contains a NUL character"
-    elif _half_characters(request.command):
-        problem = "contains half of a surrogate pair"
-    elif len(os.fsencode(request.command)) > RUN_COMMAND_BYTES:
-        problem = f"is longer than {RUN_COMMAND_BYTES:,} bytes"
-    if problem is not None:
-        advice = "Send a command for the shell; write long scripts to a file and run that."
-        raise errors.BadValue(
-            "command", request.command[:80].encode("utf-8", "replace").decode(), problem, advice
-        )
-
-
-def _half_characters(text: str) -> bool:
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        return True
-    return False
-
-
-class _Ran(Struct, frozen=True):
-    """A command that has ended."""
-
-    end: End
-    timed_out: bool
-    duration_s: float
-    start: Start
-    shell: shell.Shell
-
-
-@final
-class _Run:
-    """The run of one command."""
-
-    def __init__(
-        self,
-        runner: Runner,
-        request: RunRequest,
-        keepers: Sequence[OutputKeeper],
-        deadline: Deadline,
-        seconds: float,
-    ) -> None:
-        self._runner = runner
-        self._request = request
-        self._keepers = keepers
-        self._deadline = deadline
-        self._seconds = seconds
-
-    def ran(self) -> _Ran:
-        """Start the command, keep its output, and wait for its end."""
-        root = self._runner.guard.folder
-        if root is None:
-            raise errors.NoFolder(self._runner.guard.store.name)
-        private = self._private()
-        with ExitStack() as opened:
-            opened.callback(remove_tree, private.temporary)
-            folder = opened.enter_context(self._runner.guard.open_folder(self._request.path))
-            start = self._runner.sandbox.start(folder.real, private, self._deadline)
-            opened.callback(start.close)
-            here = os.path.join(root, folder.real) if folder.real != "." else root
-            more = dict(self._runner.policy.environment)
-            path = more.pop("PATH", PATH)
-            variables = environment(here, private.home, start.temporary, path, list(more.items()))
-            descriptor = None if start.program is not None else folder.fileno()
-            if self._deadline.cancelled:
-                raise errors.Cancelled
-            began = time.monotonic()
-            maximum = self._runner.limits.run_processes
-            chosen_shell = shell.found()
-            line = chosen_shell.line(self._request.command)
-            with Command(line, start, variables, descriptor, maximum, self._deadline) as command:
-                self._keep(command, began)
-                end = command.end()
-            return _Ran(end, command.timed_out, time.monotonic() - began, start, chosen_shell)
-
-    def _keep(self, command: Command, began: float) -> None:
-        for stream, data in command.output():
-            if data:
-                self._keepers[stream].write(data)
-            size = sum(keeper.size for keeper in self._keepers)
-            lines = sum(keeper.lines for keeper in self._keepers)
-            elapsed = int(time.monotonic() - began)
-            unit = f"s; output so far: {lines:,} line{'' if lines == 1 else 's'}, {size:,} bytes"
-            self._deadline.report(elapsed, int(self._seconds), unit)
-
-    def _private(self) -> Private:
-        private = self._runner.outputs.private()
-        private.inside("masks")
-        file, folder = private.file("masks/file", 0o000), private.inside("masks/folder", 0o000)
-        devices = private.inside("devices")
-        masks = Masks(file, folder, devices if make_devices(devices) else "")
-        return Private(private.inside("home"), private.temporary(), masks)
-
-
 # --- the result ----------------------------------------------------------------------------------
 
 
 def _result(
-    runner: Runner, job: Job[RunRequest], name: str, ran: _Ran, kept: tuple[KeptStream, KeptStream]
+    runner: Runner, job: Job[RunRequest], name: str, ran: Ran, kept: tuple[KeptStream, KeptStream]
 ) -> RunResult:
-    status = ran.end.status
-    code = status if status >= 0 else SIGNALLED - status
+    code = ended_code(ran.end)
     failed = code != 0 or ran.timed_out
     # A separate deadline, because progress reports are about the command.
-    patience = Deadline(_CHOICE_S)
+    patience = Deadline(CHOICE_S)
     job.deadline.on_cancel(patience.cancel)
     outputs = chosen(runner.mount, job.cap, job.request, kept, failed, patience)
     return RunResult(
@@ -229,30 +122,10 @@ def _result(
         kept=not runner.policy.one_shot,
         warnings=[
             *(shell.misread(job.request.command) if ran.shell.name == "sh" else ()),
-            *_warnings(ran, kept, runner.limits.run_processes),
+            *remarks(ran, kept, runner.limits.run_processes),
             *hidden_in(outputs),
         ],
     )
-
-
-def _warnings(ran: _Ran, kept: Sequence[KeptStream], maximum: int) -> list[Warn]:
-    warnings = [
-        Warn("not_kept", f"{output.path}: {output.problem}") for output in kept if output.problem is not None
-    ]
-    if ran.end.many:
-        warnings.append(Warn("many", f"it had more than {maximum:,} processes and was ended"))
-    if ran.start.limited:
-        names = first_of(ran.start.limited, _NAMED)
-        # Files that policy protects are there, and Landlock cannot tell new names from theirs.
-        limited = f"a command cannot create or delete files directly in {names}, only in folders below"
-        warnings.append(Warn("limited", f"{limited}; the tools that write and edit files can"))
-    if ran.end.alive:
-        warnings.append(Warn("alive", f"{ran.end.alive} processes could not be ended yet"))
-    return warnings
-
-
-_NAMED = 3
-"""Folders that a warning names; more are counted."""
 
 
 # -----------------------------------------------------------------------------
@@ -295,17 +168,18 @@ class CommandService:
         self._sandbox = Sandbox(visible, own, places, policy)
         self._policy = policy
         self._limits = limits
+        self._backgrounds = Backgrounds()
 
     def of(self, owner: Owner) -> OwnRoom:
         """The commands and outputs of one owner."""
         outputs = self._outputs.of(owner)
         mount = OutputsMount(outputs)
-        return OwnRoom(
-            outputs, Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits)
-        )
+        runner = Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits)
+        return OwnRoom(owner, outputs, runner, self._backgrounds)
 
     def close(self) -> None:
-        """Remove the outputs."""
+        """End the commands that run on, and remove the outputs."""
+        self._backgrounds.close()
         self._outputs.close()
 
 
@@ -313,8 +187,10 @@ class CommandService:
 class OwnRoom:
     """The commands of one owner, and the outputs that are kept of them."""
 
-    def __init__(self, outputs: OwnOutputs, runner: Runner) -> None:
+    def __init__(self, owner: Owner, outputs: OwnOutputs, runner: Runner, backgrounds: Backgrounds) -> None:
         """Use `CommandService.of`."""
+        self._owner = owner
+        self._backgrounds = backgrounds
         self._outputs = outputs
         self._runner = runner
 
@@ -326,6 +202,22 @@ class OwnRoom:
     def run(self, job: Job[RunRequest]) -> RunResult:
         """Run a command. Raises as the function `run` does."""
         return run(self._runner, job)
+
+    def start(self, job: Job[StartRequest]) -> WatchResult:
+        """Start a command that runs on."""
+        return self._backgrounds.start(self._owner, self._runner, job)
+
+    def watch(self, job: Job[WatchRequest]) -> WatchResult:
+        """Look at one."""
+        return self._backgrounds.watch(self._owner, job)
+
+    def end(self, job: Job[EndRequest]) -> WatchResult:
+        """End one."""
+        return self._backgrounds.end(self._owner, job)
+
+    def started(self, request: StartedRequest) -> StartedResult:
+        """Those of the owner."""
+        return self._backgrounds.started(self._owner, request.reach)
 
     def parse(self, path: str) -> WorkPath | None:
         try:
@@ -339,24 +231,32 @@ class OwnRoom:
             return None
         return OUTPUTS if inner == ROOT else WorkPath(f"{OUTPUTS}/{inner}")
 
-    def named_inside(self, path: WorkPath, guard: Guard) -> WorkPath | None:
+    def named_inside(self, path: WorkPath, guard: Guard, folders: Sequence[str]) -> WorkPath | None:
         """The kept output that a path like `.outputs/NAME` means, although it names a file of the root.
 
-        None for any other path, and for a file of the root that is not a kept output.
+        None for any other path, and for a file of the root that is not a kept output.  A hidden folder is
+        taken for that of the outputs; in any other, only what was an output is one.
         """
-        name = OUTPUTS[1:]
-        if path != name and not path.startswith(f"{name}/"):
+        folder = next((name for name in folders if path == name or path.startswith(f"{name}/")), None)
+        if folder is None:
             return None
-        kept = WorkPath(f"/{path}")
-        if self.holds(kept):
+        kept, hidden = WorkPath(f"{OUTPUTS}{path[len(folder) :]}"), folder.startswith(".")
+        if (hidden or path != folder) and self.holds(kept):
             return kept
         try:
             guard.stat(path)
         except errors.NotFound:
-            return kept
+            return kept if hidden or self._was_kept(kept) else None
         except errors.ReadroomError:
             return None
         return None
+
+    def _was_kept(self, path: WorkPath) -> bool:
+        """Whether there is or was an output at this path; at that of the folder, whether there is any."""
+        if path == OUTPUTS:
+            with self.guard.open_folder(OUTPUTS) as folder:
+                return next(iter(folder.entries()), None) is not None
+        return self._outputs.gone(path.removeprefix(f"{OUTPUTS}/").rpartition(".")[0])
 
     def holds(self, path: WorkPath) -> bool:
         try:

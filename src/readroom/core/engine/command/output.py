@@ -21,7 +21,7 @@ from readroom.core.text.output import NUL_SIGN, choose, folded, holds, lines_wit
 from readroom.core.text.output.patterns import LogPattern
 from readroom.core.text.select import MARK_BYTES, IndexedText, LongLine
 from readroom.core.values import Cap, OutputMeasure
-from readroom.core.values.commands import SHOWN_BYTES, Output, OutputLine, RunRequest, StreamName
+from readroom.core.values.commands import Output, OutputLine, RunRequest, StreamName, Tail, shown_bytes
 from readroom.core.values.files import Warn
 
 _WINDOW = 64
@@ -50,12 +50,17 @@ def chosen(
     """The lines of both streams of a command that a reply shows. Raises as `KeptText` does."""
     with ExitStack() as opened:
         texts = [KeptText(opened.enter_context(mount.open(output.path)), deadline) for output in kept]
-        room = min(SHOWN_BYTES.get(request.output, cap.size), cap.size - cap.measure.frame(kept[0].path))
+        shown = shown_bytes(request.output, failed=failed)
+        room = cap.size - cap.measure.frame(kept[0].path)
+        room = room if shown is None else min(shown, room)
         labels = _LABEL_BYTES if texts[1].total else 0
         assert cap.measure.output is not None, "the contract runs commands"
         # If the client limits lines, each line is charged its share of the reply.
         least = 0 if cap.lines is None else -(-cap.size // cap.lines)
-        rows = picked(texts, room - labels, cap.measure.output, failed=failed, least=least)
+        if request.tail is None:
+            rows = picked(texts, room - labels, cap.measure.output, failed=failed, least=least)
+        else:
+            rows = [ending(texts[0], request.tail, room, cap.lines), []]
         out, err = (
             _output(stream, output, text, lines)
             for stream, output, text, lines in zip(STREAMS, kept, texts, rows, strict=True)
@@ -97,6 +102,32 @@ def picked(
         spare -= over
         rows = choose(texts, max(0, spare), cost, failed=failed)
     return rows
+
+
+def ending(text: KeptText, tail: Tail, room: int, lines: int | None) -> list[OutputLine]:
+    """The last lines of a stream, in order; of a line that is larger than all of it, its beginning.
+
+    Args:
+        text: The stream.
+        tail: How much of it.
+        room: Bytes of the reply.
+        lines: Lines of the reply; None without a limit.
+    """
+    text.cut_lines_at(min(tail.bytes, room))
+    rows: list[OutputLine] = []
+    # A line end after the last line makes an empty one, as the original counts.
+    left = min(tail.bytes, room) + (not text.ended)
+    most = min(tail.lines, lines or tail.lines) - text.ended
+    for number in range(text.total, 0, -1):
+        row = text.row(number)
+        if row is None:
+            continue
+        size = len(row.text.encode("utf-8", "replace")) + 1
+        left -= size
+        if rows and (left < 0 or len(rows) == most):
+            break
+        rows.append(row)
+    return rows[::-1]
 
 
 RUN_LINE_CHARS = 400
@@ -155,6 +186,7 @@ def _output(stream: StreamName, kept: KeptStream, text: KeptText, rows: Sequence
         lost=kept.lost,
         nuls=[row.number for row in rows if row.number in text.nuls],
         binary=text.binary,
+        ended=text.ended,
     )
 
 
@@ -198,6 +230,11 @@ class KeptText:
     def total(self) -> int:
         """Its lines, as a read counts them."""
         return 0 if self.binary else self._index.total_lines
+
+    @property
+    def ended(self) -> bool:
+        """Whether its last line has a line end."""
+        return bool(self._index.ends.final)
 
     @property
     def total_lines(self) -> int:

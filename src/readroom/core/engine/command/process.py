@@ -68,6 +68,8 @@ class Command(Closeable):
         folder: int | None,
         maximum: int,
         deadline: Deadline,
+        *,
+        merged: bool = False,
     ) -> None:
         """Start it. Raises NotStarted.
 
@@ -78,8 +80,10 @@ class Command(Closeable):
             folder: A descriptor of the folder where it starts; None if the confinement sets it.
             maximum: The maximum number of its processes at once.
             deadline: When it must end.
+            merged: Both streams come as the first, in the order in which they are written.
         """
         self._deadline = deadline
+        self._merged = merged
         self._shell = line[0]
         self.timed_out = False
         self._said = b""
@@ -101,16 +105,22 @@ class Command(Closeable):
                 self._asked = True
                 self._process.stdin.write(_ASK)
 
+    def kill(self) -> None:
+        """End it at once. May be called from any thread."""
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            if self._process.stdin is not None:
+                self._process.stdin.close()  # the supervisor takes this for the end of this process
+
     def output(self) -> Iterator[tuple[int, bytes]]:
         """Its output as it arrives: the stream (0 or 1) and the data, which is empty from time to time.
 
         Ends when the command has ended, or was asked to.
         """
         waiting = select.poll()
-        for fd in (self._out, self._err, self._report):
+        streams = {self._out: 0} if self._merged else {self._out: 0, self._err: 1}
+        left = {*streams, self._report}
+        for fd in left:
             waiting.register(fd, select.POLLIN)
-        streams = {self._out: 0, self._err: 1}
-        left = {self._out, self._err, self._report}
         until: float | None = None
         while left:
             if self._deadline.expired and not self._deadline.cancelled:
@@ -152,9 +162,7 @@ class Command(Closeable):
     def close(self) -> None:
         """End it at once and release what it holds."""
         self._forget()
-        with self._lock:
-            if self._process.stdin is not None:
-                self._process.stdin.close()  # the supervisor takes this for the end of this process
+        self.kill()
         try:
             self._process.wait(RUN_GRACE_S + 2 * RUN_DRAIN_S)
         except subprocess.TimeoutExpired:
@@ -171,7 +179,11 @@ class Command(Closeable):
         maximum: int,
     ) -> None:
         self._out, out = self._pipe()
-        self._err, err = self._pipe()
+        if self._merged:
+            self._err, err = self._out, os.dup(out)
+            self._held.append(err)
+        else:
+            self._err, err = self._pipe()
         self._report, report = self._pipe()
         arguments, keep = self._arguments(line, start)
         started = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -21,6 +21,8 @@ _BASH = ("/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-syst
 """Never from PATH, which may name a folder of the workspace."""
 
 _SH = "/bin/sh"
+
+_ENV = "/usr/bin/env"
 
 _WITHOUT_FILES = ("--norc", "-p")
 """bash reads no file of its own: with -p not even the one that BASH_ENV names."""
@@ -33,10 +35,12 @@ class Shell(Struct, frozen=True):
     path: str
     options: tuple[str, ...] = ()
 
-    def line(self, command: str) -> list[str]:
-        """The words that run a command."""
+    def line(self, command: str, variables: Sequence[tuple[str, str]] = ()) -> list[str]:
+        """The words that run a command; `variables` are added to its environment."""
         words = ["--", command] if self.options else [command]
-        return [self.path, *self.options, "-c", *words, self.name]
+        # Not in the environment of the program that confines it: a caller could load code into that one.
+        first = [_ENV, *(f"{name}={value}" for name, value in variables)] if variables else []
+        return [*first, self.path, *self.options, "-c", *words, self.name]
 
 
 def found() -> Shell:

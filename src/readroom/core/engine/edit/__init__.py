@@ -29,14 +29,14 @@ from readroom.core.engine.edit.cells import (
     missing,
     planned,
 )
-from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
+from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, require_usable, stale
 from readroom.core.engine.edit.forms import form_of
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.read.classify import asked_for
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors.changes import AROUND
 from readroom.core.formats.kinds import reads_as_document
-from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
+from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, MATCHES_NAMED, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Moved, Source, WriteTarget
@@ -77,7 +77,7 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
     """
     request, places = job.request, services.targets
     expected = _expected(request)
-    _require_usable(request)
+    require_usable(request)
     for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
             try:
@@ -106,37 +106,16 @@ def _expected(request: EditRequest) -> str:
     return "" if request.expected_hash is None else hashes.parse_hash("expected_hash", request.expected_hash)
 
 
-def _require_usable(request: EditRequest) -> None:
-    """Refuse edits that cannot fit any file."""
-    if not request.edits:
-        raise errors.BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
-    require_few(request.edits)
-    for number, item in enumerate(request.edits):
-        if item.cell and not item.old_text and request.by_cells:
-            continue  # a whole cell
-        if not item.old_text:
-            raise errors.BadValue(
-                f"edits[{number}].old_text",
-                "",
-                "is empty",
-                "Send the text to be replaced; to insert, send an adjacent line and repeat it in "
-                "new_text; write_file fills an empty file.",
-            )
-        if not prepare(item, bom=True).pieces:
-            raise errors.BadValue(
-                f"edits[{number}].new_text",
-                item.new_text[:VALUE_CHARS],
-                "is the same as old_text",
-                "Leave the edit out. Line ends make no difference: they stay those of the file.",
-            )
-
-
 GROWTH_BYTES = 256 * 1024 * 1024
 """How much one call may enlarge a file: replace_all can multiply a text by the number of places."""
 
 CLOSEST_BYTES = 4 * 1024 * 1024
 """How much of a file is compared with a text that was not found: 0.3 s (measured, 100,000 lines); for a
 larger file the reply says so."""
+
+
+LENIENT_BYTES = 16 * 1024 * 1024
+"""Largest file in which a contract looks for what an old text means: it is held as text."""
 
 
 class _Editing:
@@ -164,6 +143,7 @@ class _Editing:
         texts = () if self._named else job.request.edits
         self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in texts]
         self._states: tuple[bytes, bytes] | None = None
+        self._matched = ""
 
     def told(self) -> tuple[Warn, ...]:
         """What the edit broke; asked for once the file and its folder are free again."""
@@ -186,6 +166,8 @@ class _Editing:
         if plan is not None:
             return self._of_cells(scanned, digits, plan)
         if self._take_lone_cr(scanned) or self._take_literally(scanned):
+            scanned, _ = self._scanned()
+        if self._take_leniently(scanned):
             scanned, _ = self._scanned()
         self._require_one_place_each(scanned)
         if form_of(self._source.real) is not None:
@@ -268,6 +250,32 @@ class _Editing:
                 old, new = old.replace(NUL_SIGN, "\0"), new.replace(NUL_SIGN, "\0")
             meant = replace(item, old_text=old, new_text=new)
             self._changes[number] = prepare(meant, bom=bool(self._encoding.bom), literal=literal)
+            again = True
+        return again
+
+    def _take_leniently(self, scanned: Scan) -> bool:
+        """Retry edits that did not match as the contract has it. Raises ManyMatches, LargerMatch."""
+        lenient, again = self._request.lenient, False
+        if lenient is None or self._source.size > LENIENT_BYTES:
+            return False
+        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+            if place.count or item.replace_all:
+                continue
+            text, _ = self._start_of_text(LENIENT_BYTES)
+            plain = prepare(item, bom=bool(self._encoding.bom)).old
+            fit = lenient(text, plain, self._deadline.check)
+            if fit is None:
+                continue
+            if len(fit.lines) > 1:
+                lines, count = fit.lines[:MATCHES_NAMED], len(fit.lines)
+                raise errors.ManyMatches(
+                    self._path, number, lines, count, next_request=self._around(lines[0], lines[0])
+                )
+            if fit.larger:
+                raise errors.LargerMatch(self._path, fit.lines[0])
+            meant = replace(item, old_text=fit.text)
+            self._changes[number] = prepare(meant, bom=False)
+            self._matched = fit.how
             again = True
         return again
 
@@ -382,7 +390,7 @@ class _Editing:
             if in_cells is not None:
                 return in_cells
         change = self._changes[number]
-        text, whole = self._start_of_text()
+        text, whole = self._start_of_text(CLOSEST_BYTES)
         near = closest(text, change.old, change.new)
         hint = near.hint
         if not whole:
@@ -402,9 +410,9 @@ class _Editing:
             next_request=following,
         )
 
-    def _start_of_text(self) -> tuple[str, bool]:
+    def _start_of_text(self, maximum: int) -> tuple[str, bool]:
         start = len(self._encoding.bom)
-        data = self._source.read_at(start, CLOSEST_BYTES)
+        data = self._source.read_at(start, maximum)
         whole = start + len(data) >= self._source.size
         if not whole:
             data = data[: encodings.prefix(data, self._encoding)]
@@ -453,6 +461,7 @@ class _Editing:
             bom=bool(self._encoding.bom),
             diff=diff,
             dry_run=self._request.dry_run,
+            matched=self._matched,
         )
 
     # --- writing ------------------------------------------------------------------------------

@@ -1,12 +1,9 @@
 """Replace texts in several files, all of them or none.
 
-    find     every file; two names of one file are refused
-    lock     the folders, in one order for all callers
-    prepare  every file in memory, collecting failures
-    write    every new content next to the old one, and only then rename, one after the other
-
-Files are renamed only while all of them are still what was read.  If a rename fails all the same, the
-files that were renamed get their old content back.
+find     every file; two names of one file are refused
+lock     the folders, in one order for all callers
+prepare  every file in memory, collecting failures
+write    all of them or none, as the store does it, also when the process is killed (`Store.commit`)
 """
 
 from __future__ import annotations
@@ -23,18 +20,28 @@ from msgspec import Struct, field
 from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import require_editable, require_few
+from readroom.core.engine.edit.intent import announce
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
-from readroom.core.stores.base import Moved, Source, WriteTarget
+from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between, common_end, common_start, cost
 from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
+from readroom.core.text.edits.slips import slip_in
 from readroom.core.text.encodings import UTF8, Encoding
 from readroom.core.text.line_index import Shrunk
-from readroom.core.values.changes import Diff, EditFilesRequest, EditFilesResult, FileEdited, FileEdits
+from readroom.core.values.changes import (
+    Diff,
+    Edit,
+    EditFilesRequest,
+    EditFilesResult,
+    FileEdited,
+    FileEdits,
+    Slip,
+)
 from readroom.core.values.files import OTHER_SPELLING, Warn
 
 EDIT_FILES = 100
@@ -176,17 +183,29 @@ class _Batch:
 
     def _require_several(self) -> None:
         """Refuse two names of one file: the second change would overwrite the first."""
-        seen: dict[str, str] = {}
-        for file in self._files.values():
-            other = seen.setdefault(file.place.real, file.asked.path)
-            if other is not file.asked.path:
-                raise errors.SameFile(file.asked.path, other)
+        files, seen = self._request.files, dict[object, int]()
+        for number, file in enumerate(files):
+            for key in self._names(number):
+                other = seen.setdefault(key, number)
+                if other != number:
+                    raise errors.SameFile(file.path, files[other].path)
+
+    def _names(self, number: int) -> Iterator[object]:
+        """Keys that two names of one file have in common."""
+        file, failure = self._files.get(number), self._failures.get(number)
+        if file is not None:
+            yield file.place.real
+            stat = file.place.look()
+            if stat is not None and stat.inode:
+                yield stat.device, stat.inode
+        elif isinstance(failure, errors.SymbolicLink):
+            yield failure.target  # a link to a file that has an entry of its own
 
     def _lock(self) -> None:
         """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
         first = {file.place.lock: file.place for file in reversed(self._files.values())}
         for key in sorted(first):
-            first[key].enter(self._deadline, make_folders=False)
+            first[key].hold(self._deadline)
 
     # --- preparing ----------------------------------------------------------------------------
 
@@ -229,8 +248,8 @@ class _Batch:
                 text, count = replaced(
                     text, edit.old_text, edit.new_text, every=edit.replace_all, named=MATCHES_NAMED
                 )
-            except NoPlace:
-                raise errors.NoMatch(file.path, number, "Compare it with the file, blanks and all.") from None
+            except NoPlace as none:
+                raise _no_match(file.path, number, text, edit, none) from None
             except ManyPlaces as many:
                 raise errors.ManyMatches(file.path, number, many.lines, many.count) from None
             file.replacements += count
@@ -243,26 +262,24 @@ class _Batch:
     # --- writing ------------------------------------------------------------------------------
 
     def _write(self, files: Sequence[_EditedFile]) -> None:
-        """Write all files before any gets its name."""
-        named: list[_EditedFile] = []
+        """Give all files their new contents, or none."""
+        if not files:
+            return
 
-        def put(number: int) -> None:
+        def ready() -> None:
             self._deadline.check()
-            if number == len(files):
-                if any(file.opened.current() != file.opened.version for file in files):
-                    raise Moved
-                return
-            file = files[number]
-            file.warnings = file.place.put([file.after], file.opened, lambda: put(number + 1))
-            named.append(file)
+            if any(file.opened.current() != file.opened.version for file in files):
+                raise Moved
+            every = list(self._files.values())
+            announce(
+                lambda: EditFilesResult([self._described(file) for file in every], dry_run=False),
+                lambda: [file.opened.version for file in every],
+            )
 
-        try:
-            put(0)
-        except BaseException:
-            for file in reversed(named):
-                _restore(file)
-            raise
-        for file in files:
+        changes = [PutFile(file.place, [file.after], file.opened) for file in files]
+        warnings = self._places.guard.store.commit(changes, ready)
+        for file, warned in zip(files, warnings, strict=True):
+            file.warnings = warned
             self._texts.put(file.opened.real, sha256(file.before).hexdigest(), file.before)
             self._texts.put(file.opened.real, sha256(file.after).hexdigest(), file.after)
 
@@ -279,15 +296,9 @@ class _Batch:
         )
 
 
-def _restore(file: _EditedFile) -> None:
-    """Restore the old content of a file, if it still has the new one. Raises StoreFailed."""
-    try:
-        with file.place.open() as now:
-            if now.read_at(0, now.size) != file.after:
-                return  # another program has overwritten it
-            file.place.put([file.before], now, lambda: None)
-    except (errors.ReadroomError, Moved) as error:
-        raise errors.StoreFailed(file.path, "it was changed, and others of the call could not be") from error
+def _no_match(path: str, number: int, text: str, edit: Edit, none: NoPlace) -> errors.NoMatch:
+    slip = Slip(line_ends=True) if none.line_ends else slip_in(text, edit.old_text, edit.new_text)
+    return errors.NoMatch(path, number, "Compare it with the file, blanks and all.", slip=slip)
 
 
 def _encoding(source: Source, file: _EditedFile) -> Encoding:

@@ -125,6 +125,17 @@ def preview(text: Text, hit: Hit, room: int, *, is_match: bool = True) -> GrepLi
     return GrepLine(hit.number, decoded[first : first + room], is_match, first + 1, len(decoded))
 
 
+def beginning(text: Text, hit: Hit, room: int) -> GrepLine:
+    """At most `room` characters of a line from its first on, with its line end."""
+    end = min(text.size, hit.start + room * MAX_CHAR_BYTES)
+    feed = text.feed_after(hit.start, end)
+    piece = text.slice(hit.start, end if feed < 0 else feed + 1)
+    whole = feed >= 0 or end == text.size
+    decoded = _decoded(piece if whole else piece[: prefix(piece, text.encoding)], text)
+    shown = decoded[:room]
+    return GrepLine(hit.number, shown, is_match=True, chars=len(decoded) if whole else None)
+
+
 def _window(before: int, length: int, total: int, room: int) -> int:
     """The first of `room` characters around a match of `length` characters that follows `before` others."""
     first = before - max(0, room - length) // 2

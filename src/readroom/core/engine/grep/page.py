@@ -15,7 +15,15 @@ from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.engine.cursors import path_key
-from readroom.core.engine.grep.lines import Searched, Text, context_line, preview, starts_after, starts_before
+from readroom.core.engine.grep.lines import (
+    Searched,
+    Text,
+    beginning,
+    context_line,
+    preview,
+    starts_after,
+    starts_before,
+)
 from readroom.core.errors import TimedOut
 from readroom.core.formats.kinds import reads_as_document
 from readroom.core.limits import HEAD_BYTES, MAX_OMITTED, Limits
@@ -284,6 +292,7 @@ class _FilePart:
         self._before = request.before
         self._after = request.after
         self._symbols = symbols
+        self._preview = beginning if request.options.whole_lines else preview
         self.heading = heading
         self.lines: dict[int, GrepLine] = {}
         self.matches = 0
@@ -299,7 +308,7 @@ class _FilePart:
 
     def _around(self, hit: Hit, room: int, alone: bool) -> list[GrepLine]:
         text, number = self._text, hit.number
-        match = preview(text, hit, room)
+        match = self._preview(text, hit, room)
         if self._symbols is not None:
             match = replace(match, symbol=self._symbols(number))
         if alone:

@@ -170,13 +170,15 @@ def classify(
         whole = kind if document is None else Kind.DOCUMENT
         one_byte = encoding is not None and encoding.unit == 1 and not is_journal(sample)
         nul = one_byte and b"\0" in sample[:NUL_BYTES]
-        kind = accept(Candidate(request.path, source.real, source.stat, whole, kind, nul))
+        kind = accept(Candidate(request.path, source.real, source.stat, whole, kind, nul, sample))
         if kind is Kind.DOCUMENT and document is not None:
             return AsDocument(document)
     if kind is Kind.IMAGE and not packed:
         return AsImage()
-    if encoding is None or kind in (Kind.BINARY, Kind.IMAGE):
+    if kind in (Kind.BINARY, Kind.IMAGE) or (encoding is None and accept is None):
         return AsBytes()
+    if encoding is None:
+        encoding = encodings.UTF8
     return AsText(kind, encoding)
 
 

@@ -14,13 +14,13 @@ class Terms(Struct, frozen=True):
         layers: Rules in addition to those of the workspace; they only restrict as well.
         change_layers: More of them for calls that change something.
         archives: Whether paths lead into archives.
-        outputs: Whether kept outputs of commands are also files of a folder in the root.
+        outputs: Folders in the root of which kept outputs of commands are files, too.
     """
 
     layers: tuple[Layer, ...] = ()
     change_layers: tuple[Layer, ...] = ()
     archives: bool = False
-    outputs: bool = False
+    outputs: tuple[str, ...] = ()
 
 
 NO_TERMS = Terms()

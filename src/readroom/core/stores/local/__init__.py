@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
@@ -21,16 +21,20 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, final
 from msgspec.structs import replace
 
 from readroom.core.closeable import Closeable
-from readroom.core.errors import BadPath, NotAFile, NotAFolder, NotFound, StoreFailed
+from readroom.core.deadline import Deadline
+from readroom.core.errors import BadPath, NotAFile, NotAFolder, NotFound, ReadroomError, StoreFailed
 from readroom.core.limits import SMALL_FILE_BYTES
-from readroom.core.paths import WorkPath, join
+from readroom.core.paths import WorkPath, join, lies_in
+from readroom.core.stores.base import Change, Leftover
 from readroom.core.stores.local import openat2
 from readroom.core.stores.local.openat2 import KernelWay
 from readroom.core.stores.local.resolve import READ_FLAGS, Found, Root, Way, checked, to_stat, translated
 from readroom.core.stores.local.walk import WalkWay
 from readroom.core.values import Entry, EntryKind, Names, Stat, Version
+from readroom.core.values.files import Warn
 
 if TYPE_CHECKING:
+    from readroom.core.stores.local.journal import Abandoned
     from readroom.core.stores.local.place import LocalPlace
 
 _PIECE_BYTES = 4 * 1024 * 1024
@@ -230,6 +234,9 @@ class LocalStore:
             raise StoreFailed(path, "this system has no openat2")
         self.confinement = confinement
         self._notes = notes
+        self._journals = None if notes is None else os.path.join(notes, "batches")
+        self._recovered = -1
+        """The time of the last change of the folder of journals when none of them was left."""
         self._root: Root | None = opened
         status = os.fstat(opened.fd)
         self._identity = (status.st_dev, status.st_ino)
@@ -285,6 +292,51 @@ class LocalStore:
         except OSError as error:
             raise translated(error, path) from None
 
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
+        """Make all changes or none, also if the process is killed meanwhile."""
+        from readroom.core.stores.local.batch import Batch  # few calls change several names
+        from readroom.core.stores.local.journal import Journal
+        from readroom.core.stores.local.unfinished import Notes
+
+        journal = None if self._journals is None else Journal(self._journals, self.name, self._identity)
+        batch = Batch(Notes(self._notes), journal, nameless=self.confinement == "kernel")
+        return batch.run(changes, ready)
+
+    def recover(self, *, elsewhere: bool = True) -> Sequence[Leftover]:
+        """Undo what calls that were killed left half done. Costs a stat when there were none.
+
+        `elsewhere` also looks after roots that this one is in or that are in it.
+        """
+        if self._journals is None:
+            return ()
+        try:
+            changed = os.stat(self._journals).st_mtime_ns
+        except OSError:
+            return ()
+        if changed == self._recovered:
+            return ()
+        from readroom.core.stores.local.journal import each_abandoned
+        from readroom.core.stores.local.undo import recovered
+
+        left: list[Leftover] = []
+        others: set[str] = set()
+
+        def finish(abandoned: Abandoned) -> bool | None:
+            record = abandoned.record
+            root = os.fsdecode(record.root)
+            if root != self.name or record.inode != self._identity[1]:
+                if elsewhere and (lies_in(root, self.name) or lies_in(self.name, root)):
+                    others.add(root)
+                return None
+            found = recovered(self._way, abandoned, self._identity[0], Deadline())
+            left.extend(found or ())
+            return found is not None
+
+        self._recovered = changed if each_abandoned(self._journals, finish) else -1
+        for root in others:
+            left += _recovered_in(root, self._notes)
+        return left
+
     def version(self, path: WorkPath) -> Version | None:
         try:
             root = self._root
@@ -303,6 +355,18 @@ class LocalStore:
         """Release the root once running calls are done with it."""
         self._way = _Closed()
         self._root = None
+
+
+def _recovered_in(root: str, notes: str | None) -> Iterator[Leftover]:
+    try:
+        store = LocalStore(root, notes=notes)
+    except ReadroomError:
+        return  # it is gone, and so is what was left in it
+    try:
+        for leftover in store.recover(elsewhere=False):
+            yield Leftover(WorkPath(os.path.join(root, leftover.path)), leftover.problem)
+    finally:
+        store.close()
 
 
 class _Closed:

@@ -172,6 +172,21 @@ class LocalPlace(Closeable):
             folder = parent(folder)
 
     @property
+    def fd(self) -> int:
+        """The deepest folder on the way that is there."""
+        return self._fds[-1]
+
+    @property
+    def folder(self) -> WorkPath:
+        """Its real name."""
+        return self._folder
+
+    @property
+    def missing(self) -> Sequence[str]:
+        """The names of the folders between that one and the name."""
+        return self._missing
+
+    @property
     def lock(self) -> tuple[int, ...]:
         """The identity of the folder."""
         status = os.fstat(self._fds[-1])
@@ -251,6 +266,13 @@ class LocalPlace(Closeable):
             raise NotFound(self.real)
         try:
             self._make_folders()
+        except OSError as error:
+            raise resolve.unwritten(error, self.real) from None
+        self.hold(deadline)
+
+    def hold(self, deadline: Deadline) -> None:
+        """Lock the deepest folder that is there, and clean up in it."""
+        try:
             unfinished.lock(self._fds[-1], deadline)
         except OSError as error:
             raise resolve.unwritten(error, self.real) from None
@@ -288,12 +310,12 @@ class LocalPlace(Closeable):
         try:
             with Draft(self._fds[-1], self._notes, old, mode, nameless=self._nameless) as draft:
                 for block in _blocks(pieces):
-                    _write(draft.fd, block)
+                    write_all(draft.fd, block)
                 if over is not None:
                     warnings += keep(_descriptor(over), draft.fd)
-                _flush(draft.fd)
+                flush(draft.fd)
                 ready()
-                self._require_same_folder()
+                self.require_same_folder()
                 self._name(draft, over)
         except OSError as error:
             raise resolve.unwritten(error, self.real) from None
@@ -362,7 +384,7 @@ class LocalPlace(Closeable):
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
         """Around a change of names: checks the folder, translates errors, and flushes."""
-        self._require_same_folder()
+        self.require_same_folder()
         try:
             yield
         except FileExistsError:
@@ -375,13 +397,13 @@ class LocalPlace(Closeable):
     def _flushed(self) -> Sequence[Warn]:
         """Flush the folder, so the change survives a power cut; a warning if that fails."""
         try:
-            _flush(self._fds[-1])
+            flush(self._fds[-1])
         except OSError as error:
             return [Warn("not_flushed", f"the folder could not be flushed to disk: {error.strerror}")]
         return ()
 
-    def _require_same_folder(self) -> None:
-        """The folder may have been moved, even out of the root, since it was opened."""
+    def require_same_folder(self) -> None:
+        """Raise Moved if the folder was moved, even out of the root, since it was opened."""
         try:
             again = self._way.folder(self._folder)
         except OSError:
@@ -428,13 +450,15 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield b"".join(waiting)
 
 
-def _write(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes) -> None:
+    """Write all of it."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
 
 
-def _flush(fd: int) -> None:
+def flush(fd: int) -> None:
+    """Have what was written on the disk."""
     try:
         if hasattr(fcntl, "F_FULLFSYNC"):  # macOS: fsync alone leaves data in the drive's cache
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)

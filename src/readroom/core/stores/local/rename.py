@@ -29,6 +29,9 @@ Name: TypeAlias = tuple[int, str]
 Identity: TypeAlias = tuple[int, int]
 """Device and inode."""
 
+State: TypeAlias = tuple[int, int, int, int]
+"""Device, inode, size and time of change."""
+
 _NOREPLACE = 1
 _EXCHANGE = 2
 
@@ -184,7 +187,8 @@ def _renamed(old: Name, new: Name, flag: int) -> bool:
     raise OSError(code, os.strerror(code), new[1])
 
 
-def _linked(old: Name, new: Name) -> None:
+def _linked(old: Name, new: Name, *, keeps: bool = False) -> None:
+    """Rename by way of a second name; with `keeps` both stay, if this file system has links."""
     try:
         os.link(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0], follow_symlinks=False)
     except OSError as error:
@@ -195,8 +199,9 @@ def _linked(old: Name, new: Name) -> None:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new[1]) from None
         os.rename(old[1], new[1], src_dir_fd=old[0], dst_dir_fd=new[0])
         return
-    with contextlib.suppress(FileNotFoundError):
-        os.unlink(old[1], dir_fd=old[0])
+    if not keeps:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(old[1], dir_fd=old[0])
 
 
 @cache
@@ -209,6 +214,118 @@ def _renameat2() -> ctypes._NamedFuncPointer | None:
     function.restype = ctypes.c_int
     function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
     return function  # type: ignore[no-any-return]  # getattr knows no types
+
+
+# -----------------------------------------------------------------------------
+# The steps of a batch, each of which can be taken back until all are made: nothing that had a name
+# is lost, it has another.
+# -----------------------------------------------------------------------------
+
+NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
+"""Errors for a folder that has something in it."""
+
+
+def state_at(folder: int, name: str) -> State | None:
+    """The state of what has a name; None if nothing has."""
+    status = _stat(folder, name)
+    return None if status is None else (*_identity(status), status.st_size, status.st_mtime_ns)
+
+
+def identity_of(fd: int) -> Identity:
+    """Which file or folder is open."""
+    return _identity(os.fstat(fd))
+
+
+def swap(folder: int, temporary: str, aside: str, name: str, expected: State) -> None:
+    """Give a new file the name of another, which keeps one: the temporary name, or `aside`.
+
+    The latter where names cannot be exchanged.  Raises Moved, OSError.
+    """
+    if state_at(folder, name) != expected:
+        raise Moved
+    ours = os.stat(temporary, dir_fd=folder, follow_symlinks=False)
+    try:
+        if not _renamed((folder, temporary), (folder, name), _EXCHANGE):
+            _linked((folder, name), (folder, aside), keeps=True)
+            os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+            return
+    except FileNotFoundError:
+        raise Moved from None
+    if state_at(folder, temporary) != expected:
+        _put_back(folder, temporary, name, ours)
+        raise Moved
+
+
+def put_back(folder: int, kept: str, name: str, ours: State | None) -> bool:
+    """Give an old file its name again in place of `ours`, which is removed.
+
+    False if another has the name, which then keeps it.
+    """
+    if state_at(folder, name) is None:
+        _renamed_if_free((folder, kept), (folder, name))
+        return True
+    if not _renamed((folder, kept), (folder, name), _EXCHANGE):
+        if state_at(folder, name) != ours:
+            return False
+        os.rename(kept, name, src_dir_fd=folder, dst_dir_fd=folder)
+        return True
+    if state_at(folder, kept) != ours:
+        _renamed((folder, kept), (folder, name), _EXCHANGE)
+        return False
+    os.unlink(kept, dir_fd=folder)
+    return True
+
+
+def set_aside(folder: int, name: str, aside: str, expected: State | None, *, exact: bool) -> None:
+    """Give what has a name another; with `exact` its state counts, not only which it is. Raises Moved."""
+
+    def is_expected(at: str) -> bool:
+        now = state_at(folder, at)
+        return (
+            now is not None
+            and expected is not None
+            and (now if exact else now[:2]) == (expected if exact else expected[:2])
+        )
+
+    if not is_expected(name):
+        raise Moved
+    try:
+        _renamed_if_free((folder, name), (folder, aside))
+    except (FileExistsError, FileNotFoundError):
+        raise Moved from None
+    if not is_expected(aside):
+        with contextlib.suppress(OSError):
+            _renamed_if_free((folder, aside), (folder, name))
+        raise Moved
+
+
+def give_back(folder: int, aside: str, name: str) -> None:
+    """Give what was set aside its name again. Raises FileExistsError."""
+    _renamed_if_free((folder, aside), (folder, name))
+
+
+def take_away(folder: int, name: str, aside: str, ours: State | None) -> None:
+    """Remove a file that was put at a name, if it is still that. Raises Moved, OSError."""
+    with contextlib.suppress(Moved):
+        set_aside(folder, name, aside, ours, exact=True)
+        os.unlink(aside, dir_fd=folder)
+
+
+def clear(folder: int, name: str, which: State | None) -> None:
+    """Remove a name if that file has it."""
+    now = state_at(folder, name)
+    if now is not None and which is not None and now[:2] == which[:2]:
+        os.unlink(name, dir_fd=folder)
+
+
+def clear_tree(folder: int, name: str) -> None:
+    """Remove what was set aside, a folder with everything in it. Raises Moved, OSError."""
+    if _stat(folder, name) is None:
+        return
+    if _is_folder(folder, name):
+        Removal(lambda path, is_folder: None).folder(folder, name, WorkPath(name))
+    else:
+        os.unlink(name, dir_fd=folder)
 
 
 # -----------------------------------------------------------------------------

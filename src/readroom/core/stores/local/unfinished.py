@@ -113,7 +113,7 @@ class Notes:
             path = os.path.join(self._folder, _prefix(folder) + token)
             with contextlib.suppress(OSError):
                 fd = self._created(path)
-        note = Note(f".readroom-{token}.tmp", fd, path)
+        note = Note(_temporary(token), fd, path)
         if old is not None:
             note.add("old", old.device, old.inode, old.size, old.mtime_ns)
         return note
@@ -144,6 +144,15 @@ class Notes:
                     _finish(folder, entry.path, entry.name.removeprefix(prefix))
                 elif time.time() - entry.stat(follow_symlinks=False).st_mtime > WRITE_NOTE_KEPT_S:
                     _finish(None, entry.path, "")
+
+
+def temporary_name() -> str:
+    """A temporary name that is noted elsewhere."""
+    return _temporary(os.urandom(8).hex())
+
+
+def _temporary(token: str) -> str:
+    return f".readroom-{token}.tmp"
 
 
 @final
@@ -189,6 +198,7 @@ class Draft(Closeable):
         self._notes = notes
         self._old = old
         self._note: Note | None = None
+        self._keeps_name = False
         fd = _without_name(folder, mode) if nameless else None
         if fd is None:
             self._note = note = notes.begin(folder, old)
@@ -214,6 +224,10 @@ class Draft(Closeable):
             self.link(self._note.name)
         return self._note.name
 
+    def release(self) -> None:
+        """Leave the temporary name alone: what has it now is not this file."""
+        self._keeps_name = True
+
     def link(self, name: str) -> None:
         """Give a file without a name this one. Raises FileExistsError when something has it."""
         os.link(f"/proc/self/fd/{self.fd}", name, dst_dir_fd=self._folder, follow_symlinks=True)
@@ -222,8 +236,9 @@ class Draft(Closeable):
         """Take the temporary name away, which is nearly always gone, the file having got its own."""
         os.close(self.fd)
         if self._note is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(self._note.name, dir_fd=self._folder)
+            if not self._keeps_name:
+                with contextlib.suppress(OSError):
+                    os.unlink(self._note.name, dir_fd=self._folder)
             self._note.close()
 
 
@@ -266,7 +281,7 @@ def _finish(folder: int | None, path: str, token: str) -> None:
         if not stat.S_ISREG(os.fstat(fd).st_mode) or not try_lock(fd):
             return
         if folder is not None:
-            _remove(folder, f".readroom-{token}.tmp", _Noted.read(os.read(fd, _NOTE_BYTES)))
+            _remove(folder, _temporary(token), _Noted.read(os.read(fd, _NOTE_BYTES)))
         os.unlink(path)
     finally:
         os.close(fd)

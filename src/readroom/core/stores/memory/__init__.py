@@ -23,9 +23,20 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors import BadPath, NoSpace, NotAFile, NotAFolder, NotFound, OutsideRoot, TimedOut
 from readroom.core.limits import LINK_HOPS, LOCK_WAIT_S
 from readroom.core.paths import ROOT, WorkPath, basename, join, normalize, parent, parts
-from readroom.core.stores.base import Moved, Source, Step, WriteTarget
+from readroom.core.stores.base import (
+    Change,
+    Leftover,
+    MakeEntry,
+    Moved,
+    PutFile,
+    RemoveEntry,
+    RenameEntry,
+    Source,
+    Step,
+    WriteTarget,
+)
 from readroom.core.stores.memory import nodes
-from readroom.core.values import Stat, Version
+from readroom.core.values import EntryKind, Stat, Version
 from readroom.core.values.files import Warn
 
 _WAIT_S = 0.05
@@ -57,7 +68,7 @@ class MemoryStore:
         """
         self._most_bytes = most_bytes
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a commit makes several changes in one hold
         self.writing = threading.Lock()
         self._count = 0
         self._bytes = 0  # of all files: adding them up on each write would take quadratic time
@@ -125,6 +136,39 @@ class MemoryStore:
                 self._count += 1
                 content, version = file.state
                 file.state = (content, replace(version, inode=self._count))
+
+    def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
+        """Make all changes or none; there are never warnings."""
+        contents = [b"".join(change.pieces) if isinstance(change, PutFile) else b"" for change in changes]
+        ready()
+        with self._lock:
+            before = nodes.snapshot(self._root), self._bytes
+            try:
+                for change, data in zip(changes, contents, strict=True):
+                    self._make_change(change, data)
+            except BaseException:
+                tree, self._bytes = before
+                nodes.restore(tree)
+                raise
+        return [()] * len(changes)
+
+    def _make_change(self, change: Change, data: bytes) -> None:
+        place = change.place
+        match change:
+            case PutFile(_, _, over):
+                self.replace(place.real, data, None if over is None else over.version)
+            case RemoveEntry(_, found, expected):
+                is_folder = found.kind is EntryKind.FOLDER
+                self.remove(place.real, expected, (lambda path, folder: None) if is_folder else None)
+            case RenameEntry(_, to, found):
+                self.move(place.real, found, to.real, None)
+            case MakeEntry():
+                if not isinstance(self._there(place.real)[2], nodes.FolderNode):
+                    self.add_folder(place.real)
+
+    def recover(self) -> Sequence[Leftover]:
+        """Nothing outlives the process."""
+        return ()
 
     def place(self, path: WorkPath) -> MemoryPlace:
         if path == ROOT:
@@ -343,13 +387,17 @@ class MemoryPlace(Closeable):
         """Lock out other writers."""
         if self._missing and not make_folders:
             raise NotFound(self.real)
+        self.hold(deadline)
+        self.folders = self._missing
+
+    def hold(self, deadline: Deadline) -> None:
+        """Lock out other writers."""
         within = deadline.within(LOCK_WAIT_S)
         while not self._store.writing.acquire(timeout=_WAIT_S):
             if within.expired and not deadline.expired:
                 raise TimedOut(LOCK_WAIT_S, "Another writer is at work; send the call again in a moment.")
             deadline.check()
         self._locked = True
-        self.folders = self._missing
 
     def put(self, pieces: Iterable[bytes], over: Source | None, ready: Callable[[], None]) -> Sequence[Warn]:
         """Put a new file at the name; there are never warnings."""

@@ -168,3 +168,32 @@ def stat_of(node: Node) -> Stat:
 def version_of(node: Node) -> Version | None:
     """The version of a file; None for anything else."""
     return node.state[1] if isinstance(node, File) else None
+
+
+Snapshot: TypeAlias = "list[tuple[FolderNode, dict[str, Node]] | tuple[File, tuple[bytes, Version]]]"
+"""The nodes of a tree with what they held."""
+
+
+def snapshot(root: FolderNode) -> Snapshot:
+    """What a tree is now; contents are shared, not copied."""
+    pending: list[Node] = [root]
+    taken: Snapshot = []
+    while pending:
+        node = pending.pop()
+        if isinstance(node, FolderNode):
+            taken.append((node, dict(node.names)))
+            pending.extend(node.names.values())
+        elif isinstance(node, File):
+            taken.append((node, node.state))
+    return taken
+
+
+def restore(taken: Snapshot) -> None:
+    """Make a tree again what it was."""
+    for node, held in taken:
+        if isinstance(node, FolderNode):
+            assert isinstance(held, dict)
+            node.names = held
+        else:
+            assert isinstance(held, tuple)
+            node.state = held

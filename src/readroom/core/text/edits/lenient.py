@@ -24,6 +24,11 @@ _BLANKS: Final = " \t"
 class NoPlace(Exception):
     """The old text does not occur, not even leniently."""
 
+    def __init__(self, *, line_ends: bool = False) -> None:
+        """With `line_ends` the edit would change line ends, and those of the old text are not in the file."""
+        super().__init__()
+        self.line_ends = line_ends
+
 
 class ManyPlaces(Exception):
     """The old text occurs several times, where once is required."""
@@ -64,19 +69,20 @@ def replaced(text: str, old: str, new: str, *, every: bool, named: int) -> tuple
         fitted = new if changes_ends or not new_end else _with_inner_end(new, own)
         return text.replace(old, fitted), count
     if changes_ends:
-        raise NoPlace  # the edit changes line ends that are not in the file
-    lines, wanted = _parted(text), _parted(old)
-    for key in (_without_trail, _words):
+        raise NoPlace(line_ends=True)
+    lines, wanted = parted(text), parted(old)
+    for key in KEYS:
         places = _places([key(line) for line in lines], [key(line) for line in wanted])
         if len(places) > 1 and not every:
             raise ManyPlaces(len(places), [at + 1 for at in places[:named]])
         if places:
-            rebuild = _Rebuilding(wanted, _parted(new), own if new_end else "")
+            rebuild = _Rebuilding(wanted, parted(new), own if new_end else "", _unit(lines))
             return _rebuilt(lines, places, rebuild), len(places)
     raise NoPlace
 
 
-def _parted(text: str) -> list[Line]:
+def parted(text: str) -> list[Line]:
+    """The lines of a text in their parts."""
     return [_line(line) for line in split(text)]
 
 
@@ -96,6 +102,10 @@ def _without_trail(line: Line) -> str:
 
 def _words(line: Line) -> str:
     return line.body
+
+
+KEYS: Final = (_without_trail, _words)
+"""The parts of a line that must be equal: first all but its end, then all but both ends."""
 
 
 def _places(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
@@ -159,8 +169,11 @@ def _rebuilt(lines: Sequence[Line], places: Sequence[int], rebuild: _Rebuilding)
 class _Rebuilding:
     """Builds new lines in place of lines that matched leniently."""
 
-    def __init__(self, old: Sequence[Line], new: Sequence[Line], inner_end: str) -> None:
-        """`inner_end` is the file's usual line end if the new lines agree on one, else ""."""
+    def __init__(self, old: Sequence[Line], new: Sequence[Line], inner_end: str, file_unit: str) -> None:
+        """`inner_end` is the file's usual line end if the new lines agree on one, else "".
+
+        `file_unit` is one level of indentation of the whole file, "" if there is no such.
+        """
         self.height = len(old)
         self._old = old
         self._new = new
@@ -169,10 +182,11 @@ class _Rebuilding:
         self._head = _alike(old, new, shorter)
         self._tail = _alike(old[::-1], new[::-1], shorter - self._head)
         self._unit = _unit([*old, *new])
+        self._file_unit = file_unit
 
     def over(self, there: Sequence[Line], *, ends_file: bool) -> list[str]:
         """The new lines, with the white space of the lines that they replace."""
-        unit = _unit(there)
+        unit = self._unit_of(there)
         last = len(self._new) - 1
         rebuilt = []
         for number, line in enumerate(self._new):
@@ -192,6 +206,13 @@ class _Rebuilding:
                 end = own.end if same and (own.end or number == last) else line.end
             rebuilt.append(lead + line.body + trail + self._end(end, number == last, ends_file=ends_file))
         return rebuilt
+
+    def _unit_of(self, there: Sequence[Line]) -> str:
+        """One level of the lines that are replaced; if all have the same indent, the file says how deep."""
+        own = _unit(there)
+        same = len({line.lead for line in there if line.lead and line.body}) == 1
+        # One blank is the unit of a file that only aligns.
+        return self._file_unit if same and len(own) > len(self._file_unit) > 1 else own
 
     def _end(self, end: str, is_last: bool, *, ends_file: bool) -> str:
         if is_last and ends_file:

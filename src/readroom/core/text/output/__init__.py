@@ -262,7 +262,7 @@ def lines_with(data: Bytes, pattern: str, deadline: Deadline) -> Iterator[tuple[
     finder = _compiled(pattern)
     number = 1
     for raw in _blocks(data, deadline):
-        block = _last_drawn(raw)
+        block = last_drawn(raw)
         at = 0
         while (match := finder.search(block, at)) is not None:
             begin = block.rfind(b"\n", at, match.end()) + 1 or at
@@ -278,7 +278,8 @@ def lines_with(data: Bytes, pattern: str, deadline: Deadline) -> Iterator[tuple[
         number += stringzilla.count(memoryview(block)[at:], "\n") if at < len(block) else 0
 
 
-def _last_drawn(block: bytes) -> bytes:
+def last_drawn(block: bytes) -> bytes:
+    """The text without colours, and without what a later text overwrote in the same line."""
     if b"\x1b" in block:
         block = _COLOUR.sub(b"", block)
     if b"\r" in block:

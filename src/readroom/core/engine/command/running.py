@@ -1,0 +1,225 @@
+"""One command from its start to its end: folder, confinement, supervisor, kept output.
+
+Knows: the steps of a command, whoever waits for it.
+Does not know: what a reply shows of it.
+May be touched: with a security review.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Protocol, final
+
+from msgspec import Struct
+
+from readroom.core import errors
+from readroom.core.deadline import Deadline
+from readroom.core.engine.command import shell
+from readroom.core.engine.command.process import Command, End, environment
+from readroom.core.limits import Limits
+from readroom.core.policy.commands import PATH, CommandPolicy
+from readroom.core.policy.guard import Guard
+from readroom.core.quoting import first_of
+from readroom.core.sandbox import Private, Sandbox, Start
+from readroom.core.sandbox.bubblewrap import Masks, make_devices
+from readroom.core.stores.base import Store
+from readroom.core.stores.outputs import Keeper, KeptStream, OwnOutputs
+from readroom.core.stores.private import remove_tree
+from readroom.core.values.commands import SIGNALLED, RunRequest, StartRequest
+from readroom.core.values.files import Warn
+
+CHOICE_S = 20.0
+"""Time to choose the lines to show, for a command that has used up its own."""
+
+
+class Runner(Struct, frozen=True):
+    """Shared by all commands of one owner in one workspace."""
+
+    guard: Guard
+    sandbox: Sandbox
+    outputs: OwnOutputs
+    mount: Store
+    policy: CommandPolicy
+    limits: Limits
+
+
+RUN_COMMAND_BYTES = 120 * 1024
+"""Longest command. Linux takes 128 KiB for one argument of a program."""
+
+
+def require_usable(request: RunRequest | StartRequest) -> None:
+    """Raise BadValue for what cannot be run."""
+    problem = None
+    if not request.command.strip():
+        problem = "is empty"
+    elif "\0" in request.command:
+        problem = "contains a NUL character"
+    elif _half_characters(request.command):
+        problem = "contains half of a surrogate pair"
+    elif len(os.fsencode(request.command)) > RUN_COMMAND_BYTES:
+        problem = f"is longer than {RUN_COMMAND_BYTES:,} bytes"
+    if isinstance(request, StartRequest):
+        _require_variables(request.variables)
+    if problem is not None:
+        advice = "Send a command for the shell; write long scripts to a file and run that."
+        raise errors.BadValue(
+            "command", request.command[:80].encode("utf-8", "replace").decode(), problem, advice
+        )
+
+
+RUN_VARIABLES_BYTES = 32 * 1024
+"""Longest list of variables; Linux takes 128 KiB for one argument, and 2 MiB for all with the command."""
+
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _require_variables(variables: Sequence[tuple[str, str]]) -> None:
+    for name, value in variables:
+        if not _VARIABLE.fullmatch(name):
+            shown = name[:80].encode("utf-8", "replace").decode()
+            raise errors.BadValue("env", shown, "is not the name of a variable", "Use letters, digits and _.")
+        if "\0" in value or _half_characters(value):
+            raise errors.BadValue("env", name, "has a value that no variable can have", "Send other text.")
+    size = sum(len(os.fsencode(f"{name}={value}")) for name, value in variables)
+    if size > RUN_VARIABLES_BYTES:
+        problem = f"is longer than {RUN_VARIABLES_BYTES:,} bytes"
+        raise errors.BadValue("env", f"{size:,} bytes", problem, "Write long values to a file.")
+
+
+def _half_characters(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+class Ran(Struct, frozen=True):
+    """A command that has ended."""
+
+    end: End
+    timed_out: bool
+    duration_s: float
+    start: Start
+    shell: shell.Shell
+
+
+class Witness(Protocol):
+    """Notified by the thread of a run."""
+
+    def began(self, command: Command, start: Start, chosen: shell.Shell) -> None:
+        """It has been started."""
+
+    def wrote(self) -> None:
+        """It has written something, or a moment has passed."""
+
+
+@final
+class CommandRun:
+    """The run of one command."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        request: RunRequest | StartRequest,
+        keepers: Sequence[Keeper],
+        deadline: Deadline,
+        seconds: float,
+        witness: Witness | None = None,
+    ) -> None:
+        self._runner = runner
+        self._witness = witness
+        self._request = request
+        self._keepers = keepers
+        self._deadline = deadline
+        self._seconds = seconds
+
+    def ran(self) -> Ran:
+        """Start the command, keep its output, and wait for its end."""
+        root = self._runner.guard.folder
+        if root is None:
+            raise errors.NoFolder(self._runner.guard.store.name)
+        private = self._private()
+        with ExitStack() as opened:
+            opened.callback(remove_tree, private.temporary)
+            folder = opened.enter_context(self._runner.guard.open_folder(self._request.path))
+            start = self._runner.sandbox.start(folder.real, private, self._deadline)
+            opened.callback(start.close)
+            here = os.path.join(root, folder.real) if folder.real != "." else root
+            more = dict(self._runner.policy.environment)
+            path = more.pop("PATH", PATH)
+            variables = environment(here, private.home, start.temporary, path, list(more.items()))
+            descriptor = None if start.program is not None else folder.fileno()
+            if self._deadline.cancelled:
+                raise errors.Cancelled
+            began = time.monotonic()
+            maximum = self._runner.limits.run_processes
+            chosen_shell = shell.found()
+            request = self._request
+            own: Sequence[tuple[str, str]] = ()
+            merged = False
+            if isinstance(request, StartRequest):
+                own, merged = request.variables, request.merged
+            line = chosen_shell.line(request.command, own)
+            with Command(
+                line, start, variables, descriptor, maximum, self._deadline, merged=merged
+            ) as command:
+                if self._witness is not None:
+                    self._witness.began(command, start, chosen_shell)
+                self._keep(command, began)
+                end = command.end()
+            return Ran(end, command.timed_out, time.monotonic() - began, start, chosen_shell)
+
+    def _keep(self, command: Command, began: float) -> None:
+        tail = self._request.tail if isinstance(self._request, RunRequest) else None
+        for stream, data in command.output():
+            if data:
+                self._keepers[stream if tail is None else 0].write(data)
+            if self._witness is not None:
+                self._witness.wrote()
+                continue
+            size = sum(keeper.size for keeper in self._keepers)
+            lines = sum(keeper.lines for keeper in self._keepers)
+            elapsed = int(time.monotonic() - began)
+            unit = f"s; output so far: {lines:,} line{'' if lines == 1 else 's'}, {size:,} bytes"
+            self._deadline.report(elapsed, int(self._seconds), unit)
+
+    def _private(self) -> Private:
+        private = self._runner.outputs.private()
+        private.inside("masks")
+        file, folder = private.file("masks/file", 0o000), private.inside("masks/folder", 0o000)
+        devices = private.inside("devices")
+        masks = Masks(file, folder, devices if make_devices(devices) else "")
+        return Private(private.inside("home"), private.temporary(), masks)
+
+
+def ended_code(end: End) -> int:
+    """The exit code as a shell reports it."""
+    return end.status if end.status >= 0 else SIGNALLED - end.status
+
+
+def remarks(ran: Ran | None, kept: Sequence[KeptStream], maximum: int) -> list[Warn]:
+    """Warnings about a command that has ended, and about what of its output is kept."""
+    warnings = [
+        Warn("not_kept", f"{output.path}: {output.problem}") for output in kept if output.problem is not None
+    ]
+    if ran is None:
+        return warnings
+    if ran.end.many:
+        warnings.append(Warn("many", f"it had more than {maximum:,} processes and was ended"))
+    if ran.start.limited:
+        names = first_of(ran.start.limited, _NAMED)
+        # Files that policy protects are there, and Landlock cannot tell new names from theirs.
+        limited = f"a command cannot create or delete files directly in {names}, only in folders below"
+        warnings.append(Warn("limited", f"{limited}; the tools that write and edit files can"))
+    if ran.end.alive:
+        warnings.append(Warn("alive", f"{ran.end.alive} processes could not be ended yet"))
+    return warnings
+
+
+_NAMED = 3
+"""Folders that a warning names; more are counted."""
