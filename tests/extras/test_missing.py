@@ -164,6 +164,7 @@ def test_doctor_names_what_is_missing(folder: Path, bare: dict[str, str]) -> Non
 
 def test_all_is_every_extra_but_those_of_frameworks() -> None:
     (everything,) = EXTRAS["all"]
-    frameworks = {path.stem.replace("_", "-") for path in (ROOT / "src/readroom/adapters").glob("[a-z]*.py")}
+    adapters = (ROOT / "src/readroom/adapters").glob("[a-z]*")  # modules and folders
+    frameworks = {path.stem.replace("_", "-") for path in adapters}
     named = set(everything.removeprefix("readroom[").rstrip("]").split(","))
     assert named == set(EXTRAS) - frameworks - {"all", "inspect"}

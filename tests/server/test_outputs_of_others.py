@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -34,13 +35,16 @@ OTHERS = {
 TOOLS = {
     "native": ("read_file", "grep_files", "list_directory"),
     "everruns": ("read_file", "grep_files", "list_directory", "stat_file"),
+    "opencode": ("read", "grep"),
 }
 ANSWERS = [(contract, tool) for contract, tools in TOOLS.items() for tool in tools]
 SECRET = "canary7f3a"
 
 
 def arguments(tool: str, path: str) -> dict[str, Any]:
-    return {"path": path, "pattern": "[a-z]"} if tool == "grep_files" else {"path": path}
+    if tool == "read":
+        return {"filePath": path}
+    return {"path": path, "pattern": "[a-z]"} if tool in ("grep_files", "grep") else {"path": path}
 
 
 @pytest.fixture
@@ -87,8 +91,9 @@ def test_listings_and_searches_meet_only_ones_own(workspace: Workspace, who: str
     mine = output(ran(workspace, MINE, f"echo {SECRET}"))["path"]
     theirs = output(ran(workspace, other, f"echo {SECRET}"))["path"]
     for caller, own, foreign in ((MINE, mine, theirs), (other, theirs, mine)):
-        for tool, more in (("list_directory", {}), ("grep_files", {"pattern": SECRET})):
-            asked = {"path": "/.outputs", **more}
+        lists, searches = ("read", "grep") if contract == "opencode" else ("list_directory", "grep_files")
+        for tool, more in ((lists, {}), (searches, {"pattern": SECRET})):
+            asked = {**arguments(tool, "/.outputs"), **more}
             reply = workspace.call(tool, asked, contract_name=contract, caller=caller)
             assert Path(own).name in reply.text
             assert Path(foreign).name not in reply.text
@@ -242,9 +247,10 @@ def test_an_output_that_an_earlier_process_named_is_gone(tmp_path: Path, contrac
     run = "run_command" if contract == "native" else "bash"
     first = told(run, {"command": "seq 5000"})
     assert not first.get("isError"), first
-    path = "/.outputs/" + first["content"][0]["text"].split("/.outputs/")[1].split('"')[0].split(" ")[0]
+    path = "/.outputs/" + re.split(r'["\s]', first["content"][0]["text"].split("/.outputs/")[1])[0]
     second = told(tool, arguments(tool, path))
     assert second["isError"]
     assert second["content"][0]["text"].startswith(f"{path} is not kept: ")
-    following = told("list_directory", {"path": "/.outputs"})
+    lists = "read" if contract == "opencode" else "list_directory"
+    following = told(lists, arguments(lists, "/.outputs"))
     assert not following.get("isError"), following

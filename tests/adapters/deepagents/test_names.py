@@ -211,12 +211,15 @@ def test_a_glob_that_takes_too_long_has_what_it_found(root: Path) -> None:
     assert (found.truncated, found.truncation_reason) == (True, "budget")
 
 
-def test_a_glob_of_more_files_than_a_listing_holds_has_the_first(root: Path) -> None:
+def test_a_listing_has_every_name_and_a_glob_the_first_ten_thousand(root: Path) -> None:
     many = root / "many"
     many.mkdir()
     for number in range(ENTRIES + 1):
         (many / f"{number:05}.log").touch()
-    found = WorkspaceBackend(Workspace(root)).glob("[0-9]*.log")
+    with Workspace(root) as workspace:
+        backend = WorkspaceBackend(workspace)
+        listed, found = backend.ls("/many"), backend.glob("[0-9]*.log")
+    assert paths(listed) == [f"/many/{number:05}.log" for number in range(ENTRIES + 1)]
     assert paths(found) == [f"/many/{number:05}.log" for number in range(ENTRIES)]
     assert (found.truncated, found.truncation_reason) == (True, "budget")
 

@@ -284,7 +284,7 @@ def test_a_search_takes_the_files_that_the_glob_takes(
     assert [match["path"] for match in found.matches or []] == files
 
 
-@given(counts=st.lists(st.integers(0, 4), min_size=1, max_size=4), most=st.integers(1, 8))
+@given(counts=st.lists(st.integers(0, 4), min_size=1, max_size=4), most=st.integers(0, 8))
 def test_a_search_has_at_most_so_many_matches_and_says_whether_there_are_more(
     tmp_path_factory: pytest.TempPathFactory, counts: list[int], most: int
 ) -> None:
@@ -350,6 +350,13 @@ def test_a_search_that_fails_says_why(
 
 
 SAMPLE = "one\ntwo\nneedle three\nfour\nneedle five\nsix\nseven\neight\nnine\nneedle ten\neleven"
+
+
+def test_a_text_of_two_lines_is_in_no_line(backend: WorkspaceBackend, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    error = backend.grep("one\ntwo").error or ""
+    assert "matches stay within a line" in error
+    assert "multiline" not in error
 
 
 def test_lines_around_matches_are_shown_once(backend: WorkspaceBackend, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_the_other_words_mean_what_they_did(workspace: Workspace, mode: str) -> 
         assert without_pointer(today["stdout"]) == without_pointer(older["stdout"])
 
 
-@pytest.mark.clause("everruns.today.auto", "everruns.exec.unknown")
+@pytest.mark.clause("everruns.today.auto", "everruns.exec.unknown", "everruns.deviation.unknown-verbosity")
 def test_an_unknown_word_is_refused_in_the_form_of_today_alone(workspace: Workspace) -> None:
     refused = asked(workspace, commands="touch made", output="loud")
     assert refused.is_error
@@ -105,7 +105,7 @@ def test_an_unknown_word_is_refused_in_the_form_of_today_alone(workspace: Worksp
     assert schema["properties"]["output"]["enum"] == ["auto", *SHOWN_BYTES, "full"]
 
 
-@pytest.mark.clause("everruns.today.request-chooses")
+@pytest.mark.clause("everruns.today.request-chooses", "everruns.deviation.older-forms")
 def test_the_request_chooses_defaults_and_places(workspace: Workspace) -> None:
     older = json.loads(asked(workspace, command=LOUD, tool_call_id="a").text)
     today = ran(workspace, LOUD, tool_call_id="b")
@@ -130,7 +130,7 @@ def test_only_the_form_of_today_is_offered() -> None:
     assert schema["properties"]["timeout_ms"]["maximum"] == TIMEOUT_MOST_MS
 
 
-@pytest.mark.clause("everruns.today.contradictions")
+@pytest.mark.clause("everruns.today.contradictions", "everruns.deviation.contradictions")
 @each(
     ("arguments", "words"),
     [
@@ -178,7 +178,7 @@ def test_a_folder_that_is_not_there_starts_nothing(workspace: Workspace, tmp_pat
     assert not (tmp_path / "root" / "made").exists()
 
 
-@pytest.mark.clause("everruns.today.timeout")
+@pytest.mark.clause("everruns.today.timeout", "everruns.deviation.timeout")
 @pytest.mark.parametrize("form", ["commands", "command"])
 def test_what_was_written_before_the_time_was_over_is_shown(workspace: Workspace, form: str) -> None:
     arguments = {form: "echo begun; echo problem >&2; sleep 1000", "timeout_ms": 1500}
@@ -250,7 +250,7 @@ def test_listings_and_matches_spell_what_can_be_read(workspace: Workspace) -> No
     assert json.loads(matched.text)["matches"][0]["path"] == "/workspace/outputs/one.stdout"
 
 
-@pytest.mark.clause("everruns.today.outputs")
+@pytest.mark.clause("everruns.today.outputs", "everruns.deviation.kept-folder")
 def test_a_folder_of_the_workspace_with_that_name_stays_one(workspace: Workspace, tmp_path: Path) -> None:
     def call(tool: str, **arguments: Json) -> Reply:
         return workspace.call(tool, arguments, contract_name="everruns")

@@ -114,7 +114,7 @@ def test_the_schema_bounds_the_list() -> None:
     assert paths["items"] == {"type": "string", "maxLength": 4096}
 
 
-@pytest.mark.clause("everruns.today.read-many")
+@pytest.mark.clause("everruns.today.read-many", "everruns.deviation.read-many")
 def test_what_has_no_room_is_named_by_its_place() -> None:
     files = dict.fromkeys("abcd", "x" * 61440)
     reply = call(files, MANY, paths=list("abcd"))

@@ -363,10 +363,10 @@ def test_a_closed_workspace_has_no_file_system() -> None:
         )
 
 
-@pytest.mark.clause("everruns.deviation.created-at", "everruns.deviation.read-many")
+@pytest.mark.clause("everruns.deviation.created-at", "everruns.deviation.glob-and-grep")
 def test_what_is_not_known_is_null_and_what_is_not_offered_is_named_as_unknown() -> None:
     assert said({"a": "x"}, "stat_file", path="a")["created_at"] is None
-    assert "read_file" in failure({"a": "x", "b": "y"}, "read_many_files", paths=["a", "b"])
+    assert "read_file" in failure({"a": "x", "b": "y"}, "glob", pattern="*")
 
 
 # --- the outline -------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def test_a_limit_above_the_maximum_counts_as_that(tool: str, more: Json) -> None
 LONG = "".join(f'{number} "{"é" * 40}"\n' for number in range(3000))
 
 
-@pytest.mark.clause("everruns.today.last-limit")
+@pytest.mark.clause("everruns.today.last-limit", "everruns.deviation.last-limit")
 @each(
     ("tool", "arguments"),
     [

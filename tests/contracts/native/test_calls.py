@@ -15,7 +15,7 @@ UNSAID: dict[type[Request], set[str]] = {
     ReadRequest: {"options"},
     GrepRequest: {"before", "after", "skip", "options"},
     ListRequest: {"skip"},
-    EditRequest: {"most_bytes", "diff", "lone_cr", "lenient", "by_cells"},
+    EditRequest: {"most_bytes", "diff", "lone_cr", "by_cells"},
     WriteRequest: {"data"},
     RunRequest: {"name"},
     StartRequest: {"name", "variables", "merged"},

@@ -67,9 +67,8 @@ def test_the_path_of_a_glob_is_a_directory() -> None:
     with room(FILES) as space:
         found = refused(space, "glob", pattern="*", path="a.ts")
         assert found == f"glob path must be a directory: {ROOT}/a.ts"
-        assert refused(space, "glob", pattern="*", path="nowhere").startswith(
-            f"There is no file or folder {ROOT}/nowhere."
-        )
+        missing = refused(space, "glob", pattern="*", path="nowhere")
+        assert missing == f"There is no file or folder {ROOT}/nowhere."
         assert refused(space, "glob", pattern="") == "pattern is required"
         assert refused(space, "glob", pattern="a[z-b]").startswith("glob parse error: ")
 
@@ -158,3 +157,15 @@ def test_a_smaller_cap_holds(tool: str, cap: int) -> None:
         assert len(reply.text.encode()) <= cap
         assert "truncated" in reply.text
         assert not call(space, tool, pattern=pattern).is_error
+
+
+def test_names_like_those_of_other_contracts_stay_as_they_are() -> None:
+    with room({"edit_file.txt": "x", "src/read_file": "x"}) as space:
+        for tool, more in (("grep", {"pattern": "x"}), ("glob", {"pattern": "*"})):
+            found = refused(space, tool, path="edit_file.tx", **more)
+            assert found.startswith(f"There is no file or folder {ROOT}/edit_file.tx.")
+            assert "edit_file.txt?" in found or tool == "glob"
+        assert "no tool named 'read_file'" in refused(space, "read_file", path="x")
+        found = refused(space, "edit", filePath="a", old_text="x", newString="y")
+        assert "takes no argument 'old_text'" in found
+        assert f"{ROOT}/src/read_file" in refused(space, "read", filePath="src/read_fil")

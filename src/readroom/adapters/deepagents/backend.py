@@ -114,14 +114,22 @@ class WorkspaceBackend(BackendProtocol):
 
     def ls(self, path: str) -> LsResult:
         """The names in a folder; ignored ones too, denied ones and links that lead nowhere never."""
-        reply = self._call("ls", path=self._paths.within(path))
-        if reply.is_error:
-            return LsResult(error=words.of_list(path, reply))
-        entries = sorted(self._infos(self._paths.within(path), reply), key=lambda info: info["path"])
-        if not entries and (loops := list(self._loops(self._paths.within(path), reply))):
+        within = self._paths.within(path)
+        entries, loops, cursor = list[FileInfo](), list[str](), None
+        while True:
+            reply = self._call("ls", path=within, cursor=cursor)
+            if reply.is_error:
+                return LsResult(error=words.of_list(path, reply))
+            entries += self._infos(within, reply)
+            loops += [] if entries else self._loops(within, reply)
+            following: Any = reply.build_facts()["cursor"]
+            if following is None:
+                break
+            cursor = following
+        if loops and not entries:
             # An empty listing would say that nothing is there; next to others, a loop is left out.
             return LsResult(error="\n".join(map(words.of_loop, loops)), entries=entries)
-        return LsResult(entries=entries)
+        return LsResult(entries=sorted(entries, key=lambda info: info["path"]))
 
     def read(self, file_path: str, offset: int = 0, limit: int = 2000) -> ReadResult:
         """Lines of a text, or the bytes of an image or another file that models take as it is."""
@@ -184,7 +192,9 @@ class WorkspaceBackend(BackendProtocol):
             for match in self._matches(file, pattern, context_lines)
         ]
         unread = words.of_unread(found["unreadable"]) if found["unreadable"] else None
-        return GrepResult(error=unread, matches=matches, truncated=not found["complete"])
+        kept = matches if max_count is None else matches[: max(0, max_count)]
+        is_cut = not found["complete"] or len(kept) < len(matches)
+        return GrepResult(error=unread, matches=kept, truncated=is_cut)
 
     def glob(self, pattern: str, path: str | None = None) -> GlobResult:
         """Files whose names fit."""

@@ -65,6 +65,9 @@ ENTRIES: Final = 10_000
 _PREVIEW_CHARS = 5000
 """Characters of a line that a search shows; deepagents breaks a longer line into rows."""
 
+_ROW_BYTES = 40
+"""The least that a line of output counts: which of millions of short ones to show would take seconds."""
+
 IMAGE: Final = "image"
 """The fact of a read of an image: its data in base64, and its media type."""
 
@@ -81,7 +84,9 @@ _SEARCH = SearchOptions(preview_chars=_PREVIEW_CHARS)
 _UNREADABLE = ("no_permission", "unreadable")
 """Warnings about names that are there and were not looked into."""
 
-_OTHER_TOOLS = re.compile(r"\b(grep_files|list_directory|run_command|known_hash|expected_hash|symbol)\b")
+_OTHER_TOOLS = re.compile(
+    r"\b(grep_files|list_directory|run_command|known_hash|expected_hash|symbol|multiline)\b"
+)
 """Advice that names arguments these tools do not have is dropped."""
 
 _OUR_WORDS = {"edits[0].old_text": "old_string", "old_text": "old_string", "new_text": "new_string"}
@@ -96,6 +101,13 @@ class PathArguments(Struct, frozen=True, kw_only=True):
     """A call about one path."""
 
     path: str = "."
+
+
+class ListArguments(Struct, frozen=True, kw_only=True):
+    """Names in a folder, after those of the pages before."""
+
+    path: str = "."
+    cursor: str | None = None
 
 
 class ReadArguments(Struct, frozen=True, kw_only=True):
@@ -159,8 +171,9 @@ def _to_read(arguments: ReadArguments) -> ReadRequest:
     return ReadRequest(arguments.path, first, arguments.limit, options=_TEXT)
 
 
-def _to_list(arguments: PathArguments) -> ListRequest:
-    return ListRequest(arguments.path, include=frozenset(("ignored",)), limit=ENTRIES)
+def _to_list(arguments: ListArguments) -> ListRequest:
+    path, cursor = arguments.path, arguments.cursor
+    return ListRequest(path, include=frozenset(("ignored",)), limit=ENTRIES, cursor=cursor)
 
 
 def _to_glob(arguments: GlobArguments) -> ListRequest:
@@ -350,7 +363,7 @@ DEEPAGENTS = Contract(
     title="deepagents backend",
     instructions="",
     tools=(
-        _tool("ls", PathArguments, _to_list, _render_list),
+        _tool("ls", ListArguments, _to_list, _render_list),
         _tool("read", ReadArguments, _to_read, _render_read, steps=Steps(no_documents)),
         _tool("read_bytes", PathArguments, lambda given: BytesRequest(given.path), _render_bytes),
         _tool("grep", GrepArguments, _to_grep, _render_grep),
@@ -370,7 +383,7 @@ DEEPAGENTS = Contract(
             file=lambda file: byte_size(file.path), line=lambda line: byte_size(line.text) + 1
         ),
         list=ListMeasure(lambda entry: byte_size(entry.path) + 1),
-        output=OutputMeasure(lambda number: 1, gap_bytes=len("[... 1000000 lines omitted ...]\n")),
+        output=OutputMeasure(lambda number: _ROW_BYTES, gap_bytes=len("[... 1000000 lines omitted ...]\n")),
     ),
     render=_render_read,  # type: ignore[arg-type]  # every tool has its own
     render_error=_render_error,

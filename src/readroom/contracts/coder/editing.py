@@ -25,7 +25,7 @@ from readroom.contracts.coder.words import go_quoted, present
 from readroom.core import errors, paths
 from readroom.core.contracts.base import Sentences
 from readroom.core.contracts.json_replies import NOTES
-from readroom.core.contracts.native.render import warning_parts
+from readroom.core.contracts.native import render as native_render
 from readroom.core.contracts.schema import EMPTY_TEXT
 from readroom.core.errors import MissingArgument, ReadroomError
 from readroom.core.quoting import as_given
@@ -266,6 +266,6 @@ def diffs(result: Result) -> tuple[dict[str, Fact], dict[str, Fact]]:
     hunks = "hunk is" if left == 1 else "hunks are"
     notes: list[Fact] = [f"{left} {hunks} left out of the diffs."] if left else []
     for file in result.files:
-        told = warning_parts([note for note in file.warnings if note.code in changes.TOLD])
+        told = native_render.warning_parts([note for note in file.warnings if note.code in changes.TOLD])
         notes += [f"{file.requested}: {note}" for note in told]
     return {"files": files, **present(**{NOTES: notes})}, {"files": facts}

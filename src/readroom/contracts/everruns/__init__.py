@@ -194,7 +194,7 @@ def _edits(arguments: given.Edit) -> list[given.EditItem]:
 
 
 def _outside(arguments: given.Edit) -> Sequence[given.EditItem]:
-    """The replacement in the older form, beside the list."""
+    """The replacement in the older form, outside the list."""
     old, new = arguments.old_text, arguments.new_text
     if not old and not new:
         return ()

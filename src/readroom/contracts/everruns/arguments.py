@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
+from readroom.contracts.everruns.names import ROOT
 from readroom.contracts.everruns.requests import (
     BATCH_LEAST,
     BATCH_MOST,
@@ -25,18 +26,24 @@ LIST_LIMIT = 200
 """Entries of one listing when the call does not say."""
 
 
+FilePath: TypeAlias = Annotated[str, Meta(description=f"Like {ROOT}/src/main.rs")]
+
+_KNOWN = (
+    f"Like {ROOT}/a.rs, known before this call. "
+    "Never include a path discovered from another file in this batch."
+)
 _PATHS = {
     "items": {"type": "string", "maxLength": BATCH_PATH_BYTES},
     "minItems": BATCH_LEAST,
     "maxItems": BATCH_MOST,
 }
-"""The list of paths. What is wrong with it is said in words of its own, not by its schema."""
+"""The list of paths. The contract words what is wrong with it, not the schema."""
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of read_file."""
 
-    path: Annotated[str, Meta(description="Like /workspace/src/main.rs")]
+    path: FilePath
     offset: Annotated[int, Meta(ge=0, description="First line, from 0")] | None = None
     limit: Annotated[int, Meta(ge=1, description="Lines")] | None = None
     column: Annotated[int, Meta(ge=0, description="Characters of line `offset` to skip")] = 0
@@ -45,7 +52,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 class ReadMany(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of read_many_files."""
 
-    paths: Annotated[list[Any], Meta(extra_json_schema=_PATHS, description="Known before this call")]
+    paths: Annotated[list[Any], Meta(extra_json_schema=_PATHS, description=_KNOWN)]
     offset: Annotated[int, Meta(ge=0, description="First line of each, from 0")] | None = None
     limit: Annotated[int, Meta(ge=1, description="Lines of each")] | None = None
 
@@ -54,7 +61,7 @@ class Grep(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of grep_files."""
 
     pattern: Annotated[str, Meta(description="Regular expression")]
-    path: Annotated[str, Meta(description="Where to search")] = "/"
+    path: Annotated[str, Meta(description="File or directory to search")] = "/"
     path_pattern: Annotated[str, Meta(description="Glob, or a part of the path")] = ""
     before_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
     after_context: Annotated[int, Meta(ge=0, le=CONTEXT)] = 0
@@ -65,7 +72,7 @@ class Grep(msgspec.Struct, frozen=True, kw_only=True):
 class List(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of list_directory."""
 
-    path: str = "/"
+    path: Annotated[str, Meta(description="Directory", extra_json_schema={"default": ROOT})] = "/"
     offset: Annotated[int, Meta(ge=0, description="Entries to skip")] = 0
     limit: Annotated[int, at_most(LIST_MOST)] = LIST_LIMIT
 
@@ -80,7 +87,7 @@ class EditItem(msgspec.Struct, frozen=True, kw_only=True):
 class Edit(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of edit_file."""
 
-    path: str
+    path: FilePath
     expected_hash: Annotated[str, Meta(description="content_hash of the file as it was read")]
     edits: Annotated[list[EditItem], Meta(extra=OFFERED)] = []
     old_text: Annotated[str, Meta(extra=UNLISTED), Meta(extra=EMPTY_TEXT)] | None = None
@@ -90,7 +97,7 @@ class Edit(msgspec.Struct, frozen=True, kw_only=True):
 class Write(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of write_file."""
 
-    path: str
+    path: FilePath
     content: str
     encoding: Literal["text", "base64"] = "text"
     expected_hash: Annotated[str, Meta(description="Refuse if the file has changed since")] | None = None

@@ -220,14 +220,14 @@ def _fields(names: Names, result: RunResult, out: str, err: str, *, today: bool)
 
 
 def _kept(names: Names, result: RunResult) -> dict[str, Fact]:
-    """Where the output is kept, whatever of it is shown."""
+    """The paths of the kept output, however much of it is shown."""
     paths: list[Fact] = [names.shown(output.path) for output in result.outputs]
     lines: dict[str, Fact] = {"total_lines": result.outputs[0].total_lines}
     return {"full_output": paths[0], **lines, "output_files": paths} if result.kept else lines
 
 
 def _pointers(names: Names, result: RunResult) -> dict[str, Fact]:
-    """Whether something was left out, and where that is kept."""
+    """Whether something was left out, and the paths at which that is kept."""
     cut = [output for output in result.outputs if output.cut]
     paths: list[Fact] = [names.shown(output.path) for output in cut]
     fields: dict[str, Fact] = {"truncated": bool(cut), "total_lines": result.outputs[0].total_lines}

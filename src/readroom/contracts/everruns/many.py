@@ -71,7 +71,7 @@ def _path(names: Names, spelled: str) -> str:
 
 
 def render(names: Names, asked: given.ReadMany, result: ReadManyResult, cap: Cap) -> Reply:
-    """The reply: as many files as have room, and where the others stand in the list."""
+    """The reply: as many files as have room, and the places of the others in the list."""
     count = len(asked.paths)
     alone = replace(cap, size=cap.size - (count - 1) * LEFT_OUT_BYTES)
     said: list[Fact] = []
@@ -96,7 +96,7 @@ def render(names: Names, asked: given.ReadMany, result: ReadManyResult, cap: Cap
 def _item(
     names: Names, path: str, item: ReadResult | Exception, limit: int | None, cap: Cap
 ) -> tuple[ReadResult | Exception, Fields, Fact]:
-    """What is shown of a file, its fields, and its facts."""
+    """The shown part of a file, its fields, and its facts."""
     names = names.of_call(_path(names, path))
     if not isinstance(item, ReadResult):
         assert isinstance(item, ReadroomError)

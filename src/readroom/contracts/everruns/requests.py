@@ -1,4 +1,4 @@
-"""What calls of Everruns ask for: their numbers and options, and the calls for requests."""
+"""Numbers and options of the calls of Everruns, and the calls for requests."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from readroom.core.values.steps import Candidate, Steps
 
 REPLY_BYTES = 64 * 1024
 """A whole reply, JSON around its content included: its own last limit. It cuts what is longer, wherever that
-is; ours shows less, so that a reply stays an object and says how it goes on."""
+is; ours shows less, so that a reply stays an object and names its continuation."""
 
 CONTENT_BYTES = 50 * 1024
 """The formatted content of one read: the cap of its document."""
@@ -50,7 +50,7 @@ LIST_MOST = 1000
 """Entries that one listing may ask for."""
 
 BATCH_BYTES = 60 * 1024
-"""A reply about several files: room for what is said beside them is left below the last limit."""
+"""A reply about several files: the frame and the failures have room below the last limit."""
 
 BATCH_LEAST, BATCH_MOST = 2, 10
 """Files of one such call."""
@@ -101,7 +101,7 @@ def read_call(names: Names, request: ReadRequest) -> Call:
 
 
 def calls(names: Names) -> OwnCall:
-    """What the call for a request is."""
+    """The function that turns requests into calls."""
     return partial(to_call, names)
 
 

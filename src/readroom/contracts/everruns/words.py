@@ -255,7 +255,7 @@ def _missing(failure: _Failure) -> str:
 
 
 def _is_outside(failure: _Failure) -> bool:
-    """Whether the argument is that of a replacement in the older form, beside the list."""
+    """Whether the argument is that of a replacement in the older form, outside the list."""
     return failure.tool == requests.EDIT and failure.argument in ("old_text", "new_text")
 
 

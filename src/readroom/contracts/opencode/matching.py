@@ -63,9 +63,17 @@ class Lines:
         self.check = check
         self.lines = text.split("\n")
         self.trimmed = [line.strip(_ENDS) for line in self.lines]
+        self._distances: dict[tuple[str, str], int] = {}
         self.starts = [0]
         for line in self.lines:
             self.starts.append(self.starts[-1] + len(line) + 1)
+
+    def distance(self, own: str, asked: str) -> int:
+        """As the function, once for each pair: generated files repeat their lines."""
+        known = self._distances.get((own, asked))
+        if known is None:
+            known = self._distances[own, asked] = distance(own, asked)
+        return known
 
     def block(self, first: int, count: int) -> Place:
         """The place of some lines, by index, without the last line end."""
@@ -187,7 +195,7 @@ def _is_alike(lines: Lines, first: int, last: int, wanted: Sequence[str]) -> boo
         lines.check()
         longest = max(len(own), len(asked))
         if longest:
-            similar += (1 - distance(own, asked) / longest) / count  # rounded as the original does
+            similar += (1 - lines.distance(own, asked) / longest) / count  # rounded as the original does
         if similar >= _SIMILAR:
             return True
     return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from msgspec import Struct
@@ -80,11 +81,12 @@ def render_error(call: Failed, error: errors.ReadroomError, cap: Cap) -> Reply:
     return replace(native_render.reply(text, facts), is_error=True)
 
 
-def _missing(call: Failed, error: errors.NotFound) -> str | None:
+def _missing(call: Failed, error: errors.NotFound) -> str:
     if call.tool == EDIT:
         return f"File {call.path} not found"
     if call.tool != READ:
-        return None
+        near = " or ".join(call.names.shown(WorkPath(name)) for name in error.near)
+        return f"There is no file or folder {call.path}." + (f" Did you mean {near}?" if near else "")
     near = "\n".join(call.names.shown(WorkPath(name)) for name in error.near)
     listed = f"\n\nDid you mean one of these?\n{near}" if near else ""
     return f"File not found: {call.path}{listed}"
@@ -127,7 +129,7 @@ def _bad_value(call: Failed, error: errors.BadValue) -> str | None:
 def _invalid(call: Failed, error: errors.ReadroomError) -> str:
     """The arguments do not fit the schema."""
     return (
-        f"The {call.tool} tool was called with invalid arguments: {_ours(call, error)}\n"
+        f"The {call.tool} tool was called with invalid arguments: {error}\n"
         "Please rewrite the input so it satisfies the expected schema."
     )
 
@@ -136,23 +138,26 @@ def _binary(call: Failed, error: errors.Binary) -> str:
     return f"Cannot {'edit' if call.tool == EDIT else 'read'} binary file: {call.path}"
 
 
-_NAMES = (
-    ("edits[0].old_text", "oldString"),
-    ("edits[0].new_text", "newString"),
-    ("old_text", "oldString"),
-    ("new_text", "newString"),
-    ("replace_all", "replaceAll"),
-    ("write_file", WRITE),
-    ("edit_file", EDIT),
-    ("read_file", READ),
-    ("list_directory", READ),
-    ("grep_files", GREP),
-    ("run_command", BASH),
-)
+_NAMES = {
+    "edits[0].old_text": "oldString",
+    "edits[0].new_text": "newString",
+    "old_text": "oldString",
+    "new_text": "newString",
+    "replace_all": "replaceAll",
+    "write_file": WRITE,
+    "edit_file": EDIT,
+    "read_file": READ,
+    "list_directory": READ,
+    "grep_files": GREP,
+    "run_command": BASH,
+}
 """Names in our sentences and what they are called here."""
 
+_NAMED = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, _NAMES))})(?![\w/-]|\.\w)")
+"""Such a name where it is no part of the name of a file."""
+
 _AFTER = frozenset(" .?:,")
-_LEADS = ("", "Access to ", "There is no file or folder ")
+_LEADS = ("", "Access to ")
 """What stands before a path with which one of our sentences begins."""
 
 
@@ -176,9 +181,7 @@ def _ours(call: Failed, error: errors.ReadroomError, words: str | None = None) -
         begin = next((lead for lead, end in begins if text[end : end + 1] in _AFTER), None)
         if begin is not None:
             lead, text = f"{begin}{call.path}", text[len(begin) + len(own) :]
-    for ours, theirs in _NAMES:
-        text = text.replace(ours, theirs)
-    return lead + text
+    return lead + _NAMED.sub(lambda found: _NAMES[found[0]], text)
 
 
 _SENTENCES: Sentences = {
@@ -198,5 +201,7 @@ _SENTENCES: Sentences = {
     errors.WrongType: _invalid,
     errors.MissingArgument: _invalid,
     errors.UnknownArgument: _invalid,
+    errors.UnknownTool: "{error}",
+    errors.NotGranted: "{error}",
     errors.ReadroomError: _ours,
 }

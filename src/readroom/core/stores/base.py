@@ -310,10 +310,22 @@ Files: TypeAlias = Mapping[str, tuple[str, Lost | None]]
 
 
 class KeptOutput(Struct, frozen=True):
-    """A kept output: what of its streams is missing, and when it was complete, in seconds since the epoch."""
+    """A kept output: what of its streams is missing, and when it was complete, in seconds since the epoch.
+
+    `grows` says that its command still runs; `size` tells its states apart.
+    """
 
     lost: Mapping[str, Lost | None]
     at: float
+    grows: bool = False
+    size: int = 0
+
+
+class Posted(Struct, frozen=True):
+    """The state of a background command of any process of a server, encoded, and its age."""
+
+    state: bytes
+    age_s: float
 
 
 class Shelf(Protocol):
@@ -336,3 +348,15 @@ class Shelf(Protocol):
 
     def fetch(self, owner: Owner, name: str, stream: str, path: str) -> None:
         """Write a stream of an output into a new file."""
+
+    def grow(self, owner: Owner, name: str, files: Files, since: Mapping[str, int]) -> None:
+        """Store an output that is still written, of each stream the bytes from `since` on."""
+
+    def post(self, owner: Owner, name: str, state: bytes, *, running: bool) -> str:
+        """Store the state of a background command; returns what was asked of it since."""
+
+    def posted(self) -> Sequence[Posted]:
+        """The background commands of all processes."""
+
+    def ask(self, owner: Owner, name: str, asked: str) -> None:
+        """Ask something of a background command, wherever it runs."""

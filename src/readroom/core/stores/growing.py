@@ -14,8 +14,8 @@ from typing import final
 from readroom.core.errors import reason_of
 from readroom.core.limits import BLOCK_BYTES
 from readroom.core.paths import OUTPUTS, join
-from readroom.core.stores.outputs import KeptStream, lines_of
-from readroom.core.stores.ring import write_all
+from readroom.core.stores.outputs import KeptStream
+from readroom.core.stores.ring import lines_of, write_all
 from readroom.core.values.commands import Lost
 
 _LEAST_BYTES = 1024

@@ -29,7 +29,7 @@ from readroom.core.lru import LruCache
 from readroom.core.paths import OUTPUTS, WorkPath, join
 from readroom.core.stores.base import KeptOutput, Shelf
 from readroom.core.stores.private import PrivateFolder, remove_tree
-from readroom.core.stores.ring import Ring, write_all
+from readroom.core.stores.ring import Ring, lines_of, write_all
 from readroom.core.values.commands import Lost, StreamName
 
 STREAMS: tuple[StreamName, StreamName] = ("stdout", "stderr")
@@ -61,6 +61,9 @@ class KeptStream(Struct, frozen=True):
     lost: Lost | None = None
     problem: str | None = None
 
+
+Missing: TypeAlias = Mapping[str, Lost | None]
+"""By stream, what is missing of an output."""
 
 _Key: TypeAlias = tuple[Owner, str]
 """An owner and a name: several owners may use the same name."""
@@ -181,15 +184,6 @@ def output_name(wanted: str) -> str:
     return _NOT_IN_NAMES.sub("", wanted)[:OUTPUT_NAME_CHARS]
 
 
-def lines_of(fd: int, size: int) -> int:
-    """The number of line feeds in the first bytes of a file."""
-    count = at = 0
-    while at < size and (block := os.pread(fd, min(BLOCK_BYTES, size - at), at)):
-        count += block.count(b"\n")
-        at += len(block)
-    return count
-
-
 @final
 class Outputs:
     """The kept outputs of one process. Safe to share between threads."""
@@ -216,6 +210,8 @@ class Outputs:
         self._alone: set[_Key] = set()
         """Outputs that could not be stored for the other processes."""
         self._kept: dict[_Key, int] = {}  # the oldest first
+        self._growing: dict[_Key, int] = {}
+        """The sizes of outputs that other processes still write, as far as they were fetched."""
         self._lost: dict[tuple[Owner, WorkPath], Lost] = {}
         self._gone: LruCache[_Key, None] = LruCache(_REMEMBERED)
         self.kept_bytes = kept_bytes
@@ -279,8 +275,12 @@ class Outputs:
                 for name in here:
                     if name not in there and (owner, name) not in self._alone:
                         self.remove(owner, name)
-                busy = {*here, *(name for other, name in self._begun if other == owner)}
-                missing = [name for name in there if name not in busy]
+                begun = {name for other, name in self._begun if other == owner}
+                missing = [
+                    name
+                    for name, kept in there.items()
+                    if name not in begun and (name not in here or self._has_grown(owner, name, kept))
+                ]
                 if missing:
                     self._make_folder(owner)
             for name in missing:
@@ -299,6 +299,22 @@ class Outputs:
         with self.lock:
             self._kept[owner, name] = size
             self.note_lost(owner, name, kept.lost)
+            self._growing.pop((owner, name), None)
+            if kept.grows:
+                self._growing[owner, name] = kept.size
+
+    def _has_grown(self, owner: Owner, name: str, kept: KeptOutput) -> bool:
+        """Whether the copy of an output that is written by another process is an older state of it."""
+        known = self._growing.get((owner, name))
+        return known is not None and (known != kept.size or not kept.grows)
+
+    def grow(self, owner: Owner, name: str, lost: Missing, since: Mapping[str, int]) -> None:
+        """Store an output that is still written for the other processes. Raises StateFailed."""
+        if self._shelf is not None:
+            with self.lock:
+                folder = self._folders[owner]
+            files = {stream: (os.path.join(folder, f"{name}.{stream}"), lost[stream]) for stream in since}
+            self._shelf.grow(owner, name, files, since)
 
     def share(self, owner: Owner, name: str, kept: Sequence[KeptStream]) -> str | None:
         """Store an output for the other processes; the reason if that fails."""
@@ -321,7 +337,7 @@ class Outputs:
             private.inside(_KEPT)
             self._folders[owner] = private.inside(f"{_KEPT}/{secrets.token_hex(_FOLDER_BYTES)}")
 
-    def note_lost(self, owner: Owner, name: str, lost: Mapping[str, Lost | None]) -> None:
+    def note_lost(self, owner: Owner, name: str, lost: Missing) -> None:
         """Note what is missing in an output."""
         for stream, one in lost.items():
             if one is not None:
@@ -351,6 +367,7 @@ class Outputs:
                 return
             self._begun.discard((owner, name))
             self._alone.discard((owner, name))
+            self._growing.pop((owner, name), None)
             self._kept.pop((owner, name), None)
             folder = self._folders[owner]
             for stream in STREAMS:
@@ -442,9 +459,13 @@ class OwnOutputs:
             raise StoreFailed(OUTPUTS, reason_of(error)) from None
         return name, (out, err)
 
-    def note_lost(self, name: str, lost: Mapping[str, Lost | None]) -> None:
+    def note_lost(self, name: str, lost: Missing) -> None:
         """Note what is missing in an output that is still written."""
         self._all.note_lost(self._owner, name, lost)
+
+    def grow(self, name: str, lost: Missing, since: Mapping[str, int]) -> None:
+        """Store an output that is still written for the other processes. Raises StateFailed."""
+        self._all.grow(self._owner, name, lost, since)
 
     def finish(self, name: str, keepers: Sequence[Keeper]) -> tuple[KeptStream, KeptStream]:
         """Finish the keeping of a command; the oldest outputs are dropped if there are too many."""

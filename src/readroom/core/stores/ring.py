@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import final
 
+from readroom.core.limits import BLOCK_BYTES
+
 
 @final
 class Ring:
@@ -53,3 +55,12 @@ def write_all(fd: int, data: bytes | memoryview, at: int) -> None:
         done = os.pwrite(fd, view, at)
         view = view[done:]
         at += done
+
+
+def lines_of(fd: int, size: int) -> int:
+    """The number of line feeds in the first bytes of a file."""
+    count = at = 0
+    while at < size and (block := os.pread(fd, min(BLOCK_BYTES, size - at), at)):
+        count += block.count(b"\n")
+        at += len(block)
+    return count

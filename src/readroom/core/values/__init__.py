@@ -149,6 +149,7 @@ Request: TypeAlias = (
     | ListRequest
     | changes.EditRequest
     | changes.EditFilesRequest
+    | changes.ChangesRequest
     | changes.WriteRequest
     | CommandRequest
     | changes.NameRequest
@@ -159,9 +160,8 @@ Request: TypeAlias = (
 class Omission(Struct, frozen=True):
     """Something that a reply left out, why, and the request that shows it.
 
-    `what` is lines, columns, parts, headings, definitions, members, bytes, files, matches or entries; `first`
-    and `last` are 1-based and inclusive; `line` is set for columns, and `part` for omissions inside a part of
-    a document.
+    `what` is lines, columns, parts, headings, definitions, members, bytes, files, matches or entries, `first`
+    to `last`; `line` is set for columns, and `part` for omissions inside a part of a document.
     """
 
     what: str
@@ -330,6 +330,7 @@ Result: TypeAlias = (
     | ListResult
     | changes.EditResult
     | changes.EditFilesResult
+    | changes.ChangesResult
     | changes.WriteResult
     | CommandResult
     | changes.NameResult
@@ -340,8 +341,7 @@ Result: TypeAlias = (
 # -----------------------------------------------------------------------------
 # The bytes that a contract's rendering adds to the text it carries, in UTF-8.
 #
-# Engines select by it, so that the selection fits the reply.  A contract measures only what
-# its tools need: one without a search does not measure matches.
+# Engines select by it, so that the selection fits the reply.  A contract measures what its tools need.
 # -----------------------------------------------------------------------------
 
 

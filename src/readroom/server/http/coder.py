@@ -28,13 +28,13 @@ from readroom.core.errors import BadRequest, Changed, NoSuchRoute, WrongMethod
 from readroom.core.values import Fact, Reply
 from readroom.core.values.files import Stream
 from readroom.mcp.calls import Calls
-from readroom.server.http import coder_processes
+from readroom.server.http import processes
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import called
-from readroom.server.http.coder_calls import OnceOnly
 from readroom.server.http.errors import JSON, again_later, ok
 from readroom.server.http.gate import AGENT_PATH, CLIENT_SCOPE, EXCHANGE, within
 from readroom.server.http.routes import as_json, route, whole_body
+from readroom.server.http.tool_calls import OnceOnly
 from readroom.server.shared.state import SharedState
 
 STREAM_BYTES = 256 * 1024
@@ -76,7 +76,7 @@ def routes(calls: Calls, state: SharedState | None) -> list[Route]:
         route(f"{AGENT_PATH}/{routed.RESOLVE}", ["GET"], agent.resolve),
         route(f"{AGENT_PATH}/{packing.ZIP}", ["POST"], agent.zip),
         route(f"{AGENT_PATH}/{uploads.UPLOAD}", ["POST"], agent.upload),
-        *coder_processes.routes(calls, once),
+        *processes.routes(calls, once),
     ]
     return [*served, *_unknown(served)]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import final
 
@@ -18,11 +18,11 @@ from msgspec import Struct
 
 from readroom.core.caller import Owner
 from readroom.core.errors import StateFailed
-from readroom.core.limits import RUN_SESSION_OUTPUTS
+from readroom.core.limits import RUN_BACKGROUND_ENDED, RUN_SESSION_OUTPUTS
 from readroom.core.limits.session import BUDGET_ACCOUNTS, SESSIONS, STATE_WAIT_S
 from readroom.core.lru import LruCache
 from readroom.core.quoting import as_key
-from readroom.core.stores.base import Files, KeptOutput
+from readroom.core.stores.base import Files, KeptOutput, Posted
 from readroom.core.values.commands import Lost
 from readroom.server.database import Backend, Damaged, Database, Execute, migrate
 from readroom.server.shared import StatePolicy, sessions, tool_calls
@@ -54,19 +54,78 @@ class SharedOutputs:
         key = self._key(owner)
         total = 0
         for stream, (path, _) in files.items():
-            for number, data in enumerate(_pieces(path)):
+            count = 0
+            for count, data in enumerate(_pieces(path), 1):
                 total += len(data)
-                self._database.change(partial(_put_piece, row=(key, name, stream, number, data)))
+                self._database.change(partial(_put_piece, row=(key, name, stream, count - 1, data)))
+            self._database.change(partial(_no_more_pieces, row=(key, name, stream, count)))
         lost = msgspec.json.encode({stream: one for stream, (_, one) in files.items()}).decode()
         self._database.change(lambda execute: self._settle(execute, key, name, total, lost, most_bytes))
 
+    def grow(self, owner: Owner, name: str, files: Files, since: Mapping[str, int]) -> None:
+        key, rows, counts, total = self._key(owner), [], {}, 0
+        for stream, (path, _) in files.items():
+            first = since[stream] // OUTPUT_PIECE_BYTES
+            size = first * OUTPUT_PIECE_BYTES
+            for count, data in enumerate(_pieces(path, size), first):
+                rows.append((key, name, stream, count, data))
+                size += len(data)
+            counts[stream] = -(-size // OUTPUT_PIECE_BYTES)
+            total += size
+        lost = msgspec.json.encode({stream: one for stream, (_, one) in files.items()}).decode()
+
+        def work(execute: Execute) -> None:
+            for row in rows:
+                _put_piece(execute, row)
+            for stream, count in counts.items():
+                _no_more_pieces(execute, (key, name, stream, count))
+            execute(
+                "UPDATE state_outputs SET state = 'grows', bytes = ?, lost = ?, time_us = ? "
+                "WHERE owner = ? AND name = ?",
+                (total, lost, execute.now_us(), key, name),
+            )
+
+        self._database.change(work)
+
+    def post(self, owner: Owner, name: str, state: bytes, *, running: bool) -> str:
+        key = (self._workspace, *map(as_key, owner), name)
+
+        def work(execute: Execute) -> str:
+            asked = execute(f"SELECT asked FROM state_running {_RUNNING}", key)
+            execute(f"DELETE FROM state_running {_RUNNING}", key)
+            sql = "INSERT INTO state_running VALUES (?, ?, ?, ?, ?, '', ?, ?)"
+            execute(sql, (*key, state, int(running), execute.now_us()))
+            if not running:
+                execute(_FORGOTTEN, (self._workspace, self._workspace, RUN_BACKGROUND_ENDED))
+            return str(asked[0][0]) if asked else ""
+
+        return self._database.change(work)
+
+    def posted(self) -> list[Posted]:
+        sql = "SELECT state, time_us FROM state_running WHERE server = ?"
+
+        def work(execute: Execute) -> list[Posted]:
+            now, rows = execute.now_us(), execute(sql, (self._workspace,))
+            return [Posted(bytes(state), (now - at) / 1_000_000) for state, at in rows]
+
+        return self._database.look(work)
+
+    def ask(self, owner: Owner, name: str, asked: str) -> None:
+        key = (asked, self._workspace, *map(as_key, owner), name)
+        sql = f"UPDATE state_running SET asked = ? {_RUNNING} AND running = 1"
+        self._database.change(lambda execute: execute(sql, key))
+
     def all(self, owner: Owner) -> dict[str, KeptOutput]:
-        sql = "SELECT name, lost, time_us FROM state_outputs WHERE owner = ? AND state = 'kept'"
+        sql = (
+            "SELECT name, lost, time_us, state, bytes FROM state_outputs "
+            "WHERE owner = ? AND state IN ('kept', 'grows')"
+        )
         key = self._key(owner)
         rows = self._database.look(lambda execute: execute(sql, (key,)))
         form = dict[str, Lost | None]
         return {
-            name: KeptOutput(msgspec.json.decode(lost, type=form), at / 1_000_000) for name, lost, at in rows
+            name: KeptOutput(msgspec.json.decode(lost, type=form), at / 1_000_000, state == "grows", size)
+            for name, lost, at, state, size in rows
         }
 
     def gone(self, owner: Owner, name: str) -> bool:
@@ -98,6 +157,7 @@ class SharedOutputs:
                 (self._workspace,),
             )
             execute("DELETE FROM state_outputs WHERE server = ?", (self._workspace,))
+            execute("DELETE FROM state_running WHERE server = ?", (self._workspace,))
 
         self._database.change(work)
 
@@ -132,6 +192,19 @@ def _put_piece(execute: Execute, row: Sequence[object]) -> None:
     )
 
 
+def _no_more_pieces(execute: Execute, row: Sequence[object]) -> None:
+    sql = "DELETE FROM state_pieces WHERE owner = ? AND name = ? AND stream = ? AND number >= ?"
+    execute(sql, row)
+
+
+_RUNNING = "WHERE server = ? AND token = ? AND session = ? AND name = ?"
+
+_FORGOTTEN = (
+    "DELETE FROM state_running WHERE server = ? AND running = 0 AND time_us < (SELECT time_us FROM "
+    "state_running WHERE server = ? AND running = 0 ORDER BY time_us DESC LIMIT 1 OFFSET ?)"
+)
+
+
 def _piece(execute: Execute, row: Sequence[object]) -> bytes:
     sql = "SELECT data FROM state_pieces WHERE owner = ? AND name = ? AND stream = ? AND number = ?"
     rows = execute(sql, row)
@@ -156,8 +229,9 @@ OUTPUT_PIECE_BYTES = 1024 * 1024
 """Size of one piece of a kept output in the shared state."""
 
 
-def _pieces(path: str) -> Iterator[bytes]:
+def _pieces(path: str, begin: int = 0) -> Iterator[bytes]:
     with open(path, "rb") as file:
+        file.seek(begin)
         while data := file.read(OUTPUT_PIECE_BYTES):
             yield data
 
@@ -221,7 +295,15 @@ _TABLES: Sequence[Sequence[str]] = (
         # The clock by which sessions age: the offset of the monotonic clock at the start of the machine.
         "CREATE TABLE state_clock (boot TEXT NOT NULL PRIMARY KEY, offset_us {big} NOT NULL)",
     ),
-    tool_calls.TABLES,
+    (
+        *tool_calls.TABLES,
+        # Commands that run on after their call, as the processes that run them saw them last.
+        """CREATE TABLE state_running (
+            server TEXT NOT NULL, token TEXT NOT NULL, session TEXT NOT NULL, name TEXT NOT NULL,
+            state {bytes} NOT NULL, asked TEXT NOT NULL, running {big} NOT NULL, time_us {big} NOT NULL,
+            PRIMARY KEY (server, token, session, name)
+        )""",
+    ),
 )
 """The statements of version 1, then of version 2, and so on. A released version is never changed."""
 
@@ -398,4 +480,5 @@ def sweep(execute: Execute, steady_us: int) -> None:
         (before_us,),
     )
     execute("DELETE FROM state_outputs WHERE time_us < ?", (before_us,))
+    execute("DELETE FROM state_running WHERE time_us < ?", (before_us,))
     tool_calls.sweep_calls(execute, before_us)

@@ -140,7 +140,7 @@ class ToolCalls:
         return found
 
     def cancel(self, key: CallKey) -> Found | None:
-        """What is known of a call; None if it was never begun, and cannot begin any more."""
+        """The record of a call; None if it was never applied, and cannot be applied any more."""
 
         def work(execute: Execute) -> Found | None:
             found = self._look(execute, key)
@@ -211,7 +211,7 @@ class ToolCalls:
         return None
 
     def _known(self, key: CallKey, row: _Row, now: int) -> Answered | Running | Undecided | None:
-        """What a row says; None if its process is gone and has changed nothing."""
+        """The meaning of a row; None if its process is gone and has changed nothing."""
         if row.state == "done":
             return Answered(row.status, row.body, (now - row.began_us) // 1000, row.intent)
         if self._lives(key, row, now):

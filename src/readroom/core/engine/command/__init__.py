@@ -168,14 +168,17 @@ class CommandService:
         self._sandbox = Sandbox(visible, own, places, policy)
         self._policy = policy
         self._limits = limits
-        self._backgrounds = Backgrounds()
+        self._backgrounds = Backgrounds(shared, self._runner)
 
     def of(self, owner: Owner) -> OwnRoom:
         """The commands and outputs of one owner."""
+        runner = self._runner(owner)
+        return OwnRoom(owner, runner.outputs, runner, self._backgrounds)
+
+    def _runner(self, owner: Owner) -> Runner:
         outputs = self._outputs.of(owner)
         mount = OutputsMount(outputs)
-        runner = Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits)
-        return OwnRoom(owner, outputs, runner, self._backgrounds)
+        return Runner(self._guard, self._sandbox, outputs, mount, self._policy, self._limits)
 
     def close(self) -> None:
         """End the commands that run on, and remove the outputs."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias, final
 
@@ -22,6 +23,7 @@ from readroom.core import errors
 from readroom.core.caller import Owner
 from readroom.core.deadline import Deadline
 from readroom.core.engine.command import shell
+from readroom.core.engine.command.posted import POST_S, Elsewhere, asked, encoded, posted
 from readroom.core.engine.command.process import RUN_DRAIN_S, RUN_GRACE_S, Command
 from readroom.core.engine.command.running import CommandRun, Ran, Runner, ended_code, remarks, require_usable
 from readroom.core.engine.command.watching import watched
@@ -35,10 +37,13 @@ from readroom.core.limits import (
 from readroom.core.log import log
 from readroom.core.lru import LruCache
 from readroom.core.sandbox import Start
+from readroom.core.stores.base import Shelf
 from readroom.core.stores.growing import GrowingKeeper
+from readroom.core.stores.outputs import STREAMS
 from readroom.core.values.commands import (
     Background,
     EndRequest,
+    Lost,
     Reach,
     Signal,
     StartedRequest,
@@ -110,10 +115,14 @@ class _Running:
     failure: errors.ReadroomError | None = None
     unwanted: bool = False
     thread: threading.Thread | None = None
+    shelf: Shelf | None = None
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
         self.deadline = Deadline(self.seconds)
+        self._posted_at = 0.0
+        self._stored: dict[str, tuple[int, Lost | None]] = {}
+        """By stream, how much the other processes have, and what was missing then."""
 
     # --- its own thread --------------------------------------------------------------------------
 
@@ -146,8 +155,10 @@ class _Running:
             start.confinement,
             network,
         )
+        self.command = command
+        self._post(state)  # before its start is reported: the next call may come to another process
         with self.changed:
-            self.command, self.state = command, state
+            self.state = state
             self.changed.notify_all()
 
     def wrote(self) -> None:
@@ -155,13 +166,42 @@ class _Running:
         out, err = self.keepers
         with self.changed:
             assert self.state is not None
-            if (out.size, err.size) == self.state.sizes:
-                return
-            lost = (out.lost, err.lost)
-            if lost != self.state.lost:
-                self.runner.outputs.note_lost(self.id, {"stdout": out.lost, "stderr": err.lost})
-            self.state = replace(self.state, sizes=(out.size, err.size), lost=lost)
-            self.changed.notify_all()
+            if (out.size, err.size) != self.state.sizes:
+                lost = (out.lost, err.lost)
+                if lost != self.state.lost:
+                    self.runner.outputs.note_lost(self.id, {"stdout": out.lost, "stderr": err.lost})
+                self.state = replace(self.state, sizes=(out.size, err.size), lost=lost)
+                self.changed.notify_all()
+        if self.shelf is not None and time.monotonic() >= self._posted_at + POST_S:
+            self._post(self.state)
+
+    def _post(self, state: Background) -> None:
+        """Post it for the other processes, and do what they ask. One that cannot be posted runs on."""
+        if self.shelf is None:
+            return
+        try:
+            if state.running:
+                self._store()
+            text = self.shelf.post(self.owner, self.id, encoded(self.owner, state), running=state.running)
+        except errors.DatabaseFailed:
+            return
+        finally:
+            self._posted_at = time.monotonic()
+        wanted = asked(text)
+        if wanted is not None:
+            self.ask(wanted.signal, below_s=None, cancels=wanted.cancels)
+
+    def _store(self) -> None:
+        """Store what was written since the last time."""
+        now: dict[str, tuple[int, Lost | None]] = {}
+        since: dict[str, int] = {}
+        for stream, keeper in zip(STREAMS, self.keepers, strict=True):
+            now[stream] = keeper.kept().kept_bytes, keeper.lost
+            size, lost = self._stored.get(stream, (0, None))
+            since[stream] = size if lost == keeper.lost else 0  # otherwise it was written anew
+        if now != self._stored:
+            self.runner.outputs.grow(self.id, {stream: lost for stream, (_, lost) in now.items()}, since)
+            self._stored = now
 
     def _over(self, ran: Ran | None, failure: errors.ReadroomError | None) -> None:
         warnings: tuple[Warn, ...] = ()
@@ -184,6 +224,9 @@ class _Running:
                     problem="" if failure is None else failure.message,
                     warnings=warnings,
                 )
+        if self.state is not None and not self.unwanted:
+            self._post(self.state)
+        with self.changed:
             self.changed.notify_all()
 
     # --- the threads of calls --------------------------------------------------------------------
@@ -244,8 +287,10 @@ _MOMENT_S = 0.25
 class Backgrounds:
     """The commands of one workspace that run on or ran on. Safe to share between threads."""
 
-    def __init__(self) -> None:
-        """Starts nothing."""
+    def __init__(self, shelf: Shelf | None, runner_of: Callable[[Owner], Runner]) -> None:
+        """Starts nothing. `shelf` is shared with other processes of the server."""
+        self._shelf = shelf
+        self._runner_of = runner_of
         self._lock = threading.Lock()
         self._running: dict[_Key, _Running] = {}
         self._places: list[Owner] = []
@@ -288,11 +333,11 @@ class Backgrounds:
         """End one. Raises as the function `end` does."""
         request = job.request
         one = self._found(owner, request.id, request.reach)
-        asked = one.ask(request.signal, below_s=request.below_s, cancels=request.cancels)
+        done = one.ask(request.signal, below_s=request.below_s, cancels=request.cancels)
         look = WatchRequest(
-            request.id, request.wait_s if asked else 0.0, None, request.output, request.ends_bytes
+            request.id, request.wait_s if done else 0.0, None, request.output, request.ends_bytes
         )
-        return replace(watched(one, one.runner, Job(look, job.cap, job.deadline, job.steps)), signalled=asked)
+        return replace(watched(one, one.runner, Job(look, job.cap, job.deadline, job.steps)), signalled=done)
 
     def started(self, owner: Owner, reach: Reach = "own") -> StartedResult:
         """Those of one owner, running ones first, then the latest first."""
@@ -300,6 +345,8 @@ class Backgrounds:
             ended = [one for (other, _), one in self._ended.items() if _reaches(owner, other, reach)]
             running = [one for (other, _), one in self._running.items() if _reaches(owner, other, reach)]
         states = [one.state for one in (*running, *ended) if one.state is not None]
+        known = {state.id for state in states}
+        states += [state for _, state in self._elsewhere(owner, reach) if state.id not in known]
         states.sort(key=lambda state: (not state.running, -state.began))
         return StartedResult(states)
 
@@ -323,7 +370,7 @@ class Backgrounds:
         out, err = keepers
         assert isinstance(out, GrowingKeeper)
         assert isinstance(err, GrowingKeeper)
-        one = _Running(owner, runner, request, name, (out, err), seconds)
+        one = _Running(owner, runner, request, name, (out, err), seconds, shelf=self._shelf)
         with self._lock:
             self._running[owner, name] = one
         return one
@@ -339,7 +386,7 @@ class Backgrounds:
                     self._ended.put(key, one)
             self._leave_place(one.owner)
 
-    def _found(self, owner: Owner, name: str, reach: Reach) -> _Running:
+    def _found(self, owner: Owner, name: str, reach: Reach) -> _Running | Elsewhere:
         with self._lock:
             one = self._running.get((owner, name)) or self._ended.get((owner, name))
             if one is None and reach != "own":
@@ -349,22 +396,37 @@ class Backgrounds:
                 )
                 one = next(others, None)
         if one is None or one.state is None:
+            for other, state in self._elsewhere(owner, reach):
+                if state.id == name and self._shelf is not None:
+                    return Elsewhere(self._shelf, other, state, self._runner_of(other))
             known = [state.id for state in self.started(owner).commands]
             raise errors.NoSuchCommand(name, known[:_NAMED])
         return one
 
+    def _elsewhere(self, owner: Owner, reach: Reach) -> list[tuple[Owner, Background]]:
+        """The commands that a caller reaches, of all processes. Raises StateFailed."""
+        if self._shelf is None:
+            return []
+        found = [(other, state) for other, state in posted(self._shelf) if _reaches(owner, other, reach)]
+        return sorted(found, key=lambda one: one[0] != owner)  # its own first
+
     def _take_place(self, owner: Owner) -> None:
         token = owner[0]
         with self._lock:
+            here = {(one.owner, one.id) for one in self._running.values()}
+        others = [] if self._shelf is None else list(posted(self._shelf))
+        beside = [other for other, state in others if state.running and (other, state.id) not in here]
+        with self._lock:
             if self._closed:
                 raise errors.Closed
-            own, of_token = self._places.count(owner), sum(other[0] == token for other in self._places)
+            places = [*self._places, *beside]
+            own, of_token = places.count(owner), sum(other[0] == token for other in places)
             if own >= RUN_BACKGROUND_OWN:
                 raise errors.TooManyCommands(own, " in this conversation")
             if token and of_token >= RUN_BACKGROUND - RUN_BACKGROUND // 4:
                 raise errors.TooManyCommands(of_token, " for this token")
-            if len(self._places) >= RUN_BACKGROUND:
-                raise errors.TooManyCommands(len(self._places), "")
+            if len(places) >= RUN_BACKGROUND:
+                raise errors.TooManyCommands(len(places), "")
             self._places.append(owner)
 
     def _leave_place(self, owner: Owner) -> None:

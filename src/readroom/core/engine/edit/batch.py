@@ -1,9 +1,7 @@
-"""Replace texts in several files, all of them or none.
+"""Change several files, all of them or none: by replacements, or as a patch says.
 
-find     every file; two names of one file are refused
-lock     the folders, in one order for all callers
-prepare  every file in memory, collecting failures
-write    all of them or none, as the store does it, also when the process is killed (`Store.commit`)
+Each file is prepared in memory, and failures are collected, so that a caller learns of all of them; what
+is written is written together (`together`).
 """
 
 from __future__ import annotations
@@ -12,27 +10,30 @@ import codecs
 import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from hashlib import sha256
 from typing import TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import require_editable, require_few
 from readroom.core.engine.edit.intent import announce
+from readroom.core.engine.edit.patching import Section, found, patch
+from readroom.core.engine.edit.together import EDIT_FILES_BYTES, HeldName, Together
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import HEAD_BYTES, MATCHES_NAMED
 from readroom.core.limits.files import CHANGED_TRIES
-from readroom.core.quoting import quote
-from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
+from readroom.core.stores.base import Moved, Source
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between, common_end, common_start, cost
 from readroom.core.text.edits.lenient import ManyPlaces, NoPlace, replaced
 from readroom.core.text.edits.slips import slip_in
 from readroom.core.text.encodings import UTF8, Encoding
 from readroom.core.text.line_index import Shrunk
+from readroom.core.values import Version
 from readroom.core.values.changes import (
     Diff,
     Edit,
@@ -42,16 +43,11 @@ from readroom.core.values.changes import (
     FileEdits,
     Slip,
 )
-from readroom.core.values.files import OTHER_SPELLING, Warn
+from readroom.core.values.files import Warn
+from readroom.core.values.patches import FilePatch
 
 EDIT_FILES = 100
 """Files in one call that edits. All are held open until the last is written, next to their new contents."""
-
-EDIT_FILE_BYTES = 16 * 1024 * 1024
-"""Largest file that is edited leniently: it is held as text."""
-
-EDIT_FILES_BYTES = 32 * 1024 * 1024
-"""All files of one call together, before and after."""
 
 _Failures: TypeAlias = dict[int, errors.ReadroomError]
 
@@ -83,80 +79,77 @@ def _require_usable(request: EditFilesRequest) -> None:
     files = request.files
     if len(files) > EDIT_FILES:
         raise errors.TooLarge("files", len(files), EDIT_FILES, "files", "Send them in several calls.")
-    edits = [edit for file in files for edit in file.edits]
+    edits = [edit for file in files if isinstance(file, FileEdits) for edit in file.edits]
     require_few(edits)
 
 
 class _EditedFile(Struct):
-    """A file of the call while it is changed."""
+    """A file of the call that gets replacements."""
 
     asked: FileEdits
-    path: str
-    place: WriteTarget
-    respelled: bool = False
-    source: Source | None = None
+    name: HeldName
     encoding: Encoding = UTF8
     before: bytes = b""
     after: bytes = b""
     replacements: int = 0
-    diff: Diff = field(default_factory=Diff)
-    warnings: Sequence[Warn] = ()
+    diff: Diff = Diff()
+    broken: Sequence[Warn] | None = None
 
     @property
-    def changes(self) -> bool:
-        """Whether its content changes."""
-        return self.before != self.after
+    def path(self) -> str:
+        """Its path in the workspace."""
+        return self.name.path
 
-    @property
-    def opened(self) -> Source:
-        """Its source, once it is prepared."""
-        assert self.source is not None
-        return self.source
-
-    def told(self, deadline: Deadline) -> tuple[Warn, ...]:
+    def told(self, deadline: Deadline) -> Sequence[Warn]:
         """What its change broke."""
-        if not self.changes or max(len(self.before), len(self.after)) > CHECKED_BYTES:
+        if self.before == self.after or max(len(self.before), len(self.after)) > CHECKED_BYTES:
             return ()
-        before = Before(self.before, self.encoding)
-        return about_edit(self.opened.real, before, text_of(self.after, self.encoding), deadline)
+        if self.broken is None:
+            before = Before(self.before, self.encoding)
+            after = text_of(self.after, self.encoding)
+            self.broken = about_edit(self.name.place.real, before, after, deadline)
+        return self.broken
 
 
 class _Batch:
     """One attempt at a call."""
 
     def __init__(self, services: Services, job: Job[EditFilesRequest], opened: ExitStack) -> None:
-        self._places = services.targets
         self._texts = services.texts
         self._room = job.cap.size
         self._request = job.request
         self._deadline = job.deadline
-        self._held = opened
-        self._files: dict[int, _EditedFile] = {}
+        self._together = Together(services, job.deadline, opened)
+        self._files: dict[int, _EditedFile | Section] = {}
         self._failures: _Failures = {}
-        self._bytes = 0
 
     def change(self) -> None:
         """Find, prepare and write the files."""
-        for number, edits in enumerate(self._request.files):
+        for number, file in enumerate(self._request.files):
             with self._collecting(number):
-                self._find(number, edits)
+                self._files[number] = self._found(file)
         self._require_several()
         if not self._request.dry_run:
-            self._lock()
-        for number, file in list(self._files.items()):
+            self._together.lock()
+        for number, made in list(self._files.items()):
             with self._collecting(number):
-                self._prepare(file)
+                self._prepare(made)
         if self._failures:
             names = [file.path for file in self._request.files]
             raise errors.EditsFailed([(names[at], self._failures[at]) for at in sorted(self._failures)])
         if not self._request.dry_run:
-            self._write([file for file in self._files.values() if file.changes])
+            self._together.commit(partial(announce, self.result, self._versions))
+            for made in self._files.values():
+                self._remember(made)
 
     def result(self) -> EditFilesResult:
         """What became of the files; asked for once they and their folders are free again."""
-        return EditFilesResult(
-            [self._described(file) for file in self._files.values()], self._request.dry_run
-        )
+        files = [_described(made, self._deadline) for made in self._files.values()]
+        return EditFilesResult(files, self._request.dry_run)
+
+    def _versions(self) -> list[Version | None]:
+        sources = [made.name.source for made in self._files.values()]
+        return [None if source is None else source.version for source in sources]
 
     @contextlib.contextmanager
     def _collecting(self, number: int) -> Iterator[None]:
@@ -165,21 +158,24 @@ class _Batch:
             yield
         except (errors.TimedOut, errors.Cancelled):
             raise
+        except errors.SameFile as error:
+            if isinstance(self._request.files[number], FileEdits):
+                raise
+            self._failures[number] = error
         except errors.ReadroomError as error:
             self._failures[number] = error
             self._files.pop(number, None)
 
-    # --- finding ------------------------------------------------------------------------------
-
-    def _find(self, number: int, edits: FileEdits) -> None:
-        if edits.problem is not None:
-            raise edits.problem
-        asked = self._places.guard.parse(edits.path)
-        path = self._places.guard.spelled(asked)
-        place = self._held.enter_context(self._places.find(path))
-        if place.look() is None:
-            raise errors.NotFound(path)
-        self._files[number] = _EditedFile(edits, path, place, respelled=path != asked)
+    def _found(self, file: FileEdits | FilePatch) -> _EditedFile | Section:
+        if isinstance(file, FilePatch):
+            return found(self._together, file)
+        if file.problem is not None:
+            raise file.problem
+        name = self._together.name(file.path, once=True)
+        if name.place.look() is None:
+            self._together.drop(name)
+            raise errors.NotFound(name.path)
+        return _EditedFile(file, name)
 
     def _require_several(self) -> None:
         """Refuse two names of one file: the second change would overwrite the first."""
@@ -192,49 +188,39 @@ class _Batch:
 
     def _names(self, number: int) -> Iterator[object]:
         """Keys that two names of one file have in common."""
-        file, failure = self._files.get(number), self._failures.get(number)
-        if file is not None:
-            yield file.place.real
-            stat = file.place.look()
+        made, failure = self._files.get(number), self._failures.get(number)
+        if isinstance(made, _EditedFile):
+            yield made.name.place.real
+            stat = made.name.place.look()
             if stat is not None and stat.inode:
                 yield stat.device, stat.inode
         elif isinstance(failure, errors.SymbolicLink):
             yield failure.target  # a link to a file that has an entry of its own
 
-    def _lock(self) -> None:
-        """Lock the folders, in a fixed order so that two calls cannot wait for each other."""
-        first = {file.place.lock: file.place for file in reversed(self._files.values())}
-        for key in sorted(first):
-            first[key].hold(self._deadline)
-
     # --- preparing ----------------------------------------------------------------------------
 
-    def _prepare(self, file: _EditedFile) -> None:
+    def _prepare(self, made: _EditedFile | Section) -> None:
         self._deadline.check()
-        source = file.source = self._held.enter_context(self._places.source(file.place, file.path))
-        if source.size > EDIT_FILE_BYTES:
-            advice = "Edit it with the tools of another contract."
-            raise errors.TooLarge(quote(file.path), source.size, EDIT_FILE_BYTES, "bytes", advice)
-        file.before = source.read_at(0, source.size)
-        if len(file.before) < source.size:
-            raise Shrunk
-        encoding = file.encoding = _encoding(source, file)
-        start = len(encoding.bom)
-        text = encodings.decode(file.before[start:], encoding)
-        changed = self._edited(file, text)
-        if changed == text:
-            file.after = file.before
+        if isinstance(made, Section):
+            patch(self._together, made, self._room, self._deadline)
         else:
-            file.after = file.before[:start] + _encoded(
-                file.path, text, changed, encoding, file.before[start:]
-            )
+            self._edit(made)
+        self._room -= sum(cost(hunk) for hunk in made.diff.hunks)
+
+    def _edit(self, file: _EditedFile) -> None:
+        before = self._together.content(file.name)
+        if before is None:
+            raise Moved
+        file.before = file.after = before
+        assert file.name.source is not None
+        encoding = file.encoding = _encoding(file.name.source, file)
+        start = len(encoding.bom)
+        text = encodings.decode(before[start:], encoding)
+        changed = self._edited(file, text)
+        if changed != text:
+            file.after = before[:start] + _encoded(file.path, text, changed, encoding, before[start:])
             file.diff = between(text, changed, self._room)
-            self._room -= sum(cost(hunk) for hunk in file.diff.hunks)
-        self._bytes += len(file.before) + len(file.after)
-        if self._bytes > EDIT_FILES_BYTES:
-            raise errors.TooLarge(
-                "All files", self._bytes, EDIT_FILES_BYTES, "bytes", "Send them in several calls."
-            )
+            self._together.put(file.name, file.after)
 
     def _edited(self, file: _EditedFile, text: str) -> str:
         """Make each edit in the text that the edits before it left."""
@@ -259,46 +245,51 @@ class _Batch:
                 )
         return text
 
-    # --- writing ------------------------------------------------------------------------------
+    def _remember(self, made: _EditedFile | Section) -> None:
+        """Keep both states, so that a later call with the hash of one can be told what changed."""
+        states: Sequence[tuple[HeldName, bytes | None]]
+        if isinstance(made, _EditedFile):
+            states = ((made.name, made.before), (made.name, made.after))
+        else:
+            states = ((made.name, made.previous), (made.to or made.name, made.content))
+        for name, data in states:
+            if data is not None:
+                self._texts.put(name.place.real, sha256(data).hexdigest(), data)
 
-    def _write(self, files: Sequence[_EditedFile]) -> None:
-        """Give all files their new contents, or none."""
-        if not files:
-            return
 
-        def ready() -> None:
-            self._deadline.check()
-            if any(file.opened.current() != file.opened.version for file in files):
-                raise Moved
-            every = list(self._files.values())
-            announce(
-                lambda: EditFilesResult([self._described(file) for file in every], dry_run=False),
-                lambda: [file.opened.version for file in every],
-            )
-
-        changes = [PutFile(file.place, [file.after], file.opened) for file in files]
-        warnings = self._places.guard.store.commit(changes, ready)
-        for file, warned in zip(files, warnings, strict=True):
-            file.warnings = warned
-            self._texts.put(file.opened.real, sha256(file.before).hexdigest(), file.before)
-            self._texts.put(file.opened.real, sha256(file.after).hexdigest(), file.after)
-
-    def _described(self, file: _EditedFile) -> FileEdited:
+def _described(made: _EditedFile | Section, deadline: Deadline) -> FileEdited:
+    if isinstance(made, Section):
+        name = made.to or made.name
         return FileEdited(
-            file.asked.path,
-            file.path,
-            hashes.full(sha256(file.before).hexdigest()),
-            hashes.full(sha256(file.after).hexdigest()),
-            len(file.after),
-            file.replacements,
-            file.diff,
-            (*([OTHER_SPELLING] if file.respelled else ()), *file.warnings, *file.told(self._deadline)),
+            made.file.path,
+            name.path,
+            _hash(made.previous),
+            _hash(made.content),
+            len(made.content or b""),
+            len(made.file.hunks),
+            made.diff,
+            tuple(dict.fromkeys((*made.name.warnings, *name.warnings))),
+            action=made.file.action,
         )
+    return FileEdited(
+        made.asked.path,
+        made.path,
+        _hash(made.before),
+        _hash(made.after),
+        len(made.after),
+        made.replacements,
+        made.diff,
+        (*made.name.warnings, *made.told(deadline)),
+    )
 
 
 def _no_match(path: str, number: int, text: str, edit: Edit, none: NoPlace) -> errors.NoMatch:
     slip = Slip(line_ends=True) if none.line_ends else slip_in(text, edit.old_text, edit.new_text)
     return errors.NoMatch(path, number, "Compare it with the file, blanks and all.", slip=slip)
+
+
+def _hash(data: bytes | None) -> str | None:
+    return None if data is None else hashes.full(sha256(data).hexdigest())
 
 
 def _encoding(source: Source, file: _EditedFile) -> Encoding:

@@ -8,17 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors import BadValue, Binary, BrokenPlace, Stale, TooLarge
+from readroom.core.errors import Binary, BrokenPlace, Stale, TooLarge
 from readroom.core.formats.compressed import by_magic
 from readroom.core.formats.kinds import UNKNOWN, classify, sniff
-from readroom.core.limits import CHANGE_TEXT_BYTES, VALUE_CHARS
+from readroom.core.limits import CHANGE_TEXT_BYTES
 from readroom.core.stores.base import Source
 from readroom.core.text import encodings, hashes
-from readroom.core.text.edits import prepare
 from readroom.core.text.edits.diff import between
 from readroom.core.text.encodings import Encoding
 from readroom.core.values import Kind, ReadRequest
-from readroom.core.values.changes import DeleteRequest, Edit, EditRequest, WriteRequest
+from readroom.core.values.changes import (
+    CopyRequest,
+    DeleteRequest,
+    Edit,
+    EditRequest,
+    MoveRequest,
+    WriteRequest,
+)
 from readroom.core.values.files import Warn
 
 # --- the call ----------------------------------------------------------------------------------
@@ -36,31 +42,6 @@ def require_few(edits: Sequence[Edit]) -> None:
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
     if size > CHANGE_TEXT_BYTES:
         raise TooLarge("The texts of all edits", size, CHANGE_TEXT_BYTES, "bytes", "Send smaller edits.")
-
-
-def require_usable(request: EditRequest) -> None:
-    """Refuse edits that cannot fit any file."""
-    if not request.edits:
-        raise BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
-    require_few(request.edits)
-    for number, item in enumerate(request.edits):
-        if item.cell and not item.old_text and request.by_cells:
-            continue  # a whole cell
-        if not item.old_text:
-            raise BadValue(
-                f"edits[{number}].old_text",
-                "",
-                "is empty",
-                "Send the text to be replaced; to insert, send an adjacent line and repeat it in "
-                "new_text; write_file fills an empty file.",
-            )
-        if not prepare(item, bom=True).pieces:
-            raise BadValue(
-                f"edits[{number}].new_text",
-                item.new_text[:VALUE_CHARS],
-                "is the same as old_text",
-                "Leave the edit out. Line ends make no difference: they stay those of the file.",
-            )
 
 
 # --- the file ----------------------------------------------------------------------------------
@@ -109,7 +90,7 @@ _UNSEEN = "(only line ends, the byte order mark or the encoding differ)\n"
 
 def stale(
     services: Services,
-    job: Job[EditRequest] | Job[WriteRequest] | Job[DeleteRequest],
+    job: Job[EditRequest] | Job[WriteRequest] | Job[DeleteRequest] | Job[MoveRequest] | Job[CopyRequest],
     source: Source,
     expected: str,
     actual: str,

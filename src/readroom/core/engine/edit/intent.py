@@ -1,4 +1,4 @@
-"""What a change is about to do, announced to whoever must know it before it is done.
+"""Changes announced to whoever must know of them before they are made.
 
 A caller that has to make a change exactly once writes down what it will be, so that after a crash the files
 themselves tell whether it was made.

@@ -65,7 +65,7 @@ RUN_AGE = "Coder-Tool-Call-Run-Age-Ms"
 """Headers of requests, and the one of answers: how long ago the call began."""
 
 _NAMESPACE = uuid.UUID("c5773f4c-0b3f-57bc-9147-36daf7921a1b")
-"""Of the UUIDs of tool calls, as the original has it."""
+"""The namespace of UUIDs of tool calls in the original."""
 
 _MAX_INTEGER = 2**63 - 1
 _MAX_AGE_MS = _MAX_INTEGER // 1_000_000
@@ -436,7 +436,7 @@ class OnceOnly:
         key: CallKey,
         look: Callable[[ToolCalls], Found | None],
     ) -> Run | Answered | Conflict | None:
-        """What is known of a call once nobody applies it, and files have decided what a crash left open."""
+        """The record of a call, once nobody applies it and files have decided what a crash left open."""
         calls, access = self._required(), within(request.scope, "coder")
         until = time.monotonic() + SERVE_CALL_S
         while time.monotonic() < until:

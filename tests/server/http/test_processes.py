@@ -13,7 +13,7 @@ import pytest
 
 from tests.core.engine.command.running import processes, when
 from tests.server.http.serving import Agent, Answer, agent, command, open_agent
-from tests.server.http.test_coder_calls import cancel, headers, post, together
+from tests.server.http.test_tool_calls import cancel, headers, post, together
 
 CHAT = "Coder-Chat-Id"
 
@@ -25,7 +25,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
-@pytest.fixture(scope="module", params=[()], ids=["one process"])
+@pytest.fixture(scope="module", params=[(), ("--workers", "2")], ids=["one process", "two"])
 def server(request: pytest.FixtureRequest, place: Path) -> Iterator[Agent]:
     state = place.parent / f"state{len(request.param)}"
     with open_agent(state, "--allow-commands", *request.param, str(place)) as found:
@@ -83,6 +83,7 @@ def test_one_that_ends(server: Agent, place: Path) -> None:
     assert (answer.status, answer.json) == (409, {"message": f'Process "{name}" is not running.'})
 
 
+@pytest.mark.clause("coder.deviation.process_exit")
 @pytest.mark.parametrize("signal", ["kill", "terminate"])
 def test_one_that_runs_is_signalled(server: Agent, place: Path, mark: str, signal: str) -> None:
     name = start(server, f"echo up; sleep {mark}", background=True, workdir=str(place / "below"))
@@ -95,7 +96,7 @@ def test_one_that_runs_is_signalled(server: Agent, place: Path, mark: str, signa
     assert (answer.status, answer.json) == (
         200, {"message": f'Signal "{signal}" sent to process "{name}".'},
     )  # fmt: skip
-    assert ended(server, name)["exit_code"] != 0
+    assert ended(server, name)["exit_code"] == {"kill": 137, "terminate": 143}[signal]
     assert processes(f"sleep\0{mark}") == []
 
 
@@ -149,9 +150,11 @@ def test_a_long_output_keeps_both_ends(server: Agent) -> None:
 def test_ten_are_listed_and_running_ones_first(server: Agent, mark: str) -> None:
     chat = {CHAT: str(uuid.uuid4())}
     running = start(server, f"sleep {mark}", chat)
-    names = [start(server, "true", chat) for _ in range(11)]
-    for name in names:
-        ended(server, name)
+    names = [start(server, "true", chat)]
+    for _ in range(10):
+        ended(server, names[-1])
+        names.append(start(server, "true", chat))
+    ended(server, names[-1])
     found = [one["id"] for one in listed(server, chat)]
     assert (len(found), found[0]) == (10, running)
     assert set(found[1:]) <= set(names)
@@ -171,6 +174,7 @@ def test_chats_see_their_own(server: Agent, mark: str) -> None:
     assert sign(server, unnamed, "kill", other).status == 200
 
 
+@pytest.mark.clause("coder.deviation.process_confinement")
 def test_they_are_off_unless_commands_are_allowed(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     with open_agent(tmp_path / "state", str(tmp_path / "root")) as found:
@@ -203,6 +207,7 @@ def test_tokens_decide_and_do_not_share(tmp_path: Path, mark: str) -> None:
         assert listed.json == {"processes": []}
 
 
+@pytest.mark.clause("coder.deviation.process_ends")
 def test_they_end_with_the_server(tmp_path: Path, mark: str) -> None:
     (tmp_path / "root").mkdir()
     with open_agent(tmp_path / "state", "--allow-commands", str(tmp_path / "root")) as found:
@@ -290,3 +295,16 @@ def test_the_addresses_are_described(server: Agent) -> None:
     paths = server.request("GET", "/openapi.json").json["paths"]
     assert {"/api/v0/processes/start", "/api/v0/processes/{id}/output"} <= set(paths)
     assert json.dumps(paths["/api/v0/processes/{id}/signal"]).count('"in": "path"') == 1
+
+
+@pytest.mark.clause("coder.deviation.process_bounds")
+def test_a_chat_has_no_more_than_ten_at_once(server: Agent, mark: str) -> None:
+    chat = {CHAT: str(uuid.uuid4())}
+    names = [start(server, f"sleep {mark}", chat) for _ in range(10)]
+    answer = post(server, "processes/start", {"command": "true"}, chat)
+    assert (answer.status, answer.json["message"]) == (500, "Failed to start process.")
+    assert "10 background commands run already" in answer.json["detail"]
+    for name in names:
+        sign(server, name, "kill", chat)
+        ended(server, name)
+    start(server, "true", chat)

@@ -18,10 +18,10 @@ from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls
 from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import called
-from readroom.server.http.coder_calls import TOOL_CALL, OnceOnly, chat_of
 from readroom.server.http.errors import JSON, again_later, ok
 from readroom.server.http.gate import AGENT_PATH, CLIENT_SCOPE, EXCHANGE, within
 from readroom.server.http.routes import as_json, route, whole_body
+from readroom.server.http.tool_calls import TOOL_CALL, OnceOnly, chat_of
 
 CANCEL = "tool-calls/{id}/cancel"
 
