@@ -56,7 +56,7 @@ from readroom.core.text.edits.splice import (
     spliced,
     touched,
 )
-from readroom.core.text.edits.suggest import closest
+from readroom.core.text.edits.suggest import OtherEdit, closest
 from readroom.core.text.encodings import NUL_SIGN, Encoding, decode
 from readroom.core.text.hashes import Hashing, blocks
 from readroom.core.text.line_index import Shrunk, build_index
@@ -473,7 +473,10 @@ class _Editing:
                 return in_cells
         change = self._changes[number]
         text, whole = self._start_of_text(CLOSEST_BYTES)
-        near = closest(text, change.old, change.new)
+        others_of = [
+            OtherEdit(at, other.old, other.new) for at, other in enumerate(self._changes) if at != number
+        ]
+        near = closest(text, change.old, change.new, others_of)
         hint = near.hint
         if not whole:
             hint += f" (Only the first {text.count(chr(10))} lines were compared.)"
