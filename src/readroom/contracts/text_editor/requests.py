@@ -59,7 +59,7 @@ WHOLE = ReadOptions(line_chars=0, header=False, outline_bytes=0, past_end="refus
 
 
 class EditorSettings(OwnSettings, frozen=True):
-    """What a client says in the type of the tool.
+    """The options that a client states.
 
     Attributes:
         max_characters: Characters of a view.
@@ -226,7 +226,7 @@ def _with_tabs(text: str, old: str) -> Fit | None:
 
 
 def _span(expanded: list[str], lines: list[str], wanted: list[str]) -> tuple[int, int] | None:
-    """Where the wanted text begins in the first of these lines and ends in the last; None without."""
+    """The start of the wanted text in the first of these lines and its end in the last; None without."""
     if len(wanted) == 1:
         start = expanded[0].find(wanted[0])
         end = start + len(wanted[0])

@@ -165,7 +165,7 @@ _ADVICE: dict[type[errors.ReadroomError], str] = {
     errors.BrokenPlace: "Choose a text that keeps a character away from them.",
     errors.Binary: "Only text can be viewed and edited.",
 }
-"""What to do where the words of the native contract name what this one has not."""
+"""Advice in place of words of the native contract that name what this one lacks."""
 
 
 def _ours(call: FailedEdit, error: errors.ReadroomError) -> str:

@@ -1,4 +1,4 @@
-"""What contracts with a tool `apply_patch` say of its calls, in the words of Codex and its likes."""
+"""Sentences of contracts with a tool `apply_patch` say of its calls, in the words of Codex and its likes."""
 
 from __future__ import annotations
 

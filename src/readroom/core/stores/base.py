@@ -80,7 +80,7 @@ Step: TypeAlias = Callable[[WorkPath, bool], None]
 
 
 class Moved(Exception):
-    """What is at a name is not what was expected; it was left unchanged."""
+    """The entry at a name is not the expected one; it was left unchanged."""
 
 
 class WriteTarget(Closeable, Protocol):
@@ -232,7 +232,7 @@ Change: TypeAlias = PutFile | RemoveEntry | RenameEntry | MakeEntry
 
 
 class Leftover(Struct, frozen=True):
-    """What of an interrupted call could not be undone, and why."""
+    """A part of an interrupted call that could not be undone, and why."""
 
     path: WorkPath
     problem: str
@@ -259,7 +259,7 @@ class Store(Protocol):
 
     @property
     def confinement(self) -> str:
-        """What keeps links inside the root: "kernel", "walk", or "none" if there is no outside."""
+        """The barrier that keeps links inside the root: "kernel", "walk"; "none" if nothing is outside."""
 
     def require_root(self) -> None:
         """Raise StoreFailed if the name of the root means something else now."""

@@ -181,7 +181,7 @@ class ChangedCells(Struct, frozen=True):
 
 
 class EditResult(Struct, frozen=True):
-    """What an edit did, or would do in a dry run.
+    """The effect of an edit, or its effect in a dry run.
 
     `content_hash` is the hash of the new state, None in a dry run; size, lines and the changed span are
     those of the new state in both cases.  If the end of a file was removed, `first_line` is where it began,
@@ -279,7 +279,7 @@ class EditFilesRequest(Struct, frozen=True):
 
 
 class FileEdited(Struct, frozen=True):
-    """What became of one file; `requested` is its path as the caller wrote it.
+    """The outcome for one file; `requested` is its path as the caller wrote it.
 
     That of a move or a copy is where it came from; `path` is where it is now.  A new file has no previous
     hash, and a deleted one no hash and no size.  New and deleted files have no diff.
@@ -312,7 +312,7 @@ class EditFilesResult(Struct, frozen=True):
 
 
 class StatRequest(Struct, frozen=True):
-    """What is known of a name without reading it."""
+    """Facts about a name without reading it."""
 
     path: str
 
@@ -373,7 +373,7 @@ NameRequest: TypeAlias = StatRequest | DeleteRequest | MakeFolderRequest | MoveR
 
 
 class StatResult(Struct, frozen=True):
-    """What is known about a name, also that it does not exist.
+    """Facts about a name, also that it does not exist.
 
     A link is described by its target, if that may be seen, and `target` is the real name; any other link is
     described as itself, with kind LINK.  Times are nanoseconds since the epoch, None if the store does not
@@ -394,7 +394,7 @@ class StatResult(Struct, frozen=True):
 
 
 class DeleteResult(Struct, frozen=True):
-    """What was removed: `entries` names, those in a folder included."""
+    """The removed entry: `entries` names, those in a folder included."""
 
     path: str
     kind: EntryKind = EntryKind.FILE
@@ -412,7 +412,7 @@ class FolderResult(Struct, frozen=True):
 
 
 class MoveResult(Struct, frozen=True):
-    """What has a new name. `replaced` says that a file gave up its place; `folders` were made for it."""
+    """The entry that has a new name. `replaced` says that a file gave up its place; `folders` were made for it."""
 
     path: str
     destination: str
@@ -423,7 +423,7 @@ class MoveResult(Struct, frozen=True):
 
 
 class CopyResult(Struct, frozen=True):
-    """What has been copied: `entries` names, those in a folder included; `folders` were made for it."""
+    """The copied entry: `entries` names, those in a folder included; `folders` were made for it."""
 
     path: str
     destination: str
@@ -434,7 +434,7 @@ class CopyResult(Struct, frozen=True):
 
 
 class TrashResult(Struct, frozen=True):
-    """What was thrown away, and the name under which it can be found and moved back."""
+    """The entry that was thrown away, and the name under which it can be found and moved back."""
 
     path: str
     trashed_to: str

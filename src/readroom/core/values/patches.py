@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 Action: TypeAlias = Literal["add", "delete", "update", "move", "copy"]
-"""What becomes of a file; a move and a copy may change it as well."""
+"""The change of a file; a move and a copy may change it as well."""
 
 MARKS = " -+"
 """The marks of lines: in both states, only in the old one, only in the new one."""
@@ -82,7 +82,7 @@ AT_LINE = Fitting(adds_at_line=True)
 
 
 class FilePatch(Struct, frozen=True):
-    """What a patch says about one file.
+    """The part of a patch about one file.
 
     Attributes:
         path: The file; that of a move or a copy is where its content comes from.

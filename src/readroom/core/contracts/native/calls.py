@@ -187,7 +187,7 @@ def _context(request: Request | changes.FileChange) -> dict[str, Fact]:
 
 
 def _file(file: changes.FileEdits | FilePatch) -> dict[str, Fact]:
-    """What one file of a call gets; a hunk of a patch is written with its marks."""
+    """The changes of one file of a call; a hunk of a patch is written with its marks."""
     path = as_value(file.path)
     if isinstance(file, changes.FileEdits):
         return {"path": path, "edits": [_edit(edit, every=True) for edit in file.edits]}

@@ -102,7 +102,7 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
 def planned_edit(
     services: Services, job: Job[EditRequest], place: WriteTarget, source: Source, expected: str
 ) -> PlannedEdit:
-    """What an edit of an opened file is going to do. Raises as `perform` does; nothing is changed.
+    """The plan of an edit of an opened file. Raises as `perform` does; nothing is changed.
 
     `expected` are the digits of the hash, "" for any state.
     """
@@ -154,7 +154,7 @@ class PlannedEdit(Struct):
         put: The new content, whose pieces are read only once.
         ready: Raises Moved if the file is not what was read.
         made: The result, with warnings, when the content is put.
-        told: What the edit broke; asked for once the file and its folder are free again.
+        told: Warnings about what the edit broke; asked for once the file and its folder are free again.
     """
 
     result: EditResult
@@ -199,7 +199,7 @@ class _Editing:
         self._states: tuple[bytes, bytes] | None = None
 
     def told(self) -> tuple[Warn, ...]:
-        """What the edit broke; asked for once the file and its folder are free again."""
+        """Warnings about what the edit broke; asked for once the file and its folder are free again."""
         if self._states is None:
             return ()
         before, after = self._states

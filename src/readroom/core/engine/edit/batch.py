@@ -101,7 +101,7 @@ class _EditedFile(Struct):
         return self.name.path
 
     def told(self, deadline: Deadline) -> Sequence[Warn]:
-        """What its change broke."""
+        """Warnings about what its change broke."""
         if self.before == self.after or max(len(self.before), len(self.after)) > CHECKED_BYTES:
             return ()
         if self.broken is None:
@@ -143,7 +143,7 @@ class _Batch:
                 self._remember(made)
 
     def result(self) -> EditFilesResult:
-        """What became of the files; asked for once they and their folders are free again."""
+        """The outcome for the files; asked for once they and their folders are free again."""
         files = [_described(made, self._deadline) for made in self._files.values()]
         return EditFilesResult(files, self._request.dry_run)
 
@@ -247,7 +247,7 @@ class _Batch:
         return text
 
     def _remember(self, made: _EditedFile | Section) -> None:
-        """Keep both states, so that a later call with the hash of one can be told what changed."""
+        """Keep both states, so that a later call with the hash of one can learn what changed."""
         states: Sequence[tuple[HeldName, bytes | None]]
         if isinstance(made, _EditedFile):
             states = ((made.name, made.before), (made.name, made.after))

@@ -145,7 +145,7 @@ class Names(Struct):
         return tuple(missing)
 
     def there(self, place: WriteTarget, path: str, *, kept: bool = False) -> Stat:
-        """What is at a name, which may be changed, or, if it is `kept`, only read."""
+        """The entry at a name, which may be changed, or, if it is `kept`, only read."""
         state = self.places.there(place, path)
         if state is None:
             raise errors.NotFound(path)

@@ -3,7 +3,7 @@
 Sections are applied in order, each to what those before it made; a copy is made of what its source was before
 the call, as in git.
 
-Knows: what each action of a patch does to names, and how its failures are told.
+Knows: what each action of a patch does to names, and how its failures are worded.
 Does not know: how names are found, locked and written (`together`), and where hunks fit (`text.patches`).
 May be touched: with the corpus of patches (`scripts/patch_corpus.py`).
 """

@@ -114,7 +114,7 @@ class Together:
             first[key].hold(self._deadline)
 
     def content(self, name: HeldName) -> bytes | None:
-        """What a name is going to have by now; None for nothing.
+        """The bytes that a name is going to have by now; None for nothing.
 
         Raises:
             HardLinked, ReadOnlyFile, ReadOnlyPlace, ...: It has a file that may not be changed.

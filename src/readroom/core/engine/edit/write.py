@@ -127,7 +127,7 @@ class PlannedWrite(Struct):
         result: What it does.
         put: The new content; None if the file has it already.
         ready: Raises Moved if the file is not what was read.
-        told: What the write broke; asked for once the file and its folder are free again.
+        told: Warnings about what the write broke; asked for once the file and its folder are free again.
     """
 
     result: WriteResult
@@ -149,7 +149,7 @@ def _put(place: WriteTarget, planned: PlannedWrite) -> WriteResult:
 def planned_write(
     services: Services, job: Job[WriteRequest], place: WriteTarget, source: Source | None
 ) -> PlannedWrite:
-    """What a write is going to do to a name, or to the open file there. Raises as `perform` does."""
+    """The plan of a write to a name, or to the open file there. Raises as `perform` does."""
     request = job.request
     encoding = None if request.encoding is None else _named(request)
     _require_small(request)
@@ -252,7 +252,7 @@ class _Writing:
         self._text: str | None = None
 
     def told(self, result: WriteResult) -> tuple[Warn, ...]:
-        """What the write broke; asked for once the file and its folder are free again."""
+        """Warnings about what the write broke; asked for once the file and its folder are free again."""
         if self._text is None or len(self._text) > CHECKED_BYTES:
             return ()
         lines = result.previous_lines, result.total_lines

@@ -3,7 +3,7 @@
 `replace` exchanges the two names where the system can (Linux `renameat2`), looks
 at what came out, and puts it back when it is not the file that was to be
 replaced: a program that saved the file in the instant before loses nothing.
-Where names cannot be exchanged the file is looked at just before the rename, and
+If names cannot be exchanged, the file is looked at just before the rename, and
 that instant stays open.  `move`, `take` and `remove` look at what they have moved
 in the same way.
 """
@@ -232,7 +232,7 @@ def state_at(folder: int, name: str) -> State | None:
 
 
 def identity_of(fd: int) -> Identity:
-    """Which file or folder is open."""
+    """The identity of the open file or folder."""
     return _identity(os.fstat(fd))
 
 

@@ -201,7 +201,7 @@ class _Search:
         self._encoding = encoding
         self._changes = changes
         self._free = [0] * len(changes)
-        """Where the next match of an edit may begin, in the current window."""
+        """The position where the next match of an edit may begin, in the current window."""
         self._taken: list[tuple[int, int, int, int]] = []
         """The bytes of each match, its edit and its line."""
         self._encoded: dict[str, bytes] = {}
@@ -219,7 +219,7 @@ class _Search:
         self._free = [free - window.next_start for free in self._free]
 
     def _places(self, window: Window, number: int) -> Iterator[tuple[int, int]]:
-        """Where the old text of an edit occurs: all places, or the first of overlapping ones."""
+        """The places where the old text of an edit occurs: all places, or the first of overlapping ones."""
         change, places = self._changes[number], self.result.found[number]
         at = max(0, window.seen - len(change.old) + 1, self._free[number])
         while not places.more and (at := window.plain.find(change.old, at, max(0, window.done))) >= 0:
@@ -258,7 +258,7 @@ class _Search:
                 self._meet(window, 0, number, span.line)
 
     def sorted(self) -> Scan:
-        """What was found, in the order of the file."""
+        """The places found, in the order of the file."""
         found, end, last = self.result, -1, -1
         for start, stop, number, line in sorted(self._taken):
             if start < end and found.crossing is None:

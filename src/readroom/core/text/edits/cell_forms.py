@@ -1,4 +1,4 @@
-"""What an edit says of a cell of a notebook: one argument, in words that a model writes without a schema.
+"""Parse what an edit says of a cell of a notebook: one argument, in words that a model writes without a schema.
 
     3                   the text is in cell 3; without `old_text` all of it is replaced
     after 3             a new cell after cell 3 (0: the first), of code; `after 3 markdown` of another kind
@@ -32,7 +32,7 @@ _KEEP = re.compile(r"[ ,;]*\bkeep outputs?\Z")
 
 
 class CellAction(StrEnum):
-    """What becomes of a cell."""
+    """The change of a cell."""
 
     REPLACE = "replace"
     INSERT = "insert"

@@ -85,7 +85,7 @@ def planned(
 # --- how lines are compared -----------------------------------------------------------------------
 
 _Key: TypeAlias = Callable[[str, str], str]
-"""What of a text and its line end is compared."""
+"""The compared part of a text and its line end."""
 
 _ENDS: tuple[_Key, ...] = (lambda text, end: text + end, lambda text, end: text + "\n" * bool(end))
 """As they are, and with any line end."""
@@ -122,7 +122,7 @@ _CHECKED_EVERY: Final = 10_000
 
 
 class Place(Struct, frozen=True):
-    """Where a hunk begins, by index, and whether it fits there with the line ends that it has."""
+    """The start of a hunk, by index, and whether it fits there with the line ends that it has."""
 
     at: int
     literally: bool = False
@@ -178,7 +178,7 @@ class _Fitting:
         raise NoFit(number, hunk)
 
     def _chosen(self, number: int, hunk: PatchHunk, fits: Sequence[int]) -> int:
-        """Of the places where a hunk fits, the one that it means. Raises ManyFits."""
+        """The one meant place among those where a hunk fits. Raises ManyFits."""
         if hunk.first is not None and hunk.first - 1 in fits:
             return hunk.first - 1
         last = len(self._lines) - len(hunk.old)
@@ -220,7 +220,7 @@ class _Fitting:
             at += 1
 
     def _keys(self, key: _Key) -> list[str]:
-        """What is compared of each line of the file."""
+        """The compared part of each line of the file."""
         keyed = self._keyed.get(id(key))
         if keyed is None:
             keyed = [key(line.text, line.end) for line in self._lines]
@@ -230,7 +230,7 @@ class _Fitting:
     # --- anchors ------------------------------------------------------------------------------------
 
     def _after(self, anchors: Sequence[str]) -> int:
-        """Behind the first line of each anchor, one after the other."""
+        """After the first line of each anchor, one after the other."""
         at = 0
         for anchor in anchors:
             at = next((found + 1 for found in self._anchored(anchor) if found >= at), at)

@@ -1,6 +1,6 @@
 """Read unified diffs, of git and plain ones.
 
-What stands around the diffs is passed over: a message, a summary, a signature.  A hunk ends where the
+Text around the diffs is passed over: a message, a summary, a signature.  A hunk ends where the
 numbers of lines in its heading say.  Models miscount, so where other lines of the hunk follow, or a heading
 comes before, what is there counts; only at the end of a patch fewer lines than its heading says are refused,
 since the patch may have been cut there.
@@ -40,7 +40,7 @@ def read(text: str) -> list[FilePatch]:
 
 
 def start(text: str) -> int:
-    """Where the first line is that only a unified diff has; -1 if there is none."""
+    """The index of the first line that only a unified diff has; -1 if there is none."""
     match = _STARTS.search(text)
     return -1 if match is None else match.start()
 
@@ -58,7 +58,7 @@ def _lines(text: str) -> list[str]:
 
 
 class _Header(Struct):
-    """What the lines above the hunks of a file say."""
+    """The facts in the lines above the hunks of a file say."""
 
     old: str | None = None
     new: str | None = None
@@ -364,4 +364,4 @@ _EXTENDED: dict[str, Callable[[_Header, str], None]] = {
     "GIT binary patch": lambda header, rest: header.refuse("binary content"),
     "Binary files ": lambda header, rest: header.refuse("binary content"),
 }
-"""What each of them means; after them come the names, or the next file."""
+"""The meaning of each of them; after them come the names, or the next file."""

@@ -40,7 +40,7 @@ _BEGINS = re.compile(rf"^[ \t]*{re.escape(BEGIN)}[ \t\r]*$", re.MULTILINE)
 
 
 def begin(text: str) -> int:
-    """Where the line is with which a patch begins; -1 if there is none."""
+    """The index of the line that begins a patch; -1 if there is none."""
     match = _BEGINS.search(text)
     return -1 if match is None else match.start()
 
