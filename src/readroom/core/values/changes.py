@@ -412,7 +412,7 @@ class FolderResult(Struct, frozen=True):
 
 
 class MoveResult(Struct, frozen=True):
-    """The entry that has a new name. `replaced` says that a file gave up its place; `folders` were made for it."""
+    """The entry with a new name. `replaced`: a file gave up its place; `folders` were made for it."""
 
     path: str
     destination: str

@@ -1,4 +1,4 @@
-"""Parse what an edit says of a cell of a notebook: one argument, in words that a model writes without a schema.
+"""Parse what an edit says of a cell of a notebook: one argument, in words that need no schema.
 
     3                   the text is in cell 3; without `old_text` all of it is replaced
     after 3             a new cell after cell 3 (0: the first), of code; `after 3 markdown` of another kind
