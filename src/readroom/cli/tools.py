@@ -93,19 +93,25 @@ def _edit(
     new: Sequence[str],
     edits: str | None,
     replace_all: bool,
+    patch: str | None,
     **values: object,
 ) -> ExitCode:
     """Replace texts in a file if it still has the expected hash; all of them, or none.
 
     --now uses the hash that the file has when the command starts; a later change by somebody else
     still stops the edit.  The first --old is replaced by the first --new, the second by the second.
-    --edits gives many or long edits as JSON, in the form of edit_file.
+    --edits gives many or long edits as JSON, in the form of edit_file; each may name a file of its own by
+    path and expected_hash.  --patch applies a patch instead, as `readroom patch` does.
     """
+    if patch is not None:
+        from readroom.cli.changing import patched
+
+        return patched(patch, bool(values.get("dry_run")), root, config, as_json)
     try:
         sent = _pairs(old, new, replace_all=replace_all) if edits is None else _from_json(edits)
         arguments = {**options.given(values), "edits": sent}
         where = Where(root, config)
-        state = _state(where, EDIT, arguments, now=now)
+        state = _state(where, EDIT, arguments, now=now) if "path" in arguments else {}
     except ReadroomError as error:
         return finish(failure(error), as_json=as_json, root=root)
     reply = answer(where, EDIT, {**arguments, **state}, for_person=not as_json)
@@ -239,6 +245,7 @@ edit = subcommand(
     option("--new", "Its replacement; may be repeated", multiple=True, metavar="TEXT"),
     flag("--replace-all", "Replace all occurrences"),
     option("--edits", "A JSON list of edits; - reads it from standard input", metavar="JSON"),
+    option("--patch", "A file with a patch; - reads it from standard input", metavar="FILE"),
     json_option(),
     *place_options(),
 )

@@ -199,6 +199,21 @@ class Workspace(Closeable):
         arguments = {"path": path, "content": content, "expected_hash": expected_hash, **options}
         return self.perform("write_file", arguments)
 
+    def edit_files(self, /, edits: Sequence[Mapping[str, Fact]], **options: Fact) -> Reply:
+        """Edit several files, all or none: each edit names its `path` and `expected_hash`.
+
+        Raises ReadroomError.
+        """
+        return self.perform("edit_file", {"edits": edits, **options})
+
+    def change(self, /, changes: Sequence[Mapping[str, Fact]], **options: Fact) -> Reply:
+        """Delete, move, copy and make folders, all or none; as `change_files`. Raises ReadroomError."""
+        return self.perform("change_files", {"changes": changes, **options})
+
+    def patch(self, /, patch: str, **options: Fact) -> Reply:
+        """Apply a unified diff or a V4A patch, all files or none; as `apply_patch`. Raises ReadroomError."""
+        return self.perform("apply_patch", {"patch": patch, **options})
+
     def run(self, /, command: str, **options: Fact) -> Reply:
         """Run a command where policy allows it; options are those of `run_command`. Raises ReadroomError."""
         return self.perform("run_command", {"command": command, **options})

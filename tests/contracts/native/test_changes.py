@@ -21,10 +21,19 @@ from readroom.core.values.changes import ABSENT, Diff, Edit, EditRequest, EditRe
 from readroom.core.workspace import Workspace
 from scripts.docs.facts import FACTS
 
-CHANGING = {"edit_file", "write_file"}
+CHANGING = {"edit_file", "write_file", "change_files", "apply_patch"}
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-edits = st.builds(Edit, texts, texts, st.booleans(), cell=st.sampled_from([None, "3", "delete 3"]))
+edits = st.builds(
+    Edit,
+    texts,
+    texts,
+    st.booleans(),
+    cell=st.sampled_from([None, "3", "delete 3"]),
+    lines=st.none() | st.tuples(st.integers(0, 99), st.integers(0, 99)),
+    symbol=st.none() | st.just("A.f"),
+    insert=st.sampled_from([None, "before", "after", "end"]),
+)
 encodings = st.none() | st.just("utf-8")
 
 
@@ -32,7 +41,7 @@ encodings = st.none() | st.just("utf-8")
     st.builds(
         EditRequest,
         st.just("a b/\nc"),
-        texts,
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20),
         st.lists(edits, max_size=4).map(tuple),
         st.booleans(),
         encodings,
@@ -61,23 +70,14 @@ def test_hosts_are_told_which_tools_change_files() -> None:
 
 def test_the_edits_are_described_where_they_stand() -> None:
     schema = NATIVE.tool("edit_file").input_schema
-    assert schema["required"] == ["path", "expected_hash", "edits"]
-    assert schema["properties"]["edits"] == {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {
-                "old_text": {
-                    "type": "string",
-                    "description": "As in the file, without line numbers; must be unique",
-                },
-                "new_text": {"type": "string"},
-                "replace_all": {"type": "boolean"},
-                "cell": {"type": "string", "description": CELL},
-            },
-            "required": ["old_text", "new_text"],
-        },
-    }
+    assert schema["required"] == ["edits"], "each edit may name a file of its own"
+    edit = schema["properties"]["edits"]["items"]
+    assert edit["required"] == ["new_text"], "lines, a symbol or the end may be named instead of a text"
+    assert list(edit["properties"]) == [
+        *("new_text", "old_text", "replace_all", "cell", "lines", "symbol", "insert", "path"),
+        "expected_hash",
+    ]
+    assert edit["properties"]["cell"] == {"type": "string", "description": CELL}
 
 
 def test_edits_that_are_no_list_are_a_mistake_of_the_caller_however_deep_they_are() -> None:

@@ -36,6 +36,16 @@ class Stale(base.ConflictError):
             self.advice = "Some of the changes are below; read the file again, then use the new hash."
 
 
+class AlreadyAppended(Stale):
+    """The end of the file is the text that was to be appended to the state before: the call was made."""
+
+    def _fill(self) -> None:
+        self.message = (
+            f"{quote(self.path)} already ends with this text: it was appended to {self.expected:.19}"
+        )
+        self.advice = f"Do not send it again; the next part is appended to {self.found:.19}."
+
+
 class Exists(base.ConflictError, FileExistsError):
     """A file that was to be created is already there."""
 
@@ -110,6 +120,44 @@ def _others(numbers: Sequence[int]) -> str:
     return f" (nor do these match exactly once: {', '.join(f'edits[{number}]' for number in numbers)})"
 
 
+class UncertainSymbol(base.ConflictError):
+    """A definition whose lines are not certain, so that it is not replaced by name."""
+
+    message = "{path}: {name!r} in lines {first}-{last} is not changed by its name: {problem}"
+    advice = "Read those lines, then send `lines` or `old_text`."
+    path: base.Name
+    name: str
+    first: int
+    last: int
+    problem: str
+
+
+class HashNeeded(base.ConflictError):
+    """A file that is deleted, moved or copied without the hash of what is meant."""
+
+    message = "expected_hash is missing; {path} has {found:.19}"
+    advice = "If that is the file that you mean, send it."
+    path: base.Name
+    found: str
+
+    def _fill(self) -> None:
+        self.next = ReadRequest(self.path)
+
+
+class WrongEntries(base.ConflictError):
+    """A folder that has another number of names in it than the call says, at any depth."""
+
+    message = "{path} is a folder with {names} in it, at any depth{said}"
+    advice = "If all of them are meant, send entries={found}."
+    path: base.Name
+    expected: int | None  # None if the call does not say it
+    found: int
+
+    def _fill(self) -> None:
+        self.names, self.next = _names(self.found), ListRequest(self.path)
+        self.said = "" if self.expected is None else f", not {self.expected:,}"
+
+
 class LargerMatch(base.ConflictError):
     """The text to be replaced is not in the file, and what is like it is much larger."""
 
@@ -148,6 +196,15 @@ class SameFile(base.UsageError):
         self.both = joined((self.path, self.other), " and ")
 
 
+class Inside(base.UsageError):
+    """Two changes of one call are about a folder and something in it."""
+
+    message = "{path} is in {folder}, which the same call changes"
+    advice = "Send the two in two calls."
+    path: base.Name
+    folder: base.Name
+
+
 class EditsFailed(base.ConflictError):
     """Some files of one call cannot be changed as requested; none was."""
 
@@ -155,12 +212,19 @@ class EditsFailed(base.ConflictError):
     failures: base.Aside[Sequence[tuple[str, base.ReadroomError]]]  # by the paths as asked for
 
     def _fill(self) -> None:
-        self.message = "; ".join(f"{quote(path)}: {error.message}" for path, error in self.failures)
+        self.message = "; ".join(_named(path, error.message) for path, error in self.failures)
+        hints = [_named(path, f"{error.advice}\n{error.detail}".rstrip()) for path, error in self.failures]
+        self.detail = "\n".join(hints)
         self.facts["files"] = [
             {"path": as_value(path), "code": error.code, "facts": error.facts}
             for path, error in self.failures
         ]
         self.next = self.failures[0][1].next
+
+
+def _named(path: str, sentence: str) -> str:
+    """A sentence that names the file."""
+    return sentence if sentence.startswith(quote(path)) else f"{quote(path)}: {sentence}"
 
 
 class Overlap(base.ConflictError):
@@ -196,7 +260,7 @@ class BadPatch(base.UsageError):
 class NotPatched(base.RefusedError):
     """A patch asks for what no patch does here: links, modes, submodules, binary content."""
 
-    message = "{path}: the patch has {what}, which is not applied"
+    message = "The patch has {what}, which is not applied, for {path}"
     advice = "Leave the file out of the patch, or send it as text; the user can do the rest."
     path: base.Name
     what: str
@@ -205,7 +269,7 @@ class NotPatched(base.RefusedError):
 class HunkMissing(base.ConflictError):
     """The lines of a hunk are not in the file."""
 
-    message = "hunk {hunk} of {path} does not fit"
+    message = "hunk {hunk} does not fit {path}"
     advice = "{hint}"
     path: base.Name
     hunk: int  # from 1
@@ -225,7 +289,7 @@ class HunkMissing(base.ConflictError):
 class HunkAmbiguous(base.ConflictError):
     """A hunk fits at several places of the file."""
 
-    message = "hunk {hunk} of {path} fits {count} places, at the lines {numbers}"
+    message = "hunk {hunk} fits {count} places, at the lines {numbers} of {path}"
     advice = "Send it with more of the lines around it, so that it fits one place only."
     path: base.Name
     hunk: int  # from 1

@@ -17,7 +17,7 @@ from readroom.core.limits.session import SESSION_FILES, SESSIONS
 from readroom.core.lru import LruCache
 from readroom.core.stores.base import Shelf
 from readroom.core.values import FindResult, GrepResult, ReadRequest, ReadResult, Result
-from readroom.core.values.changes import EditFilesResult, EditResult, WriteResult
+from readroom.core.values.changes import ChangesResult, EditFilesResult, EditResult, WriteResult
 from readroom.core.values.commands import RunResult, WatchResult
 from readroom.core.values.files import BytesResult
 from readroom.core.values.many import ReadManyResult
@@ -232,6 +232,15 @@ def shown_by_edit_files(result: EditFilesResult) -> Sequence[ShownLines]:
     """The same for each file that is still there."""
     there = (file for file in result.files if file.content_hash is not None)
     return [ShownLines(file.path, file.content_hash) for file in there]
+
+
+def shown_by_changes(result: ChangesResult) -> Sequence[ShownLines]:
+    """The same for each file that has a hash afterwards."""
+    return [
+        ShownLines(done.path, done.content_hash)
+        for done in result.results
+        if isinstance(done, EditResult | WriteResult)
+    ]
 
 
 def shown_by_run(result: RunResult | WatchResult) -> Sequence[ShownLines]:

@@ -149,6 +149,7 @@ Request: TypeAlias = (
     | ListRequest
     | changes.EditRequest
     | changes.EditFilesRequest
+    | changes.ChangesRequest
     | changes.WriteRequest
     | CommandRequest
     | changes.NameRequest
@@ -329,6 +330,7 @@ Result: TypeAlias = (
     | ListResult
     | changes.EditResult
     | changes.EditFilesResult
+    | changes.ChangesResult
     | changes.WriteResult
     | CommandResult
     | changes.NameResult

@@ -7,7 +7,7 @@ ends at the place.  Lines are 1-based.  No I/O here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -32,12 +32,24 @@ ABSENT: Final = "absent"
 TOLD: Final = frozenset({"no_longer_parses", "cut_off", "placeholder", "shrunk"})
 """Codes of warnings about what a change may have broken."""
 
+Insert: TypeAlias = Literal["before", "after", "end"]
+
 
 class Edit(Struct, frozen=True):
     """One replacement: `old_text` occurs exactly once in the file, or at least once with `replace_all`.
 
-    With a `count` it must occur exactly that often.  `cell` says of a notebook in which cell it is,
-    or which whole cell is changed (`text.edits.cell_forms`).
+    With a `count` it must occur exactly that often.
+
+    Attributes:
+        old_text: What is replaced; empty if the place is named otherwise.
+        new_text: What replaces it.
+        replace_all: Every occurrence is meant.
+        count: How many there must be.
+        cell: The cell of a notebook that it is in, or that is changed whole (`text.edits.cell_forms`).
+        lines: The first and last line that are replaced instead, whole.
+        symbol: The definition whose lines are replaced instead, with its comments and decorators.
+        insert: The text is inserted before or after that place, which stays, or at the end of the file.
+        number: The position of the edit in the call, for sentences; None for that among those of its file.
     """
 
     old_text: str
@@ -45,6 +57,15 @@ class Edit(Struct, frozen=True):
     replace_all: bool = False
     count: int | None = None
     cell: str | None = None
+    lines: tuple[int, int] | None = None
+    symbol: str | None = None
+    insert: Insert | None = None
+    number: int | None = None
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether its place is known without searching for a text."""
+        return self.lines is not None or self.symbol is not None or self.insert == "end"
 
 
 class Fit(Struct, frozen=True):
@@ -254,6 +275,7 @@ class EditFilesRequest(Struct, frozen=True):
     files: tuple[FileEdits | FilePatch, ...]
     dry_run: bool = False
     path: str = "."
+    diff: DiffStyle = NATIVE_DIFF
 
 
 class FileEdited(Struct, frozen=True):
@@ -299,12 +321,14 @@ class DeleteRequest(Struct, frozen=True):
     """The removal of a file, a link or a folder.
 
     `recursive` allows removing a folder with its content.  With `expected_hash` a file must be in the state
-    of that hash.
+    of that hash.  Among the changes of one call a file needs a hash, and a folder that is not empty needs
+    `entries`, the number of names in it at any depth.
     """
 
     path: str
     recursive: bool = False
     expected_hash: str | None = None
+    entries: int | None = None
 
 
 class MakeFolderRequest(Struct, frozen=True):
@@ -316,12 +340,27 @@ class MakeFolderRequest(Struct, frozen=True):
 class MoveRequest(Struct, frozen=True):
     """A new name for a file, a link or a folder; with `overwrite` a file may replace a file.
 
-    `destination` is the complete new name, not the folder to move into.
+    `destination` is the complete new name, not the folder to move into.  For `expected_hash` and `entries`
+    see DeleteRequest.
     """
 
     path: str
     destination: str
     overwrite: bool = False
+    expected_hash: str | None = None
+    entries: int | None = None
+
+
+class CopyRequest(Struct, frozen=True):
+    """A copy of a file, or of a folder with everything in it, under a name that is free.
+
+    For `expected_hash` and `entries` see DeleteRequest.
+    """
+
+    path: str
+    destination: str
+    expected_hash: str | None = None
+    entries: int | None = None
 
 
 class TrashRequest(Struct, frozen=True):
@@ -383,6 +422,17 @@ class MoveResult(Struct, frozen=True):
     warnings: Sequence[Warn] = ()
 
 
+class CopyResult(Struct, frozen=True):
+    """What has been copied: `entries` names, those in a folder included; `folders` were made for it."""
+
+    path: str
+    destination: str
+    kind: EntryKind = EntryKind.FILE
+    entries: int = 1
+    folders: Sequence[str] = ()
+    warnings: Sequence[Warn] = ()
+
+
 class TrashResult(Struct, frozen=True):
     """What was thrown away, and the name under which it can be found and moved back."""
 
@@ -393,3 +443,29 @@ class TrashResult(Struct, frozen=True):
 
 
 NameResult: TypeAlias = StatResult | DeleteResult | FolderResult | MoveResult | TrashResult
+
+
+# -----------------------------------------------------------------------------
+# Changes of several files in one call: all of them or none.
+# -----------------------------------------------------------------------------
+
+FileChange: TypeAlias = (
+    EditRequest | WriteRequest | DeleteRequest | MoveRequest | CopyRequest | MakeFolderRequest
+)
+FileResult: TypeAlias = EditResult | WriteResult | DeleteResult | MoveResult | CopyResult | FolderResult
+
+
+class ChangesRequest(Struct, frozen=True):
+    """Changes that are made together, each of other names, all below `path`."""
+
+    changes: tuple[FileChange, ...]
+    dry_run: bool = False
+    path: str = "."
+
+
+class ChangesResult(Struct, frozen=True):
+    """The results of all of them, in the order they were asked for."""
+
+    results: Sequence[FileResult]
+    dry_run: bool = False
+    warnings: Sequence[Warn] = ()

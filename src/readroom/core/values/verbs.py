@@ -17,6 +17,8 @@ from msgspec.structs import replace
 
 from readroom.core import values
 from readroom.core.values.changes import (
+    ChangesRequest,
+    ChangesResult,
     DeleteRequest,
     DeleteResult,
     EditFilesRequest,
@@ -188,6 +190,7 @@ VERBS = (
     ),
     _change(EditRequest, EditResult, "edit:perform", shown=_SHOWN + "shown_by_change"),
     _change(EditFilesRequest, EditFilesResult, "edit.batch:perform", shown=_SHOWN + "shown_by_edit_files"),
+    _change(ChangesRequest, ChangesResult, "edit.several:perform", shown=_SHOWN + "shown_by_changes"),
     _change(WriteRequest, WriteResult, "edit.write:perform", shown=_SHOWN + "shown_by_change"),
     Verb(
         RunRequest,

@@ -27,7 +27,13 @@ from readroom.core.contracts.native import outline as native_outline
 from readroom.core.contracts.native import render as native_render
 from readroom.core.contracts.native import search
 from readroom.core.contracts.native.calls import GREP, LIST, READ, to_call
-from readroom.core.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
+from readroom.core.contracts.native.changes import (
+    APPLY_PATCH,
+    CHANGE_FILES,
+    EDIT_FILE,
+    RUN_COMMAND,
+    WRITE_FILE,
+)
 from readroom.core.contracts.native.render import entry_bytes, render_list
 from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.core.errors import BadValue
@@ -35,7 +41,9 @@ from readroom.core.formats.kinds import default_lines
 from readroom.core.policy.rules.terms import Terms
 from readroom.core.text.select import MARK_BYTES
 from readroom.core.values.changes import (
+    ChangesResult,
     DeleteResult,
+    EditFilesResult,
     EditResult,
     FolderResult,
     MoveResult,
@@ -213,6 +221,8 @@ _RENDERED: Mapping[type[values.Result], Callable[[Any, values.Cap], values.Reply
     values.ListResult: render_list,
     EditResult: native_changes.render_edit,
     WriteResult: native_changes.render_write,
+    ChangesResult: native_changes.render_changes,
+    EditFilesResult: native_changes.render_patched,
     RunResult: native_command.render,
     WatchResult: native_background.render,
     StartedResult: native_background.render_list,
@@ -249,7 +259,16 @@ NATIVE = Contract(
         "you need with read_file. "
         "The first and last line of each reply say what it left out and the next call."
     ),
-    tools=(READ_FILE, GREP_FILES, search.FIND_RELEVANT, LIST_DIRECTORY, EDIT_FILE, WRITE_FILE),
+    tools=(
+        READ_FILE,
+        GREP_FILES,
+        search.FIND_RELEVANT,
+        LIST_DIRECTORY,
+        EDIT_FILE,
+        WRITE_FILE,
+        CHANGE_FILES,
+        APPLY_PATCH,
+    ),
     reply_bytes=limits.REPLY_BYTES,
     raisable=True,
     terms=Terms(archives=True),

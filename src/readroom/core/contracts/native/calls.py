@@ -36,7 +36,7 @@ from readroom.core.values.packing import PackRequest
 from readroom.core.values.patches import FilePatch
 
 READ, GREP, FIND, LIST = "read_file", "grep_files", "find_relevant", "list_directory"
-EDIT, WRITE = "edit_file", "write_file"
+EDIT, WRITE, CHANGE, PATCH = "edit_file", "write_file", "change_files", "apply_patch"
 RUN, CHECK = "run_command", "check_command"
 """Tool names, which the record and the calls share."""
 
@@ -75,7 +75,7 @@ _WRITTEN_APART = frozenset(("pattern", "path", "glob", "before", "after", "inclu
 _GREP = [field.name for field in fields(GrepRequest) if field.name not in _WRITTEN_APART]
 """Arguments of a search that are called what the request calls them."""
 
-SAID: Mapping[type[Request], Sequence[str]] = {
+SAID: Mapping[type[Any], Sequence[str]] = {
     ReadRequest: ("path", "pages", "offset", "limit", "symbol", "known_hash", "encoding", "column", "view"),
     ReadManyRequest: ("paths", "offset", "limit"),
     GrepRequest: ("pattern", "path", "glob", _CONTEXT, *_GREP, "include"),
@@ -86,6 +86,7 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     ListRequest: ("path", "glob", "depth", "sort", "limit", "cursor", "include"),
     changes.EditRequest: ("path", "expected_hash", "edits", "dry_run", "encoding"),
     changes.EditFilesRequest: ("path", "files", "dry_run"),
+    changes.ChangesRequest: ("path", "changes", "dry_run"),
     changes.WriteRequest: ("path", "content", "expected_hash", "encoding"),
     RunRequest: ("command", "path", "output", "timeout_s"),
     StartRequest: ("command", "path", "timeout_s", "background"),
@@ -96,14 +97,15 @@ SAID: Mapping[type[Request], Sequence[str]] = {
     ResolveRequest: ("path",),
     PackRequest: ("path", "wanted"),
     changes.StatRequest: ("path",),
-    changes.DeleteRequest: ("path", "recursive", "expected_hash"),
+    changes.DeleteRequest: ("path", "recursive", "expected_hash", "entries"),
     changes.MakeFolderRequest: ("path",),
-    changes.MoveRequest: ("path", "destination", "overwrite"),
+    changes.MoveRequest: ("path", "destination", "overwrite", "expected_hash", "entries"),
+    changes.CopyRequest: ("path", "destination", "expected_hash", "entries"),
     changes.TrashRequest: ("path",),
 }
 """The included fields, in the order of the arguments."""
 
-_ALWAYS: Mapping[type[Request], Sequence[str]] = {
+_ALWAYS: Mapping[type[Any], Sequence[str]] = {
     changes.EditFilesRequest: ("path", "dry_run"),
     StartRequest: ("background",),
     EndRequest: ("signal",),
@@ -113,7 +115,7 @@ _ALWAYS: Mapping[type[Request], Sequence[str]] = {
 }
 """Fields with a default that are always included."""
 
-_CALLED = {
+_CALLED: Mapping[tuple[type[Any], str], str] = {
     (RunRequest, "path"): "cwd",
     (StartRequest, "path"): "cwd",
     (BytesRequest, "first"): "first_byte",
@@ -123,7 +125,7 @@ _CALLED = {
 """Arguments that are called otherwise than the field."""
 
 
-def arguments(request: Request) -> dict[str, Fact]:
+def arguments(request: Request | changes.FileChange) -> dict[str, Fact]:
     """The arguments of a request for the ledger; those of `to_call` if they mean the same."""
     named: dict[str, Fact] = {}
     said, values = _said(type(request))
@@ -137,8 +139,8 @@ def arguments(request: Request) -> dict[str, Fact]:
 
 @cache
 def _said(
-    kind: type[Request],
-) -> tuple[Sequence[tuple[str, object, str]], Callable[[Request], Sequence[Any]]]:
+    kind: type[Any],
+) -> tuple[Sequence[tuple[str, object, str]], Callable[[Any], Sequence[Any]]]:
     """The field, default and name of each argument; and a getter of all values."""
     always = _ALWAYS.get(kind, ())
     defaults = {field.name: field.default for field in fields(kind) if field.name not in always}
@@ -149,7 +151,7 @@ def _said(
     return said, lambda request: tuple(getattr(request, name) for name in names)
 
 
-def _fact(request: Request, name: str, value: Any) -> Fact:
+def _fact(request: Request | changes.FileChange, name: str, value: Any) -> Fact:
     """The value of a field as an argument."""
     match name:
         case "path" | "destination":
@@ -167,6 +169,8 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
                 {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
                 for file in value
             ]
+        case "changes":
+            return [{"action": _ACTIONS[type(one)], **arguments(one)} for one in value]
         case "wanted":
             return [wanted.asked_as for wanted in value]
         case "content" if isinstance(request, changes.WriteRequest):
@@ -175,7 +179,7 @@ def _fact(request: Request, name: str, value: Any) -> Fact:
     return fact
 
 
-def _context(request: Request) -> dict[str, Fact]:
+def _context(request: Request | changes.FileChange) -> dict[str, Fact]:
     assert isinstance(request, GrepRequest)
     if request.before != request.after:
         return {"before": request.before, "after": request.after}
@@ -201,10 +205,28 @@ def _file(file: changes.FileEdits | FilePatch) -> dict[str, Fact]:
 
 def _edit(edit: changes.Edit, *, every: bool) -> dict[str, Fact]:
     """One replacement; with `every` it always says whether all places are meant."""
-    texts: dict[str, Fact] = {"old_text": edit.old_text, "new_text": edit.new_text}
+    texts: dict[str, Fact] = {"old_text": edit.old_text} if edit.old_text or not edit.is_placed else {}
+    texts["new_text"] = edit.new_text
+    if edit.lines is not None:
+        texts["lines"] = f"{edit.lines[0]}-{edit.lines[1]}"
+    if edit.symbol is not None:
+        texts["symbol"] = edit.symbol
+    if edit.insert is not None:
+        texts["insert"] = edit.insert
     if edit.cell is not None:
         texts["cell"] = edit.cell
     return {**texts, "replace_all": edit.replace_all} if every else texts
+
+
+_ACTIONS: Mapping[type[changes.FileChange], str] = {
+    changes.EditRequest: "edit",
+    changes.WriteRequest: "write",
+    changes.DeleteRequest: "delete",
+    changes.MoveRequest: "move",
+    changes.CopyRequest: "copy",
+    changes.MakeFolderRequest: "mkdir",
+}
+"""The words for changes of one call in the ledger."""
 
 
 def as_tool_call(call: Call) -> str:

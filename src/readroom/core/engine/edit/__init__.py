@@ -16,12 +16,14 @@ May be touched: with the race tests.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core import errors
+from readroom.core.engine.edit.anchors import Anchors, name_of, require_one_place, searched
 from readroom.core.engine.edit.cells import (
     NOTEBOOK_BYTES,
     CellPlan,
@@ -40,9 +42,9 @@ from readroom.core.formats.kinds import reads_as_document
 from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
-from readroom.core.stores.base import Moved, Source, WriteTarget
+from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
-from readroom.core.text.edits import Scan, TooManyMatches, prepare, scan, with_lone_cr
+from readroom.core.text.edits import Change, Scan, TooManyMatches, prepare, scan, with_lone_cr
 from readroom.core.text.edits.diff import within
 from readroom.core.text.edits.splice import (
     NotEncodable,
@@ -54,12 +56,12 @@ from readroom.core.text.edits.splice import (
     spliced,
     touched,
 )
-from readroom.core.text.edits.suggest import closest
+from readroom.core.text.edits.suggest import OtherEdit, closest
 from readroom.core.text.encodings import NUL_SIGN, Encoding, decode
-from readroom.core.text.hashes import Hashing
-from readroom.core.text.line_index import Shrunk
+from readroom.core.text.hashes import Hashing, blocks
+from readroom.core.text.line_index import Shrunk, build_index
 from readroom.core.values import ReadRequest
-from readroom.core.values.changes import ABSENT, Diff, EditRequest, EditResult
+from readroom.core.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult
 from readroom.core.values.files import Warn
 
 
@@ -77,25 +79,38 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
         Changed: Another program kept saving the file.
     """
     request, places = job.request, services.targets
-    expected = _expected(request)
-    _require_usable(request)
+    expected = expected_digits(request)
+    require_usable(request)
     for _ in range(CHANGED_TRIES):
         with places.find(request.path) as place:
             try:
                 if not request.dry_run:
                     place.enter(job.deadline, make_folders=False)
                 with places.source(place, request.path) as source:
-                    editing = _Editing(services, job, place, source, expected)
-                    result = editing.result()
+                    planned_here = planned_edit(services, job, place, source, expected)
+                    put, result = planned_here.put, planned_here.result
+                    if not request.dry_run:
+                        result = planned_here.made(place.put(put.pieces, put.over, planned_here.ready))
             except errors.NotFound:
                 raise errors.NotFound(request.path) from None
             except (Moved, Shrunk):
                 continue
-        return replace(result, warnings=(*result.warnings, *editing.told()))
+        return replace(result, warnings=(*result.warnings, *planned_here.told()))
     raise errors.Changed(request.path, next_request=ReadRequest(request.path, encoding=request.encoding))
 
 
-def _expected(request: EditRequest) -> str:
+def planned_edit(
+    services: Services, job: Job[EditRequest], place: WriteTarget, source: Source, expected: str
+) -> PlannedEdit:
+    """What an edit of an opened file is going to do. Raises as `perform` does; nothing is changed.
+
+    `expected` are the digits of the hash, "" for any state.
+    """
+    return _Editing(services, job, place, source, expected).planned()
+
+
+def expected_digits(request: EditRequest) -> str:
+    """The digits of the hash that an edit names, "" for none. Raises BadValue."""
     if request.expected_hash == ABSENT:
         raise errors.BadValue(
             "expected_hash",
@@ -107,29 +122,46 @@ def _expected(request: EditRequest) -> str:
     return "" if request.expected_hash is None else hashes.parse_hash("expected_hash", request.expected_hash)
 
 
-def _require_usable(request: EditRequest) -> None:
-    """Refuse edits that cannot fit any file."""
+def require_usable(request: EditRequest) -> None:
+    """Refuse edits that cannot fit any file. Raises BadValue, TooLarge."""
     if not request.edits:
         raise errors.BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
     require_few(request.edits)
     for number, item in enumerate(request.edits):
         if item.cell and not item.old_text and request.by_cells:
             continue  # a whole cell
-        if not item.old_text:
-            raise errors.BadValue(
-                f"edits[{number}].old_text",
-                "",
-                "is empty",
-                "Send the text to be replaced; to insert, send an adjacent line and repeat it in "
-                "new_text; write_file fills an empty file.",
-            )
-        if not prepare(item, bom=True).pieces:
-            raise errors.BadValue(
-                f"edits[{number}].new_text",
-                item.new_text[:VALUE_CHARS],
-                "is the same as old_text",
-                "Leave the edit out. Line ends make no difference: they stay those of the file.",
-            )
+        name = name_of(request.edits, number)
+        require_one_place(item, name)
+        if not item.is_placed and not prepare(searched(item), bom=True).pieces:
+            raise _unchanged(item, name)
+
+
+def _unchanged(item: Edit, name: str) -> errors.BadValue:
+    same = "old_text" if item.old_text else "what is there"
+    return errors.BadValue(
+        f"{name}.new_text",
+        item.new_text[:VALUE_CHARS],
+        f"is the same as {same}",
+        "Leave the edit out. Line ends make no difference: they stay those of the file.",
+    )
+
+
+class PlannedEdit(Struct):
+    """An edit of an opened file that can be made.
+
+    Attributes:
+        result: What it does, as in a dry run.
+        put: The new content, whose pieces are read only once.
+        ready: Raises Moved if the file is not what was read.
+        made: The result, with warnings, when the content is put.
+        told: What the edit broke; asked for once the file and its folder are free again.
+    """
+
+    result: EditResult
+    put: PutFile
+    ready: Callable[[], None]
+    made: Callable[[Sequence[Warn]], EditResult]
+    told: Callable[[], Sequence[Warn]]
 
 
 GROWTH_BYTES = 256 * 1024 * 1024
@@ -161,8 +193,8 @@ class _Editing:
         self._encoding = self._text_encoding()
         # Edits that name cells are no texts of the file; it is then read for its hash alone.
         self._named = job.request.by_cells and any(item.cell for item in job.request.edits)
-        texts = () if self._named else job.request.edits
-        self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in texts]
+        self._edits = [] if self._named else [searched(item) for item in job.request.edits]
+        self._changes: list[Change] = []
         self._matched = ""
         self._states: tuple[bytes, bytes] | None = None
 
@@ -178,11 +210,12 @@ class _Editing:
             self._deadline,
         )
 
-    def result(self) -> EditResult:
+    def planned(self) -> PlannedEdit:
+        self._changes = self._prepared()
         self._require_encodable()
         scanned, digits = self._scanned()
         if not digits.startswith(self._expected):
-            raise stale(self._services, self._job, self._source, self._expected, digits, self._read_in)
+            raise self._stale(digits)
         plan = self._by_cells()
         if plan is not None:
             return self._of_cells(scanned, digits, plan)
@@ -199,17 +232,40 @@ class _Editing:
         result = self._described(scanned, digits, diff)
         if any(not splice.data.isascii() or b"\0" in splice.data for splice in scanned.splices):
             result = replace(result, warnings=tuple(self._about(scanned)))
-        return self._made(result, scanned, digits)
+        return self._plan(scanned, digits, result)
 
-    def _made(self, result: EditResult, scanned: Scan, digits: str) -> EditResult:
-        """The result of writing the file, unless only the result is asked for."""
-        if self._source.size <= CHECKED_BYTES:
-            before = self._source.read_at(0, self._source.size)
-            self._states = before, applied(before, scanned.splices)
-        if self._request.dry_run:
-            return result
-        content_hash, warnings = self._written(scanned, digits)
-        return replace(result, content_hash=content_hash, warnings=(*result.warnings, *warnings))
+    def _prepared(self) -> list[Change]:
+        """The edits as changes; those that name their place need the lines of the file."""
+        bom = bool(self._encoding.bom)
+        if not any(item.is_placed for item in self._edits):
+            return [prepare(item, bom=bom) for item in self._edits]
+        index = build_index(self._source, self._encoding, self._deadline)
+        if not index.sha256.startswith(self._expected):
+            raise self._stale(index.sha256)
+        request = ReadRequest(self._path, encoding=self._read_in)
+        anchors = Anchors(self._services, request, self._source, self._encoding, index, self._deadline)
+        changes = []
+        for number, item in enumerate(self._edits):
+            name = name_of(self._edits, number)
+            change = anchors.change(item, name) if item.is_placed else prepare(item, bom=bom)
+            if not change.pieces:
+                raise _unchanged(item, name)
+            changes.append(change)
+        return changes
+
+    def _stale(self, digits: str) -> errors.Stale:
+        """The refusal of another state, which may be that after the same edit."""
+        item = self._edits[0] if self._edits else None
+        if (
+            item is not None
+            and len(self._edits) == 1
+            and item.insert == "end"
+            and self._expected
+            and self._ends_with(item.new_text)
+        ):
+            expected, found = hashes.full(self._expected), hashes.full(digits)
+            return errors.AlreadyAppended(self._path, expected, found, changed=None)
+        return stale(self._services, self._job, self._source, self._expected, digits, self._read_in)
 
     def _by_cells(self) -> CellPlan | None:
         """The changes of a notebook by its cells; None for any other file, or text that is in no cell."""
@@ -227,7 +283,7 @@ class _Editing:
             return None
         return source.read_at(0, source.size)
 
-    def _of_cells(self, scanned: Scan, digits: str, plan: CellPlan) -> EditResult:
+    def _of_cells(self, scanned: Scan, digits: str, plan: CellPlan) -> PlannedEdit:
         made = replace(scanned, splices=list(plan.splices), crossing=None, ragged=[])
         cap = self._job.cap
         diff = within(plan.hunks, cap.size - cap.measure.frame(self._path))
@@ -235,7 +291,7 @@ class _Editing:
         result = replace(
             described, replacements=plan.replacements, cells=plan.cells, warnings=tuple(plan.warnings)
         )
-        return self._made(result, made, digits)
+        return self._plan(made, digits, result)
 
     def _about(self, scanned: Scan) -> Iterator[Warn]:
         """Warnings about inserted text: NULs, and other letters in an encoding that is a guess."""
@@ -262,7 +318,9 @@ class _Editing:
         CR LF is literal for lines that end in CR CR LF, and the sign of a NUL means one.
         """
         again = False
-        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+        for number, (item, place) in enumerate(zip(self._edits, scanned.found, strict=True)):
+            if item.is_placed:
+                continue
             literal, signs = "\r\n" in item.old_text, NUL_SIGN in item.old_text
             if place.count or not (literal or signs):
                 continue
@@ -288,7 +346,7 @@ class _Editing:
 
     def _take_lone_cr(self, scanned: Scan) -> bool:
         """Switch to CR as the line end, if the lines of the file end in CR."""
-        if not self._request.lone_cr or scanned.line_feeds:
+        if not self._request.lone_cr or scanned.line_feeds or any(item.is_placed for item in self._edits):
             return False
         start = self._source.read_at(0, min(CLOSEST_BYTES, self._source.size))
         if self._encoding.carriage_return not in start:
@@ -299,10 +357,27 @@ class _Editing:
                 old_text=with_lone_cr(item.old_text),
                 new_text=with_lone_cr(item.new_text),
             )
-            for item in self._request.edits
+            for item in self._edits
         ]
         self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in edits]
         return True
+
+    def _ends_with(self, text: str) -> bool:
+        """Whether the file is the expected state with a text after it."""
+        plain = text.replace("\r\n", "\n")
+        for ended in (plain, plain.replace("\n", "\r\n")):
+            try:
+                data = encode(ended, self._encoding)
+            except NotEncodable:
+                return False
+            size = self._source.size - len(data)
+            if size >= 0 and self._source.read_at(size, len(data)) == data:
+                before = Hashing()
+                for piece in blocks(self._source, self._deadline, 0, size):
+                    before.add(piece)
+                if before.digits.startswith(self._expected):
+                    return True
+        return False
 
     # --- before anything is searched ----------------------------------------------------------
 
@@ -327,7 +402,7 @@ class _Editing:
                     line = change.new.count("\n", 0, piece.at + problem.index) + 1
                     raise errors.Unencodable(
                         self._path,
-                        f"edits[{number}].new_text",
+                        f"{name_of(self._edits, number)}.new_text",
                         problem.char,
                         line,
                         self._encoding.name,
@@ -343,10 +418,10 @@ class _Editing:
             for number, (place, change) in enumerate(zip(scanned.found, self._changes, strict=True))
             if place.count != 1 and not (change.every and place.count)
         ]
-        for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
+        for number, (item, place) in enumerate(zip(self._edits, scanned.found, strict=True)):
             replaced = place.count if item.replace_all else min(place.count, 1)
             if item.count is not None and replaced and replaced != item.count:
-                raise errors.WrongCount(self._path, number, item.count, replaced)
+                raise errors.WrongCount(self._path, self._at(number), item.count, replaced)
         if wrong:
             first, *others = wrong
             raise (
@@ -355,9 +430,9 @@ class _Editing:
                 else self._ambiguous(scanned, first, others)
             )
         if scanned.crossing is not None:
-            raise errors.Overlap(
-                self._path, scanned.crossing.first, scanned.crossing.second, scanned.crossing.line
-            )
+            crossing = scanned.crossing
+            first, second = self._at(crossing.first), self._at(crossing.second)
+            raise errors.Overlap(self._path, first, second, crossing.line)
         line = broken_line(self._source, self._encoding, scanned.splices, scanned.ragged)
         if line is not None:
             raise errors.BrokenPlace(self._path, line, self._encoding.name)
@@ -381,7 +456,7 @@ class _Editing:
         works = bool(changed) and form.is_valid(self._spliced(self._scanned()[0]))
         text = json.dumps(edits[number].new_text, ensure_ascii=False)
         raise errors.BadValue(
-            f"edits[{number}].new_text",
+            f"{name_of(self._edits, number)}.new_text",
             self._request.edits[number].new_text[:VALUE_CHARS],
             f"would leave {quote(self._path)} invalid {form.name}: an edit changes what is stored",
             f"Send it escaped, here as a JSON string: {text}." if works else f"Send what {form.name} allows.",
@@ -398,7 +473,10 @@ class _Editing:
                 return in_cells
         change = self._changes[number]
         text, whole = self._start_of_text(CLOSEST_BYTES)
-        near = closest(text, change.old, change.new)
+        others_of = [
+            OtherEdit(at, other.old, other.new) for at, other in enumerate(self._changes) if at != number
+        ]
+        near = closest(text, change.old, change.new, others_of)
         hint = near.hint
         if not whole:
             hint += f" (Only the first {text.count(chr(10))} lines were compared.)"
@@ -408,12 +486,12 @@ class _Editing:
             following = self._around(near.first, near.last)
         return errors.NoMatch(
             self._path,
-            number,
+            self._at(number),
             hint,
             place=near.shown,
             first=near.first,
             last=near.last,
-            others=others,
+            others=[self._at(other) for other in others],
             next_request=following,
         )
 
@@ -429,11 +507,11 @@ class _Editing:
         place = scanned.found[number]
         return errors.ManyMatches(
             self._path,
-            number,
+            self._at(number),
             place.lines,
             place.count,
             exact=not place.more,
-            others=others,
+            others=[self._at(other) for other in others],
             next_request=self._around(place.lines[0], place.lines[0]),
         )
 
@@ -471,10 +549,18 @@ class _Editing:
             matched=self._matched,
         )
 
+    def _at(self, number: int) -> int:
+        """The position of an edit in the call."""
+        own = self._edits[number].number
+        return number if own is None else own
+
     # --- writing ------------------------------------------------------------------------------
 
-    def _written(self, scanned: Scan, digits: str) -> tuple[str, Sequence[Warn]]:
+    def _plan(self, scanned: Scan, digits: str, result: EditResult) -> PlannedEdit:
         source, original, changed = self._source, Hashing(), Hashing()
+        if source.size <= CHECKED_BYTES:
+            state = source.read_at(0, source.size)
+            self._states = state, applied(state, scanned.splices)
         texts = self._services.texts
         keep = texts.wants(new_size(source.size, scanned.splices))
         kept: list[bytes] = []
@@ -492,9 +578,12 @@ class _Editing:
             if original.digits != digits or source.current() != source.version:
                 raise Moved
 
-        warnings = self._place.put(pieces(), source, ready)
-        if before:
-            texts.put(source.real, digits, before)
-        if keep:
-            texts.put(source.real, changed.digits, b"".join(kept))
-        return hashes.full(changed.digits), (*about_links(source), *warnings)
+        def made(warnings: Sequence[Warn]) -> EditResult:
+            if before:
+                texts.put(source.real, digits, before)
+            if keep:
+                texts.put(source.real, changed.digits, b"".join(kept))
+            every = (*result.warnings, *about_links(source), *warnings)
+            return replace(result, content_hash=hashes.full(changed.digits), warnings=every)
+
+        return PlannedEdit(result, PutFile(self._place, pieces(), source), ready, made, self.told)

@@ -17,7 +17,14 @@ from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.diff import between
 from readroom.core.text.encodings import Encoding
 from readroom.core.values import Kind, ReadRequest
-from readroom.core.values.changes import DeleteRequest, Edit, EditRequest, WriteRequest
+from readroom.core.values.changes import (
+    CopyRequest,
+    DeleteRequest,
+    Edit,
+    EditRequest,
+    MoveRequest,
+    WriteRequest,
+)
 from readroom.core.values.files import Warn
 
 # --- the call ----------------------------------------------------------------------------------
@@ -83,7 +90,7 @@ _UNSEEN = "(only line ends, the byte order mark or the encoding differ)\n"
 
 def stale(
     services: Services,
-    job: Job[EditRequest] | Job[WriteRequest] | Job[DeleteRequest],
+    job: Job[EditRequest] | Job[WriteRequest] | Job[DeleteRequest] | Job[MoveRequest] | Job[CopyRequest],
     source: Source,
     expected: str,
     actual: str,

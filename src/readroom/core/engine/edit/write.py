@@ -33,7 +33,7 @@ from readroom.core.limits import CHANGE_TEXT_BYTES, HEAD_BYTES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.paths import WorkPath, join, parent
 from readroom.core.quoting import quote
-from readroom.core.stores.base import Moved, Source, WriteTarget
+from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
 from readroom.core.text import encodings, hashes
 from readroom.core.text.edits.splice import NotEncodable, encode
 from readroom.core.text.encodings import UTF8, Encoding
@@ -104,10 +104,12 @@ def _written(services: Services, job: Job[WriteRequest]) -> WriteResult:
             try:
                 place.enter(job.deadline, make_folders=new or either)
                 if new or (either and place.look() is None):
-                    result = writing.created()
+                    planned = writing.created()
+                    result = _put(place, planned)
                 else:
                     with places.source(place, request.path) as source:
-                        result = writing.replaced(source, expected)
+                        planned = writing.replaced(source, expected)
+                        result = _put(place, planned)
             except NotFound:
                 if either:
                     continue  # removed since we looked: the next try creates it
@@ -116,6 +118,46 @@ def _written(services: Services, job: Job[WriteRequest]) -> WriteResult:
                 continue
         return replace(result, warnings=(*result.warnings, *writing.told(result)))
     raise Changed(request.path, next_request=ReadRequest(request.path))
+
+
+class PlannedWrite(Struct):
+    """A write that can be made.
+
+    Attributes:
+        result: What it does.
+        put: The new content; None if the file has it already.
+        ready: Raises Moved if the file is not what was read.
+        told: What the write broke; asked for once the file and its folder are free again.
+    """
+
+    result: WriteResult
+    put: PutFile | None
+    ready: Callable[[], None]
+    told: Callable[[WriteResult], Sequence[Warn]]
+
+    def made(self, warnings: Sequence[Warn]) -> WriteResult:
+        """The result when the content is put, which gave these warnings."""
+        return replace(self.result, warnings=(*self.result.warnings, *warnings))
+
+
+def _put(place: WriteTarget, planned: PlannedWrite) -> WriteResult:
+    put = planned.put
+    warnings = () if put is None else place.put(put.pieces, put.over, planned.ready)
+    return replace(planned.made(warnings), folders=place.folders)
+
+
+def planned_write(
+    services: Services, job: Job[WriteRequest], place: WriteTarget, source: Source | None
+) -> PlannedWrite:
+    """What a write is going to do to a name, or to the open file there. Raises as `perform` does."""
+    request = job.request
+    encoding = None if request.encoding is None else _named(request)
+    _require_small(request)
+    writing = _Writing(services, job, place, encoding)
+    if request.expected_hash == ABSENT or source is None:
+        return writing.created()
+    expected = "" if request.expected_hash is None else request.expected_hash
+    return writing.replaced(source, hashes.parse_hash("expected_hash", expected) if expected else "")
 
 
 def _named(request: WriteRequest) -> Encoding:
@@ -216,8 +258,8 @@ class _Writing:
         lines = result.previous_lines, result.total_lines
         return about_write(self._place.real, self._before, self._text, lines, self._deadline)
 
-    def created(self) -> WriteResult:
-        """Create the file, with the folders above it."""
+    def created(self) -> PlannedWrite:
+        """The creation of the file, with the folders above it."""
         if self._place.look() is not None:
             raise Exists(self._request.path)
         content = self._as_it_is() or _stored(self._request.path, self._request.content, self._asked or UTF8)
@@ -226,12 +268,12 @@ class _Writing:
             self._deadline.check()
             announce(lambda: self._described(content, None, ()), lambda: [None])
 
-        warnings = self._place.put([content.data], None, ready)
         self._text = content.text
-        return self._described(content, None, warnings)
+        put = PutFile(self._place, [content.data])
+        return PlannedWrite(self._described(content, None, ()), put, ready, self.told)
 
-    def replaced(self, source: Source, expected: str) -> WriteResult:
-        """Replace the file, in its own encoding."""
+    def replaced(self, source: Source, expected: str) -> PlannedWrite:
+        """The replacement of the file, in its own encoding."""
         sample = source.read_at(0, min(HEAD_BYTES, source.size))
         detected = encodings.detect(sample, complete=len(sample) == source.size)
         index = build_index(source, detected or UTF8, self._deadline)
@@ -255,24 +297,29 @@ class _Writing:
         if source.size <= CHECKED_BYTES and media is None:
             self._before = Before(source.read_at(0, source.size), detected or UTF8)
             self._text = content.text
-        warnings += self._put(source, content, index.sha256)
-        described = self._described(content, index.sha256, warnings)
-        return replace(described, previous_lines=index.total_lines) if media is None else described
-
-    def _put(self, source: Source, content: _Bytes, previous: str) -> Sequence[Warn]:
-        if self._texts.wants(source.size):
-            before = source.read_at(0, source.size)
-            if before == content.data:
-                return [Warn("unchanged", "the file had this content already and was left as it is")]
-            self._texts.put(source.real, sha256(before).hexdigest(), before)
+        is_same = self._texts.wants(source.size) and self._keep(source) == content.data
+        if is_same:
+            warnings.append(Warn("unchanged", "the file had this content already and was left as it is"))
+        else:
+            warnings += about_links(source)
 
         def ready() -> None:
             self._deadline.check()
             if source.current() != source.version:
                 raise Moved
-            announce(lambda: self._described(content, previous, ()), lambda: [source.version])
+            announce(lambda: self._described(content, index.sha256, ()), lambda: [source.version])
 
-        return (*about_links(source), *self._place.put([content.data], source, ready))
+        described = self._described(content, index.sha256, warnings)
+        if media is None:
+            described = replace(described, previous_lines=index.total_lines)
+        put = None if is_same else PutFile(self._place, [content.data], source)
+        return PlannedWrite(described, put, ready, self.told)
+
+    def _keep(self, source: Source) -> bytes:
+        """The content of a small file, which a later call may have to be compared with."""
+        before = source.read_at(0, source.size)
+        self._texts.put(source.real, sha256(before).hexdigest(), before)
+        return before
 
     def _as_it_is(self) -> _Bytes | None:
         """The bytes of the request, if it brings bytes instead of text."""

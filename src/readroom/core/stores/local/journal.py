@@ -73,10 +73,12 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def folder_path(self) -> WorkPath:
+        """The folder of the name."""
         return WorkPath(os.fsdecode(self.folder))
 
     @property
     def file_name(self) -> str:
+        """The name."""
         return os.fsdecode(self.name)
 
     @property
@@ -86,22 +88,27 @@ class Step(Struct, omit_defaults=True):
 
     @property
     def temporary_name(self) -> str:
+        """The temporary name."""
         return os.fsdecode(self.temporary)
 
     @property
     def staged_path(self) -> WorkPath:
+        """The folder of the temporary name."""
         return WorkPath(os.fsdecode(self.staged))
 
     @property
     def aside_name(self) -> str:
+        """The name until the end."""
         return os.fsdecode(self.aside)
 
     @property
     def to_folder_path(self) -> WorkPath:
+        """The folder of the new name."""
         return WorkPath(os.fsdecode(self.to_folder))
 
     @property
     def to_file_name(self) -> str:
+        """The new name."""
         return os.fsdecode(self.to_name)
 
     @property

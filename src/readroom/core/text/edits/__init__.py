@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from heapq import merge
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MATCHES, MATCHES_NAMED, SMALL_FILE_BYTES
@@ -51,13 +52,25 @@ class Piece(Struct, frozen=True):
     at: int
 
 
+class Span(Struct, frozen=True):
+    """Bytes `start` to `end` of a file, and the line of the first."""
+
+    start: int
+    end: int
+    line: int
+
+
 class Change(Struct, frozen=True):
-    """An edit with its line ends as LF, and the parts of it that differ."""
+    """An edit with its line ends as LF, and the parts of it that differ.
+
+    One with a `span` is made there; any other where its old text is found.
+    """
 
     old: str
     new: str
     every: bool
     pieces: tuple[Piece, ...]
+    span: Span | None = None
 
     @property
     def whole(self) -> Piece:
@@ -108,6 +121,12 @@ def prepare(edit: Edit, *, bom: bool, literal: bool = False) -> Change:
     if bom and old.startswith("\ufeff"):
         old, new = old[1:], new.removeprefix("\ufeff")
     return Change(old, new, edit.replace_all, tuple(_pieces(old, new)))
+
+
+def at_span(old: str, new: str, span: Span) -> Change:
+    """The change of the text at a span into another; without pieces if they are the same."""
+    old, new = _plain(old), _plain(new)
+    return Change(old, new, every=False, pieces=tuple(_pieces(old, new)), span=span)
 
 
 def _plain(text: str) -> str:
@@ -162,10 +181,11 @@ def scan(
         Shrunk, TimedOut, Cancelled: As `windows`.
     """
     search = _Search(data, encoding, changes)
-    overlap = max((len(change.old) for change in changes), default=0)
+    overlap = max((len(change.old) for change in changes if change.span is None), default=0)
     for window in windows(data, encoding, overlap, deadline, hashing, step=step):
         search.look(window)
-    return search.result
+    search.place()
+    return search.sorted()
 
 
 MATCHES_COUNTED = 1000
@@ -182,13 +202,14 @@ class _Search:
         self._changes = changes
         self._free = [0] * len(changes)
         """Where the next match of an edit may begin, in the current window."""
-        self._taken = (0, -1)
-        """The end of the matches so far, as a byte, and the edit of the last one."""
+        self._taken: list[tuple[int, int, int, int]] = []
+        """The bytes of each match, its edit and its line."""
         self._encoded: dict[str, bytes] = {}
 
     def look(self, window: Window) -> None:
         line, counted = window.lines_before + 1, 0
-        places = merge(*(self._places(window, number) for number in range(len(self._changes))))
+        searched = [number for number, change in enumerate(self._changes) if change.span is None]
+        places = merge(*(self._places(window, number) for number in searched))
         for position, number in places:
             line += window.plain.count("\n", counted, position)
             counted = position
@@ -221,11 +242,39 @@ class _Search:
         if not change.every and places.count > 1:
             places.more = places.count > MATCHES_COUNTED
             return
-        if start < self._taken[0] and self.result.crossing is None:
-            self.result.crossing = Crossing(self._taken[1], number, line)
-        self._taken = max(self._taken, (end, number))
+        self._taken.append((start, end, number, line))
         if not self._replace(window, position, number, line, change.pieces):
             self._replace(window, position, number, line, (change.whole,))
+
+    def place(self) -> None:
+        """Meet the changes whose place is known."""
+        for number, change in enumerate(self._changes):
+            span = change.span
+            if span is not None:
+                data = self._data.read_at(span.start, span.end - span.start)
+                window = Window(
+                    data, span.start, self._encoding, seen=0, lines_before=span.line - 1, last=True
+                )
+                self._meet(window, 0, number, span.line)
+
+    def sorted(self) -> Scan:
+        """What was found, in the order of the file."""
+        found, end, last = self.result, -1, -1
+        for start, stop, number, line in sorted(self._taken):
+            if start < end and found.crossing is None:
+                found.crossing = Crossing(last, number, line)
+            if stop > end:
+                end, last = stop, number
+        if any(change.span is not None for change in self._changes):
+            splices = found.splices
+            order = sorted(range(len(splices)), key=lambda at: (splices[at].start, splices[at].end))
+            found.splices = [splices[at] for at in order]
+            places = {old: new for new, old in enumerate(order)}
+            found.ragged = sorted(
+                (replace(ragged, index=places[ragged.index]) for ragged in found.ragged),
+                key=lambda ragged: ragged.index,
+            )
+        return found
 
     def _replace(
         self, window: Window, position: int, number: int, line: int, pieces: Sequence[Piece]
