@@ -19,14 +19,7 @@ from msgspec import Struct, field
 
 from readroom.core.values import changes
 from readroom.core.values.commands import CommandRequest, CommandResult
-from readroom.core.values.files import (
-    Attachment,
-    OutlineView,
-    PartView,
-    Row,
-    ShownDocument,
-    Stream,
-)
+from readroom.core.values.files import Attachment, OutlineView, PartView, Row, ShownDocument, Stream
 from readroom.core.values.files import Cut as Cut
 from readroom.core.values.files import Entry as Entry
 from readroom.core.values.files import EntryKind as EntryKind
