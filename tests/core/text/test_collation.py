@@ -10,48 +10,7 @@ from hypothesis import strategies as st
 from readroom.core.text.collation import collation_key
 
 SIGNS = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789aAbBcCdDeEfFgGhHiIjJkKlLmMnNoOpPqQrRsStTuUvVwWxXyYzZ"
-NAMES = [
-    *(
-        "_x",
-        ".git",
-        "😀",
-        "€",
-        "1",
-        "½",
-        "a",
-        "A",
-        "á",
-        "å",
-        "Å",
-        "a_b",
-        "a-b",
-        "a.b",
-        "ab",
-        "aB",
-        "Ab",
-        "ab1",
-    ),
-    *(
-        "ab10",
-        "ab2",
-        "b",
-        "e",
-        "É",
-        "f",
-        "n",
-        "ñ",
-        "o",
-        "ss",
-        "st",
-        "z",
-        "Z",
-        "\u03b1",
-        "\u0430",
-        "я",
-        "あ",
-        "中",
-    ),
-]
+NAMES = "_x .git 😀 € 1 ½ a A á å Å a_b a-b a.b ab aB Ab ab1 ab10 ab2 b e É f n ñ o ss st z Z \u03b1 \u0430 я あ 中"
 """As `localeCompare` of JavaScript sorts them."""
 
 
@@ -61,8 +20,9 @@ def test_signs_come_before_digits_before_letters_and_small_letters_before_capita
 
 
 def test_accents_count_after_all_letters_and_case_after_all_accents() -> None:
-    mixed = random.Random(2).sample(NAMES, len(NAMES))
-    assert sorted(mixed, key=collation_key) == NAMES
+    names = NAMES.split(" ")
+    mixed = random.Random(2).sample(names, len(names))
+    assert sorted(mixed, key=collation_key) == names
 
 
 @given(st.text(max_size=6), st.text(max_size=6))
