@@ -52,7 +52,7 @@ _SAFE = 2**53 - 1
 """The largest integer of JavaScript, which the schemas name."""
 
 _GIT = "!**/.git/**"
-"""Folders that no search looks into."""
+"""The folder that no search looks into, as a glob."""
 
 _LINE = Meta(ge=0, le=_SAFE, description="The line number to start reading from (1-indexed)")
 _COUNT = Meta(ge=0, le=_SAFE, description="The maximum number of lines to read (defaults to 2000)")
@@ -62,7 +62,7 @@ _TIME = Meta(
 
 
 class OpencodeSettings(OwnSettings, frozen=True):
-    """Differences between the programs that have these tools.
+    """Differences between programs that have these tools.
 
     Attributes:
         kilo: The tools are those of Kilo 7.
@@ -236,7 +236,7 @@ def steps_of(own: OpencodeSettings, arguments: ReadArguments) -> Steps:
 
 
 def _accept(candidate: Candidate, *, kilo: bool) -> Kind:
-    """The form in which a file is read. Raises Binary, TooLarge."""
+    """The kind as which a file is read. Raises Binary, TooLarge."""
     sample = candidate.sample[:_SAMPLE_BYTES]
     if candidate.plain is Kind.IMAGE:
         return Kind.IMAGE

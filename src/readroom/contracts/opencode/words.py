@@ -158,7 +158,7 @@ _NAMED = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, _NAMES))})(?![\w/
 
 _AFTER = frozenset(" .?:,")
 _LEADS = ("", "Access to ")
-"""The text before a path at the start of one of our sentences."""
+"""The beginnings of our sentences before the path that they are about."""
 
 
 def _unencodable(call: Failed, error: errors.Unencodable) -> str:

@@ -119,8 +119,8 @@ class GrepRequest(Struct, frozen=True):
 class ListRequest(Struct, frozen=True):
     """A page of the names below one folder.
 
-    With `skip`, that many entries are skipped, and pages continue by number.  With `files`, only files
-    are entries, and hidden folders are entered only if the path or a glob asks for them.
+    With `skip`, that many entries are skipped, and pages continue by number.  With `files`, only regular
+    files are entries, and hidden folders are entered only if the path or a glob asks for them.
     """
 
     path: str = "."
