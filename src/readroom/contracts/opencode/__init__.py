@@ -1,4 +1,4 @@
-"""The contract of opencode, which is also that of Kilo 7: read, glob, grep, edit, write and bash.
+"""The contract of opencode, which is also that of Kilo 7: its tools for files, patches and commands.
 
 Paths are absolute, below the real path of the root. An oldString that does not occur exactly is found by the
 steps of the original, in its order (`matching`), but never where two places fit under one of them.
