@@ -30,7 +30,7 @@ from readroom.core.contracts.native.calls import (
     spells_tools,
 )
 from readroom.core.contracts.native.render import reply, short, warning_parts
-from readroom.core.contracts.native.several import to_edit
+from readroom.core.contracts.native.several import EditArguments, to_edit
 from readroom.core.contracts.native.words import (
     facts_of_name,
     hunks_left_out,
@@ -38,11 +38,10 @@ from readroom.core.contracts.native.words import (
     short_hash,
     what_changed,
 )
-from readroom.core.contracts.schema import DIGITS, EXPLAINED, NEVER_ZERO, into
+from readroom.core.contracts.schema import EXPLAINED, NEVER_ZERO, into
 from readroom.core.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS
 from readroom.core.quoting import as_value, joined
-from readroom.core.text.edits.cell_forms import CELL
 from readroom.core.text.select import byte_size
 from readroom.core.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request, changes
 from readroom.core.values.commands import (
@@ -54,32 +53,6 @@ from readroom.core.values.commands import (
     StartRequest,
     Verbosity,
 )
-
-Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EXPLAINED)]
-
-
-class EditItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One replacement of edit_file."""
-
-    new_text: str
-    old_text: Annotated[str, Meta(description="As in the file, without line numbers; must be unique")] = ""
-    replace_all: bool = False
-    lines: Annotated[str, Meta(description="Or 5-9", extra=DIGITS)] | None = None
-    symbol: Annotated[str, Meta(description="Or a definition")] | None = None
-    insert: Annotated[changes.Insert, Meta(description="Next to it; end: append")] | None = None
-    path: str | None = None
-    expected_hash: Annotated[str, Meta(description=f"Its hash; {changes.ABSENT}: new")] | None = None
-    cell: Annotated[str, Meta(description=CELL)] | None = None
-
-
-class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """Arguments of edit_file."""
-
-    edits: list[EditItem]
-    path: str | None = None
-    expected_hash: Hash | None = None
-    dry_run: Annotated[bool, Meta(description="Only show the diff")] = False
-    encoding: str | None = None
 
 
 class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Annotated
 
+import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from readroom.core.contracts.native import facts as native_facts
@@ -22,13 +24,38 @@ from readroom.core.contracts.native.words import (
     short_hash,
     what_changed,
 )
+from readroom.core.contracts.schema import DIGITS, EXPLAINED
 from readroom.core.errors import BadValue, MissingArgument
 from readroom.core.quoting import as_value, quote
+from readroom.core.text.edits.cell_forms import CELL
 from readroom.core.text.select import byte_size
 from readroom.core.values import Cap, Fact, Reply, changes
 
-if TYPE_CHECKING:
-    from readroom.core.contracts.native.changes import EditArguments, EditItem
+Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EXPLAINED)]
+
+
+class EditItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One replacement of edit_file."""
+
+    new_text: str
+    old_text: Annotated[str, Meta(description="As in the file, without line numbers; must be unique")] = ""
+    replace_all: bool = False
+    lines: Annotated[str, Meta(description="Or 5-9", extra=DIGITS)] | None = None
+    symbol: Annotated[str, Meta(description="Or a definition")] | None = None
+    insert: Annotated[changes.Insert, Meta(description="Next to it; end: append")] | None = None
+    path: str | None = None
+    expected_hash: Annotated[str, Meta(description=f"Its hash; {changes.ABSENT}: new")] | None = None
+    cell: Annotated[str, Meta(description=CELL)] | None = None
+
+
+class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
+    """Arguments of edit_file."""
+
+    edits: list[EditItem]
+    path: str | None = None
+    expected_hash: Hash | None = None
+    dry_run: Annotated[bool, Meta(description="Only show the diff")] = False
+    encoding: str | None = None
 
 
 def to_edit(

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from readroom.core import errors
 from readroom.core.engine.edit import planned_edit
 from readroom.core.engine.edit.checks import require_few
-from readroom.core.engine.edit.names import Names, Planned
+from readroom.core.engine.edit.names import NamePlans, Planned
 from readroom.core.engine.edit.usable import expected_digits, require_usable
 from readroom.core.engine.edit.write import planned_write
 from readroom.core.engine.services import Job, Services
@@ -125,7 +125,7 @@ class _Several(Struct):
         self._require_apart()
         if not request.dry_run:
             self._lock()
-        names = Names(self.services, self.job, self.held)
+        names = NamePlans(self.services, self.job, self.held)
         room = self.job.cap.size - sum(self.job.cap.measure.frame(one.path) for one in request.changes)
         for number, file in list(self.files.items()):
             with self._collecting(number):
@@ -222,7 +222,7 @@ class _Several(Struct):
 
     # --- planning and making ------------------------------------------------------------------
 
-    def _planned(self, file: _Changed, names: Names, room: int) -> Planned:
+    def _planned(self, file: _Changed, names: NamePlans, room: int) -> Planned:
         self.job.deadline.check()
         place, to = file.place, file.to
         match file.request:
@@ -256,7 +256,7 @@ class _Several(Struct):
             lambda result: plan.told(),
         )
 
-    def _write(self, request: WriteRequest, place: WriteTarget, names: Names) -> Planned:
+    def _write(self, request: WriteRequest, place: WriteTarget, names: NamePlans) -> Planned:
         job = Job(request, self.job.cap, self.job.deadline)
         source = None
         if request.expected_hash != ABSENT and place.look() is not None:
