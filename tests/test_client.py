@@ -6,6 +6,7 @@ import asyncio
 import io
 import subprocess
 import sys
+import uuid
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,14 +18,17 @@ from readroom.client import (
     AsyncAgentConn,
     BadRequestError,
     ChatFile,
+    ConflictError,
     FileDiff,
     FileEdit,
     FileEdits,
     FileEntry,
     MissingError,
     NotAllowedError,
+    ProcessOutput,
     ReadFileLinesLimits,
     ReadFileLinesResponse,
+    ToolCall,
     UnavailableError,
 )
 from tests.server.http.serving import Agent, agent
@@ -185,3 +189,39 @@ def test_importing_the_client_imports_no_engine_and_no_transport() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
     assert done.stdout.decode().strip() == "[]"
+
+
+def test_processes_and_tool_calls(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    file, chat = root / "a", str(uuid.uuid4())
+    with agent(tmp_path / "state", "--open", "--allow-commands", str(root)) as found:
+        with AgentConn(f"http://{found.host}:{found.port}") as client:
+            name = client.start_process(
+                "echo $A; pwd; exit 3", workdir=str(root), env={"A": "b"}, timeout_ms=600_000
+            )
+            done = client.process_output(name, wait=True)
+            assert done == ProcessOutput(f"b\n{root}\n", False, 3, None, "echo $A; pwd; exit 3")
+            assert [one.id for one in client.list_processes()] == [name]
+            with pytest.raises(ConflictError):
+                client.signal_process(name, "kill")
+            with pytest.raises(MissingError):
+                client.process_output("a/b?c")
+            call = ToolCall(chat, 1, "toolu/\u2603 1")
+            client.write_file(str(file), b"x\n", call=call)
+            file.write_text("y\n")
+            client.write_file(str(file), b"x\n", call=call)
+            assert file.read_text() == "y\n"
+            edits = [FileEdits(str(file), [FileEdit("y", "z")])]
+            with pytest.raises(ConflictError) as caught:
+                client.edit_files(edits, call=call)
+            assert (caught.value.status, caught.value.code) == (409, "input_mismatch")
+            assert client.cancel_tool_call(call).started
+            assert not client.cancel_tool_call(ToolCall(chat, 2, "never")).started
+            started = ToolCall(chat, 3, "start")
+            name = client.start_process("sleep 31344", background=True, call=started)
+            assert name == started.uuid == client.start_process("sleep 31344", background=True, call=started)
+            cancelled = client.cancel_tool_call(started, stop_if_run_age_below_ms=10**9)
+            assert cancelled.process is not None
+            assert (cancelled.process.canceled, cancelled.process.running) == (True, False)
+            assert b"started" in cancelled.body

@@ -50,7 +50,7 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "The tools of other systems, served unchanged.",
         """
         how-to/contracts how-to/coder-client contracts/everruns contracts/kilo contracts/opencode
-        contracts/rnd contracts/coder contracts/inspect_agents
+        contracts/text_editor         contracts/rnd contracts/coder contracts/inspect_agents
         """,
     ),
     "reference": (

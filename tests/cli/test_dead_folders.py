@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.suites import needs
+
 _READDIR = r"""
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -86,7 +88,11 @@ def _called(
         ("list_directory", {"depth": 64, "glob": "*.txt", "sort": "size"}),
         ("find_relevant", {"query": "needle"}),
         ("find_relevant", {"query": "needle", "include": ["archives"]}),
-        ("grep_files", {"pattern": "needle", "include": ["archives"]}),
+        pytest.param(
+            "grep_files",
+            {"pattern": "needle", "include": ["archives"]},
+            marks=needs("documents"),  # without archives another program searches
+        ),
     ],
 )
 def test_a_dead_folder_is_named_and_the_rest_is_shown(

@@ -42,6 +42,7 @@ SYSTEMS = {
     "rnd": "rd_read",
     "coder": "coder",
     "opencode": "opencode",
+    "text_editor": "text_editor",
 }
 """The file of cases by contract."""
 

@@ -27,6 +27,8 @@ PATHS = [*FILES, "notes", "none.txt", "../up", "a\0b", "x" * 5000]
 ROOT = "/home/me/p"
 OLD, NEW = "übel", "日本"
 
+EDITOR = "str_replace_based_edit_tool"
+
 READS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "kilo": [
         ("read_file", {}),
@@ -44,6 +46,12 @@ READS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("edit", {"oldString": "two", "newString": ""}),
         ("edit", {"oldString": "", "newString": NEW}),
         ("write", {"content": NEW}),
+    ],
+    "text_editor": [
+        (EDITOR, {"command": "view"}),
+        (EDITOR, {"command": "create", "file_text": NEW}),
+        (EDITOR, {"command": "str_replace", "old_str": OLD, "new_str": NEW}),
+        (EDITOR, {"command": "str_replace", "old_str": "two", "new_str": ""}),
     ],
 }
 """Calls that some file of the room refuses, without their paths."""
@@ -64,7 +72,10 @@ def calls(contract: str) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in PATHS:
         for tool, arguments in READS[contract]:
             name = {"inspect_agents": "file_path", "opencode": "filePath"}.get(contract, "path")
-            yield tool, {name: f"{ROOT}/{path}" if contract == "coder" else path, **arguments}
+            yield (
+                tool,
+                {name: f"{ROOT}/{path}" if contract in ("coder", "text_editor") else path, **arguments},
+            )
         for command in COMMANDS if contract == "inspect_agents" else ():
             yield "files", {"params": {_PATHS.get(command["command"], "file_path"): path, **command}}
 
@@ -90,8 +101,11 @@ def foreign(workspace: Workspace, contract: str, text: str) -> set[str]:
     tools = workspace.contract(contract).offered(commands=True)
     known = {tool.name for tool in tools}
     for tool in tools:
-        known |= set(re.findall(r'"(\w+)": \{', json.dumps(tool.input_schema)))
-    named = set(re.findall(r"`(\w+)`|\b(\w+)=", text))
+        schema = json.dumps(tool.input_schema)
+        known |= set(re.findall(r'"(\w+)": \{', schema))
+        for values in re.findall(r'"enum": (\[[^]]*\])', schema):
+            known |= set(json.loads(values))
+    named = set(re.findall(r"`(\w+)`|\b(\w+)=", text.replace(f"`{OLD}`", "").replace("`two`", "")))
     named_tools = {
         tool.name for tool in NATIVE.offered(commands=True) if re.search(rf"\b{tool.name}\b", text)
     }

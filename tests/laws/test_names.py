@@ -441,6 +441,22 @@ FOREIGN: Mapping[str, Callable[[str], Sequence[Call]]] = {
         ("write", {"filePath": name, "content": "x"}),
         ("write", {"filePath": f"{name}/x", "content": "x"}),
     ],
+    "text_editor": lambda name: [
+        *(
+            ("str_replace_based_edit_tool", {"path": f"/workspace/{name}{end}", "command": command, **more})
+            for end in ("", "/x")
+            for command, more in (
+                ("view", {}),
+                ("view", {"view_range": [99, -1]}),
+                ("create", {"file_text": "x"}),
+                ("str_replace", {"old_str": "nowhere", "new_str": "x"}),
+                ("str_replace", {"old_str": "one", "new_str": "two"}),
+                ("insert", {"insert_line": 99, "insert_text": "x"}),
+            )
+        ),
+        ("str_replace_based_edit_tool", {"path": "/workspace", "command": "view"}),
+        ("apply_patch", {"operation": {"type": "delete_file", "path": name}}),
+    ],
     "inspect_agents": lambda name: [
         ("read_file", {"file_path": name}),
         ("read_file", {"file_path": name, "offset": 99}),
@@ -467,6 +483,7 @@ FOREIGN: Mapping[str, Callable[[str], Sequence[Call]]] = {
 @pytest.mark.clause("kilo.names")
 @pytest.mark.clause("opencode.names")
 @pytest.mark.clause("rnd.names")
+@pytest.mark.clause("text_editor.names")
 @pytest.mark.parametrize("mode", ["sandbox", "store"])
 @pytest.mark.parametrize("contract", FOREIGN)
 @settings(max_examples=12)

@@ -7,7 +7,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-import nbformat
+import nbformat as untyped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +20,8 @@ from readroom.core.workspace import Workspace
 from tests.core.engine.edit.changing import digest
 from tests.each import each
 from tests.laws.driving import fact
+
+nbformat: Any = untyped
 
 LINES = st.lists(
     st.sampled_from(
@@ -62,7 +64,7 @@ def made(seed: random.Random, cells: Sequence[tuple[str, str]], minor: int) -> A
 
 
 def dumped(book: Any, dump: dict[str, Any]) -> bytes:
-    return (json.dumps(nbformat.v4.nbjson.split_lines(nbformat.from_dict(book)), **dump) + "\n").encode()
+    return (json.dumps(nbformat.v4.rwbase.split_lines(nbformat.from_dict(book)), **dump) + "\n").encode()
 
 
 class Book:

@@ -51,6 +51,7 @@ READS: dict[str, tuple[str, dict[str, object]]] = {
     "coder": ("read_file", {"path": "/workspace/a.txt"}),
     "inspect_agents": ("read_file", {"file_path": "a.txt", "limit": 6000}),
     "opencode": ("read", {"filePath": "a.txt", "limit": 6000}),
+    "text_editor": ("str_replace_based_edit_tool", {"command": "view", "path": "/workspace/a.txt"}),
 }
 DEFAULTS = sorted({REPLY_BYTES, *(contract(name).reply_bytes for name in NAMES)})
 

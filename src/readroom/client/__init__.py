@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, final
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, final
 from urllib.parse import quote_from_bytes, unquote
 
 from msgspec import convert, to_builtins
@@ -25,7 +25,10 @@ from msgspec import convert, to_builtins
 from readroom.client.protocol import (
     AgentError,
     BadRequestError,
+    CancelledCall,
+    CancelledProcess,
     ChatFile,
+    ConflictError,
     FileDiff,
     FileEdit,
     FileEdits,
@@ -33,8 +36,12 @@ from readroom.client.protocol import (
     Listing,
     MissingError,
     NotAllowedError,
+    Process,
+    ProcessOutput,
+    ProcessTruncation,
     ReadFileLinesLimits,
     ReadFileLinesResponse,
+    ToolCall,
     UnavailableError,
     failure_of,
     object_of,
@@ -49,7 +56,10 @@ __all__ = [
     "AgentError",
     "AsyncAgentConn",
     "BadRequestError",
+    "CancelledCall",
+    "CancelledProcess",
     "ChatFile",
+    "ConflictError",
     "FileDiff",
     "FileEdit",
     "FileEdits",
@@ -57,8 +67,12 @@ __all__ = [
     "Listing",
     "MissingError",
     "NotAllowedError",
+    "Process",
+    "ProcessOutput",
+    "ProcessTruncation",
     "ReadFileLinesLimits",
     "ReadFileLinesResponse",
+    "ToolCall",
     "UnavailableError",
 ]
 
@@ -67,6 +81,15 @@ T = TypeVar("T")
 
 TIMEOUT_S = 130.0
 """A little longer than the server's own limit for a call, so that a client receives its answer."""
+
+
+WAIT_S = 330.0
+"""The same for a wait for the end of a process."""
+
+
+def _part(text: str) -> str:
+    """A text as one part of an address."""
+    return quote_from_bytes(text.encode("utf-8", "surrogateescape"), safe="")
 
 
 def _escaped(text: str) -> str:
@@ -132,15 +155,18 @@ class AgentConn(Closeable):
         """Bytes of a file from byte `offset`, which counts from 0; a limit of 0 is none."""
         return self._send("GET", "read-file", None, path=path, offset=offset, limit=limit).content
 
-    def write_file(self, path: str, data: bytes) -> None:
-        """Create or replace a file, with the folders above it."""
-        self._call("POST", "write-file", data, path=path)
+    def write_file(self, path: str, data: bytes, *, call: ToolCall | None = None) -> None:
+        """Create or replace a file, with the folders above it; as a tool call, once."""
+        self._call("POST", "write-file", data, path=path, call=call)
 
-    def edit_files(self, files: Sequence[FileEdits], *, include_diff: bool = False) -> list[FileDiff]:
-        """Edit files, all of them or none; returns their diffs on request."""
+    def edit_files(
+        self, files: Sequence[FileEdits], *, include_diff: bool = False, call: ToolCall | None = None
+    ) -> list[FileDiff]:
+        """Edit files, all of them or none, and as a tool call once; returns their diffs on request."""
         named = [{"path": file.path, "edits": [edit.sent() for edit in file.edits]} for file in files]
         body = {"files": named, "include_diff": include_diff}
-        return convert(self._call("POST", "edit-files", body).get("files") or [], list[FileDiff])
+        answer = self._call("POST", "edit-files", body, call=call)
+        return convert(answer.get("files") or [], list[FileDiff])
 
     def list_directory(self, path: str) -> Listing:
         """The names in a folder: folders first, then files."""
@@ -162,33 +188,99 @@ class AgentConn(Closeable):
         """Keep a file for a chat, whose id is a UUID; a name that is taken gets a number."""
         return convert(self._call("POST", "upload-chat-file", data, chat_id=chat_id, name=name), ChatFile)
 
+    def start_process(
+        self,
+        command: str,
+        *,
+        workdir: str = "",
+        env: Mapping[str, str] | None = None,
+        background: bool = False,
+        timeout_ms: int = 0,
+        call: ToolCall | None = None,
+    ) -> str:
+        """Start a process, as a tool call once; returns its id.
+
+        Args:
+            command: For the shell.
+            workdir: Absolute; the workspace without it.
+            env: Variables for it.
+            background: What lists say of it.
+            timeout_ms: Longest time that it runs; 0 for the agent's own limit.
+            call: The tool call; processes of a chat belong to it.
+        """
+        body: dict[str, Any] = {"command": command, "background": background}
+        body |= {"workdir": workdir} if workdir else {}
+        body |= {"env": dict(env)} if env else {}
+        body |= {"timeout_ms": timeout_ms} if timeout_ms else {}
+        return str(self._call("POST", "processes/start", body, call=call)["id"])
+
+    def list_processes(self) -> list[Process]:
+        """At most ten processes, running ones first."""
+        return convert(self._call("GET", "processes/list")["processes"], list[Process])
+
+    def process_output(self, process_id: str, *, wait: bool = False) -> ProcessOutput:
+        """Both ends of an output; with `wait` once the process has ended, or after five minutes."""
+        name = f"processes/{_part(process_id)}/output"
+        if not wait:
+            return convert(self._call("GET", name), ProcessOutput)
+        return convert(self._call("GET", name, timeout_s=WAIT_S, wait="true"), ProcessOutput)
+
+    def signal_process(self, process_id: str, signal: Literal["kill", "terminate"]) -> None:
+        """End a process: at once, or by asking it first."""
+        self._call("POST", f"processes/{_part(process_id)}/signal", {"signal": signal})
+
+    def cancel_tool_call(self, call: ToolCall, *, stop_if_run_age_below_ms: int = 0) -> CancelledCall:
+        """Cancel a tool call: one that was not applied yet never is; a younger process of it is stopped."""
+        body = {"stop_if_run_age_below_ms": stop_if_run_age_below_ms}
+        answer = self._call("POST", f"tool-calls/{call.uuid}/cancel", body, call=call)
+        return convert(answer, CancelledCall)
+
     def close(self) -> None:
         """End the connection."""
         self._client.close()
 
     def _call(
-        self, method: str, name: str, body: bytes | dict[str, Any] | None = None, /, **query: str | int | None
+        self,
+        method: str,
+        name: str,
+        body: bytes | dict[str, Any] | None = None,
+        /,
+        *,
+        call: ToolCall | None = None,
+        timeout_s: float | None = None,
+        **query: str | int | None,
     ) -> dict[str, Any]:
         """The object that a call is answered with."""
-        response = self._send(method, name, body, **query)
+        response = self._send(method, name, body, call=call, timeout_s=timeout_s, **query)
         value = object_of(response)
         if value is None:
             raise failure_of(response)
         return value
 
     def _send(
-        self, method: str, name: str, body: bytes | dict[str, Any] | None = None, /, **query: str | int | None
+        self,
+        method: str,
+        name: str,
+        body: bytes | dict[str, Any] | None = None,
+        /,
+        *,
+        call: ToolCall | None = None,
+        timeout_s: float | None = None,
+        **query: str | int | None,
     ) -> httpx2.Response:
         """The answer to a call."""
         pairs = [f"{key}={_escaped(str(value))}" for key, value in query.items() if value is not None]
-        headers = {}
+        headers = {} if call is None else call.headers
         if body is not None:
             kind = "json" if isinstance(body, dict) else "octet-stream"
             headers["Content-Type"] = f"application/{kind}"
         content = json.dumps(body).encode() if isinstance(body, dict) else body
         url = f"api/v0/{name}" + ("?" + "&".join(pairs) if pairs else "")
         try:
-            response = self._client.request(method, url, content=content, headers=headers)
+            request = self._client.build_request(method, url, content=content, headers=headers)
+            if timeout_s is not None:
+                request.extensions["timeout"] = dict.fromkeys(request.extensions["timeout"], timeout_s)
+            response = self._client.send(request)
         except self._failed as error:
             problem = f"The agent cannot be reached: {error or type(error).__name__}"
             raise UnavailableError(0, problem) from None
@@ -228,6 +320,11 @@ class AsyncAgentConn:
     resolve_path = _awaited(AgentConn.resolve_path)
     zip_files = _awaited(AgentConn.zip_files)
     upload_chat_file = _awaited(AgentConn.upload_chat_file)
+    start_process = _awaited(AgentConn.start_process)
+    list_processes = _awaited(AgentConn.list_processes)
+    process_output = _awaited(AgentConn.process_output)
+    signal_process = _awaited(AgentConn.signal_process)
+    cancel_tool_call = _awaited(AgentConn.cancel_tool_call)
     aclose = _awaited(AgentConn.close)
 
     async def __aenter__(self) -> Self:

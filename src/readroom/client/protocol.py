@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
+from urllib.parse import quote
+from uuid import UUID
 
 from msgspec import Struct, to_builtins
 
@@ -71,6 +74,102 @@ class FileDiff(Struct, frozen=True):
 
     path: str
     diff: str
+
+
+@final
+class ToolCall(Struct, frozen=True):
+    """The tool call of a chat for which a request is made: the agent applies it once.
+
+    Attributes:
+        chat_id: The chat, a UUID.
+        message_id: The message with the call, above 0; a newer one ends the calls of older ones.
+        id: The provider's id of the call, any text.
+        age_ms: How long ago the call was made, in milliseconds.
+    """
+
+    chat_id: str
+    message_id: int
+    id: str
+    age_ms: int = 0
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of its requests."""
+        return {
+            "Coder-Chat-Id": self.chat_id,
+            "Coder-Tool-Call-Message-Id": str(self.message_id),
+            "Coder-Tool-Call-Id": quote(self.id, safe="$&+=:@"),
+            "Coder-Tool-Call-Age-Ms": str(max(0, self.age_ms)),
+        }
+
+    @property
+    def uuid(self) -> str:
+        """The id by which it is cancelled, and that of a process that it starts."""
+        named = _TOOL_CALLS.bytes + UUID(self.chat_id).bytes + self.message_id.to_bytes(8, "big")
+        digest = hashlib.sha1(named + self.id.encode(), usedforsecurity=False).digest()
+        return str(UUID(bytes=digest[:16], version=5))
+
+
+_TOOL_CALLS = UUID("c5773f4c-0b3f-57bc-9147-36daf7921a1b")
+"""The namespace of the ids of tool calls."""
+
+
+@final
+class Process(Struct, frozen=True):
+    """A process of the agent; times are in seconds since 1970, None for what has not happened."""
+
+    id: str
+    command: str
+    background: bool
+    running: bool
+    started_at_unix: int
+    workdir: str = ""
+    exit_code: int | None = None
+    exited_at_unix: int | None = None
+
+
+@final
+class ProcessTruncation(Struct, frozen=True):
+    """How an output was shortened."""
+
+    original_bytes: int
+    retained_bytes: int
+    omitted_bytes: int
+    strategy: str
+
+
+@final
+class ProcessOutput(Struct, frozen=True):
+    """The output of a process, and its state."""
+
+    output: str
+    running: bool
+    exit_code: int | None = None
+    truncated: ProcessTruncation | None = None
+    command: str = ""
+
+
+@final
+class CancelledProcess(Struct, frozen=True):
+    """The process of a cancelled tool call; `canceled` says that it was stopped for that."""
+
+    canceled: bool
+    output: str
+    running: bool
+    exit_code: int | None = None
+    run_age_ms: int = 0
+    truncated: ProcessTruncation | None = None
+
+
+@final
+class CancelledCall(Struct, frozen=True):
+    """A tool call that was cancelled: the answer it had, if it was applied before, and its process."""
+
+    started: bool
+    status_code: int = 0
+    content_type: str = ""
+    body: bytes = b""
+    process: CancelledProcess | None = None
 
 
 @final
@@ -150,11 +249,16 @@ class UnavailableError(AgentError, ConnectionError):
     __str__ = AgentError.__str__
 
 
+class ConflictError(AgentError):
+    """A tool call is not applied, or a process does not run (409); `code` says why a call is not."""
+
+
 _BY_STATUS: Mapping[int, type[AgentError]] = {
     400: BadRequestError,
     401: NotAllowedError,
     403: NotAllowedError,
     404: MissingError,
+    409: ConflictError,
     429: UnavailableError,
     503: UnavailableError,
 }
@@ -181,4 +285,5 @@ def failure_of(response: httpx2.Response) -> AgentError:
     }
     kind = _BY_STATUS.get(status, AgentError)
     message = str(words or f"The agent answered {status} without a reason")
-    return kind(status, message, code=str(inner.get("code", "")), validations=validations)
+    code = str(inner.get("code") or body.get("code") or "")
+    return kind(status, message, code=code, validations=validations)

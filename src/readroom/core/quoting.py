@@ -37,7 +37,7 @@ _BLANK = "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\
 
 FOLLOWING = (
     "aliases", "already", "are", "at least", "because", "cannot", "changed", "contains", "defines", "denied",
-    "did", "due to", "files are", "has", "holds", "is", "itself", "not", "replacing", "says", "was",
+    "did", "does", "due to", "files are", "has", "holds", "is", "itself", "not", "replacing", "says", "was",
     r"and \d+ more", r"\d+ times",
 )  # fmt: skip
 """Words that follow a name in our sentences."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -83,6 +84,7 @@ def test_one_that_ends(server: Agent, place: Path) -> None:
     assert (answer.status, answer.json) == (409, {"message": f'Process "{name}" is not running.'})
 
 
+@pytest.mark.clause("coder.deviation.process_exit")
 @pytest.mark.parametrize("signal", ["kill", "terminate"])
 def test_one_that_runs_is_signalled(server: Agent, place: Path, mark: str, signal: str) -> None:
     name = start(server, f"echo up; sleep {mark}", background=True, workdir=str(place / "below"))
@@ -95,7 +97,7 @@ def test_one_that_runs_is_signalled(server: Agent, place: Path, mark: str, signa
     assert (answer.status, answer.json) == (
         200, {"message": f'Signal "{signal}" sent to process "{name}".'},
     )  # fmt: skip
-    assert ended(server, name)["exit_code"] != 0
+    assert ended(server, name)["exit_code"] == {"kill": 137, "terminate": 143}[signal]
     assert processes(f"sleep\0{mark}") == []
 
 
@@ -149,9 +151,11 @@ def test_a_long_output_keeps_both_ends(server: Agent) -> None:
 def test_ten_are_listed_and_running_ones_first(server: Agent, mark: str) -> None:
     chat = {CHAT: str(uuid.uuid4())}
     running = start(server, f"sleep {mark}", chat)
-    names = [start(server, "true", chat) for _ in range(11)]
-    for name in names:
-        ended(server, name)
+    names = [start(server, "true", chat)]
+    for _ in range(10):
+        ended(server, names[-1])
+        names.append(start(server, "true", chat))
+    ended(server, names[-1])
     found = [one["id"] for one in listed(server, chat)]
     assert (len(found), found[0]) == (10, running)
     assert set(found[1:]) <= set(names)
@@ -171,6 +175,7 @@ def test_chats_see_their_own(server: Agent, mark: str) -> None:
     assert sign(server, unnamed, "kill", other).status == 200
 
 
+@pytest.mark.clause("coder.deviation.process_confinement")
 def test_they_are_off_unless_commands_are_allowed(tmp_path: Path) -> None:
     (tmp_path / "root").mkdir()
     with open_agent(tmp_path / "state", str(tmp_path / "root")) as found:
@@ -203,6 +208,7 @@ def test_tokens_decide_and_do_not_share(tmp_path: Path, mark: str) -> None:
         assert listed.json == {"processes": []}
 
 
+@pytest.mark.clause("coder.deviation.process_ends")
 def test_they_end_with_the_server(tmp_path: Path, mark: str) -> None:
     (tmp_path / "root").mkdir()
     with open_agent(tmp_path / "state", "--allow-commands", str(tmp_path / "root")) as found:
@@ -290,3 +296,35 @@ def test_the_addresses_are_described(server: Agent) -> None:
     paths = server.request("GET", "/openapi.json").json["paths"]
     assert {"/api/v0/processes/start", "/api/v0/processes/{id}/output"} <= set(paths)
     assert json.dumps(paths["/api/v0/processes/{id}/signal"]).count('"in": "path"') == 1
+
+
+@pytest.mark.clause("coder.deviation.process_bounds")
+def test_a_chat_has_no_more_than_ten_at_once(server: Agent, mark: str) -> None:
+    chat = {CHAT: str(uuid.uuid4())}
+    names = [start(server, f"sleep {mark}", chat) for _ in range(10)]
+    answer = post(server, "processes/start", {"command": "true"}, chat)
+    assert (answer.status, answer.json["message"]) == (500, "Failed to start process.")
+    assert "10 background commands run already" in answer.json["detail"]
+    for name in names:
+        sign(server, name, "kill", chat)
+        ended(server, name)
+    start(server, "true", chat)
+
+
+def test_clients_that_wait_leave_room_for_others(server: Agent, place: Path, mark: str) -> None:
+    (place / "a").write_text("x\n")
+    name = start(server, f"sleep {mark}")
+    answers: list[Answer] = []
+    waiting = [
+        threading.Thread(target=lambda: answers.append(output(server, name, "?wait=true"))) for _ in range(12)
+    ]
+    for thread in waiting:
+        thread.start()
+    for _ in range(4):
+        path = f"/api/v0/read-file-lines?path={place / 'a'}"
+        assert server.request("GET", path).json["content"] == "1\tx"
+    assert answers == []
+    sign(server, name, "kill")
+    for thread in waiting:
+        thread.join()
+    assert {(answer.status, answer.json["running"]) for answer in answers} == {(200, False)}

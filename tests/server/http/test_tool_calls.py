@@ -226,6 +226,7 @@ def test_requests_at_once_are_one_application(server: Agent, place: Path, tool: 
         assert file.read_text() == ("x" * 200 + "\n" if tool == "edit-files" else "xx\n")
 
 
+@pytest.mark.clause("coder.deviation.call_records")
 def test_an_answer_is_given_again_after_a_restart(tmp_path: Path) -> None:
     root, state, chat = tmp_path / "root", tmp_path / "state", uuid.uuid4()
     root.mkdir()
@@ -244,6 +245,7 @@ def test_an_answer_is_given_again_after_a_restart(tmp_path: Path) -> None:
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept)
 
 
+@pytest.mark.clause("coder.deviation.call_policy")
 def test_policy_is_asked_again_before_an_answer_is_given_again(tmp_path: Path) -> None:
     root, state, chat = tmp_path / "root", tmp_path / "state", uuid.uuid4()
     root.mkdir()
@@ -273,6 +275,25 @@ def test_tokens_do_not_share_calls(tmp_path: Path) -> None:
         assert post(server, "edit-files", edit(file), headers(chat), one).status == 200
         assert file.read_text() == "x\n"
         assert post(server, "edit-files", edit(file), headers(chat), reader).status == 403
+
+
+@pytest.mark.clause("coder.deviation.call_passing")
+def test_a_call_that_met_no_room_may_be_sent_again(server: Agent, place: Path) -> None:
+    chat, own = uuid.uuid4(), {NAMES[0]: ""}
+    own[NAMES[0]] = str(chat)
+    for _ in range(10):
+        assert post(server, "processes/start", {"command": "sleep 31343"}, own).status == 200
+    body = {"command": f"echo run >> {place / 'run'}"}
+    assert post(server, "processes/start", body, headers(chat)).status == 500
+    listed = server.request("GET", "/api/v0/processes/list", headers=own).json["processes"]
+    for one in listed:
+        post(server, f"processes/{one['id']}/signal", {"signal": "kill"}, own)
+        server.request("GET", f"/api/v0/processes/{one['id']}/output?wait=true", headers=own)
+    answer = post(server, "processes/start", body, headers(chat))
+    assert answer.status == 200, answer
+    server.request("GET", f"/api/v0/processes/{answer.json['id']}/output?wait=true", headers=own)
+    assert (place / "run").read_text() == "run\n"
+    (place / "run").unlink()
 
 
 # --- killed at any step ---------------------------------------------------------------------------
@@ -348,6 +369,7 @@ def _interrupt(state: Path) -> None:
     shared.close()
 
 
+@pytest.mark.clause("coder.deviation.call_crash")
 def test_files_decide_what_a_crash_left_open(tmp_path: Path) -> None:
     """After the intent was written: a file in neither state is left alone."""
     root, state = tmp_path / "root", tmp_path / "state"

@@ -88,10 +88,9 @@ class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OutputQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """processes/ID/output; with `wait` once it has ended."""
+    """processes/ID/output."""
 
     id: str
-    wait: bool = False
     chat: bool = False
 
 
@@ -206,8 +205,7 @@ class _Processes:
         """GET processes/ID/output."""
 
         def to_request(query: OutputQuery) -> Request:
-            wait_s = RUN_WAIT_S if query.wait else 0.0
-            return WatchRequest(query.id, wait_s, ends_bytes=END_BYTES, reach=_reach(chat=query.chat))
+            return WatchRequest(query.id, ends_bytes=END_BYTES, reach=reach_of(chat=query.chat))
 
         def render(query: OutputQuery, result: WatchResult, cap: Cap) -> _Rendered:
             fields = {**_shown(result, cap), "command": result.state.command}
@@ -219,7 +217,7 @@ class _Processes:
         """POST processes/ID/signal."""
 
         def to_request(body: SignalBody) -> Request:
-            reach = _reach(chat=body.chat)
+            reach = reach_of(chat=body.chat)
             if body.below_ms is not None:
                 below_s = body.below_ms / 1000
                 return EndRequest(
@@ -250,7 +248,7 @@ class _Processes:
         return self._tool(SIGNAL, "Signal a process", SignalBody, to_request, render, read_only=False)
 
 
-def _reach(*, chat: bool) -> Reach:
+def reach_of(*, chat: bool) -> Reach:
     """A request that names a chat reaches its processes and those of none; another one all of its token."""
     return "unnamed" if chat else "token"
 

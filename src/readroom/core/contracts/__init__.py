@@ -47,6 +47,9 @@ ROWS = {
     "opencode": Registered(
         "readroom.contracts.opencode:made", section="readroom.contracts.opencode.settings:OpencodeSection"
     ),
+    "text_editor": Registered(
+        "readroom.contracts.text_editor:made", section="readroom.contracts.text_editor.settings:EditorSection"
+    ),
     "deepagents": Registered("readroom.adapters.deepagents.contract:DEEPAGENTS", is_served=False),
 }
 """A new contract is a folder and a row here."""

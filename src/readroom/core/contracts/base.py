@@ -133,6 +133,7 @@ class Contract(Struct, frozen=True, dict=True):
     no document prescribes (`raisable`).  `render` words a result under the cap that the engine
     selected for; `to_call` is the call for a request, None when the contract has none.
     `commands` are tools that run programs: offered only where policy allows that.
+    `unlisted` can be called and are never listed: other names of tools that are.
     `routes` have addresses of their own over HTTP: never listed as tools.
     `remark` adds a sentence about the call itself to a reply, such as how much of a budget is left.
     `terms` are its decisions about the paths of its calls, `seconds` their longest time.
@@ -152,6 +153,7 @@ class Contract(Struct, frozen=True, dict=True):
     render_error: Callable[[ReadroomError, values.Cap], values.Reply]
     to_call: Callable[[values.Request], values.Call | None]
     commands: tuple[Tool, ...] = ()
+    unlisted: tuple[Tool, ...] = ()
     routes: tuple[Tool, ...] = ()
     remark: Callable[[values.Reply, str], values.Reply] = remarked
     terms: Terms = NO_TERMS
@@ -172,7 +174,7 @@ class Contract(Struct, frozen=True, dict=True):
     @property
     def callable(self) -> tuple[Tool, ...]:
         """All tools that have a name, listed or not."""
-        return (*self.offered(commands=True), *self.routes)
+        return (*self.offered(commands=True), *self.unlisted, *self.routes)
 
     def tool(self, name: str) -> Tool:
         """The tool of that name.

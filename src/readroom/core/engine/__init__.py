@@ -154,12 +154,7 @@ class Engine:
         job = Job(request, cap, within, steps, part)
         act = _inside if terms.archives and table().archives and guard is own else _performed
         try:
-            performed = act(services, job)
-        except errors.NotAFile as error:
-            if steps.folder is None or error.facts["what"] != "folder":
-                raise
-            assert isinstance(request, ReadRequest)
-            performed = act(services, replace(job, request=steps.folder(request)))
+            performed = _or_folder(act, services, job)
         except errors.NotFound as error:
             if steps.suggests is not None:
                 raise with_siblings(error, guard, request, steps.suggests) from None
@@ -235,6 +230,19 @@ class Engine:
 def _performed(services: Services, job: Job[Request]) -> Result:
     result: Result = function(BY_REQUEST[type(job.request)].perform)(services, job)
     return result
+
+
+def _or_folder(
+    act: Callable[[Services, Job[Request]], Result], services: Services, job: Job[Request]
+) -> Result:
+    """Perform a request; a read of a folder is its listing, if the contract says which."""
+    try:
+        return act(services, job)
+    except errors.NotAFile as error:
+        if job.steps.folder is None or error.facts["what"] != "folder":
+            raise
+        assert isinstance(job.request, ReadRequest)
+        return act(services, replace(job, request=job.steps.folder(job.request)))
 
 
 def _inside(services: Services, job: Job[Request]) -> Result:

@@ -260,7 +260,7 @@ class BadPatch(base.UsageError):
 class NotPatched(base.RefusedError):
     """A patch asks for what no patch does here: links, modes, submodules, binary content."""
 
-    message = "{path}: the patch has {what}, which is not applied"
+    message = "The patch has {what}, which is not applied, for {path}"
     advice = "Leave the file out of the patch, or send it as text; the user can do the rest."
     path: base.Name
     what: str
@@ -269,7 +269,7 @@ class NotPatched(base.RefusedError):
 class HunkMissing(base.ConflictError):
     """The lines of a hunk are not in the file."""
 
-    message = "hunk {hunk} of {path} does not fit"
+    message = "hunk {hunk} does not fit {path}"
     advice = "{hint}"
     path: base.Name
     hunk: int  # from 1
@@ -289,7 +289,7 @@ class HunkMissing(base.ConflictError):
 class HunkAmbiguous(base.ConflictError):
     """A hunk fits at several places of the file."""
 
-    message = "hunk {hunk} of {path} fits {count} places, at the lines {numbers}"
+    message = "hunk {hunk} fits {count} places, at the lines {numbers} of {path}"
     advice = "Send it with more of the lines around it, so that it fits one place only."
     path: base.Name
     hunk: int  # from 1

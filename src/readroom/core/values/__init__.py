@@ -19,14 +19,7 @@ from msgspec import Struct, field
 
 from readroom.core.values import changes
 from readroom.core.values.commands import CommandRequest, CommandResult
-from readroom.core.values.files import (
-    Attachment,
-    OutlineView,
-    PartView,
-    Row,
-    ShownDocument,
-    Stream,
-)
+from readroom.core.values.files import Attachment, OutlineView, PartView, Row, ShownDocument, Stream
 from readroom.core.values.files import Cut as Cut
 from readroom.core.values.files import Entry as Entry
 from readroom.core.values.files import EntryKind as EntryKind
@@ -160,9 +153,8 @@ Request: TypeAlias = (
 class Omission(Struct, frozen=True):
     """Something that a reply left out, why, and the request that shows it.
 
-    `what` is lines, columns, parts, headings, definitions, members, bytes, files, matches or entries; `first`
-    and `last` are 1-based and inclusive; `line` is set for columns, and `part` for omissions inside a part of
-    a document.
+    `what` is lines, columns, parts, headings, definitions, members, bytes, files, matches or entries, `first`
+    to `last`; `line` is set for columns, and `part` for omissions inside a part of a document.
     """
 
     what: str
@@ -342,8 +334,7 @@ Result: TypeAlias = (
 # -----------------------------------------------------------------------------
 # The bytes that a contract's rendering adds to the text it carries, in UTF-8.
 #
-# Engines select by it, so that the selection fits the reply.  A contract measures only what
-# its tools need: one without a search does not measure matches.
+# Engines select by it, so that the selection fits the reply.  A contract measures what its tools need.
 # -----------------------------------------------------------------------------
 
 

@@ -275,6 +275,7 @@ class EditFilesRequest(Struct, frozen=True):
     files: tuple[FileEdits | FilePatch, ...]
     dry_run: bool = False
     path: str = "."
+    diff: DiffStyle = NATIVE_DIFF
 
 
 class FileEdited(Struct, frozen=True):

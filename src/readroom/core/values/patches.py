@@ -62,10 +62,12 @@ class Fitting(Struct, frozen=True):
             at its end; but for white space at both ends; and but for typographic quotes, dashes and spaces.
             The first way in which a hunk fits decides, and in that it must fit at one place only.
         adds_at_end: A hunk of new lines alone is put at the end of the file; otherwise it is refused.
+        adds_at_line: One that names a line is put after that.
     """
 
     steps: int = 1
     adds_at_end: bool = False
+    adds_at_line: bool = False
 
 
 EXACT = Fitting()
@@ -73,6 +75,10 @@ EXACT = Fitting()
 
 LENIENT = Fitting(steps=4, adds_at_end=True)
 """The ways of Codex and its likes."""
+
+
+AT_LINE = Fitting(adds_at_line=True)
+"""For an insertion, of which the caller says the line."""
 
 
 class FilePatch(Struct, frozen=True):

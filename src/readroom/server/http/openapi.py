@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from readroom.contracts.coder import editing, packing, routes, uploads
-from readroom.contracts.coder.processes import ADDRESSES
+from readroom.contracts.coder.processes import ADDRESSES, OUTPUT
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.core.contracts.schema import in_words, properties, schema
 from readroom.core.release import VERSION
@@ -126,10 +126,15 @@ def _process_path(route: Tool) -> dict[str, Any]:
     else:
         operation["parameters"] += [
             {"name": name, "in": "query", "schema": field, "required": False}
-            for name, field in fields.items()
+            for name, field in (fields | _WAITS.get(route.name, {})).items()
         ]
     return {f"{AGENT_PATH}/{address}": {method.lower(): operation}}
 
+
+_WAITS: dict[str, dict[str, Any]] = {
+    OUTPUT: {"wait": {"type": "boolean", "description": "Once it has ended, after 300 s at the latest"}}
+}
+"""Parameters that are no arguments of a call: what is waited for before it."""
 
 _FROM_ELSEWHERE = frozenset(("id", "chat", "below_ms"))
 """Arguments that are in the address and in headers."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from functools import partial
 from typing import Any, final
 
 import msgspec
@@ -13,6 +16,7 @@ from starlette.routing import Route
 from readroom.contracts.coder import processes
 from readroom.core.caller import conversation
 from readroom.core.errors import BadRequest
+from readroom.core.limits import RUN_WAIT_S
 from readroom.core.values import Fact, Reply
 from readroom.mcp.access import Access
 from readroom.mcp.calls import Calls
@@ -49,6 +53,10 @@ def routes(calls: Calls, once: OnceOnly) -> list[Route]:
     return [*made, route(f"{AGENT_PATH}/{CANCEL}", ["POST"], cancel)]
 
 
+_LOOK_S = 0.1
+"""Interval of looks whether a process has ended for which a client waits."""
+
+
 class _BadBody(Exception):
     """The body is no JSON object; it carries why."""
 
@@ -74,9 +82,22 @@ class _Processes:
         return await self._answer(request, processes.LIST, _chat(request))
 
     async def output(self, request: Request) -> Response:
-        wait = request.query_params.get("wait") == "true"
-        arguments = {"id": request.path_params["id"], "wait": wait, **_chat(request)}
+        if request.query_params.get("wait") == "true":
+            await self._ended(request)
+        arguments = {"id": request.path_params["id"], **_chat(request)}
         return await self._answer(request, processes.OUTPUT, arguments)
+
+    async def _ended(self, request: Request) -> None:
+        """Wait until a process has ended; without a thread, which calls of the same token may need."""
+        access = _of_chat(within(request.scope, "coder"), request)
+        commands = access.workspace.engine.commands
+        if commands is None or (access.granted is not None and not access.granted & _GRANTED_BY):
+            return
+        reach = processes.reach_of(chat=chat_of(request.scope) is not None)
+        look = partial(commands.runs, access.caller.owner, request.path_params["id"], reach)
+        until = time.monotonic() + RUN_WAIT_S
+        while time.monotonic() < until and await asyncio.to_thread(look):
+            await asyncio.sleep(_LOOK_S)
 
     async def signal(self, request: Request) -> Response:
         try:

@@ -69,7 +69,8 @@ class TestMostAlike:
 
     def test_characters_that_look_alike_are_named_by_number(self) -> None:
         found = closest("say('hello, world')\nmore\n", "say(’hello, world’)\nmore", "")
-        assert "U+0027 instead of U+2019" in found.hint
+        assert "line 1, column 5" in found.hint
+        assert "(U+0027), old_text U+2019 (right single quotation mark)." in found.hint
 
     def test_nothing_alike_is_said_so(self) -> None:
         found = why("SELECT * FROM customers WHERE id IN (SELECT 1)")

@@ -171,10 +171,10 @@ def of_edit(result: EditResult) -> dict[str, values.Fact]:
 
 
 def _cells(result: EditResult) -> dict[str, values.Fact]:
-    """The changed cells of a notebook, whose lines above are those of its JSON; nothing of another file."""
+    """The changed cells of a notebook, whose lines above are those of its JSON; null for another file."""
     cells = result.cells
     if cells is None:
-        return {}
+        return {"cells_changed": None, "total_cells": None}
     return {"cells_changed": {"start": cells.first, "end": cells.last}, "total_cells": cells.total}
 
 

@@ -51,6 +51,7 @@ from readroom.core.text import encodings
 from readroom.core.values import ReadRequest, ReadResult
 from readroom.core.values.commands import (
     EndRequest,
+    Reach,
     RunRequest,
     RunResult,
     StartedRequest,
@@ -174,6 +175,10 @@ class CommandService:
         """The commands and outputs of one owner."""
         runner = self._runner(owner)
         return OwnRoom(owner, runner.outputs, runner, self._backgrounds)
+
+    def runs(self, owner: Owner, name: str, reach: Reach) -> bool:
+        """Whether a background command that the owner reaches runs. Raises StateFailed."""
+        return self._backgrounds.runs(owner, name, reach)
 
     def _runner(self, owner: Owner) -> Runner:
         outputs = self._outputs.of(owner)

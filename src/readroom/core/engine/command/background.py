@@ -339,6 +339,13 @@ class Backgrounds:
         )
         return replace(watched(one, one.runner, Job(look, job.cap, job.deadline, job.steps)), signalled=done)
 
+    def runs(self, owner: Owner, name: str, reach: Reach) -> bool:
+        """Whether one runs. Raises StateFailed."""
+        try:
+            return self._found(owner, name, reach).now().running
+        except errors.NoSuchCommand:
+            return False
+
     def started(self, owner: Owner, reach: Reach = "own") -> StartedResult:
         """Those of one owner, running ones first, then the latest first."""
         with self._lock:

@@ -32,6 +32,7 @@ from readroom.core.engine.edit.cells import (
 )
 from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, stale
 from readroom.core.engine.edit.forms import form_of
+from readroom.core.engine.edit.meant import LENIENT_BYTES, meant
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.edit.usable import (
     PlannedEdit,
@@ -44,7 +45,7 @@ from readroom.core.engine.read.classify import asked_for
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors.changes import AROUND
 from readroom.core.formats.kinds import reads_as_document
-from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, MATCHES_NAMED, VALUE_CHARS
+from readroom.core.limits import DIFF_CONTEXT, HEAD_BYTES, MATCHES, VALUE_CHARS
 from readroom.core.limits.files import CHANGED_TRIES
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Moved, PutFile, Source, WriteTarget
@@ -61,7 +62,7 @@ from readroom.core.text.edits.splice import (
     spliced,
     touched,
 )
-from readroom.core.text.edits.suggest import closest
+from readroom.core.text.edits.suggest import OtherEdit, closest
 from readroom.core.text.encodings import NUL_SIGN, Encoding, decode
 from readroom.core.text.hashes import Hashing
 from readroom.core.text.line_index import Shrunk, build_index
@@ -118,12 +119,7 @@ GROWTH_BYTES = 256 * 1024 * 1024
 """How much one call may enlarge a file: replace_all can multiply a text by the number of places."""
 
 CLOSEST_BYTES = 4 * 1024 * 1024
-"""How much of a file is compared with a text that was not found: 0.3 s (measured, 100,000 lines); for a
-larger file the reply says so."""
-
-
-LENIENT_BYTES = 16 * 1024 * 1024
-"""Largest file in which a contract looks for what an old text means: it is held as text."""
+"""How much of a file is compared with a text that was not found: 0.3 s (measured, 100,000 lines)."""
 
 
 class _Editing:
@@ -289,29 +285,15 @@ class _Editing:
 
     def _take_leniently(self, scanned: Scan) -> bool:
         """Retry edits that did not match as the contract has it. Raises ManyMatches, LargerMatch."""
-        lenient, again = self._request.lenient, False
-        if lenient is None or self._source.size > LENIENT_BYTES:
+        known = self._request.lenient is None or all(place.count for place in scanned.found)
+        if known or self._source.size > LENIENT_BYTES:
             return False
+        text, bom = self._start_of_text(LENIENT_BYTES)[0], bool(self._encoding.bom)
         for number, (item, place) in enumerate(zip(self._request.edits, scanned.found, strict=True)):
-            if place.count or item.replace_all:
-                continue
-            text, _ = self._start_of_text(LENIENT_BYTES)
-            plain = prepare(item, bom=bool(self._encoding.bom)).old
-            fit = lenient(text, plain, self._deadline.check)
-            if fit is None:
-                continue
-            if len(fit.lines) > 1:
-                lines, count = fit.lines[:MATCHES_NAMED], len(fit.lines)
-                raise errors.ManyMatches(
-                    self._path, number, lines, count, next_request=self._around(lines[0], lines[0])
-                )
-            if fit.larger:
-                raise errors.LargerMatch(self._path, fit.lines[0])
-            meant = replace(item, old_text=fit.text)
-            self._changes[number] = prepare(meant, bom=False)
-            self._matched = fit.how
-            again = True
-        return again
+            if not place.count and not item.replace_all:
+                found = meant(self._request, number, text, self._deadline.check, bom=bom)
+                self._changes[number], self._matched = found or (self._changes[number], self._matched)
+        return bool(self._matched)
 
     def _take_lone_cr(self, scanned: Scan) -> bool:
         """Switch to CR as the line end, if the lines of the file end in CR."""
@@ -425,7 +407,10 @@ class _Editing:
                 return in_cells
         change = self._changes[number]
         text, whole = self._start_of_text(CLOSEST_BYTES)
-        near = closest(text, change.old, change.new)
+        others_of = [
+            OtherEdit(at, other.old, other.new) for at, other in enumerate(self._changes) if at != number
+        ]
+        near = closest(text, change.old, change.new, others_of)
         hint = near.hint
         if not whole:
             hint += f" (Only the first {text.count(chr(10))} lines were compared.)"

@@ -20,7 +20,7 @@ from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import require_editable, require_few
 from readroom.core.engine.edit.intent import announce
-from readroom.core.engine.edit.patching import Section, found, patch
+from readroom.core.engine.edit.patching import Room, Section, found, patch
 from readroom.core.engine.edit.together import EDIT_FILES_BYTES, HeldName, Together
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.services import Job, Services
@@ -202,7 +202,8 @@ class _Batch:
     def _prepare(self, made: _EditedFile | Section) -> None:
         self._deadline.check()
         if isinstance(made, Section):
-            patch(self._together, made, self._room, self._deadline)
+            room = Room(self._room, self._request.diff)
+            patch(self._together, made, room, self._deadline)
         else:
             self._edit(made)
         self._room -= sum(cost(hunk) for hunk in made.diff.hunks)
@@ -219,7 +220,7 @@ class _Batch:
         changed = self._edited(file, text)
         if changed != text:
             file.after = before[:start] + _encoded(file.path, text, changed, encoding, before[start:])
-            file.diff = between(text, changed, self._room)
+            file.diff = between(text, changed, self._room, self._request.diff)
             self._together.put(file.name, file.after)
 
     def _edited(self, file: _EditedFile, text: str) -> str:

@@ -28,11 +28,18 @@ from readroom.core.text.encodings import UTF8, Encoding
 from readroom.core.text.patches.applying import Applied, NotHeld, Unjoinable, applied
 from readroom.core.text.patches.fitting import ManyFits, NoFit
 from readroom.core.values import EntryKind
-from readroom.core.values.changes import Diff
-from readroom.core.values.patches import FilePatch, PatchHunk, PatchLine
+from readroom.core.values.changes import Diff, DiffStyle
+from readroom.core.values.patches import FilePatch, Fitting, PatchHunk, PatchLine
 
 CLOSEST_CHARS = 4 * 1024 * 1024
 """How much of a file is compared with a hunk that does not fit."""
+
+
+class Room(Struct, frozen=True):
+    """How a diff is shown, and in how many bytes at most."""
+
+    bytes: int
+    style: DiffStyle
 
 
 class Section(Struct):
@@ -63,7 +70,7 @@ def found(together: Together, file: FilePatch) -> Section:
     return Section(file, name, name if file.destination is None else together.name(file.destination))
 
 
-def patch(together: Together, section: Section, room: int, deadline: Deadline) -> None:
+def patch(together: Together, section: Section, room: Room, deadline: Deadline) -> None:
     """Apply a section to the names of a call.
 
     Raises:
@@ -80,7 +87,7 @@ def patch(together: Together, section: Section, room: int, deadline: Deadline) -
     result = Applied("", "", before)
     if file.hunks:
         result = _applied(section.name, before, file, deadline)
-        section.diff = between(result.old, result.new, room)
+        section.diff = between(result.old, result.new, room.bytes, room.style)
     if to is None:
         _require_all(section, result)
         together.remove(section.name)
@@ -152,7 +159,7 @@ def _applied(name: HeldName, before: bytes, file: FilePatch, deadline: Deadline)
     try:
         return applied(before, encoding, file, deadline)
     except NoFit as none:
-        raise _missing(name.path, before, encoding, none) from None
+        raise _missing(name.path, before, encoding, none, file.fitting) from None
     except ManyFits as many:
         raise errors.HunkAmbiguous(name.path, many.number, many.lines, many.count) from None
     except Unjoinable as place:
@@ -175,12 +182,18 @@ def _encoding(name: HeldName, before: bytes) -> Encoding:
 # --- why a hunk does not fit ------------------------------------------------------------------------
 
 
-def _missing(path: str, before: bytes, encoding: Encoding, none: NoFit) -> errors.HunkMissing:
+def _missing(
+    path: str, before: bytes, encoding: Encoding, none: NoFit, fitting: Fitting
+) -> errors.HunkMissing:
     hunk = none.hunk
     if none.anchor is not None:
         hint = f"Its line {quote('@@ ' + none.anchor)} is no line of the file; use a whole one that is there."
         return errors.HunkMissing(path, none.number, hint, expected=none.anchor, is_anchor=True)
     expected = "\n".join(line.text for line in hunk.old)
+    if not hunk.old and fitting.adds_at_line:
+        total = before.count(encoding.newline) + (not before.endswith(encoding.newline))
+        advice = f"The file has {total} lines; 0 is in front of the first."
+        raise errors.BadRange(f"There is no line {hunk.first}", advice, total_lines=total)
     if not hunk.old:
         hint = "It has new lines only, which could be anywhere: send it with some of the lines around them."
         return errors.HunkMissing(path, none.number, hint)

@@ -219,6 +219,6 @@ def cost(hunk: Hunk) -> int:
     return sum(len(line.encode("utf-8", "replace")) + 1 for line in (hunk.heading, *hunk.lines))
 
 
-def between(old: str, new: str, room: int) -> Diff:
+def between(old: str, new: str, room: int, style: DiffStyle = NATIVE_DIFF) -> Diff:
     """The differences of two texts, in at most `room` UTF-8 bytes."""
-    return within(hunks(split(old), split(new)), room)
+    return within(hunks(split(old), split(new), style=style), room)

@@ -1,7 +1,8 @@
 """Explain why a text does not occur in a file: common slips in copying it, or the most similar lines.
 
-Slips come first, because they are certain: line numbers that were copied along, escapes that were not
-decoded, composed or decomposed letters, other white space, other case, an edit that was already made.
+Slips come first, because they are certain: an edit that needs another of the call, line breaks around it,
+line numbers that were copied along, escapes of programs and of HTML, CR as the line end, composed or
+decomposed letters, characters that look alike, other white space, other case, an edit that was already made.
 Otherwise the most distinctive lines are looked up among all lines by similarity, and the lines around the
 best match are compared.
 """
@@ -10,10 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from html import escape, unescape
+from json import dumps
 from unicodedata import combining, normalize
 
 from msgspec import Struct
 
+from readroom.core.text.edits.alike import FOLDS, Fold, difference, place_of
 from readroom.core.text.encodings import visible
 
 _ANCHORS = 3
@@ -39,8 +43,10 @@ _TELLING_CHARS = 8
 """A shorter new text occurs in many files by chance."""
 
 _NUMBERED = re.compile(r"^ *\d+(?:\t|→| ?\| ?|: ?)", re.MULTILINE)
-_ESCAPES = {"\\n": "\n", "\\t": "\t", '\\"': '"', "\\'": "'", "\\\\": "\\"}
-_ESCAPE = re.compile(r"\\[nt\"'\\]")
+_ESCAPES = {"\\n": "\n", "\\t": "\t", "\\r": "\r", '\\"': '"', "\\'": "'", "\\\\": "\\", "\\/": "/"}
+_ESCAPE = re.compile(r"\\(?:[ntr\"'\\/]|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2}))")
+_BACKSLASH = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
+_ENTITY = re.compile(r"&#?\w{1,10};")
 
 
 CLOSEST_LINES = 12
@@ -72,9 +78,15 @@ class Closest(Struct, frozen=True):
         return "\n".join([*rows, f"… {left} more lines"] if left > 0 else rows)
 
 
-def closest(text: str, old: str, new: str) -> Closest:
-    """The part of `text` most like `old`, which does not occur in it. All texts have LF line ends."""
+def closest(text: str, old: str, new: str, others: Sequence[OtherEdit] = ()) -> Closest:
+    """The part of `text` most like `old`, which does not occur in it. All texts have LF line ends.
+
+    `others` are the other edits of the call, one of which may be what brings the text.
+    """
     lines = text.split("\n")
+    close = _after_another(text, old, others)
+    if close is not None:
+        return close
     for slip in _SLIPS:
         close = slip(text, lines, old, new)
         if close is not None:
@@ -82,7 +94,123 @@ def closest(text: str, old: str, new: str) -> Closest:
     return _most_alike(lines, old) or Closest("Nothing in it is similar; read the file again.")
 
 
+class OtherEdit(Struct, frozen=True):
+    """Another edit of the call, by its number."""
+
+    number: int
+    old: str
+    new: str
+
+
 # --- mistakes that can be named with certainty --------------------------------------------------
+
+
+_MIXED_CHARS = 1024 * 1024
+"""Length of a text in which several slips at once are looked for: 0.3 s where it is not ASCII."""
+
+_OTHERS = 20
+"""Other edits of a call that are tried."""
+
+
+def _after_another(text: str, old: str, others: Sequence[OtherEdit]) -> Closest | None:
+    """A hint for a text that only another edit of the call would bring."""
+    pieces = [line for line in old.split("\n") if line.strip()]
+    likely = [
+        each for each in others if any(piece in each.new or each.new in piece for piece in pieces if each.new)
+    ]
+    for each in likely[:_OTHERS]:
+        at = text.find(each.old)
+        if at < 0 or old not in text.replace(each.old, each.new, 1):
+            continue
+        hint = (
+            f"It is there only after edits[{each.number}]; all match the file before the call: join the two"
+        )
+        return _place(text, text.split("\n"), at, each.old, hint)
+    return None
+
+
+def _breaks_around(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    """A hint for line breaks at the edges of the text, where the file begins, ends or goes on."""
+    core = old.strip("\n")
+    at = text.find(core) if core.strip() and core != old else -1
+    if at < 0:
+        return None
+    end = at + len(core)
+    if old.endswith("\n") and end == len(text):
+        hint = "It is there without the last line break (U+000A): the file ends without one"
+    elif old.startswith("\n") and at == 0:
+        hint = "It is there without the first line break (U+000A): the file begins with it"
+    else:
+        hint = "It is there without the line breaks (U+000A) at the edges of old_text"
+    return _place(text, lines, at, core, hint)
+
+
+def _carriage_returns(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    """A hint for lines that end in CR alone."""
+    at = text.replace("\r", "\n").find(old.replace("\r", "\n")) if "\r" in text or "\r" in old else -1
+    if at < 0:
+        return None
+    line = text.count("\n", 0, at) + 1
+    if "\r" in old:
+        hint = "It is there with line breaks (U+000A) where old_text has carriage returns (U+000D)"
+        return _place(text, lines, at, old.replace("\r", "\n"), hint)
+    hint = "The lines of the file end in CR (U+000D) alone: send \\r where old_text has line breaks."
+    return Closest(hint, line, [visible(text[at : at + len(old)].replace("\r", "\n").split("\n")[0])])
+
+
+def _html_escapes(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    bare = unescape(old)
+    at = text.find(bare) if bare != old else -1
+    if at >= 0:
+        entity = _ENTITY.search(old)
+        shown = f" ({entity[0]})" if entity else ""
+        return _place(text, lines, at, bare, f"It is there without the HTML escapes of old_text{shown}")
+    for quotes in (True, False):
+        escaped = escape(old, quote=quotes)
+        for form in (escaped, escaped.replace("&#x27;", "&#39;"), escaped.replace("&#x27;", "'")):
+            at = text.find(form) if form != old else -1
+            if at >= 0:
+                entity = _ENTITY.search(form)
+                shown = f": {entity[0]}" if entity else ""
+                return _place(text, lines, at, form, f"The file has it with HTML escapes{shown}")
+    return None
+
+
+def _escapes_missing(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    """A hint for a text that the file has inside of a string, with its escapes."""
+    forms = (
+        old.replace('"', '\\"'),
+        old.replace("'", "\\'"),
+        old.replace("\n", "\\n"),
+        old.replace("\t", "\\t"),
+        old.replace("\\", "\\\\"),
+        dumps(old, ensure_ascii=False)[1:-1],
+        dumps(old)[1:-1],
+    )
+    for form in forms:
+        at = text.find(form) if form != old else -1
+        if at >= 0:
+            escaped = _BACKSLASH.search(form)
+            shown = f": {escaped[0]}" if escaped else ""
+            return _place(text, lines, at, form, f"The file has it with backslashes{shown}; send those, too")
+    return None
+
+
+def _looks_alike(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    return _by_fold(text, lines, old, FOLDS[:1])
+
+
+def _mixed(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
+    return _by_fold(text, lines, old, FOLDS[1:]) if len(text) <= _MIXED_CHARS else None
+
+
+def _by_fold(text: str, lines: Sequence[str], old: str, folds: Sequence[tuple[Fold, str]]) -> Closest | None:
+    for fold, words in folds:
+        place = place_of(text, old, fold, words)
+        if place is not None:
+            hint = f"It differs only in {words}: {difference(text, place, old)}"
+            return _place(text, lines, place.start, text[place.start : place.end], hint)
+    return None
 
 
 def _already_made(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
@@ -112,8 +240,13 @@ def _numbers_copied(text: str, lines: Sequence[str], old: str, new: str) -> Clos
     return _place(text, lines, at, bare, "It is there without the line numbers; leave them out of old_text")
 
 
+def _decoded(escaped: re.Match[str]) -> str:
+    code = escaped[1] or escaped[2]
+    return _ESCAPES[escaped[0]] if code is None else chr(int(code, 16))
+
+
 def _escapes_copied(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
-    decoded = _ESCAPE.sub(lambda match: _ESCAPES[match[0]], old)
+    decoded = _ESCAPE.sub(_decoded, old)
     at = text.find(decoded) if decoded != old else -1
     if at < 0:
         return None
@@ -173,12 +306,18 @@ def _other_composition(text: str, lines: Sequence[str], old: str, new: str) -> C
 
 _Slip = Callable[[str, Sequence[str], str, str], Closest | None]
 _SLIPS: tuple[_Slip, ...] = (
+    _breaks_around,
     _numbers_copied,
     _escapes_copied,
+    _escapes_missing,
+    _html_escapes,
+    _carriage_returns,
     _replacement_marks,
     _other_composition,
+    _looks_alike,
     _other_white_space,
     _other_case,
+    _mixed,
     _already_made,
 )
 
@@ -242,7 +381,10 @@ def _first_difference(old: str, similar: Sequence[str]) -> str:
     wanted = old.removesuffix("\n").split("\n")
     if len(wanted) == 1:
         wanted_line, line = wanted[0], similar[0]
-        return f"old_text has {_quoted(wanted_line)}, the file {_quoted(_around(line, wanted_line))}."
+        there = _around(line, wanted_line)
+        place = place_of(line, wanted_line, *FOLDS[1])
+        odd = "" if place is None else _odd(wanted_line, line[place.start : place.end])
+        return f"old_text has {_quoted(wanted_line)}, the file {_quoted(there)}{odd}."
     for number, (wanted_text, other) in enumerate(zip(wanted, similar, strict=False), 1):
         partial = (number == 1 and other.endswith(wanted_text)) or (
             number == len(wanted) and other.startswith(wanted_text)

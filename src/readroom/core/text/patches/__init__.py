@@ -11,7 +11,8 @@ May be touched: with the corpus (`scripts/patch_corpus.py`): git applies the sam
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from msgspec.structs import replace
@@ -22,6 +23,11 @@ from readroom.core.values.patches import FilePatch
 
 Form: TypeAlias = Literal["unified", "v4a"]
 Operation: TypeAlias = Literal["create_file", "update_file", "delete_file"]
+
+OPERATIONS: Mapping[str, Operation] = MappingProxyType(
+    {"create_file": "create_file", "update_file": "update_file", "delete_file": "delete_file"}
+)
+"""The operations of a hosted tool, by name."""
 
 _HERE = re.compile(r"(?:(?:cat|apply_?patch)\s+)?<<-?\s*(['\"]?)(\w+)\1[ \t]*\r?\n(.*?)\r?\n\2\s*", re.DOTALL)
 _FENCE = re.compile(r"(`{3,}|~{3,})[\w-]*[ \t]*\r?\n(.*?\n)\1\s*", re.DOTALL)

@@ -134,7 +134,7 @@ class _Fitting:
     def __init__(self, lines: Sequence[TextLine], fitting: Fitting, deadline: Deadline) -> None:
         self._lines = lines
         self._steps = max(1, fitting.steps)
-        self._adds_at_end = fitting.adds_at_end
+        self._fitting = fitting
         self._deadline = deadline
         self._keyed: dict[int, list[str]] = {}
         self._shifts: set[int] = set()
@@ -171,7 +171,9 @@ class _Fitting:
     def _of_addition(self, number: int, hunk: PatchHunk) -> Place:
         """The place of a hunk without old lines."""
         end = len(self._lines)
-        if not end or hunk.at_end or (self._adds_at_end and hunk.first is None):
+        if self._fitting.adds_at_line and hunk.first is not None and 0 <= hunk.first <= end:
+            return Place(hunk.first)
+        if not end or hunk.at_end or (self._fitting.adds_at_end and hunk.first is None):
             return Place(end, literally=True)
         raise NoFit(number, hunk)
 
