@@ -1,4 +1,4 @@
-"""Where a text is not the JSON, TOML, YAML or XML that its name says.
+"""The first place where a text is not the JSON, TOML, YAML or XML that its name says.
 
 Each parser is bounded by the size of the text, and none expands anything: YAML is read as events, and an XML
 text that declares entities is not judged.
@@ -41,7 +41,7 @@ class Unjudged(Exception):
 
 
 def json_fault(text: str, deadline: Deadline) -> Fault | None:
-    """Where a text is not JSON. Raises Unjudged."""
+    """The place where a text is not JSON. Raises Unjudged."""
     import msgspec
 
     try:
@@ -69,7 +69,7 @@ _ASIDE = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', r
 
 
 def commented_json_fault(text: str, deadline: Deadline) -> Fault | None:
-    """Where a text is not JSON with comments and trailing commas. Raises Unjudged."""
+    """The place where a text is not JSON with comments and trailing commas. Raises Unjudged."""
 
     def blanked(match: re.Match[str]) -> str:
         return match[1] or re.sub(r"[^\n]", " ", match[0])
@@ -82,7 +82,7 @@ _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z"
 
 
 def toml_fault(text: str, deadline: Deadline) -> Fault | None:
-    """Where a text is not TOML. Raises Unjudged."""
+    """The place where a text is not TOML. Raises Unjudged."""
     import tomllib
 
     if len(text) > TOML_BYTES:
@@ -100,7 +100,7 @@ def toml_fault(text: str, deadline: Deadline) -> Fault | None:
 
 
 def yaml_fault(text: str, deadline: Deadline) -> Fault | None:
-    """Where a text is not YAML. Raises Unjudged, and what the deadline does."""
+    """The place where a text is not YAML. Raises Unjudged, and what the deadline does."""
     import yaml
 
     if len(text) > YAML_BYTES or not yaml.__with_libyaml__:
@@ -121,7 +121,7 @@ def yaml_fault(text: str, deadline: Deadline) -> Fault | None:
 
 
 def xml_fault(text: str, deadline: Deadline) -> Fault | None:
-    """Where a text is not well-formed XML. Raises Unjudged, and what the deadline does."""
+    """The place where a text is not well-formed XML. Raises Unjudged, and what the deadline does."""
     from xml.parsers import expat
 
     parser = expat.ParserCreate("utf-8")  # what the text says of its encoding no longer counts
@@ -187,7 +187,7 @@ _UNLIKE = re.compile(r"\.(?:json5|jsonl|ndjson)\Z|(?:\A|/)\.prettierrc\Z")
 
 
 def judge_of(path: str, language: str | None) -> Judge | None:
-    """What judges a text of this path and language; None if nothing here does."""
+    """The function that judges a text of this path and language; None if nothing here does."""
     name = path.lower()
     if _XML.search(name):
         return xml_fault

@@ -199,7 +199,7 @@ class _Editing:
         self._states: tuple[bytes, bytes] | None = None
 
     def told(self) -> tuple[Warn, ...]:
-        """What the edit broke; asked for once the file and its folder are free again."""
+        """Warnings about what the edit broke; asked for once the file and its folder are free again."""
         if self._states is None:
             return ()
         before, after = self._states

@@ -101,7 +101,7 @@ class _EditedFile(Struct):
         return self.name.path
 
     def told(self, deadline: Deadline) -> Sequence[Warn]:
-        """What its change broke."""
+        """Warnings about what its change broke."""
         if self.before == self.after or max(len(self.before), len(self.after)) > CHECKED_BYTES:
             return ()
         if self.broken is None:

@@ -40,7 +40,7 @@ def is_notebook(path: str) -> bool:
 
 
 class CellPlan(Struct, frozen=True):
-    """What a call makes of a notebook."""
+    """The changes of a notebook that a call makes."""
 
     splices: Sequence[Splice]
     hunks: Sequence[Hunk]
@@ -282,7 +282,7 @@ class _Planning:
         return [item.old for item in self._items] == list(range(len(self._book.cells)))
 
     def plan(self) -> CellPlan:
-        """What is to be written and said."""
+        """The bytes to be written, and what the reply says."""
         changed = {index: list(self._rewritten(index)) for index in self._sources}
         splices = [self._splice(each) for each in self._replacements(changed)]
         numbers = sorted(self._numbers())

@@ -1,4 +1,4 @@
-"""What a change broke, or may have lost: told with its reply, and never a reason to refuse it.
+"""Warnings about a change that broke a file, or may have lost text of it: never a reason to refuse it.
 
 The new text is parsed once, and only if that fails the old one: a file that did not parse before, or that
 nothing here parses for certain, has no warning.
@@ -82,7 +82,7 @@ def _about_syntax(
 
 
 def _fault(path: str, text: str, deadline: Deadline) -> Fault | Unjudged | None:
-    """Where the text does not parse; Unjudged if that cannot be said."""
+    """The place where the text does not parse; Unjudged if that cannot be said."""
     if not text.strip():
         return None
     try:

@@ -252,7 +252,7 @@ class _Writing:
         self._text: str | None = None
 
     def told(self, result: WriteResult) -> tuple[Warn, ...]:
-        """What the write broke; asked for once the file and its folder are free again."""
+        """Warnings about what the write broke; asked for once the file and its folder are free again."""
         if self._text is None or len(self._text) > CHECKED_BYTES:
             return ()
         lines = result.previous_lines, result.total_lines
