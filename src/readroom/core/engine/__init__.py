@@ -77,7 +77,7 @@ class Engine:
         self._narrowed: dict[tuple[Layer, ...], Services] = {}
         self._closed = False
         self._half_done: list[Warn] = []
-        """What of interrupted calls could not be undone, for the next reply that can say so."""
+        """Warnings about interrupted calls that could not be undone, for the next reply that can say so."""
         self.services = Services(
             guard=guard,
             targets=targets(guard),

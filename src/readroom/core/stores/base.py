@@ -232,7 +232,7 @@ Change: TypeAlias = PutFile | RemoveEntry | RenameEntry | MakeEntry
 
 
 class Leftover(Struct, frozen=True):
-    """What of an interrupted call could not be undone, and why."""
+    """A part of an interrupted call that could not be undone, and why."""
 
     path: WorkPath
     problem: str

@@ -423,7 +423,7 @@ class MoveResult(Struct, frozen=True):
 
 
 class CopyResult(Struct, frozen=True):
-    """What has been copied: `entries` names, those in a folder included; `folders` were made for it."""
+    """The copy that was made: `entries` names, those in a folder included; `folders` were made for it."""
 
     path: str
     destination: str

@@ -108,7 +108,7 @@ def perform(services: Services, job: Job[EditRequest]) -> EditResult:
 def planned_edit(
     services: Services, job: Job[EditRequest], place: WriteTarget, source: Source, expected: str
 ) -> PlannedEdit:
-    """What an edit of an opened file is going to do. Raises as `perform` does; nothing is changed.
+    """The plan for an edit of an opened file. Raises as `perform` does; nothing is changed.
 
     `expected` are the digits of the hash, "" for any state.
     """

@@ -1,4 +1,4 @@
-"""Where an edit is made that names its place: lines, a definition, or the end of the file.
+"""The places of edits that name them: lines, a definition, or the end of the file.
 
 All of these are exact because the hash of the call names the state that they are about.  A definition is
 replaced with the comments and decorators above it, and refused where its end is not certain.
@@ -227,6 +227,6 @@ def _is_in(item: Item, above: Item) -> bool:
 
 
 def name_of(edits: Sequence[Edit], number: int) -> str:
-    """What the call calls one of the edits of a file."""
+    """The name that the call has for one of the edits of a file."""
     own = edits[number].number
     return f"edits[{number if own is None else own}]"

@@ -50,7 +50,7 @@ class Planned(Struct):
         ready: Raises Moved if something is not what was looked at.
         made: The result, from the warnings of each of the steps.
         result: The result of a dry run.
-        told: What an edit or a write broke; asked for once its file is free again.
+        told: Warnings about what an edit or a write broke; asked for once its file is free again.
     """
 
     steps: Sequence[Change]
@@ -145,7 +145,7 @@ class NamePlans(Struct):
         return tuple(missing)
 
     def there(self, place: WriteTarget, path: str, *, kept: bool = False) -> Stat:
-        """What is at a name, which may be changed, or, if it is `kept`, only read."""
+        """The stat of a name, which may be changed, or, if it is `kept`, only read."""
         state = self.places.there(place, path)
         if state is None:
             raise errors.NotFound(path)

@@ -48,7 +48,7 @@ from readroom.core.values.changes import (
 from readroom.core.values.files import OTHER_SPELLING, Warn
 
 CHANGES = 100
-"""Changes in one call. What they are about is held open until the last is made."""
+"""Changes in one call. All that they are about is held open until the last is made."""
 
 
 def perform(services: Services, job: Job[ChangesRequest]) -> ChangesResult:

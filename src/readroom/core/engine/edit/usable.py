@@ -1,4 +1,4 @@
-"""What an edit must have before a file is looked at, what it is once it can be made, and repeated appends."""
+"""Edits before and after they meet their file: unusable calls, plans, results, and repeated appends."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ class PlannedEdit(Struct):
     """An edit of an opened file that can be made.
 
     Attributes:
-        result: What it does, as in a dry run.
+        result: Its effect, as in a dry run.
         put: The new content, whose pieces are read only once.
         ready: Raises Moved if the file is not what was read.
         made: The result, with warnings, when the content is put.
-        told: What the edit broke; asked for once the file and its folder are free again.
+        told: Warnings about what the edit broke; asked for once the file and its folder are free again.
     """
 
     result: EditResult
@@ -105,7 +105,7 @@ def described(
     diff: Diff,
     matched: str,
 ) -> EditResult:
-    """What an edit does, as in a dry run; `digits` are those of the state that it is made on."""
+    """The result of an edit, as in a dry run; `digits` are those of the state that it is made on."""
     splices = scanned.splices
     moved = sum(splice.added - splice.removed for splice in splices[:-1])
     first, last = splices[0].line, splices[-1]

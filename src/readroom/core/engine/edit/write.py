@@ -124,10 +124,10 @@ class PlannedWrite(Struct):
     """A write that can be made.
 
     Attributes:
-        result: What it does.
+        result: Its effect.
         put: The new content; None if the file has it already.
         ready: Raises Moved if the file is not what was read.
-        told: What the write broke; asked for once the file and its folder are free again.
+        told: Warnings about what the write broke; asked for once the file and its folder are free again.
     """
 
     result: WriteResult
@@ -149,7 +149,7 @@ def _put(place: WriteTarget, planned: PlannedWrite) -> WriteResult:
 def planned_write(
     services: Services, job: Job[WriteRequest], place: WriteTarget, source: Source | None
 ) -> PlannedWrite:
-    """What a write is going to do to a name, or to the open file there. Raises as `perform` does."""
+    """The plan for a write to a name, or to the open file there. Raises as `perform` does."""
     request = job.request
     encoding = None if request.encoding is None else _named(request)
     _require_small(request)

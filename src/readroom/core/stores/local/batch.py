@@ -6,7 +6,7 @@
     end      the journal is renamed: from here on the call counts
     clear    what had the names before
 
-What a killed process leaves is undone by the next that looks (`undo`) if its journal has not ended, and
+The rest of a killed process is undone by the next that looks (`undo`) if its journal has not ended, and
 cleared if it has.
 """
 

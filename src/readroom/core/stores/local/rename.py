@@ -232,7 +232,7 @@ def state_at(folder: int, name: str) -> State | None:
 
 
 def identity_of(fd: int) -> Identity:
-    """Which file or folder is open."""
+    """The identity of an open file or folder."""
     return _identity(os.fstat(fd))
 
 

@@ -175,7 +175,7 @@ Snapshot: TypeAlias = "list[tuple[FolderNode, dict[str, Node]] | tuple[File, tup
 
 
 def snapshot(root: FolderNode) -> Snapshot:
-    """What a tree is now; contents are shared, not copied."""
+    """The present state of a tree; contents are shared, not copied."""
     pending: list[Node] = [root]
     taken: Snapshot = []
     while pending:

@@ -258,7 +258,7 @@ class _Search:
                 self._meet(window, 0, number, span.line)
 
     def sorted(self) -> Scan:
-        """What was found, in the order of the file."""
+        """The result, in the order of the file."""
         found, end, last = self.result, -1, -1
         for start, stop, number, line in sorted(self._taken):
             if start < end and found.crossing is None:
