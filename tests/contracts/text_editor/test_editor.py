@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from readroom.core import config
 from readroom.core.policy.rules import denials
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
+from readroom.core.text.tokens import estimate
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
 from tests.each import each
@@ -380,3 +382,11 @@ def test_operations_of_the_hosted_tool() -> None:
         {"type": "delete_file"},
     ):
         assert room.patch(operation=wrong).is_error
+
+
+def test_the_page_says_what_the_listed_tools_cost() -> None:
+    tools = Room({}).space.contract("text_editor").offered(commands=False)
+    listed = [
+        {"name": one.name, "description": one.description, "inputSchema": one.input_schema} for one in tools
+    ]
+    assert 250 <= estimate(json.dumps(listed, separators=(",", ":"))) <= 350
