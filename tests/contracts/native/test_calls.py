@@ -6,18 +6,23 @@ from msgspec.structs import fields
 
 from readroom.core.contracts.native.calls import SAID
 from readroom.core.values import GrepRequest, ListRequest, ReadRequest, Request
-from readroom.core.values.changes import CopyRequest, EditRequest, WriteRequest
+from readroom.core.values.changes import CopyRequest, EditFilesRequest, EditRequest, WriteRequest
 from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
+from readroom.core.values.many import ReadManyRequest
+from readroom.core.values.packing import PackRequest
 from readroom.core.values.verbs import BY_REQUEST
 from tests.each import each
 
 UNSAID: dict[type[Request], set[str]] = {
     ReadRequest: {"options"},
     GrepRequest: {"before", "after", "skip", "options"},
-    ListRequest: {"skip"},
-    EditRequest: {"most_bytes", "diff", "lone_cr", "by_cells"},
-    WriteRequest: {"data"},
-    RunRequest: {"name"},
+    ReadManyRequest: {"options", "path"},
+    ListRequest: {"files", "skip"},
+    EditRequest: {"most_bytes", "diff", "lone_cr", "lenient", "by_cells"},
+    EditFilesRequest: {"diff"},
+    WriteRequest: {"data", "numbered"},
+    PackRequest: {"name", "last", "limits"},
+    RunRequest: {"name", "tail"},
     StartRequest: {"name", "variables", "merged"},
     WatchRequest: {"path", "ends_bytes", "reach"},
     EndRequest: {"path", "below_s", "cancels", "ends_bytes", "reach"},

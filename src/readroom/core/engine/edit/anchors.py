@@ -38,8 +38,24 @@ def searched(edit: Edit) -> Edit:
     return edit
 
 
-def require_one_place(edit: Edit, name: str) -> None:
-    """Raise BadValue unless an edit names exactly one place; `name` is what the call calls it."""
+_OTHER_PLACES = (
+    'Send the text to be replaced, or lines, or symbol; insert="end" appends, '
+    "and write_file fills an empty file."
+)
+_TEXT_ALONE = (
+    "Send the text to be replaced; to insert, send an adjacent line and repeat it in new_text; "
+    "write_file fills an empty file."
+)
+
+
+def require_one_place(edit: Edit, name: str, *, others: bool) -> None:
+    """Raise BadValue unless an edit names one place.
+
+    Args:
+        edit: The edit.
+        name: The call's name for it.
+        others: Whether the call can name places otherwise than by their text.
+    """
     named = [place for place in _PLACES if getattr(edit, place)]
     if edit.insert == "end":
         if named:
@@ -49,8 +65,7 @@ def require_one_place(edit: Edit, name: str) -> None:
             f"{name}.old_text",
             "",
             "is empty",
-            'Send the text to be replaced, or lines, or symbol; insert="end" appends, and write_file fills '
-            "an empty file.",
+            _OTHER_PLACES if others else _TEXT_ALONE,
         )
     elif len(named) > 1:
         both = " and ".join(named)

@@ -44,7 +44,7 @@ def require_usable(request: EditRequest) -> None:
         if item.cell and not item.old_text and request.by_cells:
             continue  # a whole cell
         name = name_of(request.edits, number)
-        require_one_place(item, name)
+        require_one_place(item, name, others=request.by_cells)
         if not item.is_placed and not prepare(searched(item), bom=True).pieces:
             raise unchanged(item, name)
 
