@@ -1,10 +1,4 @@
-<<<<<<< HEAD
-"""The meaning of an oldString that does not occur in a file: the steps of opencode, in its order.
-||||||| adb7a551
-"""What an oldString means that does not occur in a file: the steps of opencode, in its order.
-=======
 """Find the text that an oldString means although it does not occur: the steps of opencode, in its order.
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
 
     lines       line by line, without blanks at both ends of a line
     anchors     the first and the last line, and lines between that are alike
@@ -13,16 +7,8 @@
     ends        without blanks at both ends of the whole
     context     the first and the last line, and half of the lines between
 
-<<<<<<< HEAD
-The first step that fits decides. More than one place that fits under it is refused: the original takes
-the next step or the best of them.  Its step for another indentation fits nothing that `lines` does
-||||||| adb7a551
-The first step that fits decides. More than one place that fits under it is refused: the original goes on to
-the next step, or takes the best of them.  Its step for another indentation fits nothing that `lines` does
-=======
 The first step that fits decides. More than one place that fits under it is refused: the original tries
 the next step, or takes the best of them.  Its step for another indentation fits nothing that `lines` does
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
 not, and its last, for every occurrence, nothing that occurs.  Lines end in a line feed, and count from 1.
 """
 
@@ -35,13 +21,7 @@ from typing import NamedTuple, TypeAlias
 from readroom.core.values.changes import Fit
 
 _BLANKS = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-<<<<<<< HEAD
-"""White space as JavaScript has it, as a set of a pattern; Python takes some more, and not the last."""
-||||||| adb7a551
-"""What JavaScript takes for white space, as a set of a pattern; Python takes some more, and not the last."""
-=======
 """White space in JavaScript, as a set of a pattern; in Python there is some more, and not the last."""
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
 
 _ENDS = "".join(map(chr, range(0x2000, 0x200B))) + _BLANKS.replace("\u2000-\u200a", "")
 _RUN = re.compile(f"[{_BLANKS}]+")
@@ -272,13 +252,7 @@ def _spaced(text: str) -> str:
 
 
 def by_escapes(lines: Lines, old: str) -> Iterator[Place]:
-<<<<<<< HEAD
-    """The text with its escapes decoded, or the lines that equal it once theirs are."""
-||||||| adb7a551
-    """What the text is with its escapes decoded, or lines that are it with theirs decoded."""
-=======
     """The text with its escapes decoded, or lines that are it with theirs decoded."""
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
     wanted = _decoded(old)
     if wanted != old:
         yield from _all(lines.text, wanted)
@@ -296,13 +270,7 @@ def _decoded(text: str) -> str:
 
 
 def by_ends(lines: Lines, old: str) -> Iterator[Place]:
-<<<<<<< HEAD
-    """The places that equal the text without blanks at both ends."""
-||||||| adb7a551
-    """What the text is without blanks at both ends."""
-=======
     """The text without blanks at both ends."""
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
     wanted = old.strip(_ENDS)
     if wanted != old:
         yield from _all(lines.text, wanted)

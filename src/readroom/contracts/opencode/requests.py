@@ -52,13 +52,7 @@ _SAFE = 2**53 - 1
 """The largest integer of JavaScript, which the schemas name."""
 
 _GIT = "!**/.git/**"
-<<<<<<< HEAD
-"""Folders that no search looks into."""
-||||||| adb7a551
-"""What no search looks into."""
-=======
 """The folder that no search looks into, as a glob."""
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
 
 _LINE = Meta(ge=0, le=_SAFE, description="The line number to start reading from (1-indexed)")
 _COUNT = Meta(ge=0, le=_SAFE, description="The maximum number of lines to read (defaults to 2000)")
@@ -68,13 +62,7 @@ _TIME = Meta(
 
 
 class OpencodeSettings(OwnSettings, frozen=True):
-<<<<<<< HEAD
-    """Differences between the programs that have these tools.
-||||||| adb7a551
-    """What differs in programs that have these tools.
-=======
     """Differences between programs that have these tools.
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
 
     Attributes:
         kilo: The tools are those of Kilo 7.
@@ -248,13 +236,7 @@ def steps_of(own: OpencodeSettings, arguments: ReadArguments) -> Steps:
 
 
 def _accept(candidate: Candidate, *, kilo: bool) -> Kind:
-<<<<<<< HEAD
-    """The form in which a file is read. Raises Binary, TooLarge."""
-||||||| adb7a551
-    """What a file is read as. Raises Binary, TooLarge."""
-=======
     """The kind as which a file is read. Raises Binary, TooLarge."""
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
     sample = candidate.sample[:_SAMPLE_BYTES]
     if candidate.plain is Kind.IMAGE:
         return Kind.IMAGE

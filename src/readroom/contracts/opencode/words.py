@@ -158,13 +158,7 @@ _NAMED = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, _NAMES))})(?![\w/
 
 _AFTER = frozenset(" .?:,")
 _LEADS = ("", "Access to ")
-<<<<<<< HEAD
-"""The text before a path at the start of one of our sentences."""
-||||||| adb7a551
-"""What stands before a path with which one of our sentences begins."""
-=======
 """The beginnings of our sentences before the path that they are about."""
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
 
 
 def _unencodable(call: Failed, error: errors.Unencodable) -> str:

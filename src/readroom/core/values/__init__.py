@@ -119,16 +119,8 @@ class GrepRequest(Struct, frozen=True):
 class ListRequest(Struct, frozen=True):
     """A page of the names below one folder.
 
-<<<<<<< HEAD
-    With `skip`, that many entries are skipped, and pages continue by number.  With `files`, only files
-    are entries, and hidden folders are entered only if the path or a glob asks for them.
-||||||| adb7a551
-    With `skip`, that many entries are skipped, and pages go on by number.  With `files`, only regular files
-    are entries, and hidden folders are entered only if the path or a glob asks for them.
-=======
     With `skip`, that many entries are skipped, and pages continue by number.  With `files`, only regular
     files are entries, and hidden folders are entered only if the path or a glob asks for them.
->>>>>>> 3503f158f53c40f79b491034b56f29098a6ee552
     """
 
     path: str = "."
