@@ -222,3 +222,34 @@ def test_a_required_ledger_that_cannot_be_opened_is_said_at_the_start(
 ) -> None:
     with pytest.raises(LedgerFailed):
         opened(root, replace(policy, required=True, file="/proc/nowhere/ledger"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("str_replace_based_edit_tool", {"command": "insert", "insert_line": 1, "insert_text": SECRET}),
+        ("apply_patch", {"operation": {"type": "update_file", "diff": f"@@\n-{SECRET}\n+two\n"}}),
+        ("apply_patch", {"operation": {"type": "create_file", "diff": f"+{SECRET}\n"}}),
+        ("apply_patch", {"operation": {"type": "delete_file"}}),
+        ("apply_patch", {"operation": {"type": "update_file", "diff": "@@\n-absent\n+two\n"}}),
+    ],
+)
+def test_a_change_in_the_form_of_a_patch_is_recorded(
+    workspace: Workspace, policy: LedgerPolicy, root: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    operation = arguments.get("operation")
+    name = "new.txt" if operation and operation["type"] == "create_file" else "a.txt"
+    if operation is None:
+        sent = {**arguments, "path": f"{os.path.realpath(root)}/{name}"}
+    else:
+        sent = {"operation": {**operation, "path": name}}
+    before = (root / "a.txt").read_bytes()
+    reply = workspace.call(tool, sent, contract_name="text_editor", caller=WHO)
+    is_absent = "absent" in json.dumps(arguments)
+    assert reply.is_error == is_absent, reply.text
+    changed = (root / "new.txt").exists() or not (root / "a.txt").exists()
+    assert (changed or (root / "a.txt").read_bytes() != before) is not is_absent
+    (found,) = events(policy)
+    assert found.outcome == ("edits_failed" if is_absent else "ok")
+    assert json.loads(found.arguments)["files"][0]["path"].endswith(name)
+    assert SECRET not in found.arguments
