@@ -115,8 +115,14 @@ def test_bad_requests(server: Agent, place: Path) -> None:
     refused(post(server, "processes/start", gone, {}), 500, "Failed to start process.")
     outside = {"command": "true", "workdir": "/usr"}
     refused(post(server, "processes/start", outside, {}), 403, "Failed to start process.")
-    for env in ({"a b": "c"}, {"-i": ""}, {"A": "\0"}):
-        assert post(server, "processes/start", {"command": "true", "env": env}, {}).status == 400
+    for env in ({"a b": "c"}, {"-i": ""}, {"A": "\0"}, {"": "c"}):
+        answer = post(server, "processes/start", {"command": "true", "env": env}, {})
+        refused(answer, 400, "Failed to start process.")
+        assert "env=" in answer.json["detail"]
+    unknown = (
+        "processes-start takes no argument 'shell'. It takes: command, workdir, env, background, timeout_ms."
+    )
+    refused(post(server, "processes/start", {"command": "true", "shell": "sh"}, {}), 400, unknown)
     refused(output(server, "absent"), 404, 'Process "absent" not found.')
     refused(sign(server, "absent", "kill"), 404, 'Process "absent" not found.')
     name = start(server, "true")

@@ -22,6 +22,7 @@ from readroom.core.contracts.json_replies import encoded
 from readroom.core.contracts.native import background as native_background
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
+from readroom.core.contracts.schema import UNLISTED
 from readroom.core.errors import BadValue, CommandsOff, NoSuchCommand, ReadroomError
 from readroom.core.limits import RUN_WAIT_S
 from readroom.core.values import Cap, Fact, Reply, Request, Result
@@ -78,7 +79,7 @@ class StartBody(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     background: bool = False
     timeout_ms: Annotated[int, Meta(ge=0, le=_MAX_MS)] = 0
-    id: str | None = None
+    id: Annotated[str, Meta(extra=UNLISTED)] | None = None
 
 
 class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,7 +313,7 @@ def _failure(name: str, arguments: Any, error: ReadroomError) -> tuple[dict[str,
     """The body and the status of a failure."""
     if isinstance(error, NoSuchCommand):
         return {"message": f"Process {go_quoted(error.id)} not found."}, HTTPStatus.NOT_FOUND.value
-    if isinstance(error, BadValue) and name == START and error.facts.get("value") == "":
+    if isinstance(error, BadValue) and name == START and (error.argument, error.value) == ("command", ""):
         return {"message": "Command is required."}, HTTPStatus.BAD_REQUEST.value
     if isinstance(error, BadValue) and isinstance(arguments, SignalBody):
         if not arguments.signal:
