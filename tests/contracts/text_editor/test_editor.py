@@ -380,3 +380,17 @@ def test_operations_of_the_hosted_tool() -> None:
         {"type": "delete_file"},
     ):
         assert room.patch(operation=wrong).is_error
+
+
+def test_a_failure_after_the_change_does_not_say_that_nothing_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> Reply:
+        raise KeyError
+
+    room = Room({"a.txt": "one\n"})
+    monkeypatch.setattr("readroom.core.contracts.patch_words.done", fail)
+    reply = room.patch(operation={"type": "update_file", "path": "a.txt", "diff": "@@\n-one\n+two\n"})
+    assert (reply.is_error, room.data("a.txt")) == (True, b"two\n")
+    assert "failed inside" in reply.text
+    assert "No file was changed" not in reply.text

@@ -55,7 +55,11 @@ def _text(call: FailedEdit, error: errors.ReadroomError) -> str:
 
 def _of_patch(call: FailedEdit, error: errors.ReadroomError) -> str:
     rows = [patch_words.problem(one, quote) or _ours(call, one) for one in patch_words.causes(error)]
-    return "\n".join([*rows, "No file was changed."])
+    return "\n".join(rows if isinstance(error, _OPEN_ENDED) else [*rows, "No file was changed."])
+
+
+_OPEN_ENDED = (errors.StoreFailed, errors.Internal)
+"""Failures after which some file may be changed: nothing is said of it."""
 
 
 def _not_absolute(call: FailedEdit, error: errors.NotAbsolute) -> str:
