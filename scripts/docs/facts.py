@@ -106,6 +106,18 @@ FACTS: dict[str, dict[str, str]] = {
         "diff": "Unified diff of the touched hunks, without the lines that name the files.",
         **COMMON,
     },
+    "change_files": {
+        "changes": "The facts of each change: those of edit_file or write_file; of a name path, kind, "
+        "entries, destination and folders, as far as they apply.",
+        "dry_run": "True when nothing was changed.",
+        **COMMON,
+    },
+    "apply_patch": {
+        "changes": "[{action, previous_hash, content_hash, size_bytes, path, requested}], in the order of "
+        "the patch; a hash is null of a file that is not there.",
+        "dry_run": "True when nothing was changed.",
+        **COMMON,
+    },
     "write_file": {
         "path": "The file, relative to the workspace root.",
         "created": "False when it replaced a file.",

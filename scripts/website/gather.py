@@ -71,8 +71,8 @@ SECTIONS: Mapping[str, tuple[str, str, str]] = {
         "Project",
         "How it is made, and how to take part.",
         """
-        design/architecture design/charts design/site design/dismissed project/CHANGELOG project/SECURITY
-        project/CONTRIBUTING project/benchmarks/README
+        design/architecture design/changing design/charts design/site design/dismissed project/CHANGELOG
+        project/SECURITY project/CONTRIBUTING project/benchmarks/README
         """,
     ),
 }

@@ -1,119 +1,109 @@
-"""edit and write on the command line: what they print, their exit codes, and texts from standard input."""
+"""mv, cp, rm, mkdir, patch and edit of several files: what they do, and what they only show."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import COMMAND, Cli
+from readroom.cli.commands import run
+from readroom.cli.exits import ExitCode
+
+DIFF = "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n--- a/d/x\n+++ b/d/x\n@@ -1 +1 @@\n-x\n+X\n"
 
 
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "root"
+    (folder / "d").mkdir(parents=True)
+    (folder / "a").write_text("one\ntwo\n", encoding="utf-8")
+    (folder / "d/x").write_text("x\n", encoding="utf-8")
+    return folder
 
 
-def test_edit_prints_the_diff(cli: Cli, root: Path) -> None:
-    done = cli(
-        "edit", "README.md", "--expected-hash", digest(root / "README.md"), "--old", "needle", "--new", "pin"
-    )
-    assert (done.code, done.err) == (0, "")
-    assert "-needle\n+pin\n" in done.out
-    assert (root / "README.md").read_text(encoding="utf-8") == "# Title\npin\nthird\n"
+def tree(root: Path) -> dict[str, str | None]:
+    return {
+        str(path.relative_to(root)): None if path.is_dir() else path.read_text(encoding="utf-8")
+        for path in sorted(root.rglob("*"))
+    }
 
 
-def test_several_pairs_are_several_edits(cli: Cli, root: Path) -> None:
-    pairs = ["--old", "Title", "--old", "third", "--new", "Name", "--new", "3rd"]
-    assert cli("edit", "README.md", "--expected-hash", digest(root / "README.md"), *pairs).code == 0
-    assert (root / "README.md").read_text(encoding="utf-8") == "# Name\nneedle\n3rd\n"
+def did(root: Path, *words: str) -> int:
+    return run([*words, "--root", str(root)])
 
 
-def test_edits_come_as_json_too(cli: Cli, root: Path) -> None:
-    edits = json.dumps([{"old_text": "needle", "new_text": "pin"}])
-    done = cli("edit", "README.md", "--expected-hash", digest(root / "README.md"), "--edits", edits, "--json")
-    assert done.facts["replacements"] == 1
-
-
-def test_replace_all_and_dry_run(cli: Cli, root: Path) -> None:
-    state = ["--expected-hash", digest(root / "README.md")]
-    done = cli("edit", "README.md", *state, "--old", "e", "--new", "E", "--replace-all", "--dry-run")
-    assert "+# TitlE\n+nEEdlE\n" in done.out
-    assert done.out.endswith("[Dry run: nothing was changed.]\n")
-    assert (root / "README.md").read_text(encoding="utf-8") == "# Title\nneedle\nthird\n"
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("words", "gone", "new"),
     [
-        (["README.md", "--old", "a", "--new", "b"], 2, "--expected-hash was not given"),
-        (["README.md", "--expected-hash", "0" * 12, "--old", "a"], 2, "1 --old and 0 --new"),
-        (["README.md", "--expected-hash", "0" * 12, "--edits", "nonsense"], 2, "is not JSON"),
-        (["README.md", "--expected-hash", "0" * 12, "--old", "a", "--new", "b"], 5, "has changed"),
-        ([".env", "--expected-hash", "0" * 12, "--old", "a", "--new", "b"], 3, "denied"),
-        (["none", "--expected-hash", "0" * 12, "--old", "a", "--new", "b"], 4, "no file"),
-        (["secret", "--expected-hash", "0" * 12, "--old", "a", "--new", "b"], 3, "symbolic link"),
+        (["rm", "a", "d", "--now"], {"a", "d", "d/x"}, {}),
+        (["rm", "a", "--expected-hash", digest("one\ntwo\n")], {"a"}, {}),
+        (["rm", "d", "--entries", "1"], {"d", "d/x"}, {}),
+        (["mv", "a", "b", "--now"], {"a"}, {"b": "one\ntwo\n"}),
+        (
+            ["mv", "a", "d", "n/", "--now"],
+            {"a", "d", "d/x"},
+            {"n": None, "n/a": "one\ntwo\n", "n/d": None, "n/d/x": "x\n"},
+        ),
+        (["cp", "d", "e", "--now"], set(), {"e": None, "e/x": "x\n"}),
+        (["mkdir", "q/r", "s"], set(), {"q": None, "q/r": None, "s": None}),
     ],
 )
-def test_refusals_have_their_exit_codes(cli: Cli, arguments: list[str], code: int, said: str) -> None:
-    done = cli("edit", *arguments)
-    assert (done.code, done.out) == (code, "")
-    assert said in done.err
+def test_names_are_changed_and_with_dry_run_only_shown(
+    root: Path,
+    words: list[str],
+    gone: set[str],
+    new: dict[str, str | None],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = tree(root)
+    assert did(root, *words, "--dry-run") == ExitCode.OK
+    assert "Dry run: nothing was changed." in capsys.readouterr().out
+    assert tree(root) == before
+    assert did(root, *words) == ExitCode.OK
+    assert tree(root) == {name: held for name, held in before.items() if name not in gone} | new
 
 
-def test_the_closest_place_is_shown_with_the_command_that_reads_it(cli: Cli, root: Path) -> None:
-    state = ["--expected-hash", digest(root / "README.md")]
-    done = cli("edit", "README.md", *state, "--old", "needles", "--new", "x")
-    assert "\n2\tneedle\nTry: readroom read README.md --offset 1" in done.err
+def test_without_the_hash_or_the_number_it_is_said_and_nothing_is_done(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = tree(root)
+    assert did(root, "rm", "a") == ExitCode.FAILED
+    assert digest("one\ntwo\n")[:12] in capsys.readouterr().err
+    assert did(root, "mv", "d", "e") == ExitCode.FAILED
+    assert "1 name" in capsys.readouterr().err
+    assert did(root, "mv", "a", "d/x", "--now") == ExitCode.FAILED
+    assert did(root, "mv", "a") == ExitCode.USAGE
+    assert tree(root) == before
 
 
-def test_of_a_name_that_is_not_there_a_read_of_the_whole_near_one_is_proposed(cli: Cli) -> None:
-    done = cli("edit", "SRC/long.txt", "--now", "--old", "a", "--new", "b")
-    advice = f"Try: readroom read src/long.txt --root {cli.root}\n"
-    assert done.err.endswith(f"Did you mean src/long.txt?\n{advice}")
+@pytest.mark.parametrize("words", [["patch"], ["edit", "--patch"]])
+def test_a_patch_is_applied_as_a_whole_or_not_at_all(words: list[str], root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.diff"
+    file.write_text(DIFF, encoding="utf-8")
+    before = tree(root)
+    assert did(root, *words, str(file), "--dry-run") == ExitCode.OK
+    assert tree(root) == before
+    assert did(root, *words, str(file)) == ExitCode.OK
+    after = tree(root)
+    assert (after["a"], after["d/x"]) == ("one\n2\n", "X\n")
+    assert did(root, *words, str(file)) == ExitCode.FAILED
+    assert tree(root) == after
+    assert did(root, *words, str(tmp_path / "none")) == ExitCode.NOT_FOUND
 
 
-def test_write_takes_its_content_from_standard_input(root: Path) -> None:
-    def run(content: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [*COMMAND, "write", "--root", str(root), *arguments],
-            input=content,
-            capture_output=True,
-            check=False,
-        )
-
-    made = run("é\n".encode(), "new/f", "--expected-hash", "absent")
-    assert made.returncode == 0
-    assert made.stdout.startswith(b"new/f | created, 1 line | sha256:")
-    assert (root / "new/f").read_bytes() == "é\n".encode()
-    assert run(b"x", "new/f", "--expected-hash", "absent").returncode == 5
-    assert run(b"\xff", "new/g", "--expected-hash", "absent").returncode == 2
-    assert (root / "new/f").read_bytes() == "é\n".encode()
-
-
-def test_write_takes_its_content_from_an_option_too(cli: Cli, root: Path) -> None:
-    assert cli("write", "f", "--expected-hash", "absent", "--content", "text").code == 0
-    assert (root / "f").read_bytes() == b"text"
-    assert cli("write", "f", "--expected-hash", digest(root / "f"), "--content", "").code == 0
-    assert (root / "f").read_bytes() == b""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["edit", "README.md", "--expected-hash", "absent", "--old", "a", "--new", "b"], "`readroom write`"),
-        (["edit", "README.md", "--expected-hash", "0" * 12, "--old", "", "--new", "b"], "repeat it in --new"),
-        (["edit", "README.md", "--expected-hash", "0" * 12, "--edits", "[]"], "with --old and --new."),
-        (["read", "qqq"], "`readroom ls` or `readroom grep`"),
-    ],
-)
-def test_advice_names_what_a_shell_can_run(cli: Cli, arguments: list[str], said: str) -> None:
-    done = cli(*arguments)
-    assert said in done.err
-    assert "_file" not in done.err
-
-
-def test_a_file_with_the_name_of_a_tool_keeps_it(cli: Cli) -> None:
-    assert "write_file" in cli("read", "write_file").err
+def test_edits_of_several_files_are_given_as_json(root: Path) -> None:
+    edits = [
+        {"path": "a", "expected_hash": digest("one\ntwo\n"), "lines": "2", "new_text": "2"},
+        {"path": "d/x", "expected_hash": digest("x\n"), "insert": "end", "new_text": "y\n"},
+    ]
+    assert did(root, "edit", "--edits", json.dumps(edits)) == ExitCode.OK
+    assert (tree(root)["a"], tree(root)["d/x"]) == ("one\n2\n", "x\ny\n")
+    before = tree(root)
+    assert did(root, "edit", "--edits", json.dumps(edits)) == ExitCode.FAILED
+    assert tree(root) == before

@@ -149,6 +149,21 @@ def test_a_slip_is_named_with_its_place(near: Near | None) -> None:
     assert error.first == place, (near, error.advice)
 
 
+@settings(max_examples=60)
+@given(nears())
+def test_a_contract_that_repeats_the_advice_repeats_it_whole(near: Near | None) -> None:
+    if near is None:
+        return
+    data = near.file.encode()
+    edits = [{"old_text": near.old, "new_text": "something else entirely"}]
+    arguments = {"path": "f.txt", "expected_hash": digest(data), "edits": edits}
+    with Workspace(MemoryStore({"f.txt": data})) as space:
+        reply = space.call("edit_file", arguments, contract_name="everruns")
+    assert reply.is_error
+    for said in near.said:
+        assert said in reply.text, (near, reply.text)
+
+
 @settings(max_examples=100)
 @given(LINES, st.text(st.sampled_from("zqwvkjy \n"), min_size=3, max_size=40))
 def test_nothing_is_said_to_be_there_that_is_not(drawn: Sequence[tuple[str, str]], old: str) -> None:

@@ -38,7 +38,7 @@ def test_what_a_row_names_takes_what_it_gets(verb: Verb) -> None:
 def test_what_changes_and_what_edits_is_said_once() -> None:
     edits = {verb.request.__name__ for verb in VERBS if verb.traces == "edit"}
     assert edits == {
-        *("EditRequest", "EditFilesRequest", "WriteRequest"),
+        *("EditRequest", "EditFilesRequest", "ChangesRequest", "WriteRequest"),
         *("DeleteRequest", "MakeFolderRequest", "MoveRequest", "TrashRequest"),
     }
     from readroom.core.values.changes import EditRequest

@@ -72,6 +72,37 @@ def test_no_acknowledged_edit_of_many_processes_is_lost(processes: Crew, root: P
     assert sorted(found) == sorted(["end", *(word for mine in words for word in mine)])
 
 
+EDITORS = 96
+SHARED = 7
+"""Files that the editors have in common, in three folders."""
+
+
+def test_no_acknowledged_edit_of_several_files_is_lost(processes: Crew, root: Path) -> None:
+    """Each editor changes three files in one call, and every two of them may have some in common."""
+    paths = [f"shared/{number % 3}/{number}" for number in range(SHARED)]
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(b"")
+    sets = {
+        f"editor {who}": [paths[who % SHARED], paths[(who + 1 + who // 3) % SHARED]] for who in range(EDITORS)
+    }
+    calls = {
+        word: sorted({*chosen, paths[(len(word) + at) % SHARED]})
+        for at, (word, chosen) in enumerate(sets.items())
+    }
+    each = EDITORS // PROCESSES
+    words = list(calls)
+    orders = [
+        ["append_to_several", [[word, calls[word]] for word in words[who * each : (who + 1) * each]]]
+        for who in range(PROCESSES)
+    ]
+    processes.do(orders)
+    for path in paths:
+        found = (root / path).read_text(encoding="utf-8").splitlines()
+        assert sorted(found) == sorted(word for word in words if path in calls[word])
+    assert not [name for folder in range(3) for name in os.listdir(root / f"shared/{folder}") if "." in name]
+
+
 @pytest.mark.parametrize("kind", STORES)
 def test_of_many_threads_exactly_one_edits(kind: str, tmp_path: Path) -> None:
     room = Room(made(kind, tmp_path))

@@ -6,7 +6,7 @@ from msgspec.structs import fields
 
 from readroom.core.contracts.native.calls import SAID
 from readroom.core.values import GrepRequest, ListRequest, ReadRequest, Request
-from readroom.core.values.changes import EditRequest, WriteRequest
+from readroom.core.values.changes import CopyRequest, EditRequest, WriteRequest
 from readroom.core.values.commands import EndRequest, RunRequest, StartedRequest, StartRequest, WatchRequest
 from readroom.core.values.verbs import BY_REQUEST
 from tests.each import each
@@ -27,7 +27,7 @@ UNSAID: dict[type[Request], set[str]] = {
 
 
 def test_every_request_is_in_the_table() -> None:
-    assert set(SAID) == set(BY_REQUEST)
+    assert set(SAID) == {*BY_REQUEST, CopyRequest}, "a copy is only made among other changes"
 
 
 @each("request_type", SAID, ids=lambda kind: kind.__name__)

@@ -74,8 +74,8 @@ def test_the_edits_are_described_where_they_stand() -> None:
     edit = schema["properties"]["edits"]["items"]
     assert edit["required"] == ["new_text"], "lines, a symbol or the end may be named instead of a text"
     assert list(edit["properties"]) == [
-        *("new_text", "old_text", "replace_all", "cell", "lines", "symbol", "insert", "path"),
-        "expected_hash",
+        *("new_text", "old_text", "replace_all", "lines", "symbol", "insert", "path", "expected_hash"),
+        "cell",
     ]
     assert edit["properties"]["cell"] == {"type": "string", "description": CELL}
 
@@ -94,6 +94,10 @@ def test_every_fact_that_is_sent_is_documented_and_the_reverse(tool: str) -> Non
         if tool == "edit_file":
             known = str(reply.facts["content_hash"])
             reply = workspace.edit("f", known, [{"old_text": "one", "new_text": "two"}])
+        elif tool == "change_files":
+            reply = workspace.change([{"action": "mkdir", "path": "d"}])
+        elif tool == "apply_patch":
+            reply = workspace.patch("*** Begin Patch\n*** Add File: g\n+new\n*** End Patch\n")
     assert list(reply.facts) == list(FACTS[tool])
     assert json.loads(json.dumps(reply.facts)) == reply.facts
 

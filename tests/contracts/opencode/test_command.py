@@ -117,7 +117,8 @@ def test_a_command_that_takes_too_long_is_ended(space: Workspace) -> None:
 def test_bash_is_offered_only_where_policy_allows_commands(space: Workspace, tmp_path: Path) -> None:
     assert "bash" in [tool.name for tool in space.tools("opencode")]
     with Workspace(tmp_path / "root") as plain:
-        assert [tool.name for tool in plain.tools("opencode")] == ["read", "glob", "grep", "edit", "write"]
+        names = [tool.name for tool in plain.tools("opencode")]
+        assert names == ["read", "glob", "grep", "edit", "write", "apply_patch"]
         assert "Commands cannot be run here" in refused(plain, "bash", command="echo hi")
 
 

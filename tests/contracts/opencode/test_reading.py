@@ -457,7 +457,7 @@ def test_schemas_are_those_of_the_original() -> None:
         tools = space.contract("opencode").offered(commands=True)
     schemas = {tool.name: tool.input_schema for tool in tools}
     descriptions = [len(tool.description) for tool in tools]
-    assert list(schemas) == ["read", "glob", "grep", "edit", "write", "bash"]
+    assert list(schemas) == ["read", "glob", "grep", "edit", "write", "apply_patch", "bash"]
     for schema in schemas.values():
         assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
         assert "additionalProperties" not in schema
@@ -477,6 +477,7 @@ def test_schemas_are_those_of_the_original() -> None:
         "description": "Optional timeout in milliseconds",
     }
     assert {name: schema["required"] for name, schema in schemas.items()} == {
+        "apply_patch": ["patchText"],
         "read": ["filePath"],
         "glob": ["pattern"],
         "grep": ["pattern"],

@@ -1,4 +1,4 @@
-"""The contract of opencode, which is also that of Kilo 7: read, glob, grep, edit, write and bash.
+"""The contract of opencode, which is also that of Kilo 7: its tools for files, patches and commands.
 
 Paths are absolute, below the real path of the root. An oldString that does not occur exactly is found by the
 steps of the original, in its order (`matching`), but never where two places fit under one of them.
@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from readroom.contracts.opencode import patching
 from readroom.contracts.opencode.command import MEASURE, Command
 from readroom.contracts.opencode.names import Names
 from readroom.contracts.opencode.render import Replies, measure
@@ -71,7 +72,14 @@ def made(setup: Setup) -> Contract:
         name="opencode",
         title="opencode",
         instructions="",
-        tools=(variant.read(), variant.glob(), variant.grep(), variant.edit(), variant.write()),
+        tools=(
+            variant.read(),
+            variant.glob(),
+            variant.grep(),
+            variant.edit(),
+            variant.write(),
+            variant.patch(),
+        ),
         commands=(variant.bash(),),
         reply_bytes=REPLY_BYTES,
         measure=replace(measure(variant.names), output=MEASURE),
@@ -153,6 +161,24 @@ class _Variant:
             partial(to_write, self.names),
             lambda arguments: self._replies.write,
             read_only=False,
+        )
+
+    def patch(self) -> Tool:
+        def wording(arguments: patching.PatchArguments) -> Wording:
+            return Wording(patching.render, partial(patching.render_error, self.names, arguments))
+
+        return Tool(
+            patching.PATCH,
+            "Apply a patch",
+            "Change several files as a patch says, all of them or none: `*** Begin Patch`, then "
+            "`*** Update File: PATH`, `*** Add File: PATH` or `*** Delete File: PATH`, then `*** End Patch`.",
+            patching.PatchArguments,
+            partial(patching.to_patch, self.names),
+            read_only=False,
+            idempotent=False,
+            render_error=partial(patching.render_error, self.names, None),
+            wording=wording,
+            dialect=DIALECT,
         )
 
     def bash(self) -> Tool:

@@ -163,14 +163,15 @@ class Engine:
             if verb.traces == "edit":  # reading what is in the way does not help a change
                 error.advice, error.next = "Choose a path that does not lead through it.", None
             raise
-        if respelled:
-            performed = with_note(performed)
-        if self._half_done:
-            performed = with_warnings(performed, self._half_done)
-            self._half_done = []
+        performed = self._with_half_done(with_note(performed) if respelled else performed)
         if steps.fit is not None and isinstance(request, ReadRequest) and isinstance(performed, ReadResult):
             return steps.fit(request, performed, cap)
         return performed
+
+    def _with_half_done(self, performed: Result) -> Result:
+        """The result with what of interrupted calls could not be undone, said once."""
+        left, self._half_done = self._half_done, []
+        return with_warnings(performed, left) if left else performed
 
     def close(self) -> None:
         """End commands and document processes, and release the indexes and the store."""

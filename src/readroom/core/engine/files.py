@@ -37,7 +37,7 @@ TREE_ENTRIES = 100_000
 """Names in a folder that is deleted or moved as a whole. Each is checked, in some 10 us: a second."""
 
 
-class Survey:
+class FolderSurvey:
     """A walk through a folder that counts and checks its entries."""
 
     def __init__(self, places: WriteTargets, asked_path: str, deadline: Deadline) -> None:
@@ -252,7 +252,7 @@ def _delete_folder(
     path, top = request.path, place.real
     if request.expected_hash is not None:
         raise _no_hash(path)
-    entries = Survey(places, path, deadline).count(top, recursive=request.recursive)
+    entries = FolderSurvey(places, path, deadline).count(top, recursive=request.recursive)
     if entries and not request.recursive:
         raise errors.FolderNotEmpty(path, entries)
 
@@ -378,7 +378,7 @@ def _both(
             over = source.version
     if state.kind is EntryKind.FOLDER:
         places.require(to, destination, folder=True)
-        Survey(places, path, deadline).count(place.real, to.real)
+        FolderSurvey(places, path, deadline).count(place.real, to.real)
     return state, over
 
 

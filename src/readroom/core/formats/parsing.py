@@ -1,4 +1,4 @@
-"""The place where a text is not the JSON, TOML, YAML or XML that its name says.
+"""The first place where a text is not the JSON, TOML, YAML or XML that its name says.
 
 Each parser is bounded by the size of the text, and none expands anything: YAML is read as events, and an XML
 text that declares entities is not judged.
@@ -187,7 +187,7 @@ _UNLIKE = re.compile(r"\.(?:json5|jsonl|ndjson)\Z|(?:\A|/)\.prettierrc\Z")
 
 
 def judge_of(path: str, language: str | None) -> Judge | None:
-    """The parser that judges a text of this path and language; None if nothing here does."""
+    """The function that judges a text of this path and language; None if nothing here does."""
     name = path.lower()
     if _XML.search(name):
         return xml_fault

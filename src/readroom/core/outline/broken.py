@@ -37,7 +37,7 @@ _ONLY_BRACKETS = frozenset({"css", "swift"})
 """Languages with newer syntax than their grammars, which fail on it: only brackets are certain."""
 
 _TEMPLATE = re.compile(r"<%[=#-]?[ \w]|\{%[- ]")
-"""The function that makes a text of the language in its name."""
+"""A mark of templates, which make the text that is in the language of the name."""
 
 _WITH_MACROS = frozenset({"c", "cpp"})
 _MACRO = re.compile(r"\b(?!(?:NULL|TRUE|FALSE|EOF)\b)_*[A-Z][A-Z0-9_]{2,}\b")
@@ -89,7 +89,7 @@ def _by_grammar(text: str, language: str, deadline: Deadline) -> Fault | None:
 
 
 def _is_near(pattern: re.Pattern[str], text: str, line: int) -> bool:
-    """Whether the pattern matches in this line or a neighbouring one."""
+    """Whether the pattern matches in this line or the one before or after it."""
     return any(map(pattern.search, text.split("\n")[max(0, line - 2) : line + 1]))
 
 

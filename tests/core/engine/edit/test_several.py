@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from readroom.core.errors import (
@@ -30,6 +31,7 @@ from readroom.core.errors import (
     UnknownSymbol,
     WrongEntries,
 )
+from readroom.core.stores.local.journal import PUT, Record, Step, encoded, state_of
 from readroom.core.values import Reply
 from tests.core.engine.edit.changing import STORES, Room, digest, made
 from tests.core.stores.worlds import LocalWorld
@@ -334,18 +336,16 @@ def test_a_name_that_is_part_of_two_changes_is_refused(room: Room) -> None:
 
 def test_no_rest_of_a_crashed_call_is_hidden(tmp_path: Path) -> None:
     """What another program changed since stays; the reply after that says which file it is."""
-    from readroom.core.stores.local.journal import PUT, Journal, Step, encoded, state_of
-
     world = LocalWorld(tmp_path, "walk")
     world.file("f", b"half done, and changed since\n")
     world.file(".readroom-0000000000000000.tmp", b"old\n")
     old = state_of(os.stat(world.root / ".readroom-0000000000000000.tmp"))
     root = os.stat(world.root)
-    journal = Journal(f"{world.notes}/batches", str(world.root), (root.st_dev, root.st_ino))
     step = Step(PUT, b".", b"f", encoded(".readroom-0000000000000000.tmp"), b".", b"aside", old)
     step.new = (old[0], old[1] + 1_000_000, 3, 1)
-    assert journal.begin([step])
-    os.close(journal._fd)  # as if its process had died
+    record = Record(encoded(str(world.root)), root.st_dev, root.st_ino, [step])
+    (world.notes / "batches").mkdir(parents=True)
+    (world.notes / "batches/of-the-dead.begun").write_bytes(msgspec.msgpack.encode(record))
     room = Room(world)
     with room.workspace:
         warned = room.workspace.list().facts["warnings"]

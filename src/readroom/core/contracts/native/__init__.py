@@ -26,14 +26,10 @@ from readroom.core.contracts.native import documents as native_documents
 from readroom.core.contracts.native import outline as native_outline
 from readroom.core.contracts.native import render as native_render
 from readroom.core.contracts.native import search
+from readroom.core.contracts.native import several as native_several
 from readroom.core.contracts.native.calls import GREP, LIST, READ, to_call
-from readroom.core.contracts.native.changes import (
-    APPLY_PATCH,
-    CHANGE_FILES,
-    EDIT_FILE,
-    RUN_COMMAND,
-    WRITE_FILE,
-)
+from readroom.core.contracts.native.changes import EDIT_FILE, RUN_COMMAND, WRITE_FILE
+from readroom.core.contracts.native.names import APPLY_PATCH, CHANGE_FILES
 from readroom.core.contracts.native.render import entry_bytes, render_list
 from readroom.core.contracts.schema import DIGITS, NEVER_ZERO, into
 from readroom.core.errors import BadValue
@@ -221,8 +217,8 @@ _RENDERED: Mapping[type[values.Result], Callable[[Any, values.Cap], values.Reply
     values.ListResult: render_list,
     EditResult: native_changes.render_edit,
     WriteResult: native_changes.render_write,
-    ChangesResult: native_changes.render_changes,
-    EditFilesResult: native_changes.render_patched,
+    ChangesResult: native_several.render_changes,
+    EditFilesResult: native_several.render_patched,
     RunResult: native_command.render,
     WatchResult: native_background.render,
     StartedResult: native_background.render_list,

@@ -9,39 +9,41 @@ The numbers are those of the kept output, where gaps can be read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import fields, replace
 
 from readroom.core.contracts.base import Tool
 from readroom.core.contracts.native import calls as native_calls
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native.calls import (
-    CHANGE,
     CHECK,
     EDIT,
-    PATCH,
     RUN,
     WRITE,
     closing,
     shown,
     spells_tools,
 )
-from readroom.core.contracts.native.render import HASH_DIGITS, reply, short, warning_parts
-from readroom.core.contracts.schema import DIGITS, EXPLAINED, NEVER_ZERO, into
-from readroom.core.errors import BadValue, MissingArgument
+from readroom.core.contracts.native.render import reply, short, warning_parts
+from readroom.core.contracts.native.several import EditArguments, to_edit
+from readroom.core.contracts.native.words import (
+    facts_of_name,
+    hunks_left_out,
+    name_changed,
+    short_hash,
+    what_changed,
+)
+from readroom.core.contracts.schema import EXPLAINED, NEVER_ZERO, into
 from readroom.core.limits import MAX_OMITTED, RUN_MAX_TIMEOUT_S, Limits
 from readroom.core.paths import OUTPUTS
-from readroom.core.quoting import as_value, joined, quote
-from readroom.core.text.edits.cell_forms import CELL
+from readroom.core.quoting import as_value, joined
 from readroom.core.text.select import byte_size
-from readroom.core.values import Call, Cap, EntryKind, Fact, Omission, ReadRequest, Reply, Request, changes
+from readroom.core.values import Call, Cap, Fact, Omission, ReadRequest, Reply, Request, changes
 from readroom.core.values.commands import (
     SIGNALLED,
     Output,
@@ -51,32 +53,6 @@ from readroom.core.values.commands import (
     StartRequest,
     Verbosity,
 )
-
-Hash = Annotated[str, Meta(description="The file's hash, from a reply", extra=EXPLAINED)]
-
-
-class EditItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One replacement of edit_file."""
-
-    new_text: str
-    old_text: Annotated[str, Meta(description="As in the file, without line numbers; must be unique")] = ""
-    replace_all: bool = False
-    lines: Annotated[str, Meta(description="Or 5-9", extra=DIGITS)] | None = None
-    symbol: Annotated[str, Meta(description="Or a definition")] | None = None
-    insert: Annotated[changes.Insert, Meta(description="Next to it; end: append")] | None = None
-    path: str | None = None
-    expected_hash: Annotated[str, Meta(description=f"Its hash; {changes.ABSENT}: new")] | None = None
-    cell: Annotated[str, Meta(description=CELL)] | None = None
-
-
-class EditArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """Arguments of edit_file."""
-
-    edits: list[EditItem]
-    path: str | None = None
-    expected_hash: Hash | None = None
-    dry_run: Annotated[bool, Meta(description="Only show the diff")] = False
-    encoding: str | None = None
 
 
 class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,136 +66,6 @@ class WriteArguments(msgspec.Struct, frozen=True, kw_only=True):
     encoding: str | None = None
 
 
-Action = Literal["delete", "move", "copy", "mkdir"]
-
-
-class ChangeItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One change of change_files."""
-
-    action: Action
-    path: str
-    to: str | None = None
-    expected_hash: str | None = None
-    entries: Annotated[int, Meta(ge=0, description="Names in a folder, at any depth")] | None = None
-
-
-class ChangeArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """Arguments of change_files."""
-
-    changes: list[ChangeItem]
-    dry_run: bool = False
-
-
-class PatchArguments(msgspec.Struct, frozen=True, kw_only=True):
-    """Arguments of apply_patch."""
-
-    patch: str
-    dry_run: bool = False
-
-
-def _to_patch(arguments: PatchArguments) -> changes.EditFilesRequest:
-    from readroom.core.text.patches import read  # few calls bring one
-
-    return changes.EditFilesRequest(tuple(read(arguments.patch)), arguments.dry_run)
-
-
-def _to_edit(
-    arguments: EditArguments,
-) -> changes.EditRequest | changes.WriteRequest | changes.ChangesRequest:
-    groups: dict[str, list[changes.Edit]] = {}
-    known: dict[str, str] = {}
-    for number, item in enumerate(arguments.edits):
-        path = item.path or arguments.path
-        if path is None:
-            raise MissingArgument(EDIT, "path", "")
-        groups.setdefault(path, []).append(_edit(item, number))
-        own = item.expected_hash or (arguments.expected_hash if path == arguments.path else None)
-        if own is not None and known.setdefault(path, own) != own:
-            raise BadValue(
-                f"edits[{number}].expected_hash",
-                own,
-                f"contradicts {known[path]}, which the call names for {quote(path)} as well",
-                "Send the hash of the file once.",
-            )
-    for path in groups:
-        if path not in known:
-            explained = "The file's hash, from a reply" if path == arguments.path else f"the hash of {path}"
-            raise MissingArgument(EDIT, "expected_hash", explained)
-    files = [
-        _of_file(path, known[path], tuple(edits), arguments, alone=len(groups) == 1)
-        for path, edits in groups.items()
-    ]
-    if len(files) == 1 and (isinstance(files[0], changes.EditRequest) or not arguments.dry_run):
-        return files[0]
-    if not files:
-        return changes.EditRequest(
-            arguments.path or ".",
-            arguments.expected_hash,
-            (),
-            arguments.dry_run,
-            arguments.encoding,
-            by_cells=True,
-        )
-    return changes.ChangesRequest(tuple(files), arguments.dry_run)
-
-
-def _edit(item: EditItem, number: int) -> changes.Edit:
-    lines = None if item.lines is None else _lines(item.lines, f"edits[{number}].lines")
-    return changes.Edit(
-        item.old_text,
-        item.new_text,
-        item.replace_all,
-        lines=lines,
-        symbol=item.symbol,
-        insert=item.insert,
-        number=number,
-        cell=item.cell,
-    )
-
-
-_LINES = re.compile(r"\s*(\d{1,15})\s*(?:[-\u2013:,]\s*(\d{1,15})\s*)?")
-
-
-def _lines(text: str, name: str) -> tuple[int, int]:
-    found = _LINES.fullmatch(text)
-    if found is None:
-        raise BadValue(name, text, "is not a line or a range of lines", "Send it as 5 or 5-9.")
-    first = int(found[1])
-    return first, int(found[2] or first)
-
-
-def _of_file(
-    path: str, known: str, edits: tuple[changes.Edit, ...], arguments: EditArguments, *, alone: bool
-) -> changes.EditRequest | changes.WriteRequest:
-    if known == changes.ABSENT and all(edit.insert == "end" for edit in edits):
-        content = "".join(edit.new_text for edit in edits)
-        return changes.WriteRequest(path, content, changes.ABSENT, arguments.encoding)
-    if alone:
-        edits = tuple(replace(edit, number=None) for edit in edits)
-    return changes.EditRequest(
-        path, known, edits, alone and arguments.dry_run, arguments.encoding, by_cells=True
-    )
-
-
-def _to_changes(arguments: ChangeArguments) -> changes.ChangesRequest:
-    every = tuple(_change(item, number) for number, item in enumerate(arguments.changes))
-    return changes.ChangesRequest(every, arguments.dry_run)
-
-
-def _change(item: ChangeItem, number: int) -> changes.FileChange:
-    path, to, known, entries = item.path, item.to, item.expected_hash, item.entries
-    if item.action in ("move", "copy"):
-        if to is None:
-            raise MissingArgument(CHANGE, f"changes[{number}].to", "the whole new name")
-        kind = changes.MoveRequest if item.action == "move" else changes.CopyRequest
-        return kind(path, to, expected_hash=known, entries=entries)
-    if to is not None:
-        raise BadValue(f"changes[{number}].to", to, f"is not for {item.action}", "Leave it out.")
-    if item.action == "delete":
-        return changes.DeleteRequest(path, True, known, entries)
-    return changes.MakeFolderRequest(path)
-
-
 EDIT_FILE = Tool(
     name=EDIT,
     title="Edit files",
@@ -229,28 +75,7 @@ EDIT_FILE = Tool(
         "shows diffs and new hashes."
     ),
     arguments=EditArguments,
-    to_request=_to_edit,
-    read_only=False,
-)
-
-CHANGE_FILES = Tool(
-    name=CHANGE,
-    title="Delete, move and copy",
-    description=(
-        "Delete, move or copy files and folders, or make folders, all or none. Files need expected_hash, "
-        "folders entries."
-    ),
-    arguments=ChangeArguments,
-    to_request=_to_changes,
-    read_only=False,
-)
-
-APPLY_PATCH = Tool(
-    name=PATCH,
-    title="Apply a patch",
-    description="Apply a unified diff or V4A patch to files, all or none.",
-    arguments=PatchArguments,
-    to_request=_to_patch,
+    to_request=to_edit,
     read_only=False,
 )
 
@@ -266,41 +91,14 @@ WRITE_FILE = Tool(
 
 def render_edit(result: changes.EditResult, cap: Cap) -> Reply:
     """The reply for an edit, whose diff was selected under `cap`."""
-    header = (
-        f"{short(result.path, cap)} | {_what(result)} | {_hash(result.content_hash or result.previous_hash)}"
-    )
+    known = short_hash(result.content_hash or result.previous_hash)
+    header = f"{short(result.path, cap)} | {what_changed(result)} | {known}"
     body = f"{header}\n{result.diff.text}"
-    parts = [*_left_out(result), *warning_parts(result.warnings)]
+    parts = [*hunks_left_out(result), *warning_parts(result.warnings)]
     if result.dry_run:
         parts.append("Dry run: nothing was changed.")
     text = body + closing(parts or ["end of diff"], cap.size - byte_size(body))
     return reply(text, partial(native_facts.of_edit, result))
-
-
-def _what(result: changes.EditResult) -> str:
-    count = f"{result.replacements} replacement{'' if result.replacements == 1 else 's'}"
-    place = f"{count}, now empty"
-    if result.cells is not None:
-        place = f"{count} in {_span('cell', result.cells.first, result.cells.last)} of {result.cells.total}"
-    elif result.total_lines:
-        first = min(result.first_line, result.last_line)
-        place = f"{count} in {_span('line', first, result.last_line)} of {result.total_lines}"
-    cut = " (diff cut)" if result.diff.left_out else ""
-    return f"{'dry run, ' if result.dry_run else ''}{place}{cut}"
-
-
-def _span(unit: str, first: int, last: int) -> str:
-    return f"{unit} {first}" if first == last else f"{unit}s {first}-{last}"
-
-
-def _left_out(result: changes.EditResult) -> list[str]:
-    parts = []
-    for item in native_facts.omitted_hunks(result):
-        count = result.diff.left_out
-        unit = "lines" if result.cells is None else "cells"
-        text = f"{count} hunk{'' if count == 1 else 's'} in {unit} {item.first}-{item.last} not shown."
-        parts.append(f"{text} To read them: {shown(item.request)}." if item.request else text)
-    return parts
 
 
 def render_write(result: changes.WriteResult, cap: Cap) -> Reply:
@@ -311,7 +109,7 @@ def render_write(result: changes.WriteResult, cap: Cap) -> Reply:
     about = [
         short(result.path, cap),
         f"{'created' if result.previous_hash is None else 'replaced'}, {lines}",
-        _hash(result.content_hash),
+        short_hash(result.content_hash),
     ]
     if result.encoding != "utf-8" or result.bom:
         about.append(result.encoding + (" with BOM" if result.bom else ""))
@@ -325,108 +123,6 @@ def render_write(result: changes.WriteResult, cap: Cap) -> Reply:
     return reply(text, partial(native_facts.of_write, result))
 
 
-def render_changes(result: changes.ChangesResult, cap: Cap) -> Reply:
-    """The reply for several changes: a line for each, and below those of edits their diffs."""
-    count = len(result.results)
-    what = f"{count} change{'' if count == 1 else 's'}"
-    rows = [f"dry run, {what}" if result.dry_run else f"{what} made"]
-    parts: list[str] = []
-    for done in result.results:
-        rows.append(_one_line(done, cap, dry_run=result.dry_run))
-        if isinstance(done, changes.EditResult):
-            rows += done.diff.text.splitlines()
-            parts += _left_out(done)
-        parts += [f"{short(done.path, cap)}: {part}" for part in warning_parts(done.warnings)]
-    parts += warning_parts(result.warnings)
-    if result.dry_run:
-        parts.append("Dry run: nothing was changed.")
-    body = "\n".join(rows)
-    text = f"{body}\n{closing(parts or ['end of changes'], cap.size - byte_size(body) - 1)}"
-    return reply(text, partial(_facts_of_changes, result))
-
-
-def render_patched(result: changes.EditFilesResult, cap: Cap) -> Reply:
-    """The reply for a patch, worded as several changes."""
-    count = len(result.files)
-    what = f"{count} change{'' if count == 1 else 's'}"
-    rows, parts = [f"dry run, {what}" if result.dry_run else f"{what} made"], []
-    for file in result.files:
-        path = short(file.path, cap)
-        done = _ACTIONS[file.action]
-        if file.action in ("move", "copy"):
-            path, done = short(file.requested, cap), f"{done} {path}"
-        known = "" if file.content_hash is None else f" | {_hash(file.content_hash)}"
-        rows.append(f"{path} | {done}{known}")
-        rows += file.diff.text.splitlines()
-        if file.diff.left_out:
-            parts.append(f"{path}: {file.diff.left_out} hunks not shown.")
-        parts += [f"{path}: {part}" for part in warning_parts(file.warnings)]
-    if result.dry_run:
-        parts.append("Dry run: nothing was changed.")
-    body = "\n".join(rows)
-    text = f"{body}\n{closing(parts or ['end of changes'], cap.size - byte_size(body) - 1)}"
-    return reply(text, partial(_facts_of_patch, result))
-
-
-_ACTIONS = {
-    "add": "created",
-    "update": "changed",
-    "delete": "deleted",
-    "move": "moved to",
-    "copy": "copied to",
-}
-"""The words for what a patch did."""
-
-
-def _facts_of_patch(result: changes.EditFilesResult) -> dict[str, Fact]:
-    files = [
-        {
-            **native_facts.named(file, "action", "previous_hash", "content_hash", "size_bytes"),
-            "path": as_value(file.path),
-            "requested": as_value(file.requested),
-        }
-        for file in result.files
-    ]
-    warnings = [warning for file in result.files for warning in file.warnings]
-    return {"changes": list(files), "dry_run": result.dry_run, **native_facts.common((), None, warnings)}
-
-
-def _one_line(done: changes.FileResult, cap: Cap, *, dry_run: bool) -> str:
-    path = short(done.path, cap)
-    match done:
-        case changes.EditResult():
-            known = _hash(done.content_hash or done.previous_hash)
-            return f"{path} | {_what(replace(done, dry_run=False))} | {'was ' if dry_run else ''}{known}"
-        case changes.WriteResult():
-            lines = f"{done.total_lines} line{'' if done.total_lines == 1 else 's'}"
-            what = "created" if done.previous_hash is None else "replaced"
-            return f"{path} | {what}, {lines} | {_hash(done.content_hash)}"
-        case changes.CopyResult():
-            return f"{path} | copied to {short(done.destination, cap)}"
-        case _:
-            return f"{path} | {_kind(done, cap)}"
-
-
-def _facts_of_changes(result: changes.ChangesResult) -> dict[str, Fact]:
-    return {
-        "changes": [_facts_of_change(done) for done in result.results],
-        "dry_run": result.dry_run,
-        **native_facts.common((), None, result.warnings),
-    }
-
-
-def _facts_of_change(done: changes.FileResult) -> dict[str, Fact]:
-    if isinstance(done, changes.EditResult):
-        return native_facts.of_edit(done)
-    if isinstance(done, changes.WriteResult):
-        return native_facts.of_write(done)
-    return _facts(done)
-
-
-def _hash(content_hash: str) -> str:
-    return content_hash[: len("sha256:") + HASH_DIGITS]
-
-
 # -----------------------------------------------------------------------------
 # Deleting, moving and their like in native words, though no native tool does them.
 #
@@ -437,52 +133,10 @@ def _hash(content_hash: str) -> str:
 
 def render_file_change(result: changes.NameResult, cap: Cap) -> Reply:
     """The reply for a result: one line, and a second one for warnings."""
-    header = f"{short(result.path, cap)} | {_kind(result, cap)}"
+    header = f"{short(result.path, cap)} | {name_changed(result, cap)}"
     parts = warning_parts(result.warnings)
     text = f"{header}\n{closing(parts, cap.size - byte_size(header) - 1)}" if parts else header
-    return reply(text, partial(_facts, result))
-
-
-def _kind(result: changes.NameResult, cap: Cap) -> str:
-    match result:
-        case changes.StatResult():
-            return _stat(result)
-        case changes.DeleteResult():
-            return "deleted" if result.entries == 1 else f"deleted, {result.entries:,} names"
-        case changes.FolderResult():
-            return "folder created" if result.created else "folder already existed"
-        case changes.MoveResult():
-            over = ", replacing a file" if result.replaced else ""
-            return f"moved to {short(result.destination, cap)}{over}"
-        case changes.TrashResult():
-            return f"moved to {short(result.trashed_to, cap)}"
-
-
-def _stat(result: changes.StatResult) -> str:
-    if not result.exists or result.kind is None:
-        return "does not exist"
-    about = result.kind.value
-    if about == "file":
-        about += f", {result.size_bytes:,} bytes"
-    return f"{about}, read-only" if result.read_only else about
-
-
-def _facts(result: changes.NameResult | changes.CopyResult) -> dict[str, Fact]:
-    facts: dict[str, Fact] = {}
-    for field in fields(result):
-        value = getattr(result, field.name)
-        if field.name in _PATHS and value is not None:
-            value = as_value(value)
-        if isinstance(value, EntryKind):
-            value = value.value
-        if field.name == "folders":
-            value = [as_value(folder) for folder in value]
-        if field.name != "warnings":
-            facts[field.name] = value
-    return {**facts, **native_facts.common((), None, result.warnings)}
-
-
-_PATHS = ("path", "destination", "trashed_to", "target")
+    return reply(text, partial(facts_of_name, result))
 
 
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127

@@ -16,14 +16,13 @@ May be touched: with the race tests.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from readroom.core import errors
-from readroom.core.engine.edit.anchors import Anchors, name_of, require_one_place, searched
+from readroom.core.engine.edit.anchors import Anchors, name_of, searched
 from readroom.core.engine.edit.cells import (
     NOTEBOOK_BYTES,
     CellPlan,
@@ -31,10 +30,17 @@ from readroom.core.engine.edit.cells import (
     missing,
     planned,
 )
-from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, require_few, stale
+from readroom.core.engine.edit.checks import about_links, about_nuls, require_editable, stale
 from readroom.core.engine.edit.forms import form_of
 from readroom.core.engine.edit.meant import LENIENT_BYTES, meant
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
+from readroom.core.engine.edit.usable import (
+    PlannedEdit,
+    ends_with,
+    expected_digits,
+    require_usable,
+    unchanged,
+)
 from readroom.core.engine.read.classify import asked_for
 from readroom.core.engine.services import Job, Services
 from readroom.core.errors.changes import AROUND
@@ -58,10 +64,10 @@ from readroom.core.text.edits.splice import (
 )
 from readroom.core.text.edits.suggest import OtherEdit, closest
 from readroom.core.text.encodings import NUL_SIGN, Encoding, decode
-from readroom.core.text.hashes import Hashing, blocks
+from readroom.core.text.hashes import Hashing
 from readroom.core.text.line_index import Shrunk, build_index
 from readroom.core.values import ReadRequest
-from readroom.core.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult
+from readroom.core.values.changes import Diff, EditRequest, EditResult
 from readroom.core.values.files import Warn
 
 
@@ -107,61 +113,6 @@ def planned_edit(
     `expected` are the digits of the hash, "" for any state.
     """
     return _Editing(services, job, place, source, expected).planned()
-
-
-def expected_digits(request: EditRequest) -> str:
-    """The digits of the hash that an edit names, "" for none. Raises BadValue."""
-    if request.expected_hash == ABSENT:
-        raise errors.BadValue(
-            "expected_hash",
-            ABSENT,
-            "is for new files",
-            "Send the hash that reading the file shows; write_file creates files.",
-            next_request=ReadRequest(request.path, encoding=request.encoding),
-        )
-    return "" if request.expected_hash is None else hashes.parse_hash("expected_hash", request.expected_hash)
-
-
-def require_usable(request: EditRequest) -> None:
-    """Refuse edits that cannot fit any file. Raises BadValue, TooLarge."""
-    if not request.edits:
-        raise errors.BadValue("edits", [], "is empty", "Send at least one edit with old_text and new_text.")
-    require_few(request.edits)
-    for number, item in enumerate(request.edits):
-        if item.cell and not item.old_text and request.by_cells:
-            continue  # a whole cell
-        name = name_of(request.edits, number)
-        require_one_place(item, name)
-        if not item.is_placed and not prepare(searched(item), bom=True).pieces:
-            raise _unchanged(item, name)
-
-
-def _unchanged(item: Edit, name: str) -> errors.BadValue:
-    same = "old_text" if item.old_text else "what is there"
-    return errors.BadValue(
-        f"{name}.new_text",
-        item.new_text[:VALUE_CHARS],
-        f"is the same as {same}",
-        "Leave the edit out. Line ends make no difference: they stay those of the file.",
-    )
-
-
-class PlannedEdit(Struct):
-    """An edit of an opened file that can be made.
-
-    Attributes:
-        result: What it does, as in a dry run.
-        put: The new content, whose pieces are read only once.
-        ready: Raises Moved if the file is not what was read.
-        made: The result, with warnings, when the content is put.
-        told: Warnings about what the edit broke; asked for once the file and its folder are free again.
-    """
-
-    result: EditResult
-    put: PutFile
-    ready: Callable[[], None]
-    made: Callable[[Sequence[Warn]], EditResult]
-    told: Callable[[], Sequence[Warn]]
 
 
 GROWTH_BYTES = 256 * 1024 * 1024
@@ -249,7 +200,7 @@ class _Editing:
             name = name_of(self._edits, number)
             change = anchors.change(item, name) if item.is_placed else prepare(item, bom=bom)
             if not change.pieces:
-                raise _unchanged(item, name)
+                raise unchanged(item, name)
             changes.append(change)
         return changes
 
@@ -261,7 +212,7 @@ class _Editing:
             and len(self._edits) == 1
             and item.insert == "end"
             and self._expected
-            and self._ends_with(item.new_text)
+            and ends_with(self._source, self._encoding, item.new_text, self._expected, self._deadline)
         ):
             expected, found = hashes.full(self._expected), hashes.full(digits)
             return errors.AlreadyAppended(self._path, expected, found, changed=None)
@@ -361,23 +312,6 @@ class _Editing:
         ]
         self._changes = [prepare(item, bom=bool(self._encoding.bom)) for item in edits]
         return True
-
-    def _ends_with(self, text: str) -> bool:
-        """Whether the file is the expected state with a text after it."""
-        plain = text.replace("\r\n", "\n")
-        for ended in (plain, plain.replace("\n", "\r\n")):
-            try:
-                data = encode(ended, self._encoding)
-            except NotEncodable:
-                return False
-            size = self._source.size - len(data)
-            if size >= 0 and self._source.read_at(size, len(data)) == data:
-                before = Hashing()
-                for piece in blocks(self._source, self._deadline, 0, size):
-                    before.add(piece)
-                if before.digits.startswith(self._expected):
-                    return True
-        return False
 
     # --- before anything is searched ----------------------------------------------------------
 

@@ -17,7 +17,7 @@ from readroom.core.limits import HEAD_BYTES
 from readroom.core.limits.outline import OUTLINE_BYTES
 from readroom.core.quoting import quote
 from readroom.core.stores.base import Source
-from readroom.core.text.edits import Change, Span, at_span
+from readroom.core.text.edits import ByteSpan, Change, at_span
 from readroom.core.text.encodings import Encoding, decode
 from readroom.core.text.line_index import LineIndex
 from readroom.core.values import ReadRequest
@@ -107,7 +107,7 @@ class Anchors:
         if line is None or line > total:
             line = max(1, total + self._is_ended(start))
         old = decode(self._source.read_at(start, end - start), self._encoding)
-        return at_span(old, text, Span(start, end, line))
+        return at_span(old, text, ByteSpan(start, end, line))
 
     def _is_ended(self, at: int) -> bool:
         """Whether a line ends just before a byte."""

@@ -6,7 +6,7 @@ stored JSON to be replaced, so the file is written, compared and refused like an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from msgspec import Struct, field
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.limits import MATCHES_NAMED, VALUE_CHARS
-from readroom.core.quoting import quote
+from readroom.core.quoting import first_of, quote
 from readroom.core.text import cells
 from readroom.core.text.cells import Cell, Notebook, Replacement
 from readroom.core.text.edits.cell_forms import CellAction, CellEdit, CellEdits, TextEdit, cell_edits
@@ -40,7 +40,7 @@ def is_notebook(path: str) -> bool:
 
 
 class CellPlan(Struct, frozen=True):
-    """A notebook as a call leaves it."""
+    """The changes of a notebook that a call makes."""
 
     splices: Sequence[Splice]
     hunks: Sequence[Hunk]
@@ -272,6 +272,9 @@ class _Planning:
         self._style = cells.style_of(book)
         self._sources = self._new_sources()
         self._items = self._arranged()
+        self._new_numbers = {
+            item.old: number for number, item in enumerate(self._items, 1) if item.old is not None
+        }
 
     @property
     def is_idle(self) -> bool:
@@ -282,9 +285,9 @@ class _Planning:
         return [item.old for item in self._items] == list(range(len(self._book.cells)))
 
     def plan(self) -> CellPlan:
-        """The bytes to write and the words to say."""
+        """The bytes to be written, and what the reply says."""
         changed = {index: list(self._rewritten(index)) for index in self._sources}
-        splices = [self._splice(each) for each in self._replacements(changed)]
+        splices = list(self._splices(self._replacements(changed)))
         numbers = sorted(self._numbers())
         return CellPlan(
             splices,
@@ -359,11 +362,15 @@ class _Planning:
             change.action is CellAction.MOVE and change.cell == index + 1 for change in self._asked.changes
         )
 
-    def _splice(self, change: Replacement) -> Splice:
-        data, span = self._book.data, change.span
-        line = data.count(b"\n", 0, span.start) + 1
-        removed = data.count(b"\n", span.start, span.end)
-        return Splice(span.start, span.end, change.data, line, removed, change.data.count(b"\n"))
+    def _splices(self, changes: Iterable[Replacement]) -> Iterator[Splice]:
+        """The changes, which are in order, with the lines that they are in."""
+        data, line, counted = self._book.data, 1, 0
+        for change in changes:
+            span = change.span
+            line += data.count(b"\n", counted, span.start)
+            counted = span.start
+            removed = data.count(b"\n", span.start, span.end)
+            yield Splice(span.start, span.end, change.data, line, removed, change.data.count(b"\n"))
 
     # --- what is said -------------------------------------------------------------------------
 
@@ -379,7 +386,7 @@ class _Planning:
             yield self._number(place.cell)
 
     def _number(self, index: int) -> int:
-        return next((number for number, item in enumerate(self._items, 1) if item.old == index), index + 1)
+        return self._new_numbers.get(index, index + 1)
 
     def _hunks(self) -> Iterator[Hunk]:
         for number, item in enumerate(self._items, 1):
@@ -402,7 +409,7 @@ class _Planning:
             self._number(index) for index in sorted(self._sources) if self._was_run(self._book.cells[index])
         ]
         if run:
-            names = f"cell{'' if len(run) == 1 else 's'} {', '.join(map(str, run))}"
+            names = f"cell{'' if len(run) == 1 else 's'} {first_of(list(map(str, run)), MATCHES_NAMED)}"
             if self._asked.keep_outputs:
                 yield Warn("outputs_kept", f"{names}: of the old source")
             else:

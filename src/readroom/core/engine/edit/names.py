@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import stale
-from readroom.core.engine.files import Survey
+from readroom.core.engine.files import FolderSurvey
 from readroom.core.engine.services import Job, Services
 from readroom.core.paths import ROOT, WorkPath, join, parent
 from readroom.core.policy.changes import WriteTargets
@@ -60,7 +60,7 @@ class Planned(Struct):
     told: Callable[[changes.FileResult], Sequence[Warn]] = lambda result: ()
 
 
-class Names(Struct):
+class NamePlans(Struct):
     """Plans the changes of names of one call."""
 
     services: Services
@@ -190,7 +190,7 @@ class Names(Struct):
                 "Send entries, the number of names in it.",
                 next_request=ListRequest(request.path),
             )
-        found = Survey(self.places, request.path, self.job.deadline).count(folder, to)
+        found = FolderSurvey(self.places, request.path, self.job.deadline).count(folder, to)
         if found != (request.entries or 0):
             raise errors.WrongEntries(request.path, request.entries, found)
         return found

@@ -18,9 +18,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from readroom.core import errors
-from readroom.core.engine.edit import expected_digits, planned_edit, require_usable
+from readroom.core.engine.edit import planned_edit
 from readroom.core.engine.edit.checks import require_few
-from readroom.core.engine.edit.names import Names, Planned
+from readroom.core.engine.edit.names import NamePlans, Planned
+from readroom.core.engine.edit.usable import expected_digits, require_usable
 from readroom.core.engine.edit.write import planned_write
 from readroom.core.engine.services import Job, Services
 from readroom.core.limits import CHANGE_TEXT_BYTES
@@ -65,7 +66,7 @@ def perform(services: Services, job: Job[ChangesRequest]) -> ChangesResult:
     _require_usable(request)
     for _ in range(CHANGED_TRIES):
         with ExitStack() as held:
-            batch = _Batch(services, job, held)
+            batch = _Several(services, job, held)
             try:
                 result = batch.result()
             except (Moved, Shrunk):
@@ -92,7 +93,7 @@ def _require_usable(request: ChangesRequest) -> None:
         raise errors.TooLarge("All contents", size, CHANGE_TEXT_BYTES, "bytes", "Send them in several calls.")
 
 
-class _File(Struct):
+class _Changed(Struct):
     """One change of the call, with its names."""
 
     request: FileChange
@@ -106,13 +107,13 @@ class _File(Struct):
         return (self.place,) if self.to is None else (self.place, self.to)
 
 
-class _Batch(Struct):
+class _Several(Struct):
     """One attempt at a call."""
 
     services: Services
     job: Job[ChangesRequest]
     held: ExitStack
-    files: dict[int, _File] = field(default_factory=dict)
+    files: dict[int, _Changed] = field(default_factory=dict)
     failures: dict[int, errors.ReadroomError] = field(default_factory=dict)
     plans: Sequence[Planned] = ()
 
@@ -124,7 +125,7 @@ class _Batch(Struct):
         self._require_apart()
         if not request.dry_run:
             self._lock()
-        names = Names(self.services, self.job, self.held)
+        names = NamePlans(self.services, self.job, self.held)
         room = self.job.cap.size - sum(self.job.cap.measure.frame(one.path) for one in request.changes)
         for number, file in list(self.files.items()):
             with self._collecting(number):
@@ -161,7 +162,7 @@ class _Batch(Struct):
 
     # --- names --------------------------------------------------------------------------------
 
-    def _found(self, change: FileChange) -> _File:
+    def _found(self, change: FileChange) -> _Changed:
         targets, guard = self.services.targets, self.services.targets.guard
         if isinstance(change, WriteRequest) and change.path.removesuffix('"').endswith("/"):
             raise errors.BadPath(change.path, "ends with a slash, as names of folders do", "Leave it out.")
@@ -177,7 +178,7 @@ class _Batch(Struct):
             to = self.held.enter_context(targets.entry(change.destination))
         if isinstance(change, EditRequest) and place.look() is None:
             raise errors.NotFound(path)
-        return _File(change, place, to, respelled=path != asked)
+        return _Changed(change, place, to, respelled=path != asked)
 
     def _require_apart(self) -> None:
         """Refuse a name that is part of two changes, also under another name of the same file."""
@@ -221,7 +222,7 @@ class _Batch(Struct):
 
     # --- planning and making ------------------------------------------------------------------
 
-    def _planned(self, file: _File, names: Names, room: int) -> Planned:
+    def _planned(self, file: _Changed, names: NamePlans, room: int) -> Planned:
         self.job.deadline.check()
         place, to = file.place, file.to
         match file.request:
@@ -255,7 +256,7 @@ class _Batch(Struct):
             lambda result: plan.told(),
         )
 
-    def _write(self, request: WriteRequest, place: WriteTarget, names: Names) -> Planned:
+    def _write(self, request: WriteRequest, place: WriteTarget, names: NamePlans) -> Planned:
         job = Job(request, self.job.cap, self.job.deadline)
         source = None
         if request.expected_hash != ABSENT and place.look() is not None:

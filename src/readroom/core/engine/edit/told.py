@@ -1,4 +1,4 @@
-"""Report what a change broke or may have lost: with its reply, and never a reason to refuse it.
+"""Warnings about a change that broke a file, or may have lost text of it: never a reason to refuse it.
 
 The new text is parsed once, and only if that fails the old one: a file that did not parse before, or that
 nothing here parses for certain, has no warning.

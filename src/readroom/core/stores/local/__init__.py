@@ -295,10 +295,10 @@ class LocalStore:
     def commit(self, changes: Sequence[Change], ready: Callable[[], None]) -> Sequence[Sequence[Warn]]:
         """Make all changes or none, also if the process is killed meanwhile."""
         from readroom.core.stores.local.batch import Batch  # few calls change several names
-        from readroom.core.stores.local.journal import Journal
+        from readroom.core.stores.local.journal import BatchJournal
         from readroom.core.stores.local.unfinished import Notes
 
-        journal = None if self._journals is None else Journal(self._journals, self.name, self._identity)
+        journal = None if self._journals is None else BatchJournal(self._journals, self.name, self._identity)
         batch = Batch(Notes(self._notes), journal, nameless=self.confinement == "kernel")
         return batch.run(changes, ready)
 

@@ -34,7 +34,7 @@ from readroom.core.stores.local.journal import (
     PUT,
     REMOVE,
     RENAME,
-    Journal,
+    BatchJournal,
     State,
     Step,
     encoded,
@@ -86,7 +86,7 @@ class _Folders:
 class Batch:
     """One call's changes."""
 
-    def __init__(self, notes: Notes, journal: Journal | None, *, nameless: bool) -> None:
+    def __init__(self, notes: Notes, journal: BatchJournal | None, *, nameless: bool) -> None:
         """`journal` is None where nothing can be noted: then a killed process leaves what it has done."""
         self._notes = notes
         self._journal = journal

@@ -145,7 +145,7 @@ class Record(Struct):
 
 
 @final
-class Journal(Closeable):
+class BatchJournal(Closeable):
     """The journal of one batch."""
 
     def __init__(self, folder: str, root: str, identity: tuple[int, int]) -> None:

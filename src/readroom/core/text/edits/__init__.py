@@ -52,7 +52,7 @@ class Piece(Struct, frozen=True):
     at: int
 
 
-class Span(Struct, frozen=True):
+class ByteSpan(Struct, frozen=True):
     """Bytes `start` to `end` of a file, and the line of the first."""
 
     start: int
@@ -70,7 +70,7 @@ class Change(Struct, frozen=True):
     new: str
     every: bool
     pieces: tuple[Piece, ...]
-    span: Span | None = None
+    span: ByteSpan | None = None
 
     @property
     def whole(self) -> Piece:
@@ -123,7 +123,7 @@ def prepare(edit: Edit, *, bom: bool, literal: bool = False) -> Change:
     return Change(old, new, edit.replace_all, tuple(_pieces(old, new)))
 
 
-def at_span(old: str, new: str, span: Span) -> Change:
+def at_span(old: str, new: str, span: ByteSpan) -> Change:
     """The change of the text at a span into another; without pieces if they are the same."""
     old, new = _plain(old), _plain(new)
     return Change(old, new, every=False, pieces=tuple(_pieces(old, new)), span=span)

@@ -1,4 +1,4 @@
-"""Find where two texts differ that are the same but for white space, case, or characters that look alike.
+"""The place where two texts differ that are the same but for white space, case, or look-alike characters.
 
 Each character is folded for itself, so that a place in a folded text leads back to the text.
 """

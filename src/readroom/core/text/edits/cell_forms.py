@@ -1,4 +1,4 @@
-"""Parse what an edit says of a cell of a notebook: one argument, in words that need no schema.
+"""The argument with which an edit names a cell of a notebook, in words that a model writes without a schema.
 
     3                   the text is in cell 3; without `old_text` all of it is replaced
     after 3             a new cell after cell 3 (0: the first), of code; `after 3 markdown` of another kind
@@ -32,7 +32,7 @@ _KEEP = re.compile(r"[ ,;]*\bkeep outputs?\Z")
 
 
 class CellAction(StrEnum):
-    """The change of a cell."""
+    """The ways to change a whole cell."""
 
     REPLACE = "replace"
     INSERT = "insert"
@@ -45,7 +45,7 @@ class CellEdit(Struct, frozen=True):
 
     Attributes:
         edit: The number of the edit in the call, from 0.
-        action: What becomes of it.
+        action: The way it is changed.
         cell: The cell; one is inserted after it, 0 for the beginning.
         text: The source of a cell that is inserted or replaced.
         kind: The kind of an inserted cell: code, markdown or raw.

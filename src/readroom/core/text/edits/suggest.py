@@ -130,7 +130,7 @@ def _after_another(text: str, old: str, others: Sequence[OtherEdit]) -> Closest 
 
 
 def _breaks_around(text: str, lines: Sequence[str], old: str, new: str) -> Closest | None:
-    """A hint for line breaks at the edges of the text, where the file begins, ends or continues."""
+    """A hint for line breaks at the edges of the text, where the file begins or ends."""
     core = old.strip("\n")
     at = text.find(core) if core.strip() and core != old else -1
     if at < 0:
