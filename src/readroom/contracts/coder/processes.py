@@ -23,7 +23,15 @@ from readroom.core.contracts.native import background as native_background
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
 from readroom.core.contracts.schema import UNLISTED
-from readroom.core.errors import BadValue, CommandsOff, NoSuchCommand, ReadroomError
+from readroom.core.errors import (
+    BadValue,
+    CommandsOff,
+    NoSuchCommand,
+    NotAFolder,
+    NotFound,
+    ReadroomError,
+    TooManyCommands,
+)
 from readroom.core.limits import RUN_WAIT_S
 from readroom.core.values import Cap, Fact, Reply, Request, Result
 from readroom.core.values.commands import (
@@ -324,8 +332,17 @@ def _failure(name: str, arguments: Any, error: ReadroomError) -> tuple[dict[str,
     if name == START and (arguments is not None or isinstance(error, CommandsOff)):
         if status in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST) and not _is_clients(error):
             status = HTTPStatus.INTERNAL_SERVER_ERROR.value
-        return {"message": "Failed to start process.", "detail": str(error)}, status
+        advice = next((words for kind, words in _ADVICE.items() if isinstance(error, kind)), error.advice)
+        return {"message": "Failed to start process.", "detail": f"{error.message}. {advice}"}, status
     return {"message": str(error)}, status
+
+
+_ADVICE: Mapping[type[ReadroomError], str] = {
+    TooManyCommands: "Signal one that is not needed, or wait for its end.",
+    NotFound: "Send a workdir that is there.",
+    NotAFolder: "Send a folder as workdir.",
+}
+"""What to do where our words name tools that this contract has not."""
 
 
 def _is_clients(error: ReadroomError) -> bool:
