@@ -110,6 +110,8 @@ class Adapter:
     """What the operations of a contract's cases are.  A subclass says what differs."""
 
     stores: Sequence[StoreName] = ("memory", "local")
+    expands_tabs = False
+    """Whether a read shows blanks instead of tabs."""
 
     def __init__(self, contract: str) -> None:
         self.contract = contract

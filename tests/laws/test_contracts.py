@@ -65,7 +65,8 @@ def test_following_its_own_hints_shows_every_line_once(
         else:
             raise AssertionError("following the hints does not end")
     expected = data.removesuffix("\n").removesuffix("\r") if ended else data
-    assert found == expected.replace("\r\n", "\n").split("\n")
+    expected = expected.replace("\r\n", "\n")
+    assert found == (expected.expandtabs() if ours.expands_tabs else expected).split("\n")
 
 
 def rooted(store: Store) -> Workspace:

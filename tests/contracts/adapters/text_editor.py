@@ -13,6 +13,8 @@ EDITOR = "str_replace_based_edit_tool"
 class EditorAdapter(Adapter):
     """A view has a line above its lines, which have numbers."""
 
+    expands_tabs = True
+
     def reading(self, path: str) -> tuple[str, dict[str, Any]] | None:
         return EDITOR, {"command": "view", "path": f"{ROOT}/{path}"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from readroom.core import config
 from readroom.core.policy.rules import denials
 from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
+from readroom.core.text.tokens import estimate
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
 from tests.each import each
@@ -394,3 +396,11 @@ def test_a_failure_after_the_change_does_not_say_that_nothing_changed(
     assert (reply.is_error, room.data("a.txt")) == (True, b"two\n")
     assert "failed inside" in reply.text
     assert "No file was changed" not in reply.text
+
+
+def test_the_page_says_what_the_listed_tools_cost() -> None:
+    tools = Room({}).space.contract("text_editor").offered(commands=False)
+    listed = [
+        {"name": one.name, "description": one.description, "inputSchema": one.input_schema} for one in tools
+    ]
+    assert 250 <= estimate(json.dumps(listed, separators=(",", ":"))) <= 350

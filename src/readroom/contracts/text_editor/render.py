@@ -104,8 +104,9 @@ class Views(Struct, frozen=True):
         """As many of the lines as one view may show."""
         if not result.lines:
             return result
-        room = min(self.characters, max(1, (cap.size - cap.measure.frame(result.path)) // 2))
-        return json_replies.fitted(result, replace(cap, size=room), _characters)
+        room = max(1, cap.size - cap.measure.frame(result.path))
+        result = json_replies.fitted(result, replace(cap, size=room), _shown_bytes)
+        return json_replies.fitted(result, replace(cap, size=self.characters), _characters)
 
     # --- views --------------------------------------------------------------------------------
 
@@ -124,8 +125,8 @@ class Views(Struct, frozen=True):
         return native_render.reply(_short(text, cap), facts)
 
     def _output(self, lines: Sequence[str], what: str, first: int) -> str:
-        rows = [f"{number:6}\t{line.expandtabs()}" for number, line in enumerate(lines, first)]
-        return f"Here's the result of running `cat -n` on {what}:\n" + "".join(f"{row}\n" for row in rows)
+        rows = "".join(f"{_row(number, line)}\n" for number, line in enumerate(lines, first))
+        return f"Here's the result of running `cat -n` on {what}:\n{rows}"
 
     def _folder(self, arguments: EditorArguments, result: ListResult, cap: Cap) -> Reply:
         path, folder = self.names.given(arguments.path), result.request.path
@@ -155,6 +156,15 @@ def _short(text: str, cap: Cap) -> str:
 def _characters(result: ReadResult) -> int:
     """Those of the lines and of the line feeds between them."""
     return sum(map(len, result.lines)) + max(0, len(result.lines) - 1)
+
+
+def _shown_bytes(result: ReadResult) -> int:
+    """Bytes of the lines as they are shown."""
+    return sum(byte_size(_row(number, line)) + 1 for number, line in enumerate(result.lines, result.start))
+
+
+def _row(number: int, line: str) -> str:
+    return f"{number:6}\t{line.expandtabs()}"
 
 
 def _snippets(diff: Diff) -> Iterator[tuple[int, list[str]]]:

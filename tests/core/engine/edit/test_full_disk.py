@@ -110,6 +110,50 @@ def test_a_full_disk_lets_files_be_deleted(workspace: Workspace, small: Path) ->
     assert os.listdir(small) == []
 
 
+def test_a_full_disk_changes_none_of_several_files(workspace: Workspace, small: Path) -> None:
+    (small / "g").write_bytes(OLD)
+    (small / "filler").write_bytes(b"x" * 44 * 1024)
+    known = digest(OLD)
+    edits = [
+        {"path": "f", "expected_hash": known, "old_text": "second", "new_text": "2nd"},
+        {"path": "new/h", "expected_hash": "absent", "insert": "end", "new_text": "h\n"},
+        {"path": "g", "expected_hash": known, "old_text": "second", "new_text": LONG[:20_000]},
+    ]
+    before = files(small)
+    with pytest.raises(NoSpace):
+        workspace.edit_files(edits)
+    with pytest.raises(NoSpace):
+        workspace.change(
+            [
+                {"action": "delete", "path": "f", "expected_hash": known},
+                {"action": "copy", "path": "filler", "to": "copy", "expected_hash": digest(b"x" * 44 * 1024)},
+            ]
+        )
+    assert files(small) == before
+    assert sorted(os.listdir(small)) == ["f", "filler", "g"]
+    workspace.change(
+        [
+            {"action": "delete", "path": "filler", "expected_hash": digest(b"x" * 44 * 1024)},
+            {"action": "move", "path": "f", "to": "new/f", "expected_hash": known},
+        ]
+    )
+    assert files(small) == {"g": OLD, "new/f": OLD}
+
+
+def test_what_cannot_be_moved_takes_back_what_was_changed_before_it(tmp_path: Path, small: Path) -> None:
+    """One rename leads to another file system; the deletion before it is undone."""
+    (tmp_path / "f").write_bytes(OLD)
+    with Workspace(LocalStore(tmp_path, notes=str(tmp_path.with_name("notes")))) as workspace:
+        changes = [
+            {"action": "delete", "path": "small/f", "expected_hash": digest(OLD)},
+            {"action": "move", "path": "f", "to": "small/g", "expected_hash": digest(OLD)},
+        ]
+        with pytest.raises(StoreFailed, match="another file system"):
+            workspace.change(changes)
+    assert files(small) == {"f": OLD}
+    assert (tmp_path / "f").read_bytes() == OLD
+
+
 def test_what_cannot_be_moved_to_another_file_system_stays(tmp_path: Path, small: Path) -> None:
     (tmp_path / "f").write_bytes(OLD)
     with Workspace(LocalStore(tmp_path)) as workspace:

@@ -45,7 +45,7 @@ def short_hash(content_hash: str) -> str:
 
 
 def name_changed(result: changes.NameResult, cap: Cap) -> str:
-    """What became of a name."""
+    """The words for what became of a name."""
     match result:
         case changes.StatResult():
             return _stat(result)

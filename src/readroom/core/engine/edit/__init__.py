@@ -36,6 +36,7 @@ from readroom.core.engine.edit.meant import LENIENT_BYTES, meant
 from readroom.core.engine.edit.told import CHECKED_BYTES, Before, about_edit, text_of
 from readroom.core.engine.edit.usable import (
     PlannedEdit,
+    described,
     ends_with,
     expected_digits,
     require_usable,
@@ -57,7 +58,6 @@ from readroom.core.text.edits.splice import (
     applied,
     broken_line,
     encode,
-    new_lines,
     new_size,
     spliced,
     touched,
@@ -67,7 +67,7 @@ from readroom.core.text.encodings import NUL_SIGN, Encoding, decode
 from readroom.core.text.hashes import Hashing
 from readroom.core.text.line_index import Shrunk, build_index
 from readroom.core.values import ReadRequest
-from readroom.core.values.changes import Diff, EditRequest, EditResult
+from readroom.core.values.changes import EditRequest, EditResult
 from readroom.core.values.files import Warn
 
 
@@ -180,7 +180,7 @@ class _Editing:
         cap = self._job.cap
         room = cap.size - cap.measure.frame(self._path)
         diff = within(touched(self._source, self._encoding, scanned.splices, self._request.diff), room)
-        result = self._described(scanned, digits, diff)
+        result = described(self._request, self._source, self._encoding, scanned, digits, diff, self._matched)
         if any(not splice.data.isascii() or b"\0" in splice.data for splice in scanned.splices):
             result = replace(result, warnings=tuple(self._about(scanned)))
         return self._plan(scanned, digits, result)
@@ -238,9 +238,9 @@ class _Editing:
         made = replace(scanned, splices=list(plan.splices), crossing=None, ragged=[])
         cap = self._job.cap
         diff = within(plan.hunks, cap.size - cap.measure.frame(self._path))
-        described = self._described(made, digits, diff)
+        result = described(self._request, self._source, self._encoding, made, digits, diff, self._matched)
         result = replace(
-            described, replacements=plan.replacements, cells=plan.cells, warnings=tuple(plan.warnings)
+            result, replacements=plan.replacements, cells=plan.cells, warnings=tuple(plan.warnings)
         )
         return self._plan(made, digits, result)
 
@@ -458,30 +458,6 @@ class _Editing:
     def _read_in(self) -> str | None:
         """The encoding a suggested read must name to show the matched text: a notebook would show cells."""
         return self._encoding.name if reads_as_document(self._path) else self._request.encoding
-
-    def _described(self, scanned: Scan, digits: str, diff: Diff) -> EditResult:
-        splices = scanned.splices
-        moved = sum(splice.added - splice.removed for splice in splices[:-1])
-        first, last = splices[0].line, splices[-1]
-        # A line feed at the end of the new text ends its last line; it does not begin another.
-        ended = last.data.endswith(self._encoding.newline)
-        total = new_lines(self._source, self._encoding, scanned.line_feeds, splices)
-        return EditResult(
-            path=self._path,
-            previous_hash=hashes.full(digits),
-            content_hash=None,
-            size_bytes=new_size(self._source.size, splices),
-            total_lines=total,
-            edits=len(self._request.edits),
-            replacements=sum(place.count for place in scanned.found),
-            first_line=first,
-            last_line=min(total, max(first, last.line + moved + last.added - ended)),
-            encoding=self._encoding.name,
-            bom=bool(self._encoding.bom),
-            diff=diff,
-            dry_run=self._request.dry_run,
-            matched=self._matched,
-        )
 
     def _at(self, number: int) -> int:
         """The position of an edit in the call."""

@@ -50,7 +50,7 @@ class Planned(Struct):
         ready: Raises Moved if something is not what was looked at.
         made: The result, from the warnings of each of the steps.
         result: The result of a dry run.
-        told: What an edit or a write broke; asked for once its file is free again.
+        told: Warnings about what an edit or a write broke; asked for once its file is free again.
     """
 
     steps: Sequence[Change]

@@ -1,4 +1,4 @@
-"""What an edit must have before a file is looked at, what it is once it can be made, and repeated appends."""
+"""Edits before and after they meet their file: unusable calls, plans, results, and repeated appends."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from readroom.core.engine.edit.checks import require_few
 from readroom.core.limits import VALUE_CHARS
 from readroom.core.stores.base import PutFile, Source
 from readroom.core.text import hashes
-from readroom.core.text.edits import prepare
-from readroom.core.text.edits.splice import NotEncodable, encode
+from readroom.core.text.edits import Scan, prepare
+from readroom.core.text.edits.splice import NotEncodable, encode, new_lines, new_size
 from readroom.core.text.encodings import Encoding
 from readroom.core.text.hashes import Hashing, blocks
 from readroom.core.values import ReadRequest
-from readroom.core.values.changes import ABSENT, Edit, EditRequest, EditResult
+from readroom.core.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult
 from readroom.core.values.files import Warn
 
 
@@ -64,7 +64,7 @@ class PlannedEdit(Struct):
     """An edit of an opened file that can be made.
 
     Attributes:
-        result: What it does, as in a dry run.
+        result: Its effect, as in a dry run.
         put: The new content, whose pieces are read only once.
         ready: Raises Moved if the file is not what was read.
         made: The result, with warnings, when the content is put.
@@ -94,3 +94,37 @@ def ends_with(source: Source, encoding: Encoding, text: str, expected: str, dead
             if before.digits.startswith(expected):
                 return True
     return False
+
+
+def described(
+    request: EditRequest,
+    source: Source,
+    encoding: Encoding,
+    scanned: Scan,
+    digits: str,
+    diff: Diff,
+    matched: str,
+) -> EditResult:
+    """The result of an edit, as in a dry run; `digits` are those of the state that it is made on."""
+    splices = scanned.splices
+    moved = sum(splice.added - splice.removed for splice in splices[:-1])
+    first, last = splices[0].line, splices[-1]
+    # A line feed at the end of the new text ends its last line; it does not begin another.
+    ended = last.data.endswith(encoding.newline)
+    total = new_lines(source, encoding, scanned.line_feeds, splices)
+    return EditResult(
+        path=request.path,
+        previous_hash=hashes.full(digits),
+        content_hash=None,
+        size_bytes=new_size(source.size, splices),
+        total_lines=total,
+        edits=len(request.edits),
+        replacements=sum(place.count for place in scanned.found),
+        first_line=first,
+        last_line=min(total, max(first, last.line + moved + last.added - ended)),
+        encoding=encoding.name,
+        bom=bool(encoding.bom),
+        diff=diff,
+        dry_run=request.dry_run,
+        matched=matched,
+    )

@@ -124,7 +124,7 @@ class PlannedWrite(Struct):
     """A write that can be made.
 
     Attributes:
-        result: What it does.
+        result: Its effect.
         put: The new content; None if the file has it already.
         ready: Raises Moved if the file is not what was read.
         told: Warnings about what the write broke; asked for once the file and its folder are free again.

@@ -121,7 +121,7 @@ _CHECKED_EVERY: Final = 10_000
 """Comparisons of lines after which the deadline is looked at."""
 
 
-class Place(Struct, frozen=True):
+class Slot(Struct, frozen=True):
     """The start of a hunk, by index, and whether it fits there with the line ends that it has."""
 
     at: int
@@ -139,8 +139,8 @@ class _Fitting:
         self._keyed: dict[int, list[str]] = {}
         self._shifts: set[int] = set()
 
-    def places(self, hunks: Sequence[PatchHunk]) -> list[Place]:
-        placed: list[Place] = []
+    def places(self, hunks: Sequence[PatchHunk]) -> list[Slot]:
+        placed: list[Slot] = []
         free = 0
         for number, hunk in enumerate(hunks, 1):
             self._deadline.check()
@@ -153,7 +153,7 @@ class _Fitting:
             self._require_certain(number, hunk, place)
         return placed
 
-    def _place(self, number: int, hunk: PatchHunk, free: int) -> Place:
+    def _place(self, number: int, hunk: PatchHunk, free: int) -> Slot:
         missing = next((anchor for anchor in hunk.anchors if not self._anchored(anchor)), None)
         if missing is not None:
             raise NoFit(number, hunk, missing)
@@ -164,17 +164,17 @@ class _Fitting:
             fits = list(self._fits(key, old, max(free, after)))
             if fits:
                 at = self._chosen(number, hunk, fits)
-                return Place(at, literally=key is _ENDS[0])
+                return Slot(at, literally=key is _ENDS[0])
         before = next((at for key in _keys_of(hunk, self._steps) for at in self._fits(key, old, after)), None)
         raise NoFit(number, hunk, before=None if before is None else before + 1)
 
-    def _of_addition(self, number: int, hunk: PatchHunk) -> Place:
+    def _of_addition(self, number: int, hunk: PatchHunk) -> Slot:
         """The place of a hunk without old lines."""
         end = len(self._lines)
         if self._fitting.adds_at_line and hunk.first is not None and 0 <= hunk.first <= end:
-            return Place(hunk.first)
+            return Slot(hunk.first)
         if not end or hunk.at_end or (self._fitting.adds_at_end and hunk.first is None):
-            return Place(end, literally=True)
+            return Slot(end, literally=True)
         raise NoFit(number, hunk)
 
     def _chosen(self, number: int, hunk: PatchHunk, fits: Sequence[int]) -> int:
@@ -190,7 +190,7 @@ class _Fitting:
             raise ManyFits(number, [at + 1 for at in fits[:MATCHES_NAMED]], len(fits))
         return fits[0]
 
-    def _require_certain(self, number: int, hunk: PatchHunk, place: Place) -> None:
+    def _require_certain(self, number: int, hunk: PatchHunk, place: Slot) -> None:
         """Refuse the line of a heading if the hunk fits, too, where others show that lines have moved to."""
         first = hunk.first
         if first is None or not hunk.old or place.at != first - 1:
@@ -287,7 +287,7 @@ class _NewLines:
         pairs = sum(line.end == "\r\n" for line in lines)
         self._usual = "\r\n" if 2 * pairs > len(lines) else "\n"
 
-    def rebuilt(self, hunks: Sequence[PatchHunk], places: Sequence[Place]) -> Iterator[Planned]:
+    def rebuilt(self, hunks: Sequence[PatchHunk], places: Sequence[Slot]) -> Iterator[Planned]:
         plan: list[Planned] = []
         done = 0
         for hunk, place in zip(hunks, places, strict=True):
@@ -297,7 +297,7 @@ class _NewLines:
         plan += range(done, len(self._lines))
         return self._ended(plan)
 
-    def _of_hunk(self, hunk: PatchHunk, place: Place) -> Iterator[Planned]:
+    def _of_hunk(self, hunk: PatchHunk, place: Slot) -> Iterator[Planned]:
         at = place.at
         end = self._end_near(at)
         for line in hunk.lines:
