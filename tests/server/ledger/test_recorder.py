@@ -253,3 +253,29 @@ def test_a_change_in_the_form_of_a_patch_is_recorded(
     assert found.outcome == ("edits_failed" if is_absent else "ok")
     assert json.loads(found.arguments)["files"][0]["path"].endswith(name)
     assert SECRET not in found.arguments
+
+
+@pytest.mark.parametrize(
+    ("contract", "tool", "arguments"),
+    [
+        ("coder", "edit-files", {"files": [{"path": "{}", "edits": [{"old_text": "K", "new_text": ""}]}]}),
+        ("coder", "edit_files", {"edits": [{"path": "{}", "old_text": "K", "new_text": ""}]}),
+        ("text_editor", "apply_patch", {"operation": {"type": "delete_file", "path": "{}"}}),
+        (
+            "text_editor",
+            "str_replace_based_edit_tool",
+            {"command": "insert", "path": "{}", "insert_line": 0, "insert_text": ""},
+        ),
+        ("opencode", "apply_patch", {"patchText": "*** Begin Patch\n*** Delete File: {}\n*** End Patch"}),
+    ],
+)
+def test_a_change_of_several_files_that_policy_refuses_is_recorded_as_refused(
+    workspace: Workspace, policy: LedgerPolicy, root: Path, contract: str, tool: str, arguments: object
+) -> None:
+    sent = json.loads(json.dumps(arguments).replace("{}", f"{os.path.realpath(root)}/.env"))
+    reply = workspace.call(tool, sent, contract_name=contract, caller=WHO)
+    assert reply.is_error
+    (found,) = events(policy)
+    assert (found.decision, found.outcome) == ("refused", "edits_failed")
+    assert found.rule is not None
+    assert ".env" in found.rule
