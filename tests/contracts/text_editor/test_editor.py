@@ -243,9 +243,15 @@ def test_paths_are_absolute_and_in_the_workspace() -> None:
             ("view", {}),
             ("create", {"file_text": "x"}),
             ("str_replace", {"old_str": "S", "new_str": "x"}),
+            ("insert", {"insert_line": 0, "insert_text": "x"}),
         ):
             words = room.refused(command, path, **more)
             assert "SECRET" not in words
+            if path.endswith(".env"):
+                assert words.startswith("Access to /workspace/.env is denied by the rule ")
+            else:
+                assert words.endswith("). Give an absolute path below /workspace.")
+                assert "relative" not in words
 
 
 def test_the_real_name_of_a_root_is_one_as_well(tmp_path: Path) -> None:
