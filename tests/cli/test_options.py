@@ -27,7 +27,7 @@ OWN = {"as_json", "root", "config"}
 """Options that every command of a tool has beside those of its schema."""
 
 OF_A_SHELL = {
-    "edit_file": {"old", "new", "replace_all", "now"},
+    "edit_file": {"patch", "old", "new", "replace_all", "now"},
     "write_file": {"new", "now"},
     "run_command": {"allow_commands"},
 }

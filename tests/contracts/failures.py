@@ -52,7 +52,7 @@ EXAMPLES: tuple[ReadroomError, ...] = (
     errors.DatabaseFailed("database", "the disk is full"),
     errors.StateFailed("state", "the disk is full"),
     errors.OneProcess(),
-    errors.BadPatch("line", "cannot be read: line 3 begins with neither", "Begin it with a blank.", line=3),
+    errors.BadPatch("line", "cannot be read: line 3 has no mark", "Begin it with a blank.", line=3),
     errors.HunkAmbiguous(PATH, 2, [3, 9], 2),
     errors.HunkMissing(PATH, 1, "No line is like it.", expected="x", place="3 | x", first=3, last=3),
     errors.NotPatched(PATH, "symbolic link"),

@@ -135,6 +135,8 @@ def test_native_replies_are_read_back_as_their_facts_say(tmp_path: Path, seed: i
 def test_replies_of_other_contracts_are_read_back_as_their_facts_say(tmp_path: Path, name: str) -> None:
     chance = random.Random(name)
     texts = _planted(tmp_path, chance)
+    if name == "text_editor":  # which shows tabs as blanks, and an empty file as an empty line
+        texts = {file: [line.expandtabs() for line in lines] or [""] for file, lines in texts.items()}
     compared = 0
     with replay.workspace_at(str(tmp_path)) as workspace:
         for tool, arguments in _calls([*texts], chance):

@@ -164,7 +164,7 @@ class _Variant:
         )
 
     def patch(self) -> Tool:
-        def wording(arguments: patching.PatchArguments) -> Wording:
+        def wording(arguments: patching.OpencodePatch) -> Wording:
             return Wording(patching.render, partial(patching.render_error, self.names, arguments))
 
         return Tool(
@@ -172,7 +172,7 @@ class _Variant:
             "Apply a patch",
             "Change several files as a patch says, all of them or none: `*** Begin Patch`, then "
             "`*** Update File: PATH`, `*** Add File: PATH` or `*** Delete File: PATH`, then `*** End Patch`.",
-            patching.PatchArguments,
+            patching.OpencodePatch,
             partial(patching.to_patch, self.names),
             read_only=False,
             idempotent=False,

@@ -30,13 +30,13 @@ _EMPTY = re.compile(r"\s*\*\*\* Begin Patch\s*\*\*\* End Patch\s*")
 _SECTION = re.compile(r"^\*\*\* (?:Add|Delete|Update) File:", re.MULTILINE)
 
 
-class PatchArguments(msgspec.Struct, frozen=True, kw_only=True):
+class OpencodePatch(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of apply_patch."""
 
     patchText: Annotated[str, Meta(description="The full patch text that describes all changes to be made")]
 
 
-def to_patch(names: Names, arguments: PatchArguments) -> EditFilesRequest:
+def to_patch(names: Names, arguments: OpencodePatch) -> EditFilesRequest:
     """The request for a patch. Raises BadPatch, BadValue."""
     if not arguments.patchText:
         raise errors.BadValue("patchText", "", "is empty", "Send a patch.")
@@ -55,7 +55,7 @@ def render(result: Result, cap: Cap) -> Reply:
     return patch_words.done(result, quote)
 
 
-def render_error(names: Names, sent: PatchArguments | None, error: errors.ReadroomError, cap: Cap) -> Reply:
+def render_error(names: Names, sent: OpencodePatch | None, error: errors.ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure of a call, whose arguments are None if they could not be read."""
     text = json_replies.short(_text(names, "" if sent is None else sent.patchText, error), cap.size)
     facts = partial(native_facts.of_error, error, partial(to_call, names), text)

@@ -115,7 +115,7 @@ class Views(Struct, frozen=True):
         path = self.names.given(arguments.path)
         if result.image is not None:
             return native_render.reply(f"Image file {path} read successfully.", facts, (result.image,))
-        lines = result.lines
+        lines = result.lines or [""]  # of an empty file, as in the reference
         clipped = any(item.reason == "reply_cap" for item in result.omitted)
         text = self._output(lines, path, result.start or 1) + (f"{CLIPPED}\n" if clipped else "")
         last, total = (arguments.view_range or [1, TO_THE_END])[1], result.total_lines

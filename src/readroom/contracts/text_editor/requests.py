@@ -102,7 +102,7 @@ class OlderArguments(EditorArguments, frozen=True, kw_only=True):
     command: Literal["view", "create", "str_replace", "insert", "undo_edit"]
 
 
-class PatchArguments(msgspec.Struct, frozen=True, kw_only=True):
+class EditorPatch(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of apply_patch: a patch, or one operation of a hosted tool."""
 
     input: Annotated[str, Meta(description="V4A patch, from `*** Begin Patch` to `*** End Patch`")] | None = (
@@ -117,7 +117,7 @@ class PatchArguments(msgspec.Struct, frozen=True, kw_only=True):
     ) = None
 
 
-Arguments: TypeAlias = EditorArguments | PatchArguments
+Arguments: TypeAlias = EditorArguments | EditorPatch
 
 
 # -----------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def _stripped(text: str, old: str) -> Fit | None:
 # -----------------------------------------------------------------------------
 
 
-def to_patch(names: EditorNames, arguments: PatchArguments) -> EditFilesRequest:
+def to_patch(names: EditorNames, arguments: EditorPatch) -> EditFilesRequest:
     """The request for a patch. Raises BadPatch, BadValue, MissingArgument."""
     if arguments.operation is not None and arguments.input is not None:
         raise BadValue("operation", "", "and input cannot both be sent", "Send one of them.")
