@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from readroom.core.contracts.native import NATIVE
 from readroom.core.contracts.native import changes as native_changes
-from readroom.core.contracts.native.calls import to_call
+from readroom.core.contracts.native.calls import arguments, to_call
 from readroom.core.errors import NoMatch, Stale
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.stores.memory import MemoryStore
@@ -122,3 +122,15 @@ def test_what_an_error_shows_below_its_sentences_is_cut_to_the_cap() -> None:
         assert len(reply.text.encode()) <= MIN_REPLY_BYTES
         assert reply.text.endswith("…")
         assert "Next: read_file" in reply.text.split("\n")[0]
+
+
+def test_the_record_of_several_changes_names_each_of_them() -> None:
+    sent = {
+        "changes": [
+            {"action": "move", "path": "a", "to": "b", "expected_hash": "0" * 12},
+            {"action": "delete", "path": "d", "entries": 3},
+        ]
+    }
+    recorded: Any = arguments(NATIVE.bind("change_files", sent).request)["changes"]
+    assert [(one["action"], one["path"]) for one in recorded] == [("move", "a"), ("delete", "d")]
+    assert (recorded[0]["destination"], recorded[1]["entries"]) == ("b", 3)

@@ -14,7 +14,7 @@ from tests.mcp.serving import ERAS, STATELESS, Http, Stdio, http_server, request
 from tests.vocabulary import tokens_of
 
 MOST_TOKENS = 2000
-"""What the tools of the native contract may take on the wire, in o200k tokens, with titles and hints for hosts;
+"""What the tools of the native contract may take on the wire, in o200k tokens, with titles and hints;
 models are passed less (`tests/contracts/native/test_replies.py`)."""
 
 MOST_TOKENS_OF_COMMANDS = 400

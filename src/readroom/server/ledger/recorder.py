@@ -45,6 +45,7 @@ KEPT = frozenset(
     (
         *("path", "pattern", "glob", "type", "output", "include", "sort", "cursor", "encoding", "pages"),
         *("symbol", "view", "known_hash", "expected_hash", "cwd", "command", "destination"),
+        *("action", "lines", "insert"),
     )
 )
 """Arguments whose text is kept; of other text only length and hash are."""
