@@ -342,7 +342,7 @@ _ADVICE: Mapping[type[ReadroomError], str] = {
     NotFound: "Send a workdir that is there.",
     NotAFolder: "Send a folder as workdir.",
 }
-"""What to do where our words name tools that this contract has not."""
+"""Advice in place of ours that names tools of the native contract."""
 
 
 def _is_clients(error: ReadroomError) -> bool:

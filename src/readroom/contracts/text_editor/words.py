@@ -193,7 +193,7 @@ def _ours(call: FailedEdit, error: errors.ReadroomError) -> str:
 
 
 def _absolute(call: FailedEdit, error: errors.OutsideRoot | errors.BadPath) -> str:
-    """How to go on with the editor, which takes no relative path."""
+    """Advice for the editor, which takes no relative path."""
     near = error.meant if isinstance(error, errors.OutsideRoot) else None
     guess = "" if near is None else f" Did you mean {call.names.shown(near)}?"
     return f"Give an absolute path below {quote(call.names.root)}.{guess}"
