@@ -108,5 +108,8 @@ def test_policy_holds_for_patches() -> None:
             ("*** Delete File: .env",),
             ("*** Update File: a.txt", "*** Move to: .env", "@@", "-a", "+b"),
         ):
-            assert "KEY" not in refused(space, "apply_patch", patchText=v4a(*section))
+            found = refused(space, "apply_patch", patchText=v4a(*section))
+            assert "KEY" not in found
+            assert found.startswith(f"{FAILED}Access to /workspace/.env is denied by the rule ")
+            assert found.endswith("Continue without this file, or ask the user to change the policy.")
         assert "outside" in refused(space, "apply_patch", patchText=v4a("*** Add File: ../x", "+y"))

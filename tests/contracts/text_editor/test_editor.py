@@ -243,9 +243,15 @@ def test_paths_are_absolute_and_in_the_workspace() -> None:
             ("view", {}),
             ("create", {"file_text": "x"}),
             ("str_replace", {"old_str": "S", "new_str": "x"}),
+            ("insert", {"insert_line": 0, "insert_text": "x"}),
         ):
             words = room.refused(command, path, **more)
             assert "SECRET" not in words
+            if path.endswith(".env"):
+                assert words.startswith("Access to /workspace/.env is denied by the rule ")
+            else:
+                assert words.endswith("). Give an absolute path below /workspace.")
+                assert "relative" not in words
 
 
 def test_the_real_name_of_a_root_is_one_as_well(tmp_path: Path) -> None:
@@ -382,6 +388,20 @@ def test_operations_of_the_hosted_tool() -> None:
         {"type": "delete_file"},
     ):
         assert room.patch(operation=wrong).is_error
+
+
+def test_a_failure_after_the_change_does_not_say_that_nothing_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> Reply:
+        raise KeyError
+
+    room = Room({"a.txt": "one\n"})
+    monkeypatch.setattr("readroom.core.contracts.patch_words.done", fail)
+    reply = room.patch(operation={"type": "update_file", "path": "a.txt", "diff": "@@\n-one\n+two\n"})
+    assert (reply.is_error, room.data("a.txt")) == (True, b"two\n")
+    assert "failed inside" in reply.text
+    assert "No file was changed" not in reply.text
 
 
 def test_the_page_says_what_the_listed_tools_cost() -> None:

@@ -407,7 +407,7 @@ def test_an_archive_is_unpacked_by_another_program(logs: Path, tmp_path: Path) -
 # --- upload-chat-file -------------------------------------------------------------------------
 
 
-def upload(workspace: Workspace, name: str, body: bytes = b"data", chat: str = CHAT) -> Answer:
+def upload(workspace: Workspace, name: str | bytes, body: bytes = b"data", chat: str = CHAT) -> Answer:
     return fetched(workspace, "upload-chat-file", "POST", body, chat_id=chat, name=name)
 
 
@@ -419,9 +419,12 @@ def upload(workspace: Workspace, name: str, body: bytes = b"data", chat: str = C
         ("a\\b\\c.txt", "c.txt"), ("..hidden", "hidden"), ("a \t\n b", "a_b"),
         ("\u00e9t\u00e9.md", "\u00e9t\u00e9.md"),
         ("x/", "x"), ("  spaced  ", "spaced"), ("CON:", "CON:"),
+        (b"\xff\xfe.txt", "\ufffd\ufffd.txt"), ('"a.txt"', '"a.txt"'),
     ],
 )  # fmt: skip
-def test_an_upload_is_kept_under_the_last_part_of_its_name(tmp_path: Path, name: str, kept: str) -> None:
+def test_an_upload_is_kept_under_the_last_part_of_its_name(
+    tmp_path: Path, name: str | bytes, kept: str
+) -> None:
     with Workspace(tmp_path) as workspace:
         found = upload(workspace, name, b"\x00\xffdata")
     path = tmp_path / ".coder" / "chats" / CHAT / "files" / kept

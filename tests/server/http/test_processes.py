@@ -112,11 +112,19 @@ def test_bad_requests(server: Agent, place: Path) -> None:
         refused(answer, 400, "Request body must be valid JSON.")
         assert answer.json["detail"]
     gone = {"command": "true", "workdir": str(place / "absent")}
-    refused(post(server, "processes/start", gone, {}), 500, "Failed to start process.")
+    answer = post(server, "processes/start", gone, {})
+    refused(answer, 500, "Failed to start process.")
+    assert answer.json["detail"] == "There is no file or folder absent. Send a workdir that is there."
     outside = {"command": "true", "workdir": "/usr"}
     refused(post(server, "processes/start", outside, {}), 403, "Failed to start process.")
-    for env in ({"a b": "c"}, {"-i": ""}, {"A": "\0"}):
-        assert post(server, "processes/start", {"command": "true", "env": env}, {}).status == 400
+    for env in ({"a b": "c"}, {"-i": ""}, {"A": "\0"}, {"": "c"}):
+        answer = post(server, "processes/start", {"command": "true", "env": env}, {})
+        refused(answer, 400, "Failed to start process.")
+        assert "env=" in answer.json["detail"]
+    unknown = (
+        "processes-start takes no argument 'shell'. It takes: command, workdir, env, background, timeout_ms."
+    )
+    refused(post(server, "processes/start", {"command": "true", "shell": "sh"}, {}), 400, unknown)
     refused(output(server, "absent"), 404, 'Process "absent" not found.')
     refused(sign(server, "absent", "kill"), 404, 'Process "absent" not found.')
     name = start(server, "true")
@@ -305,6 +313,7 @@ def test_a_chat_has_no_more_than_ten_at_once(server: Agent, mark: str) -> None:
     answer = post(server, "processes/start", {"command": "true"}, chat)
     assert (answer.status, answer.json["message"]) == (500, "Failed to start process.")
     assert "10 background commands run already" in answer.json["detail"]
+    assert "check_command" not in answer.json["detail"]
     for name in names:
         sign(server, name, "kill", chat)
         ended(server, name)

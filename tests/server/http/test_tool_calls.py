@@ -257,6 +257,7 @@ def test_policy_is_asked_again_before_an_answer_is_given_again(tmp_path: Path) -
     with open_agent(state, str(root)) as server:
         for answer in (post(server, "edit-files", edit(file), headers(chat)), cancel(server, chat)):
             assert (answer.status, b"@@" in answer.body) == (403, False)
+            assert answer.json["message"].startswith(f"permission denied: {file}: ")
 
 
 def test_tokens_do_not_share_calls(tmp_path: Path) -> None:

@@ -222,3 +222,60 @@ def test_a_required_ledger_that_cannot_be_opened_is_said_at_the_start(
 ) -> None:
     with pytest.raises(LedgerFailed):
         opened(root, replace(policy, required=True, file="/proc/nowhere/ledger"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("str_replace_based_edit_tool", {"command": "insert", "insert_line": 1, "insert_text": SECRET}),
+        ("apply_patch", {"operation": {"type": "update_file", "diff": f"@@\n-{SECRET}\n+two\n"}}),
+        ("apply_patch", {"operation": {"type": "create_file", "diff": f"+{SECRET}\n"}}),
+        ("apply_patch", {"operation": {"type": "delete_file"}}),
+        ("apply_patch", {"operation": {"type": "update_file", "diff": "@@\n-absent\n+two\n"}}),
+    ],
+)
+def test_a_change_in_the_form_of_a_patch_is_recorded(
+    workspace: Workspace, policy: LedgerPolicy, root: Path, tool: str, arguments: dict[str, Any]
+) -> None:
+    operation = arguments.get("operation")
+    name = "new.txt" if operation and operation["type"] == "create_file" else "a.txt"
+    if operation is None:
+        sent = {**arguments, "path": f"{os.path.realpath(root)}/{name}"}
+    else:
+        sent = {"operation": {**operation, "path": name}}
+    before = (root / "a.txt").read_bytes()
+    reply = workspace.call(tool, sent, contract_name="text_editor", caller=WHO)
+    is_absent = "absent" in json.dumps(arguments)
+    assert reply.is_error == is_absent, reply.text
+    changed = (root / "new.txt").exists() or not (root / "a.txt").exists()
+    assert (changed or (root / "a.txt").read_bytes() != before) is not is_absent
+    (found,) = events(policy)
+    assert found.outcome == ("edits_failed" if is_absent else "ok")
+    assert json.loads(found.arguments)["files"][0]["path"].endswith(name)
+    assert SECRET not in found.arguments
+
+
+@pytest.mark.parametrize(
+    ("contract", "tool", "arguments"),
+    [
+        ("coder", "edit-files", {"files": [{"path": "{}", "edits": [{"old_text": "K", "new_text": ""}]}]}),
+        ("coder", "edit_files", {"edits": [{"path": "{}", "old_text": "K", "new_text": ""}]}),
+        ("text_editor", "apply_patch", {"operation": {"type": "delete_file", "path": "{}"}}),
+        (
+            "text_editor",
+            "str_replace_based_edit_tool",
+            {"command": "insert", "path": "{}", "insert_line": 0, "insert_text": ""},
+        ),
+        ("opencode", "apply_patch", {"patchText": "*** Begin Patch\n*** Delete File: {}\n*** End Patch"}),
+    ],
+)
+def test_a_change_of_several_files_that_policy_refuses_is_recorded_as_refused(
+    workspace: Workspace, policy: LedgerPolicy, root: Path, contract: str, tool: str, arguments: object
+) -> None:
+    sent = json.loads(json.dumps(arguments).replace("{}", f"{os.path.realpath(root)}/.env"))
+    reply = workspace.call(tool, sent, contract_name=contract, caller=WHO)
+    assert reply.is_error
+    (found,) = events(policy)
+    assert (found.decision, found.outcome) == ("refused", "edits_failed")
+    assert found.rule is not None
+    assert ".env" in found.rule

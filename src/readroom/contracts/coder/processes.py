@@ -22,7 +22,16 @@ from readroom.core.contracts.json_replies import encoded
 from readroom.core.contracts.native import background as native_background
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
-from readroom.core.errors import BadValue, CommandsOff, NoSuchCommand, ReadroomError
+from readroom.core.contracts.schema import UNLISTED
+from readroom.core.errors import (
+    BadValue,
+    CommandsOff,
+    NoSuchCommand,
+    NotAFolder,
+    NotFound,
+    ReadroomError,
+    TooManyCommands,
+)
 from readroom.core.limits import RUN_WAIT_S
 from readroom.core.values import Cap, Fact, Reply, Request, Result
 from readroom.core.values.commands import (
@@ -78,7 +87,7 @@ class StartBody(msgspec.Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
     background: bool = False
     timeout_ms: Annotated[int, Meta(ge=0, le=_MAX_MS)] = 0
-    id: str | None = None
+    id: Annotated[str, Meta(extra=UNLISTED)] | None = None
 
 
 class ListQuery(msgspec.Struct, frozen=True, kw_only=True):
@@ -312,7 +321,7 @@ def _failure(name: str, arguments: Any, error: ReadroomError) -> tuple[dict[str,
     """The body and the status of a failure."""
     if isinstance(error, NoSuchCommand):
         return {"message": f"Process {go_quoted(error.id)} not found."}, HTTPStatus.NOT_FOUND.value
-    if isinstance(error, BadValue) and name == START and error.facts.get("value") == "":
+    if isinstance(error, BadValue) and name == START and (error.argument, error.value) == ("command", ""):
         return {"message": "Command is required."}, HTTPStatus.BAD_REQUEST.value
     if isinstance(error, BadValue) and isinstance(arguments, SignalBody):
         if not arguments.signal:
@@ -323,8 +332,17 @@ def _failure(name: str, arguments: Any, error: ReadroomError) -> tuple[dict[str,
     if name == START and (arguments is not None or isinstance(error, CommandsOff)):
         if status in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST) and not _is_clients(error):
             status = HTTPStatus.INTERNAL_SERVER_ERROR.value
-        return {"message": "Failed to start process.", "detail": str(error)}, status
+        advice = next((words for kind, words in _ADVICE.items() if isinstance(error, kind)), error.advice)
+        return {"message": "Failed to start process.", "detail": f"{error.message}. {advice}"}, status
     return {"message": str(error)}, status
+
+
+_ADVICE: Mapping[type[ReadroomError], str] = {
+    TooManyCommands: "Signal one that is not needed, or wait for its end.",
+    NotFound: "Send a workdir that is there.",
+    NotAFolder: "Send a folder as workdir.",
+}
+"""Advice in place of ours that names tools of the native contract."""
 
 
 def _is_clients(error: ReadroomError) -> bool:

@@ -374,7 +374,7 @@ def parsed(
         elif name in uuids and uploads.chat_of(parameters[name]) is None:
             problems[name] = "must be a valid uuid"
         else:
-            values[name] = _sendable(parameters[name])
+            values[name] = (_sendable if name == "path" else _readable)(parameters[name])
     for name in numbers:
         # An empty one counts as not given.
         if parameters.get(name):
@@ -407,6 +407,11 @@ def _sendable(path: str) -> str:
     except UnicodeEncodeError:
         return quote(path)
     return path
+
+
+def _readable(text: str) -> str:
+    """A text that is no path, with U+FFFD for bytes that are not characters."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _problem(text: str) -> str | None:

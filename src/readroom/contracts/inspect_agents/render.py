@@ -122,6 +122,9 @@ def words(call: CallWords, error: errors.ReadroomError) -> str:
                 "is in UTF-8."
             )
             return f"{_in_our_names(call, error, error.message)}. {advice}"
+        case errors.BadValue(value="") if error.argument.endswith("old_text"):
+            advice = "Send the text to be replaced; the command write fills an empty file."
+            return f"{_in_our_names(call, error, error.message)}. {advice}"
         case errors.Taken():
             name = call.shown if call.op == "mkdir" else as_given(call.other)
             return (

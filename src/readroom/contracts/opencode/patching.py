@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from readroom.contracts.opencode.names import Names
 from readroom.contracts.opencode.requests import to_call
+from readroom.contracts.opencode.words import Failed, in_own_names
 from readroom.core import errors
 from readroom.core.contracts import json_replies, patch_words
 from readroom.core.contracts.native import facts as native_facts
@@ -77,5 +78,6 @@ def _text(names: Names, patch: str, error: errors.ReadroomError) -> str:
             )
     words = patch_words.problem(cause, names.shown)
     if words is None:
-        return f"{_FAILED}{cause.message}"
+        path = str(cause.facts.get("path", ""))
+        return f"{_FAILED}{in_own_names(Failed(names, PATCH, path), cause)}"
     return f"{_FAILED}{words if isinstance(cause, errors.NotFound) else f'Error: {words}'}"

@@ -162,16 +162,16 @@ _LEADS = ("", "Access to ")
 
 
 def _unencodable(call: Failed, error: errors.Unencodable) -> str:
-    return f"{_ours(call, error, error.message)}. Use characters that it has."
+    return f"{in_own_names(call, error, error.message)}. Use characters that it has."
 
 
 def _broken_place(call: Failed, error: errors.BrokenPlace) -> str | None:
     if error.facts["encoding"] not in STATEFUL:
         return None
-    return f"{_ours(call, error, error.message)}. {WRITE} replaces all of it, in that encoding."
+    return f"{in_own_names(call, error, error.message)}. {WRITE} replaces all of it, in that encoding."
 
 
-def _ours(call: Failed, error: errors.ReadroomError, words: str | None = None) -> str:
+def in_own_names(call: Failed, error: errors.ReadroomError, words: str | None = None) -> str:
     """Our sentences, or those words of them, in names of this contract."""
     lead, text, path = "", str(error) if words is None else words, error.facts.get("path")
     if isinstance(path, str) and path:
@@ -203,5 +203,5 @@ _SENTENCES: Sentences = {
     errors.UnknownArgument: _invalid,
     errors.UnknownTool: "{error}",
     errors.NotGranted: "{error}",
-    errors.ReadroomError: _ours,
+    errors.ReadroomError: in_own_names,
 }

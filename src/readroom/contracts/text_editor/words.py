@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 
 from msgspec import Struct
@@ -14,7 +15,7 @@ from readroom.core.contracts import json_replies, patch_words
 from readroom.core.contracts.base import Sentences, sentence
 from readroom.core.contracts.native import facts as native_facts
 from readroom.core.contracts.native import render as native_render
-from readroom.core.quoting import quote
+from readroom.core.quoting import quote, unquoted
 from readroom.core.values import Cap, Reply
 
 
@@ -41,10 +42,14 @@ class FailedEdit(Struct, frozen=True):
 
 def render_error(call: FailedEdit, error: errors.ReadroomError, cap: Cap) -> Reply:
     """The reply for a failure."""
-    call = replace(call, error_path=str(error.facts.get("path", "")))
+    call = replace(call, error_path=_path(patch_words.causes(error)[0]))
     text = json_replies.short(_text(call, error), cap.size)
     facts = partial(native_facts.of_error, error, partial(to_call, call.names), text)
     return replace(native_render.reply(text, facts), is_error=True)
+
+
+def _path(error: errors.ReadroomError) -> str:
+    return str(error.facts.get("path", ""))
 
 
 def _text(call: FailedEdit, error: errors.ReadroomError) -> str:
@@ -54,8 +59,15 @@ def _text(call: FailedEdit, error: errors.ReadroomError) -> str:
 
 
 def _of_patch(call: FailedEdit, error: errors.ReadroomError) -> str:
-    rows = [patch_words.problem(one, quote) or _ours(call, one) for one in patch_words.causes(error)]
-    return "\n".join([*rows, "No file was changed."])
+    rows = [
+        patch_words.problem(one, quote) or _ours(replace(call, error_path=_path(one)), one)
+        for one in patch_words.causes(error)
+    ]
+    return "\n".join(rows if isinstance(error, _OPEN_ENDED) else [*rows, "No file was changed."])
+
+
+_OPEN_ENDED = (errors.StoreFailed, errors.Internal)
+"""Failures after which some file may be changed: nothing is said of it."""
 
 
 def _not_absolute(call: FailedEdit, error: errors.NotAbsolute) -> str:
@@ -148,17 +160,20 @@ def _required(call: FailedEdit, error: errors.MissingArgument) -> str | None:
     return None if sent is None else f"Parameter `{name}` is required for command: {sent.command}"
 
 
-_NAMES = (
-    ("edits[0].old_text", "old_str"),
-    ("edits[0].new_text", "new_str"),
-    ("old_text", "old_str"),
-    ("new_text", "new_str"),
-    ("write_file", "create"),
-    ("edit_file", "str_replace"),
-    ("read_file", "view"),
-    ("list_directory", "view"),
-)
+_NAMES = {
+    "edits[0].old_text": "old_str",
+    "edits[0].new_text": "new_str",
+    "old_text": "old_str",
+    "new_text": "new_str",
+    "write_file": "create",
+    "edit_file": "str_replace",
+    "read_file": "view",
+    "list_directory": "view",
+}
 """Names in our sentences and what they are called here."""
+
+_NAMED = re.compile(rf"(?<![\w./-])(?:{'|'.join(map(re.escape, _NAMES))})(?![\w/-]|\.\w)")
+"""Such a name where it is no part of the name of a file."""
 
 _ADVICE: dict[type[errors.ReadroomError], str] = {
     errors.Unencodable: "Use characters that it has.",
@@ -171,10 +186,35 @@ _ADVICE: dict[type[errors.ReadroomError], str] = {
 def _ours(call: FailedEdit, error: errors.ReadroomError) -> str:
     """Our sentences, in names of this contract."""
     advice = next((words for kind, words in _ADVICE.items() if isinstance(error, kind)), error.advice)
-    text = f"{error.message}. {advice}"
-    for ours, theirs in _NAMES:
-        text = text.replace(ours, theirs)
-    return text
+    if call.editor is not None and isinstance(error, errors.OutsideRoot | errors.BadPath):
+        advice = _absolute(call, error)
+    lead, text = _parted(call, f"{error.message}. {advice}")
+    return lead + _NAMED.sub(lambda found: _NAMES[found[0]], text)
+
+
+def _absolute(call: FailedEdit, error: errors.OutsideRoot | errors.BadPath) -> str:
+    """Advice for the editor, which takes no relative path."""
+    near = error.meant if isinstance(error, errors.OutsideRoot) else None
+    guess = "" if near is None else f" Did you mean {call.names.shown(near)}?"
+    return f"Give an absolute path below {quote(call.names.root)}.{guess}"
+
+
+_LEADS = ("", "Access to ")
+"""The beginnings of our sentences before the path that they are about."""
+
+
+def _parted(call: FailedEdit, text: str) -> tuple[str, str]:
+    """The path with which a sentence begins, absolute for the editor, with what leads it; and the rest."""
+    if not call.error_path:
+        return "", text
+    plain = unquoted(call.error_path)
+    plain = call.error_path if plain is None else plain
+    own = quote(plain)
+    lead = next((lead for lead in _LEADS if text.startswith(f"{lead}{own} ")), None)
+    if lead is None:
+        return "", text
+    shown = own if call.editor is None else call.names.shown(plain)
+    return f"{lead}{shown}", text[len(lead) + len(own) :]
 
 
 _SENTENCES: Sentences = {

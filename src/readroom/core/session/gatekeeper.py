@@ -77,6 +77,12 @@ def unrecorded(reply: Reply, record: Contract, failure: errors.ReadroomError) ->
     )
 
 
+def _refused(error: errors.ReadroomError) -> errors.RefusedError | None:
+    """Why policy refused a call; of one that changes several files, the first of them that it refused."""
+    causes = [one for _, one in error.failures] if isinstance(error, errors.EditsFailed) else [error]
+    return next((cause for cause in causes if isinstance(cause, errors.RefusedError)), None)
+
+
 class Attempt(Struct):
     """One attempt at a request, reduced to what a budget allows. Its performer fills in the result.
 
@@ -255,9 +261,12 @@ class CallContext:
         if self._over or not self._gatekeeper.counts:
             return reply
         decision, rule = "allowed", None
-        if isinstance(error, errors.RefusedError):
-            decision, facts = "refused", error.facts
-            rule = f"{facts['rule']} ({facts['source']})" if isinstance(error, errors.Denied) else error.code
+        refused = _refused(error)
+        if refused is not None:
+            decision, facts = "refused", refused.facts
+            rule = (
+                f"{facts['rule']} ({facts['source']})" if isinstance(refused, errors.Denied) else refused.code
+            )
         elif isinstance(error, errors.UsageError):
             decision = "none"
         # The refusal is not charged: repeated calls would overdraw the budget.

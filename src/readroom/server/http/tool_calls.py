@@ -281,7 +281,7 @@ def _refusal(access: Access, name: str, intent: str) -> tuple[ReadroomError, str
         try:
             access.workspace.targets.find(file.path).close()
         except errors.RefusedError as refusal:
-            return refusal, file.path
+            return refusal, words.spelled(file.path, access.workspace.guard.folder or "")
         except ReadroomError:
             continue  # the file is gone, or another thing now
     return None

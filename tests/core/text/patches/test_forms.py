@@ -95,6 +95,8 @@ def test_v4a_with_carriage_returns() -> None:
         (v4a("*** Update File: a", "@@", "def f():", "-x"), "line", "line 4"),
         (v4a("*** Add File: a", "+x", "", "+y"), "line", "line 4"),
         (v4a("*** Rename File: a"), "line", "line 2"),
+        (v4a("*** Update File: a"), "line", "line 2 has no hunks"),
+        (v4a("*** Add File: b", "+x", "*** Update File: a", "@@ f", ""), "line", "line 4 has no hunks"),
     ],
 )
 def test_what_is_no_v4a_patch_says_which_line(patch: str, kind: str, says: str) -> None:

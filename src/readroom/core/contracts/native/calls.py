@@ -165,10 +165,7 @@ def _fact(request: Request | changes.FileChange, name: str, value: Any) -> Fact:
         case "edits":
             return [_edit(edit, every=edit.replace_all) for edit in value]
         case "files":
-            return [
-                {"path": as_value(file.path), "edits": [_edit(edit, every=True) for edit in file.edits]}
-                for file in value
-            ]
+            return [_file(file) for file in value]
         case "changes":
             return [{"action": _ACTIONS[type(one)], **arguments(one)} for one in value]
         case "wanted":

@@ -114,7 +114,11 @@ class _SectionReader:
             if not destination:
                 self._fail("names no file", "Write the new path after the colon.")
             self._at += 1
-        return FilePatch(path, "update" if destination is None else "move", destination, self.hunks())
+        section, hunks = self._at, self.hunks()
+        if destination is None and not hunks:
+            self._at = section - 1
+            self._fail("has no hunks", "Send lines that begin with a blank, - or + below it.")
+        return FilePatch(path, "update" if destination is None else "move", destination, hunks)
 
     def content(self) -> str:
         """The lines of a new file."""
