@@ -351,11 +351,11 @@ def to_call(names: Names, request: Request) -> Call | None:
         case ReadRequest() if request.column == 1 and request.pages is None:
             return call_of(READ, filePath=path, offset=request.offset, limit=request.limit)
         case ListRequest() if request.files:
-            return None if request.skip else call_of(GLOB, pattern=request.glob[0], path=path)
+            return None if request.skip or request.cursor else call_of(GLOB, pattern=request.glob[0], path=path)
         case ListRequest():
             offset = None if not request.skip else request.skip + 1
             return call_of(READ, filePath=path, offset=offset)
-        case GrepRequest() if not request.multiline and not request.fixed:
+        case GrepRequest() if not (request.multiline or request.fixed or request.cursor or request.skip):
             globs = [glob for glob in request.glob if glob != _GIT]
             return call_of(GREP, pattern=request.pattern, path=path, include=globs[0] if globs else None)
         case EditRequest() if len(request.edits) == 1:
