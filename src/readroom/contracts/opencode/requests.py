@@ -351,7 +351,9 @@ def to_call(names: Names, request: Request) -> Call | None:
         case ReadRequest() if request.column == 1 and request.pages is None:
             return call_of(READ, filePath=path, offset=request.offset, limit=request.limit)
         case ListRequest() if request.files:
-            return None if request.skip or request.cursor else call_of(GLOB, pattern=request.glob[0], path=path)
+            return (
+                None if request.skip or request.cursor else call_of(GLOB, pattern=request.glob[0], path=path)
+            )
         case ListRequest():
             offset = None if not request.skip else request.skip + 1
             return call_of(READ, filePath=path, offset=offset)

@@ -32,6 +32,9 @@ ABSENT: Final = "absent"
 TOLD: Final = frozenset({"no_longer_parses", "cut_off", "placeholder", "shrunk"})
 """Codes of warnings about what a change may have broken."""
 
+CELL: Final = 'Notebooks: 3; "after 3 markdown" inserts; "delete 3"; "move 3 after 5"; ... "keep outputs"'
+"""How `cell` is used, by an example of each."""
+
 Insert: TypeAlias = Literal["before", "after", "end"]
 
 

@@ -36,7 +36,7 @@ TABLES: Sequence[str] = (
     )""",
     "CREATE INDEX state_calls_by_age ON state_calls (began_us)",
     # When the newest of the calls began that were dropped.
-    "CREATE TABLE state_calls_dropped (only {big} NOT NULL PRIMARY KEY, began_us {big} NOT NULL)",
+    "CREATE TABLE state_calls_dropped (single {big} NOT NULL PRIMARY KEY, began_us {big} NOT NULL)",
 )
 """The tables, which are private to the user as the whole state is."""
 
@@ -255,8 +255,8 @@ def _drop(execute: Execute, where: str, values: Sequence[object], *, noted: bool
         if newest is None:
             return
         execute(
-            "INSERT INTO state_calls_dropped (only, began_us) VALUES (1, ?) "
-            "ON CONFLICT (only) DO UPDATE SET began_us = excluded.began_us "
+            "INSERT INTO state_calls_dropped (single, began_us) VALUES (1, ?) "
+            "ON CONFLICT (single) DO UPDATE SET began_us = excluded.began_us "
             "WHERE excluded.began_us > state_calls_dropped.began_us",
             (newest,),
         )

@@ -27,7 +27,6 @@ from readroom.core.contracts.native.words import (
 from readroom.core.contracts.schema import DIGITS, EXPLAINED
 from readroom.core.errors import BadValue, MissingArgument
 from readroom.core.quoting import as_value, quote
-from readroom.core.text.edits.cell_forms import CELL
 from readroom.core.text.select import byte_size
 from readroom.core.values import Cap, Fact, Reply, changes
 
@@ -45,7 +44,7 @@ class EditItem(msgspec.Struct, frozen=True, kw_only=True):
     insert: Annotated[changes.Insert, Meta(description="Next to it; end: append")] | None = None
     path: str | None = None
     expected_hash: Annotated[str, Meta(description=f"Its hash; {changes.ABSENT}: new")] | None = None
-    cell: Annotated[str, Meta(description=CELL)] | None = None
+    cell: Annotated[str, Meta(description=changes.CELL)] | None = None
 
 
 class EditArguments(msgspec.Struct, frozen=True, kw_only=True):

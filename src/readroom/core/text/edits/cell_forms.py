@@ -18,10 +18,7 @@ from msgspec import Struct, field
 
 from readroom.core.errors import BadValue
 from readroom.core.limits import VALUE_CHARS
-from readroom.core.values.changes import Edit
-
-CELL = 'Notebooks: 3; "after 3 markdown" inserts; "delete 3"; "move 3 after 5"; ... "keep outputs"'
-"""How `cell` is used, by an example of each."""
+from readroom.core.values.changes import CELL, Edit
 
 _NUMBER = r"(?:cell )?#?(\d{1,9})"
 _WITHIN = re.compile(rf"(?:in )?{_NUMBER}")
