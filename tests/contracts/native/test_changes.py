@@ -15,9 +15,8 @@ from readroom.core.contracts.native.calls import arguments, to_call
 from readroom.core.errors import NoMatch, Stale
 from readroom.core.limits import MIN_REPLY_BYTES
 from readroom.core.stores.memory import MemoryStore
-from readroom.core.text.edits.cell_forms import CELL
 from readroom.core.values import Cap
-from readroom.core.values.changes import ABSENT, Diff, Edit, EditRequest, EditResult, Hunk, WriteRequest
+from readroom.core.values.changes import ABSENT, CELL, Diff, Edit, EditRequest, EditResult, Hunk, WriteRequest
 from readroom.core.workspace import Workspace
 from scripts.docs.facts import FACTS
 
