@@ -116,7 +116,6 @@ def _is_mendable(reply: Reply) -> bool:
 
 
 def _content(reply: Reply) -> str | list[str | BinaryContent]:
-    files = [
-        BinaryContent(file.data, media_type=file.media_type) for file in (*reply.images, *reply.attached)
-    ]
+    files = [BinaryContent(image.data, media_type=image.media_type) for image in reply.images]
+    files += [BinaryContent(file.data, media_type=file.media_type) for file in reply.attached]
     return [reply.text, *files] if files else reply.text

@@ -21,8 +21,8 @@ from readroom.core.stores.local import LocalStore
 from readroom.core.stores.memory import MemoryStore
 from readroom.core.values import Reply
 from readroom.core.workspace import Workspace
-from tests.contracts.clauses import clauses
 from tests.each import each
+from tests.suites import needs
 
 ROOT = "/home/me/p"
 MISSING = "Verify that old_text matches the file content exactly, including whitespace and indentation"
@@ -292,7 +292,10 @@ def test_an_entry_without_edits_is_reported_beside_another_of_its_path(room: Roo
     assert message(refused).split("\n")[1:] == ["must specify at least one edit"]
 
 
+@needs("cli")
 def test_no_clause_of_today_is_one_of_the_document() -> None:
+    from tests.contracts.clauses import clauses  # with the programs that write pages
+
     todays = {key: clause.cases for key, clause in clauses("coder").items() if key.startswith("coder.today.")}
     assert todays
     assert [key for key, cases in todays.items() if cases] == []
