@@ -161,7 +161,7 @@ class WrongEntries(base.ConflictError):
 class LargerMatch(base.ConflictError):
     """The text to be replaced is not in the file, and what is like it is much larger."""
 
-    message = "What {path} has from line {line} on is much larger than old_text, which it only resembles"
+    message = "The text of {path} from line {line} on is much larger than old_text and only resembles it"
     advice = "Read the file again, and send the whole text that is to be replaced."
     path: base.Name
     line: int
