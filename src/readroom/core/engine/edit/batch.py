@@ -258,6 +258,16 @@ class _Batch:
                 self._texts.put(name.place.real, sha256(data).hexdigest(), data)
 
 
+def _broken(made: Section, deadline: Deadline) -> Sequence[Warn]:
+    """Warnings about what a section of a patch broke."""
+    old, new = made.previous, made.content
+    if old is None or new is None or old == new or max(len(old), len(new)) > CHECKED_BYTES:
+        return ()
+    encoding = encodings.detect(old[:HEAD_BYTES], complete=len(old) <= HEAD_BYTES) or UTF8
+    name = made.to or made.name
+    return about_edit(name.place.real, Before(old, encoding), text_of(new, encoding), deadline)
+
+
 def _described(made: _EditedFile | Section, deadline: Deadline) -> FileEdited:
     if isinstance(made, Section):
         name = made.to or made.name
@@ -269,7 +279,7 @@ def _described(made: _EditedFile | Section, deadline: Deadline) -> FileEdited:
             len(made.content or b""),
             len(made.file.hunks),
             made.diff,
-            tuple(dict.fromkeys((*made.name.warnings, *name.warnings))),
+            tuple(dict.fromkeys((*made.name.warnings, *name.warnings, *_broken(made, deadline)))),
             action=made.file.action,
         )
     return FileEdited(
