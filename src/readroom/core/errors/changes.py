@@ -161,7 +161,7 @@ class WrongEntries(base.ConflictError):
 class LargerMatch(base.ConflictError):
     """The text to be replaced is not in the file, and what is like it is much larger."""
 
-    message = "The text of {path} from line {line} on is much larger than old_text and only resembles it"
+    message = "old_text only resembles a much larger text from line {line} of {path}"
     advice = "Read the file again, and send the whole text that is to be replaced."
     path: base.Name
     line: int
