@@ -17,13 +17,16 @@ LONGEST_META: Final = "anthropic/maxResultSizeChars"
 COMPACTED: Final = "notifications/readroom/compacted"
 """Notification of a host that has shortened a conversation."""
 
+NATIVE: Final = "native"
+"""The contract whose texts are for models alone, and so may have lines of ours."""
+
 _TOOLS = frozenset(("tools/list", "tools/call"))
 _RESOURCES = frozenset(("resources/list", "resources/templates/list", "resources/read"))
 
 
 def methods(contract_name: str, *, outputs: bool) -> frozenset[str]:
     """The methods served; with `outputs`, those for kept outputs, in the native contract."""
-    return _TOOLS | _RESOURCES if outputs and contract_name == "native" else _TOOLS
+    return _TOOLS | _RESOURCES if outputs and contract_name == NATIVE else _TOOLS
 
 
 MCP_LIST_FRESH_MS = 60 * 60 * 1000
