@@ -102,7 +102,7 @@ def _served(plain: Plain, prepared: Prepared) -> int:
     from readroom.mcp.stdio import Offer, serve
 
     tools = [*prepared.tools, *(prepared.commands if plain.commands else ())]
-    served = methods(plain.contract, outputs=plain.commands)
+    served = methods(plain.contract)
     server_card = card(prepared.title, prepared.instructions, served, shared=True)
     with ExitStack() as stack:
         offer = Offer(

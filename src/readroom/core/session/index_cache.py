@@ -121,6 +121,15 @@ class IndexCache:
         """Whether the index of a file of that size is continued when the file grows."""
         return size >= self._policy.from_bytes
 
+    def only_grew(self, source: Source, before: Version) -> bool:
+        """Whether a file has an indexed state as its beginning, as far as some blocks of it say."""
+        if not _grown(before, source.version):
+            return False
+        name = (before.device, before.inode, source.real)
+        found = (kept for key, kept in self._kept.items() if key[:3] == name and kept.version == before)
+        kept = next(found, None)
+        return kept is not None and line_index.still_there(kept.index, source, INDEX_SPOTS)
+
     def close(self) -> None:
         """Release temporary files."""
         self.expansions.close()

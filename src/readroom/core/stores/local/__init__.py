@@ -351,6 +351,19 @@ class LocalStore:
         except OSError as error:
             raise translated(error, path) from None
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        root = self._root
+        if root is None:
+            return False
+        try:
+            # Whatever the name leads to, only its numbers are compared with those of a file in the root.
+            status = os.stat(path, dir_fd=root.fd, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return version is None
+        except (OSError, ValueError):
+            return False
+        return not stat.S_ISLNK(status.st_mode) and _version(status) == version
+
     def close(self) -> None:
         """Release the root once running calls are done with it."""
         self._way = _Closed()
