@@ -70,6 +70,7 @@ class Since:
         self._explained: set[str] = set()
         self._changing = False
         self._files: Sequence[SeenFile] = ()
+        self._still: set[str] = set()
         try:
             self._files = session.files()
             if self._files:
@@ -104,11 +105,15 @@ class Since:
             return []
         until = time.monotonic() + LOOK_S
         differing = []
-        for seen in self._files:
-            if not store.is_still(seen.path, seen.version) and not self._is_linked(seen):
+        for at, seen in enumerate(self._files):
+            if store.is_still(seen.path, seen.version):
+                self._still.add(seen.path)
+            elif not self._is_linked(seen):
                 differing.append(seen)
-            if time.monotonic() > until:
+            if at % 8 == 7 and time.monotonic() > until:
                 break
+        if not differing:
+            return []
         found: list[News] = []
         deadline = Deadline(CLOSE_S)
         for seen in differing:
@@ -252,7 +257,7 @@ class Since:
 
     @property
     def _notes(self) -> Notes:
-        return Notes(self._services, self._session, self._files, self._began_ns)
+        return Notes(self._services, self._session, self._files, self._still, self._began_ns)
 
 
 @contextmanager

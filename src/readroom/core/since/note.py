@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from hashlib import sha256
 from typing import final
 
@@ -41,12 +41,14 @@ class Notes:
         services: Services,
         session: Session,
         files: Sequence[SeenFile],
+        still: Container[str],
         began_ns: int,
     ) -> None:
-        """`files` is what was known when the call began, at that time."""
+        """`files` is what was known when the call began, at that time; `still` had not changed then."""
         self._services = services
         self._session = session
         self._known = {seen.path: seen for seen in files}
+        self._still = still
         self._began_ns = began_ns
 
     def take(self, request: Request, result: Result, shown: Sequence[ShownLines]) -> None:
@@ -93,7 +95,9 @@ class Notes:
     ) -> SeenFile:
         digest = next((span.content_hash for span in spans if span.content_hash is not None), None)
         digits = None if digest is None else digest.removeprefix(hashes.PREFIX)
-        if before is not None and digits in (None, before.digits) and self._is_still(before):
+        if before is not None and digits in (None, before.digits) and path in self._still:
+            if len(spans) == 1 and not before.grows and _covers(before, spans[0]):
+                return before  # the usual case, and a third of the time
             version, digits = before.version, before.digits
         else:
             version = self._settled(path, digits)
@@ -180,6 +184,12 @@ class Notes:
 
     def _exchange(self, before: SeenFile, after: SeenFile | None) -> None:
         self._session.exchange(before.path, before, after)
+
+
+def _covers(seen: SeenFile, span: ShownLines) -> bool:
+    return any(
+        run.first <= span.first and span.last <= run.last for run in seen.lines if run.digits == seen.digits
+    )
 
 
 def _changed_lines(result: Result) -> Iterator[ShownLines]:

@@ -362,7 +362,15 @@ class LocalStore:
             return version is None
         except (OSError, ValueError):
             return False
-        return not stat.S_ISLNK(status.st_mode) and _version(status) == version
+        return (
+            version is not None
+            and status.st_ino == version.inode
+            and status.st_ctime_ns == version.ctime_ns
+            and status.st_mtime_ns == version.mtime_ns
+            and status.st_size == version.size
+            and status.st_dev == version.device
+            and not stat.S_ISLNK(status.st_mode)
+        )
 
     def close(self) -> None:
         """Release the root once running calls are done with it."""
