@@ -46,6 +46,7 @@ FLOORS: Mapping[str, int] = {
     "core.parquet": 0,
     "core.release": 0,
     # pure
+    "core.moments": 1,
     "core.paths": 1,
     "core.git": 1,
     "core.text": 1,

@@ -18,6 +18,9 @@ LONGEST_META: Final = "anthropic/maxResultSizeChars"
 COMPACTED: Final = "notifications/readroom/compacted"
 """Notification of a host that has shortened a conversation."""
 
+NATIVE: Final = "native"
+"""The contract whose texts are for models alone, and so may have lines of ours."""
+
 _TOOLS = frozenset(("tools/list", "tools/call"))
 _RESOURCES = frozenset(
     (
@@ -29,7 +32,7 @@ _RESOURCES = frozenset(
 
 def methods(contract_name: str) -> frozenset[str]:
     """The methods served: those for resources in the native contract, whose tools list and read them."""
-    return _TOOLS | _RESOURCES if contract_name == "native" else _TOOLS
+    return _TOOLS | _RESOURCES if contract_name == NATIVE else _TOOLS
 
 
 MCP_LIST_FRESH_MS = 60 * 60 * 1000

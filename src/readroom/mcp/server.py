@@ -22,8 +22,9 @@ from readroom.core.log import log
 from readroom.core.quoting import as_key
 from readroom.core.values import Fact
 from readroom.mcp.access import Access
-from readroom.mcp.listing import LONGEST_META, capped, card, methods, page
+from readroom.mcp.listing import LONGEST_META, NATIVE, capped, card, methods, page
 from readroom.mcp.pending import PendingCall
+from readroom.mcp.place import Place
 from readroom.mcp.protocol import eras
 from readroom.mcp.protocol.card import Card
 from readroom.mcp.protocol.connection import Connection, Notice
@@ -187,6 +188,7 @@ class Server:
         *,
         reply_chars: int | None,
         shared: bool = True,
+        place: Place | None = None,
     ) -> None:
         """A server for the tools of one contract.
 
@@ -194,8 +196,11 @@ class Server:
             record: The contract whose tools are served.
             reply_chars: `--max-chars`; None for what each client is known to pass on.
             shared: All clients see the same tools.
+            place: Where the workspace is, to be said with the first reply; None for this machine.
         """
         self._reply_chars = reply_chars
+        self._unsaid = [] if place is None else [place]
+        self._record = record
         self._methods: dict[str, Callable[[PendingCall, Sender], dict[str, Any]]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -257,11 +262,27 @@ class Server:
         parameters, client = pending.call.params, known(pending.call.client)
         result = self._run(pending, sender, parameters["name"], parameters.get("arguments") or {})
         if not result["isError"]:
-            return result
+            return self._with_place(result, sender) if self._unsaid else result
         pending.failed = result["_meta"][FACTS_KEY]["error"]["code"]
         if client is not None and client.shows_meta:
             del result["_meta"]  # the client would show its model the whole JSON of an error
         return result
+
+    def _with_place(self, result: dict[str, Any], sender: Sender) -> dict[str, Any]:
+        try:
+            place = self._unsaid.pop()
+        except IndexError:  # another thread has said it
+            return result
+        confinement = sender.access.workspace.guard.store.confinement
+        return place.shown_with(result, confinement, in_text=self._record.name == NATIVE)
+
+    def _room(self, cap: int | None, sender: Sender) -> int | None:
+        """The cap on a reply that will have a line about the place."""
+        if not self._unsaid:
+            return cap
+        line = self._unsaid[0].line(sender.access.workspace.guard.store.confinement)
+        most = self._record.reply_bytes if cap is None else min(cap, self._record.reply_bytes)
+        return max(1, most - len(line.encode()) - 1)
 
     def _list_resources(self, pending: PendingCall, sender: Sender) -> dict[str, Any]:
         return self._resources(pending, sender).list(pending.call.params.get("cursor"))
@@ -304,7 +325,7 @@ class Server:
         client = known(call.client)
         if client is not None and not client.images:
             access = replace(access, images=False)
-        cap = reply_bytes(call.client, self._reply_chars)
+        cap = self._room(reply_bytes(call.client, self._reply_chars), sender)
         if pending.busy:
             refused = access.workspace.refuse(Busy(), access.contract_name, tool, reply_bytes=cap)
             return tool_result(refused)

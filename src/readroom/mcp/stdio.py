@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # imported by `open`, after the tools were listed
     from readroom.core.deadline import Deadline
     from readroom.core.workspace import Workspace
     from readroom.mcp.pending import PendingCall
+    from readroom.mcp.place import Place
     from readroom.mcp.polling import Poller
     from readroom.mcp.server import Sender, Server
 
@@ -53,9 +54,14 @@ class Offer(msgspec.Struct, frozen=True):
     open: Callable[[], tuple[Server, Sender]]
 
 
-def serve_stdio(workspace: Workspace, *, contract_name: str, reply_chars: int | None) -> None:
-    """Serve one client of a workspace that is open; `reply_chars` caps a reply's text. Raises BadValue."""
-    serve(offered(workspace, contract_name, reply_chars))
+def serve_stdio(
+    workspace: Workspace, *, contract_name: str, reply_chars: int | None, place: Place | None = None
+) -> None:
+    """Serve one client of a workspace that is open.
+
+    `reply_chars` caps a reply's text; `place` is said if the client is on another machine. Raises BadValue.
+    """
+    serve(offered(workspace, contract_name, reply_chars, place))
 
 
 def serve(offer: Offer) -> None:
@@ -221,20 +227,34 @@ class _Talk:
         self._writer.write(message + b"\n")
 
 
-def offered(workspace: Workspace, contract_name: str, reply_chars: int | None) -> Offer:
+def offered(
+    workspace: Workspace, contract_name: str, reply_chars: int | None, place: Place | None = None
+) -> Offer:
     """The offer of a workspace. Raises BadValue for an unknown contract."""
     from readroom.mcp.server import listed
 
     record = workspace.contract(contract_name)
     tools = [capped(listed(tool), reply_chars) for tool in workspace.offered(contract_name)]
     return Offer(
-        card(record.title, record.instructions, methods(record.name), shared=True),
+        card(
+            record.title,
+            instructions(record.instructions, place),
+            methods(record.name),
+            shared=True,
+        ),
         tools,
-        lambda: opened(workspace, contract_name, reply_chars),
+        lambda: opened(workspace, contract_name, reply_chars, place),
     )
 
 
-def opened(workspace: Workspace, contract_name: str, reply_chars: int | None) -> tuple[Server, Sender]:
+def instructions(text: str, place: Place | None) -> str:
+    """The instructions for models, with the place of a workspace on another machine."""
+    return text if place is None else f"{text} {place.sentence}".lstrip()
+
+
+def opened(
+    workspace: Workspace, contract_name: str, reply_chars: int | None, place: Place | None = None
+) -> tuple[Server, Sender]:
     """The server of a workspace, and its only client."""
     from readroom.core.caller import Caller
     from readroom.mcp.access import Access
@@ -243,5 +263,5 @@ def opened(workspace: Workspace, contract_name: str, reply_chars: int | None) ->
 
     to_stderr()
     record = workspace.contract(contract_name)
-    server = Server(record, reply_chars=reply_chars)
+    server = Server(record, reply_chars=reply_chars, place=place)
     return server, Sender(Access(workspace, contract_name, caller=Caller(face="mcp")))

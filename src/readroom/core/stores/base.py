@@ -75,6 +75,12 @@ class Folder(Closeable, Protocol):
         """A descriptor from which a child process may walk it; None if there is none."""
 
 
+CONFINED: Mapping[str, str] = {
+    "kernel": "links cannot lead out: the kernel resolves every path beneath the root (openat2)",
+    "walk": "links cannot lead out: every part of a path is opened by itself, following no link",
+}
+"""What `Store.confinement` means, for people and models."""
+
 Step: TypeAlias = Callable[[WorkPath, bool], None]
 """Called with a name that is about to be removed, and whether it is a folder."""
 
