@@ -23,7 +23,8 @@ class Caller(Struct, frozen=True):
         session: The conversation; calls with the same id share what was shown and a budget.
         token: The id of the token that it showed, never the token; empty without one.
         face: The way in: library, cli, mcp or http.
-        traceparent: The trace of which the call is a part, in W3C form; empty without one.
+        call: The id that the face gave this call.
+        traceparent: The trace that this call belongs to, as the W3C writes it; empty without one.
         apart: Others may be in the same conversation without knowing of it, as it has no name.
     """
 
@@ -31,6 +32,7 @@ class Caller(Struct, frozen=True):
     session: str = ""
     token: str = ""
     face: str = "library"
+    call: str = ""
     traceparent: str = ""
     apart: bool = False
 

@@ -324,7 +324,7 @@ class Gate:
         exchange.workspace = self._workspaces.default if name is None else name
         session = conversation(exchange.token, exchange.session)
         trace = trace_of(headers.get(b"traceparent", b"").decode("latin-1"))
-        caller = Caller(exchange.agent, session, exchange.token, "http", trace)
+        caller = Caller(exchange.agent, session, exchange.token, "http", traceparent=trace)
         access = Access(workspace, "", None if grant is None else grant.tools, caller, SERVE_CALL_S)
         opens = self._workspaces.names(grant)
         return {**scope, "path": path, "raw_path": path.encode("ascii"), ACCESS: access, OPENS: opens}
