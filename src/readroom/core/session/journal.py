@@ -55,6 +55,18 @@ class Entry(Struct, frozen=True):
     level: str | None = None
 
 
+class Author(Struct, frozen=True):
+    """Who made a change, and when: nanoseconds since the epoch.
+
+    The token is the id of the one that was shown; what is not known is empty.
+    """
+
+    agent: str = ""
+    session: str = ""
+    token: str = ""
+    at_ns: int | None = None
+
+
 class Journal(Protocol):
     """Where the calls of one workspace are recorded. Safe to share between threads."""
 
@@ -67,6 +79,9 @@ class Journal(Protocol):
 
     def write(self, *entries: Entry) -> ReadroomError | None:
         """Record calls; returns the error if not all were recorded."""
+
+    def author(self, digits: str, at_ns: int) -> Author | None:
+        """Who made the change at about that time after which a file had that hash. Raises LedgerFailed."""
 
     def close(self) -> None:
         """Release it."""

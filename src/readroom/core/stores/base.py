@@ -352,6 +352,12 @@ class Store(Protocol):
     def version(self, path: WorkPath) -> Version | None:
         """The identity of what is at a path, links followed; None if nothing is, which is common."""
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        """Whether what is at a path surely has that version, None for nothing; looks at one name, quickly.
+
+        Links are not followed: for a name that leads through one, `version` has the answer.
+        """
+
     def close(self) -> None:
         """Release the root; a second call does nothing."""
 

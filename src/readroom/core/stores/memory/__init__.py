@@ -265,6 +265,9 @@ class MemoryStore:
             return None
         return node.state[1] if isinstance(node, nodes.File) else Version(0, 0, 0, 0, 0)
 
+    def is_still(self, path: WorkPath, version: Version | None) -> bool:
+        return self.version(path) == version
+
     def close(self) -> None:
         """Nothing to release."""
 
