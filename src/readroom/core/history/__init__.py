@@ -56,7 +56,7 @@ class History:
         return CallRecorder(self.book, self.policy, guard, author, deadline)
 
     def last_change(self, path: str) -> KeptChange | None:
-        """The latest change of a real name, with that name alone; None if there is none. Raises HistoryFailed."""
+        """The latest change of a real name, with that name alone; None for none. Raises HistoryFailed."""
         from readroom.core.history.queries import latest
 
         return latest(self.book(), path)
