@@ -73,7 +73,7 @@ class Since:
         self._still: set[str] = set()
         try:
             self._files = session.files()
-            if self._files:
+            if self._files and caller.is_one_reader:
                 self._found = self._news()
         except errors.ReadroomError as error:
             log().warning("what changed since it was seen is not known: %s", error)
