@@ -16,10 +16,13 @@ import msgspec
 from readroom.cli.exits import ExitCode
 from readroom.cli.remote import frames
 from readroom.cli.remote.address import Address
-from readroom.core.errors import NotReached
+from readroom.core.errors import NotReached, ReadroomError, StoreFailed
 
 _UNREACHED: Final = -32000
 """The code of an answer that no server gives; as the SDKs have it for a closed connection."""
+
+_KEPT_BYTES: Final = 8 * 1024
+"""The end of standard error there, of which the last line says why the server has ended."""
 
 _FIRST_S = 10.0
 """A client that has started us and sends nothing gets no reason in a message: only on standard error."""
@@ -50,7 +53,6 @@ class _Open:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._ids: dict[bytes, None] = {}
-        self._failed: NotReached | None = None
         self.any = threading.Event()
 
     def ask(self, line: bytes) -> None:
@@ -69,7 +71,7 @@ class _Open:
                 if not message.method:
                     self._ids.pop(bytes(message.id), None)
 
-    def refused(self, error: NotReached) -> Iterator[bytes]:
+    def refused(self, error: ReadroomError) -> Iterator[bytes]:
         """A line for each open request, with the reason."""
         with self._lock:
             ids, self._ids = list(self._ids), {}
@@ -103,13 +105,24 @@ def relay(address: Address, words: Sequence[str]) -> int:
     opened = _Open()
     source = _Client(opened)
     try:
-        return _relayed(address, words, source, opened)
+        code, said = _relayed(address, words, source, opened)
+        if code:  # what it said on standard error, clients do not show
+            problem = said.removeprefix("readroom: ") or "readroom there has ended"
+            _refuse(
+                source, opened, StoreFailed(str(address), problem, "Mend that, and start the server again.")
+            )
+        return code
     except NotReached as error:
-        source.leave()
-        opened.any.wait(_FIRST_S if not source.spoke else 0)
-        for line in opened.refused(error):
-            _write(line)
+        _refuse(source, opened, error)
         return unexpected(error)
+
+
+def _refuse(source: _Client, opened: _Open, error: ReadroomError) -> None:
+    """Answer every open request with the reason; the first may not have come yet."""
+    source.leave()
+    opened.any.wait(0 if source.spoke else _FIRST_S)
+    for line in opened.refused(error):
+        _write(line)
 
 
 class _Client:
@@ -163,18 +176,21 @@ class _Client:
             return b""
 
 
-def _relayed(address: Address, words: Sequence[str], client: _Client, opened: _Open) -> int:
+def _relayed(address: Address, words: Sequence[str], client: _Client, opened: _Open) -> tuple[int, str]:
+    """The exit code, and the last line on standard error there."""
     from readroom.cli.remote.near import Near
 
     near = Near(address, asks=False)
-    lines = _Lines()
+    lines, complained = _Lines(), b""
     try:
         near.ask(words, ["", "", f"at={address}"])
         client.to(near)
         for kind, data in near.answer():
             if kind == frames.EXIT:
-                return int(data) if data.isdigit() else ExitCode.FAILED
+                code = int(data) if data.isdigit() else ExitCode.FAILED
+                return code, complained.decode("utf-8", "replace").strip().rpartition("\n")[2]
             if kind == frames.ERRORS:
+                complained = (complained + data)[-_KEPT_BYTES:]
                 os.write(2, data)
                 continue
             for line in lines.feed(data):

@@ -18,8 +18,8 @@ from readroom.cli.remote import frames, transport, trouble
 from readroom.cli.remote.address import Address
 
 _HELLO_S: Final = 30.0
-"""For the first line of the far end: a connection, a login, and a Python that starts from a cold disk. The one
-file unpacks itself at its first start."""
+"""For the first line of the far end: a connection, a login, and a Python from a cold disk; the one file may
+unpack itself."""
 
 _PRINTED_BYTES = 64 * 1024
 """What a login shell may print before it."""
