@@ -170,7 +170,7 @@ class Workspace(Closeable):
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
-        self._authors = Authors(self.gatekeeper.journal)
+        self._authors = Authors(self.engine.services.history, self.gatekeeper.journal)
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
 

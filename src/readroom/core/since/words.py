@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from readroom.core.contracts.native.facts import timestamp
 from readroom.core.quoting import as_value, quote
-from readroom.core.session.journal import Author
 from readroom.core.since.values import News, Place, What
 from readroom.core.values import Fact, ReadRequest, Request
+from readroom.core.values.history import Author
 
 Spell = Callable[[Request], str]
 """A request as a call that the reader can send; empty if there is none."""
