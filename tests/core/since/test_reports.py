@@ -338,6 +338,14 @@ def test_a_stale_refusal_names_who_when_and_where(folder: Path) -> None:
         assert " by claude in session two" in str(raised.value)
 
 
+def test_a_stale_refusal_says_that_it_was_the_conversation_itself(folder: Path) -> None:
+    with Workspace(folder) as workspace:
+        digest = call(workspace, "read_file", path="a.py").facts["content_hash"]
+        edit(workspace, ONE, "line 1\n", "x\n")
+        refused = call(workspace, "write_file", path="a.py", content="y\n", expected_hash=digest)
+        assert ") by this conversation. " in refused.text
+
+
 def test_a_stale_refusal_of_an_unknown_editor_has_the_time(folder: Path) -> None:
     with Workspace(folder) as workspace:
         digest = call(workspace, "read_file", path="a.py").facts["content_hash"]

@@ -140,7 +140,7 @@ class Since:
         if made is None:
             return news
         author, at_ns = made
-        if author.session and (author.session, author.token) == (self._caller.session, self._caller.token):
+        if self._is_own(author):
             self._exchange(news)
             return None
         return self._followed(replace(news, author=author, at_ns=at_ns))
@@ -158,6 +158,11 @@ class Since:
             return news
         after = replace(news.seen, path=path, name=path, version=version)
         return replace(news, what=What.RENAMED, to=path, after=after)
+
+    def _is_own(self, author: Author | None) -> bool:
+        """Whether this conversation made a change; those without a name may be several."""
+        own = self._caller.session, self._caller.token
+        return author is not None and bool(author.session) and (author.session, author.token) == own
 
     # --- in the reply ---------------------------------------------------------------------------
 
@@ -201,6 +206,8 @@ class Since:
             return
         named = self._may_name(news.author)
         fact, author = words.fact(news, named=named), words.by(news.author, named=named)
+        if self._is_own(news.author):
+            author = "by this conversation"
         error.add(
             words.moment(news.at_ns, author),
             words.of_seen(news.places),

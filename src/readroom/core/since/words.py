@@ -149,7 +149,7 @@ _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 2.0))
 
 def by(author: Author | None, *, named: bool) -> str:
     """Who did it, as far as this reader may know."""
-    if author is None:
+    if author is None or not (author.agent or author.session):
         return ""
     if not named:
         return "by another caller"
@@ -158,7 +158,7 @@ def by(author: Author | None, *, named: bool) -> str:
         session = f"{session[:_SESSION_CHARS]}…"
     who = [quote(author.agent)] if author.agent else []
     who += [f"session {quote(session)}"] if session else []
-    return f"by {' in '.join(who)}" if who else "by another caller"
+    return f"by {' in '.join(who)}"
 
 
 def fact(news: News, *, named: bool) -> dict[str, Fact]:
