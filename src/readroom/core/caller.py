@@ -26,6 +26,7 @@ class Caller(Struct, frozen=True):
         call: The id that the face gave this call.
         traceparent: The trace that this call belongs to, as the W3C writes it; empty without one.
         apart: Others may be in the same conversation without knowing of it, as it has no name.
+        hosts: The program around the model asks for itself, and the model sees nothing of the reply.
     """
 
     agent: str = ""
@@ -35,6 +36,7 @@ class Caller(Struct, frozen=True):
     call: str = ""
     traceparent: str = ""
     apart: bool = False
+    hosts: bool = False
 
     @property
     def owner(self) -> Owner:
@@ -44,7 +46,7 @@ class Caller(Struct, frozen=True):
     @property
     def is_one_reader(self) -> bool:
         """Whether one reader sees all that its conversation is shown: over HTTP only if that has a name."""
-        return not self.apart and (bool(self.session) or self.face != "http")
+        return not self.apart and not self.hosts and (bool(self.session) or self.face != "http")
 
 
 ANONYMOUS = Caller()

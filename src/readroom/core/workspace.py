@@ -170,7 +170,7 @@ class Workspace(Closeable):
         self.state = state
         self.engine = config.engine(self._store, self.settings, state)
         self.gatekeeper = config.gatekeeper(self._store, self.settings, state)
-        self._authors = Authors(self.gatekeeper.journal)
+        self._authors = Authors(self.engine.services.history, self.gatekeeper.journal)
         self._instances = Instances[Workspace]()
         self._records: dict[str, Contract] = {}
 
@@ -411,7 +411,7 @@ class Workspace(Closeable):
 
     def _news(self, record: Contract, caller: Caller) -> Since | None:
         """The changes since the conversation of a call saw files; None without a conversation."""
-        if not caller.is_one_reader:
+        if caller.hosts or not (caller.is_one_reader or caller.apart):
             return None
         session = self.gatekeeper.session(caller.session)
         return Since(self.engine.under(record.terms), session, caller, record, self._authors)

@@ -29,9 +29,9 @@ from readroom.core.errors import (
     OutputGone,
     OutsideRoot,
     ReadroomError,
+    StateFailed,
 )
 from readroom.core.paths import OUTPUTS, WorkPath
-from readroom.core.policy.guard import Guard
 from readroom.core.session.seen import SeenFile
 from readroom.core.values import Fact
 from readroom.mcp.access import Access
@@ -53,19 +53,30 @@ def address(path: str) -> str:
     return f"{_SCHEME}/{quote(path.removeprefix('/').encode('utf-8', 'surrogateescape'))}"
 
 
-def path_of(uri: str, guard: Guard, *, outputs: bool) -> WorkPath | None:
-    """The path of an address; None if no resource can have it."""
+def shown_to(access: Access) -> Sequence[SeenFile]:
+    """The files that the conversation was shown last. Raises Refusal."""
+    try:
+        return access.workspace.session(access.caller.session).files()
+    except StateFailed as error:
+        raise Refusal(eras.INTERNAL_ERROR, str(error), {"code": error.code}) from None
+
+
+def path_of(uri: str, access: Access) -> WorkPath | None:
+    """The path of an address; None for that of no resource, denied or not."""
     if not uri.startswith(f"{_SCHEME}/"):
         return None
-    path = unquote_to_bytes(uri[len(_SCHEME) + 1 :]).decode("utf-8", "surrogateescape")
+    path = once_of(uri)
     if address(path) != uri:
         return None
-    if outputs and _OUTPUT.fullmatch(f"/{path}"):
-        return WorkPath(f"/{path}")
-    try:
-        return WorkPath(path) if path != "." and guard.parse(path) == path else None
-    except ReadroomError:
-        return None
+    if path.startswith("/"):
+        return path if access.workspace.runs_commands else None
+    return next((seen.path for seen in shown_to(access) if seen.path == path), None)
+
+
+def once_of(uri: str) -> WorkPath:
+    """The path of an address that was that of a resource."""
+    path = unquote_to_bytes(uri[len(_SCHEME) + 1 :]).decode("utf-8", "surrogateescape")
+    return WorkPath(f"/{path}" if _OUTPUT.fullmatch(f"/{path}") else path)
 
 
 def absent(version: str, uri: str) -> Refusal:
@@ -122,8 +133,7 @@ class Resources(Struct, frozen=True):
 
     def read(self, uri: str) -> dict[str, Any]:
         """The text of `read_file`, numbered and with a note if it is cut; images follow."""
-        workspace = self.access.workspace
-        path = path_of(uri, workspace.guard, outputs=workspace.runs_commands)
+        path = path_of(uri, self.access)
         if path is None:
             raise absent(self.version, uri)
         result = self.run(READ, {"path": path})
@@ -134,10 +144,10 @@ class Resources(Struct, frozen=True):
 
     def _shown(self) -> Sequence[dict[str, Any]]:
         """The files that the conversation was shown and may still be read."""
-        caller, granted = self.access.caller, self.access.granted
-        if not caller.is_one_reader or (granted is not None and READ not in granted):
+        granted = self.access.granted
+        if granted is not None and READ not in granted:
             return []
-        listed = (self._file(seen) for seen in self.access.workspace.session(caller.session).files())
+        listed = (self._file(seen) for seen in shown_to(self.access))
         return [file for file in listed if file is not None]
 
     def _file(self, seen: SeenFile) -> dict[str, Any] | None:

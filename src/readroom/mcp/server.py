@@ -235,7 +235,7 @@ class Server:
     def watch(self, connection: Connection, sender: Sender) -> Watch:
         """The resources that a client of a version before 2026-07-28 hears of."""
         access = _conversing(sender, connection.client, None)
-        return Watch(replace(access, caller=replace(access.caller, apart=True)), connection.subscribed)
+        return Watch(replace(access, caller=replace(access.caller, hosts=True)), connection.subscribed)
 
     def _guarded(self, pending: PendingCall, work: Callable[[], T]) -> T | Answer | None:
         connection, call = pending.connection, pending.call
@@ -305,7 +305,7 @@ class Server:
     def _host(self, pending: PendingCall, sender: Sender) -> Access:
         """The permissions of a sender for a host: what it sees is not what its model was shown."""
         access = _conversing(sender, pending.call.client, pending.call.meta)
-        return replace(access, caller=replace(access.caller, apart=True))
+        return replace(access, caller=replace(access.caller, hosts=True))
 
     def _resources(self, pending: PendingCall, sender: Sender) -> Resources:
         access = _conversing(sender, pending.call.client, pending.call.meta)

@@ -20,7 +20,7 @@ from readroom.mcp.access import Access
 from readroom.mcp.protocol import eras
 from readroom.mcp.protocol.connection import Connection, Numbers, ToolCall
 from readroom.mcp.protocol.messages import Refusal
-from readroom.mcp.resources import READ, absent, code_of, path_of
+from readroom.mcp.resources import READ, absent, code_of, once_of, path_of
 
 MCP_POLL_S = 2.0
 """Seconds between two looks at the resources that clients hear of: soon for a person, and cheap."""
@@ -47,14 +47,11 @@ class Watch:
         self.follow(states)
 
     def follow(self, states: Mapping[str, Numbers | None]) -> None:
-        """Watch these and no others; of those that are watched already the known state stays."""
-        workspace = self._access.workspace
+        """Watch these, which were resources once, and no others; a state that is known already stays."""
         for uri in self.states.keys() - states.keys():
             del self.states[uri], self._paths[uri]
         for uri in states.keys() - self.states.keys():
-            path = path_of(uri, workspace.guard, outputs=workspace.runs_commands)
-            if path is not None:
-                self._paths[uri], self.states[uri] = path, states[uri]
+            self._paths[uri], self.states[uri] = once_of(uri), states[uri]
 
     def changed(self) -> list[str]:
         """The addresses of those that have changed since the last look."""
@@ -133,8 +130,7 @@ def _require_few(number: int) -> None:
 
 def _state(access: Access, uri: str, version: str) -> Numbers | None:
     """The state of a resource. Raises Refusal for one that is not there or may not be seen."""
-    workspace = access.workspace
-    path = path_of(uri, workspace.guard, outputs=workspace.runs_commands)
+    path = path_of(uri, access)
     if path is None:
         raise absent(version, uri)
     guard = _guard(access, path)

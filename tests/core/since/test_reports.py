@@ -338,6 +338,14 @@ def test_a_stale_refusal_names_who_when_and_where(folder: Path) -> None:
         assert " by claude in session two" in str(raised.value)
 
 
+def test_a_stale_refusal_says_that_it_was_the_conversation_itself(folder: Path) -> None:
+    with Workspace(folder) as workspace:
+        digest = call(workspace, "read_file", path="a.py").facts["content_hash"]
+        edit(workspace, ONE, "line 1\n", "x\n")
+        refused = call(workspace, "write_file", path="a.py", content="y\n", expected_hash=digest)
+        assert ") by this conversation. " in refused.text
+
+
 def test_a_stale_refusal_of_an_unknown_editor_has_the_time(folder: Path) -> None:
     with Workspace(folder) as workspace:
         digest = call(workspace, "read_file", path="a.py").facts["content_hash"]
@@ -461,3 +469,32 @@ def test_a_file_that_flips_with_each_call_is_reported_each_time(folder: Path) ->
             (folder / "a.py").write_text(f"{number % 2}\n")
             assert told(workspace).count("a.py") >= 1
             assert told(workspace) == ""
+
+
+def test_the_history_knows_who_it_was_in_another_process(folder: Path) -> None:
+    """Two servers on one folder, as two agents on a laptop start them."""
+    (folder / "d").mkdir()
+    (folder / "b.py").write_text("b\n")
+    with Workspace(folder) as workspace, Workspace(folder) as other:
+        call(workspace, "read_file", path="a.py", offset=40, limit=10)
+        digest = call(workspace, "read_file", path="b.py").facts["content_hash"]
+        edit(other, TWO, "line 45\n", "x\n")
+        assert "a.py, just now by claude in session two, lines 40-49" in told(workspace)
+        move = {"action": "move", "path": "b.py", "to": "d/c.py", "expected_hash": digest}
+        assert not call(other, "change_files", TWO, changes=[move]).is_error
+        assert told(workspace) == (
+            "Renamed since you saw it: b.py, now d/c.py, just now by claude in session two"
+        )
+        (folder / "d" / "c.py").write_text("changed by nobody known\n")
+        assert " by " not in told(workspace)
+
+
+def test_a_move_to_a_denied_name_names_it_to_nobody(folder: Path) -> None:
+    with Workspace(folder) as workspace:
+        call(workspace, "read_file", path="a.py")
+        with Workspace(folder) as other:
+            digest = call(other, "read_file", TWO, path="a.py").facts["content_hash"]
+            move = {"action": "move", "path": "a.py", "to": "secret.py", "expected_hash": digest}
+            assert not call(other, "change_files", TWO, changes=[move]).is_error
+        (folder / ".readroomignore").write_text("secret.py\n")
+        assert "secret" not in str(call(workspace, "list_directory", path=".").facts[FACT])

@@ -27,7 +27,6 @@ from readroom.core.engine.services import Services
 from readroom.core.log import log
 from readroom.core.paths import WorkPath
 from readroom.core.session.conversation import Session, ShownLines
-from readroom.core.session.journal import Author
 from readroom.core.session.seen import SeenFile
 from readroom.core.since import words
 from readroom.core.since.authors import Authors
@@ -36,6 +35,7 @@ from readroom.core.since.note import Notes
 from readroom.core.since.values import News, What
 from readroom.core.text import hashes
 from readroom.core.values import Fact, Reply, Request, Result
+from readroom.core.values.history import Author
 from readroom.core.values.verbs import changes
 
 LOOK_S = 0.05
@@ -73,7 +73,7 @@ class Since:
         self._still: set[str] = set()
         try:
             self._files = session.files()
-            if self._files:
+            if self._files and caller.is_one_reader:
                 self._found = self._news()
         except errors.ReadroomError as error:
             log().warning("what changed since it was seen is not known: %s", error)
@@ -136,13 +136,33 @@ class Since:
         """The news with who did it; None if that was this conversation, at another process."""
         after = news.after or news.seen
         state = after if news.to is None else replace(news.seen, version=None, digits=None)
-        author = self._authors.of(state, news.at_ns)
-        if author is None:
+        made = self._authors.of(state, news.at_ns)
+        if made is None:
             return news
-        if author.session and (author.session, author.token) == (self._caller.session, self._caller.token):
+        author, at_ns = made
+        if self._is_own(author):
             self._exchange(news)
             return None
-        return replace(news, author=author, at_ns=author.at_ns or news.at_ns)
+        return self._followed(replace(news, author=author, at_ns=at_ns))
+
+    def _followed(self, news: News) -> News:
+        """The news of a file that has another name, by the record of who gave it, if that may be seen."""
+        to = self._authors.moved_to(news.seen.path) if news.what is What.GONE else None
+        if to is None:
+            return news
+        try:
+            guard = self._services.guard
+            path = WorkPath(guard.stat(to)[0] and to)
+            version = guard.store.version(path)
+        except errors.ReadroomError:
+            return news
+        after = replace(news.seen, path=path, name=path, version=version)
+        return replace(news, what=What.RENAMED, to=path, after=after)
+
+    def _is_own(self, author: Author | None) -> bool:
+        """Whether this conversation made a change; those without a name may be several."""
+        own = self._caller.session, self._caller.token
+        return author is not None and bool(author.session) and (author.session, author.token) == own
 
     # --- in the reply ---------------------------------------------------------------------------
 
@@ -186,6 +206,8 @@ class Since:
             return
         named = self._may_name(news.author)
         fact, author = words.fact(news, named=named), words.by(news.author, named=named)
+        if self._is_own(news.author):
+            author = "by this conversation"
         error.add(
             words.moment(news.at_ns, author),
             words.of_seen(news.places),
@@ -204,8 +226,7 @@ class Since:
         if version is None:
             return None
         seen = SeenFile(path, path, version, error.found.removeprefix(hashes.PREFIX))
-        author = self._authors.of(seen, version.mtime_ns)
-        at_ns = version.mtime_ns if author is None or author.at_ns is None else author.at_ns
+        author, at_ns = self._authors.of(seen, version.mtime_ns) or (None, version.mtime_ns)
         return News(seen, seen, What.CHANGED, author=author, at_ns=at_ns)
 
     def _exchange(self, news: News) -> bool:

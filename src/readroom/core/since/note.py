@@ -23,6 +23,7 @@ from readroom.core.values.changes import (
     EditResult,
     WriteResult,
 )
+from readroom.core.values.history import UndoResult
 from readroom.core.values.verbs import BY_REQUEST, changes
 
 _COARSE_NS = 20_000_000
@@ -62,6 +63,9 @@ class Notes:
             self._current()
             for gone, to in renames(result):
                 self._rename(gone, to)
+            if isinstance(result, UndoResult):
+                names = {name for one in result.undone for name in (one.path, one.to)}
+                self._refresh(seen for seen in self._current() if seen.path in names)
         runs: dict[WorkPath, list[ShownLines]] = {}
         for span in (*shown, *_changed_lines(result)):
             if not span.path.startswith("/") and not may_lead_inside(span.path):

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from readroom.core.session.journal import Author
 from readroom.core.session.seen import Lines, SeenFile
+from readroom.core.values.history import Author
 
 
 class What(StrEnum):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from readroom.core.contracts.native.facts import timestamp
 from readroom.core.quoting import as_value, quote
-from readroom.core.session.journal import Author
 from readroom.core.since.values import News, Place, What
 from readroom.core.values import Fact, ReadRequest, Request
+from readroom.core.values.history import Author
 
 Spell = Callable[[Request], str]
 """A request as a call that the reader can send; empty if there is none."""
@@ -149,7 +149,7 @@ _UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 2.0))
 
 def by(author: Author | None, *, named: bool) -> str:
     """Who did it, as far as this reader may know."""
-    if author is None:
+    if author is None or not (author.agent or author.session):
         return ""
     if not named:
         return "by another caller"
@@ -158,7 +158,7 @@ def by(author: Author | None, *, named: bool) -> str:
         session = f"{session[:_SESSION_CHARS]}…"
     who = [quote(author.agent)] if author.agent else []
     who += [f"session {quote(session)}"] if session else []
-    return f"by {' in '.join(who)}" if who else "by another caller"
+    return f"by {' in '.join(who)}"
 
 
 def fact(news: News, *, named: bool) -> dict[str, Fact]:

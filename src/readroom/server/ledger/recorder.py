@@ -26,9 +26,10 @@ from readroom.core.limits.session import LEDGER_NAME_CHARS, LEDGER_TEXT_CHARS
 from readroom.core.log import log
 from readroom.core.quoting import as_key, as_value
 from readroom.core.session.conversation import ShownLines
-from readroom.core.session.journal import Author, Entry, Journal
+from readroom.core.session.journal import Entry, Journal, Made
 from readroom.core.text import hashes
 from readroom.core.values import Fact, Request
+from readroom.core.values.history import Author
 from readroom.server.ledger import LedgerPolicy, open_book
 from readroom.server.ledger.ledger import Condition
 from readroom.server.ledger.rows import Event, encoded, encoded_spans, shown_path
@@ -184,7 +185,7 @@ class Recorder:
         """Record that a call begins. Raises LedgerFailed or MissingProgram."""
         self.open().append(self._event(replace(entry, outcome=BEGUN)))
 
-    def author(self, digits: str, at_ns: int) -> Author | None:
+    def made(self, digits: str, at_ns: int) -> Made | None:
         """See `Journal`. Raises LedgerFailed or MissingProgram."""
         at_us = at_ns // 1000
         conditions = [
@@ -196,7 +197,8 @@ class Recorder:
         for row in self.open().page(conditions, limit=_LOOKED_AT):
             event = row.event
             if _is_change(event):
-                return Author(event.agent, event.session, event.token, event.time_us * 1000)
+                author = Author(event.agent, event.token, event.session, event.face, tool=event.tool)
+                return author, event.time_us * 1000
         return None
 
     def close(self) -> None:
