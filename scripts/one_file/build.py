@@ -73,7 +73,8 @@ def _download(platform: str, python: str, folder: Path, *what: str) -> None:
     # pip reads markers for the Python that it runs in: `_without` leaves out the packages of others.
     subprocess.run(
         [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-         "--only-binary=:all:", "--implementation", "cp", "--python-version", python, *places, "--dest", str(folder), *what],
+         "--only-binary=:all:", "--implementation", "cp", "--python-version", python, *places,
+         "--dest", str(folder), *what],
         check=True, stderr=subprocess.DEVNULL if os.environ.get("QUIET") else None,
     )  # fmt: skip
 

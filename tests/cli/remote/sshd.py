@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -117,7 +117,7 @@ class Sshd:
                 return
             except OSError:
                 assert self.process.poll() is None, (self.folder / "log").read_text()
-                time.sleep(0.05)
+                select.select([], [], [], 0.05)
         raise AssertionError("sshd does not listen")
 
 
