@@ -94,6 +94,11 @@ class WriteTarget(Closeable, Protocol):
         """The name with links in its folder followed; a link at the name itself is not."""
 
     @property
+    def spelling(self) -> str:
+        """The last part of the name as it was asked for, which differs from that of `real` only where the
+        file system takes both for one and has the other."""
+
+    @property
     def folders(self) -> Sequence[WorkPath]:
         """The folders that `enter` made; they are removed again if nothing is put."""
 
@@ -194,13 +199,14 @@ class PutFile(Struct, frozen=True):
     """A file with those bytes at a name, in place of `over`, as `open` returned it.
 
     None means that there must be none: a new file gets `mode`, less what the system takes from that, and
-    missing folders above it are made.
+    missing folders above it are made.  With `respelled` the name is afterwards spelled as it was asked for.
     """
 
     place: WriteTarget
     pieces: Iterable[bytes]
     over: Source | None = None
     mode: int = 0o666
+    respelled: bool = False
 
 
 class RemoveEntry(Struct, frozen=True):
@@ -215,7 +221,10 @@ class RemoveEntry(Struct, frozen=True):
 
 
 class RenameEntry(Struct, frozen=True):
-    """What `look` found at a name gets another, which must be free; folders above that are made."""
+    """What `look` found at a name gets another, which must be free; folders above that are made.
+
+    If both are one for the file system, the name gets the spelling of the other.
+    """
 
     place: WriteTarget
     to: WriteTarget
