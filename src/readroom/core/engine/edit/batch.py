@@ -150,7 +150,7 @@ class _Batch:
         if file.problem is not None:
             raise file.problem
         name = self._names.find(file.path, number)
-        if name.place.look() is None:
+        if name.found is None:
             raise errors.NotFound(name.path)
         return _EditedFile(file, name)
 
@@ -175,9 +175,8 @@ class _Batch:
         for name in self._names:
             if name.change == number:
                 yield name.place.real
-                stat = name.place.look()
-                if stat is not None and stat.inode:
-                    yield stat.device, stat.inode
+                if name.found is not None and name.found.inode:
+                    yield name.found.device, name.found.inode
 
     # --- preparing ----------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from readroom.core import errors
 from readroom.core.deadline import Deadline
 from readroom.core.engine.edit.checks import stale
 from readroom.core.engine.edit.names import HeldName, Names
-from readroom.core.engine.files import FolderSurvey
+from readroom.core.engine.files import FolderSurvey, respells
 from readroom.core.engine.services import Job, Services
 from readroom.core.paths import ROOT, WorkPath, join, parent
 from readroom.core.policy.changes import WriteTargets
@@ -86,7 +86,8 @@ class EntryPlans(Struct):
     def move(self, request: changes.MoveRequest, name: HeldName, to: HeldName) -> Planned:
         """A new name for a file, a link or a folder."""
         state = self.there(name)
-        self._require_free(request, name.place, to.place)
+        if not respells(name.place, to.place):
+            self._require_free(request, name.place, to.place)
         if state.kind is EntryKind.FOLDER:
             self.places.require(to.place, request.destination, folder=True)
             self._counted(request, name.place.real, to.place.real)

@@ -63,7 +63,7 @@ class HeldName(Struct, eq=False):
         before: The bytes that it has, None for none.
         after: The bytes that it is going to have, None for none.
         mode: Of a new file.
-        moved: The name whose file it gets as it is.
+        moved: The name whose file it gets.
     """
 
     change: int
@@ -89,14 +89,13 @@ def attempted(
         SameFile: Two new names of the call are one on the file system.
         Changed: Another program kept changing one of them.
     """
-    for left in reversed(range(CHANGED_TRIES)):
+    for _ in range(CHANGED_TRIES):
         with ExitStack() as held:
             names = Names(services, job.deadline, held)
             try:
                 return attempt(names)
             except (Moved, Shrunk):
-                if not left:
-                    names.require_different()
+                names.require_different()
     raise errors.Changed(job.request.path)
 
 
@@ -125,7 +124,15 @@ class Names:
 
     # --- finding ------------------------------------------------------------------------------
 
-    def find(self, asked: str, change: int, *, entry: bool = False, again: bool = False) -> HeldName:
+    def find(
+        self,
+        asked: str,
+        change: int,
+        *,
+        entry: bool = False,
+        again: bool = False,
+        respelled: HeldName | None = None,
+    ) -> HeldName:
         """A name of the call: that of a file, or with `entry` of anything.
 
         Args:
@@ -133,6 +140,7 @@ class Names:
             change: The number of the change.
             entry: The name of anything, and not that of a file.
             again: Other changes may be about it, too, under the same spelling.
+            respelled: A name of the call of which it may be another spelling.
 
         Raises:
             SameFile: Another change is about it.
@@ -146,9 +154,10 @@ class Names:
                 return known
         place = self.held.enter_context(self.places.entry(path) if entry else self.places.find(path))
         for name in self._names:
-            if name.place.real == place.real and (again or name.change != change):
+            if name.place.real == place.real and name is not respelled and (again or name.change != change):
                 raise errors.SameFile(asked, name.asked)
-        name = HeldName(change, asked, path, place, () if path == parsed else (OTHER_SPELLING,))
+        warnings = () if path == parsed else (OTHER_SPELLING,)
+        name = HeldName(change, asked, path, place, warnings, found=place.look())
         self._names.append(name)
         return name
 
@@ -157,7 +166,7 @@ class Names:
         seen: dict[str, tuple[WorkPath, HeldName]] = {}
         for name in self._names:
             path = name.place.real
-            while path != ROOT and name.place.look() is None:
+            while path != ROOT and name.found is None:
                 other, first = seen.setdefault(foldable(path).lower(), (path, name))
                 if other != path:
                     raise errors.SameFile(name.asked, first.asked)
@@ -210,6 +219,12 @@ class Names:
             self._add(len(name.before))
         name.is_read = True
 
+    def move(self, name: HeldName, to: HeldName) -> None:
+        """Let one name that is read have nothing, and its file go to another."""
+        to.moved, name.after = name, None
+        if _respells(to):
+            to.is_read = True  # what it has is the file that is moved
+
     def put(self, name: HeldName, data: bytes) -> None:
         """Let a name that is read have these bytes."""
         self._add(len(data))
@@ -226,7 +241,10 @@ class Names:
     def commit_contents(self, announced: Callable[[], None]) -> None:
         """Let all names have what they are going to have; `announced` as for `commit`."""
         changed = [name for name in self._names if name.is_read and name.before != name.after]
-        moved = {id(name.moved) for name in changed if name.moved is not None and _as_it_is(name)}
+        for name in changed:
+            if name.moved is not None and _respells(name) and name.moved.after is not None:
+                raise errors.SameFile(name.asked, name.moved.asked)
+        moved = {id(name.moved) for name in changed if _as_it_is(name) or _respells(name)}
         pairs = [(name, _change(name)) for name in changed if id(name) not in moved]
         warnings = self.commit([change for _, change in pairs], announced)
         for (name, _), warned in zip(pairs, warnings, strict=True):
@@ -261,11 +279,18 @@ def _as_it_is(name: HeldName) -> bool:
     return other is not None and name.found is None and other.after is None and name.after == other.before
 
 
+def _respells(name: HeldName) -> bool:
+    """Whether it is another spelling of the name that its file has."""
+    return name.moved is not None and name.moved.place.real == name.place.real
+
+
 def _change(name: HeldName) -> Change:
     if _as_it_is(name):
         assert name.moved is not None
         assert name.moved.found is not None
         return RenameEntry(name.moved.place, name.place, name.moved.found)
+    if name.after is not None and name.moved is not None and _respells(name):
+        return PutFile(name.place, [name.after], name.moved.source, respelled=True)
     if name.after is not None:
         return PutFile(name.place, [name.after], name.source, name.mode)
     assert name.found is not None

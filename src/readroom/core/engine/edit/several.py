@@ -142,7 +142,7 @@ class _Several(Struct):
             raise errors.BadPath(change.path, "ends with a slash, as names of folders do", "Leave it out.")
         by_file = isinstance(change, EditRequest | WriteRequest)
         name = self.names.find(change.path, number, entry=not by_file)
-        if isinstance(change, EditRequest) and name.place.look() is None:
+        if isinstance(change, EditRequest) and name.found is None:
             raise errors.NotFound(name.path)
         change = replace(change, path=name.path)
         if not isinstance(change, MoveRequest | CopyRequest):
