@@ -19,8 +19,8 @@ from readroom.core.contracts import NAMES
 from readroom.core.errors import NotFound, Stale
 from readroom.core.limits.session import SEEN_FILES
 from readroom.core.session.seen import SeenFile, SeenLines
-from readroom.core.since import words
 from readroom.core.since.look import _place
+from readroom.core.since.values import CLOSELY
 from readroom.core.stores.local import LocalStore
 from readroom.core.text.edits.diff import blocks
 from readroom.core.values import Reply, Version
@@ -162,7 +162,7 @@ def test_many_files_are_counted(folder: Path) -> None:
         for number in range(12):
             (folder / f"f{number:02}").write_text("y\n")
         reply = call(workspace, "list_directory", path=".")
-        assert reply.text.count("Changed since") == words.SENTENCES
+        assert reply.text.count("Changed since") == CLOSELY
         assert reply.text.endswith("] [7 more files that you saw have changed]")
         assert len(news(reply)) == 12
         assert told(workspace) == ""
