@@ -54,6 +54,7 @@ def told(workspace: Workspace, caller: Caller = ONE) -> str:
 
 def news(reply: Reply) -> Sequence[Mapping[str, Any]]:
     found: Any = reply.facts.get(FACT, [])
+    assert isinstance(found, list)
     return found
 
 
@@ -369,7 +370,7 @@ def test_a_stale_refusal_of_an_unknown_editor_has_the_time(folder: Path) -> None
 @pytest.mark.parametrize("name", sorted({*NAMES} - {"native", "coder", "inspect_agents"}))
 def test_contracts_say_it_where_they_have_room(folder: Path, name: str) -> None:
     """Contracts with prescribed words carry the news as a fact alone."""
-    asked = {
+    asked: tuple[str, Any, str] = {
         "everruns": ("read_file", {"path": "/workspace/a.py"}, '"notes":["Changed since you saw it: '),
         "rnd": ("rd_read", {"path": "a.py"}, "Changed since you saw it: "),
         "kilo": ("read_file", {"path": "a.py"}, ""),

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -145,7 +146,7 @@ def test_a_request_names_its_trace_in_meta_or_in_a_header(server: Agent, era: st
                 ({"traceparent": "canary7f3a"}, "canary7f3a"),
             ]
         ):
-            headers = {} if header is None else {"Traceparent": header}
+            headers: dict[str, Any] = {} if header is None else {"Traceparent": header}
             with client.post(call(number, **meta), **headers) as response:
                 assert b"canary7f3a" not in response.read()
     assert traces(server)[before:] == [None, TRACE, OTHER, TRACE, None]
