@@ -103,7 +103,7 @@ def _served(plain: Plain, prepared: Prepared) -> int:
     from readroom.mcp.stdio import Offer, instructions, serve
 
     tools = [*prepared.tools, *(prepared.commands if plain.commands else ())]
-    served = methods(plain.contract, outputs=plain.commands)
+    served = methods(plain.contract)
     words = instructions(prepared.instructions, place.shown(plain.folder))
     server_card = card(prepared.title, words, served, shared=True)
     with ExitStack() as stack:
