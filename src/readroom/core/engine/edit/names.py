@@ -270,7 +270,7 @@ class Names:
                     raise Moved
             announced()
 
-        return self.places.guard.store.commit(changes, ready)
+        return self.places.commit(changes, ready)
 
 
 def _as_it_is(name: HeldName) -> bool:
