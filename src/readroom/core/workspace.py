@@ -250,7 +250,7 @@ class Workspace(Closeable):
         if name not in self._records:
             settings, roots = self.settings, self._store.roots or (Setup().root,)
             setup = Setup(roots[0], roots[-1], settings.contracts.get(name), settings.variables)
-            self._records[name] = contract(name, setup)
+            self._records[name] = replace(contract(name, setup), runs=self.runs_commands)
         return self._records[name]
 
     def perform(
@@ -313,10 +313,8 @@ class Workspace(Closeable):
             visit.news = self._news(record, caller)
             try:
                 if granted is not None and record.tool(tool).name not in granted:
-                    raise errors.NotGranted(
-                        tool,
-                        [granted_tool.name for granted_tool in record.tools if granted_tool.name in granted],
-                    )
+                    offered = record.offered(commands=record.runs)
+                    raise errors.NotGranted(tool, [each.name for each in offered if each.name in granted])
                 bound = record.bind(tool, arguments)
                 return self._answer(visit, record, bound, caller, deadline or Deadline())
             except errors.ReadroomError as error:
