@@ -24,6 +24,7 @@ class Caller(Struct, frozen=True):
         face: The way in: library, cli, mcp or http.
         call: The id that the face gave this call.
         traceparent: The trace that this call belongs to, as the W3C writes it.
+        sees_others: Whether it may know who else works here: names of agents, conversations and tokens.
     """
 
     agent: str = ""
@@ -32,6 +33,7 @@ class Caller(Struct, frozen=True):
     face: str = "library"
     call: str = ""
     traceparent: str = ""
+    sees_others: bool = True
 
     @property
     def owner(self) -> Owner:
