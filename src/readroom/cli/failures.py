@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from readroom.cli import output
 from readroom.cli.exits import ExitCode
+from readroom.core.contracts import history as past
 from readroom.core.contracts.native.calls import EDIT, FIND, GREP, LIST, READ, RUN, SAID, WRITE
 from readroom.core.errors import (
     AbsentError,
@@ -30,12 +31,14 @@ from readroom.core.values.commands import RunRequest
 
 COMMANDS: Mapping[str, str] = {
     READ: "read", GREP: "grep", FIND: "find", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
+    past.LIST: "history", past.SHOW: "diff", past.UNDO: "undo", past.FORGET: "history forget",
 }  # fmt: skip
-"""The command for each tool of the native contract."""
+"""The command for each tool of the native contract, and for each call about the history."""
 
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     READ: ("path",), GREP: ("pattern", "path"), FIND: ("query", "path"), LIST: ("path",), EDIT: ("path",),
-    WRITE: ("path",), RUN: ("command",),
+    WRITE: ("path",), RUN: ("command",), past.LIST: ("path",), past.SHOW: ("change", "path"),
+    past.UNDO: ("change", "path"), past.FORGET: ("path",),
 }  # fmt: skip
 """Arguments that a command takes without an option's name."""
 
@@ -55,7 +58,7 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         text = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
         return shlex.join(["readroom", "call", call.tool, text, *place])
     positional = POSITIONAL[call.tool]
-    names = [str(call.arguments[name]) for name in positional if name in call.arguments]
+    names = [_positional(name, call.arguments[name]) for name in positional if name in call.arguments]
     options = [
         word
         for name, value in call.arguments.items()
@@ -63,10 +66,15 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         for word in (_edits(value) if name == "edits" else _option(name, value))
     ]
     options += place
-    words = ["readroom", COMMANDS[call.tool]]
+    words = ["readroom", *COMMANDS[call.tool].split()]
     if any(name.startswith("-") for name in names):
         return shlex.join([*words, *options, "--", *names])
     return shlex.join([*words, *names, *options])
+
+
+def _positional(name: str, value: Fact) -> str:
+    """An argument without an option's name; a file that is called like a number is not taken for a change."""
+    return f"./{value}" if name == "path" and str(value).isdigit() else str(value)
 
 
 def _edits(edits: Fact) -> Iterator[str]:
@@ -126,7 +134,8 @@ _EDIT = re.compile(r"\bedits\[(\d+)\](?:\.(old_text|new_text|replace_all))?")
 _TEXT = re.compile(r"\A(?=edits\[\d+\]\.(?:old|new)_text is )")
 """The beginning of a message about one text: an option is not in a file, but its text may be."""
 
-_OUTLINE = 'view="outline"'
+_IN_SHELLS = (('view="outline"', "`readroom outline`"), ("parts=true", "--parts"))
+"""Arguments with their values, and what does it at a shell."""
 
 _NAMES = re.compile(r'("(?:[^"\\]|\\.)*")')
 """Quoted ones; splitting at them keeps them."""
@@ -182,7 +191,7 @@ def worded(facts: Mapping[str, Fact], root: str | None) -> str:
     assert isinstance(error, Mapping)
     text = f"readroom: {_in_verbs(str(error['message']))}"
     known = error.get("facts")
-    for name in ("changed", "place"):
+    for name in ("changed", "place", "sides"):
         if isinstance(known, Mapping) and known.get(name):
             text += "\n" + str(known[name]).rstrip("\n")
     candidates = known.get("candidates") if isinstance(known, Mapping) else None
@@ -215,7 +224,8 @@ def _in_verbs(message: str) -> str:
 
     Quoted text is always a name.  A sentence about an argument begins with it.
     """
-    message = message.replace(_OUTLINE, "`readroom outline`")
+    for argument, at_shell in _IN_SHELLS:
+        message = message.replace(argument, at_shell)
     if _EDIT.match(message):
         message = _of_edits(message)
     begun = _BEGINS.match(message)
