@@ -47,6 +47,10 @@ _CHUNK_NAMES, _CHUNK_BYTES = 500, 8 * 1024 * 1024
 """Names, and bytes of files, that are written in one transaction, for which other processes wait."""
 
 
+_SMALL_BYTES = 64 * 1024
+"""Files up to this size are compressed while the database is held: it takes less than looking twice."""
+
+
 @final
 class Book:
     """What is kept of one workspace. Safe to share between threads."""
@@ -75,8 +79,10 @@ class Book:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def begin(self, author: Author, undoes: int | None = None) -> int:
-        """Write down that a change is going to be made; its number."""
+    def begin(self, author: Author, undoes: int | None, drafts: Iterable[Draft]) -> tuple[int, int]:
+        """Write down a change that is going to be made, with its names; its number, and how many they are."""
+        chunks = _chunks(drafts)
+        first = [(draft, self._packed(draft)) for draft in next(chunks, [])]
         self._since_pruned += 1
         author = brief(author)
         record, at_ns = msgspec.msgpack.encode(author), self._clock()
@@ -86,7 +92,7 @@ class Book:
                 prune(connection, self.database, self.policy, at_ns)
             made = connection.execute(
                 "INSERT INTO changes (workspace, at_ns, run, agent, token, session, record, proof, undoes)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, x'', ?)",
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     self.workspace,
                     at_ns,
@@ -95,43 +101,48 @@ class Book:
                     author.token,
                     author.session,
                     record,
+                    change_proof(self.workspace, at_ns, author, record),
                     undoes,
                 ),
             )
             change = made.lastrowid
             assert change is not None  # a row was inserted
-            connection.execute(
-                "UPDATE changes SET proof = ? WHERE id = ?",
-                (change_proof(change, self.workspace, at_ns, author, record), change),
-            )
-        return change
+            for number, (draft, packed) in enumerate(first):
+                self._insert(connection, change, number, draft, *packed)
+        try:
+            return change, self._add(change, chunks, len(first))
+        except BaseException:
+            self.drop(change)
+            raise
 
-    def add(self, change: int, drafts: Iterable[Draft], first: int = 0) -> tuple[int, int]:
-        """Write down names of a change; how many, and what their contents take."""
-        count, size = 0, 0
-        for chunk in _chunks(drafts):
+    def add(self, change: int, drafts: Iterable[Draft], first: int) -> int:
+        """Write down more names of a change; how many it has."""
+        return self._add(change, _chunks(drafts), first)
+
+    def _add(self, change: int, chunks: Iterable[list[Draft]], count: int) -> int:
+        for chunk in chunks:
             pieces = [(draft, self._packed(draft)) for draft in chunk]
             with self.writing() as connection:
-                for draft, (before, after) in pieces:
-                    self._insert(connection, change, first + count, draft, before, after)
+                for draft, packed in pieces:
+                    self._insert(connection, change, count, draft, *packed)
                     count += 1
-                    size += len(before or b"") + len(after or b"")
-        return count, size
+        return count
 
     def _packed(self, draft: Draft) -> tuple[bytes | None, bytes | None]:
-        """The contents of a name, compressed unless they are kept already."""
-        with self.database.transaction(write=False) as connection:
-            wanted = [
-                data is not None
-                and state.content_hash is not None
-                and not contents.known(connection, contents.digest_of(state.content_hash))
-                for data, state in ((draft.before_data, draft.before), (draft.after_data, draft.after))
-            ]
-        before, after = draft.before_data, draft.after_data
-        return (
-            None if before is None else contents.packed(before) if wanted[0] else b"",
-            None if after is None else contents.packed(after) if wanted[1] else b"",
+        """The larger contents of a name, compressed unless they are kept already; small ones are later."""
+        before, after = (
+            None if data is None else self._packed_if_new(state, data)
+            for data, state in ((draft.before_data, draft.before), (draft.after_data, draft.after))
         )
+        return before, after
+
+    def _packed_if_new(self, state: EntryState, data: bytes) -> bytes:
+        if len(data) <= _SMALL_BYTES or state.content_hash is None:
+            return b""
+        with self.reading() as connection:
+            if contents.known(connection, contents.digest_of(state.content_hash)):
+                return b""
+        return contents.packed(data)
 
     def _insert(
         self,
@@ -319,7 +330,4 @@ def _kept(
 ) -> int | None:
     if data is None or packed is None or state.content_hash is None:
         return None
-    digest = contents.digest_of(state.content_hash)
-    if not packed and not contents.known(connection, digest):
-        packed = contents.packed(data)  # it was pruned since it was looked for
-    return contents.keep(connection, digest, len(data), packed)
+    return contents.keep(connection, contents.digest_of(state.content_hash), data, packed)

@@ -32,6 +32,7 @@ _TABLES = (
     "CREATE INDEX changes_of ON changes (workspace, id)",
     "CREATE INDEX changes_in ON changes (workspace, session, id)",
     "CREATE INDEX changes_by ON changes (workspace, agent, id)",
+    "CREATE INDEX changes_at ON changes (at_ns)",
     "CREATE INDEX changes_begun ON changes (run) WHERE run IS NOT NULL",
     "CREATE TABLE names (change INTEGER NOT NULL, number INTEGER NOT NULL, workspace INTEGER NOT NULL,"
     " path BLOB NOT NULL, other BLOB, record BLOB NOT NULL, proof BLOB NOT NULL, before INTEGER,"

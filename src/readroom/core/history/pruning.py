@@ -31,7 +31,7 @@ def room(policy: HistoryPolicy) -> int:
 
 def prune(connection: sqlite3.Connection, database: Database, policy: HistoryPolicy, now_ns: int) -> None:
     """Remove what is too old or too much. Changes that are being made stay."""
-    old = "SELECT id FROM changes WHERE at_ns < ? AND run IS NULL ORDER BY id LIMIT ?"
+    old = "SELECT id FROM changes WHERE at_ns < ? AND run IS NULL LIMIT ?"
     while found := connection.execute(old, (now_ns - policy.days * _DAY_NS, _AT_ONCE)).fetchall():
         removed(connection, [change for (change,) in found])
     maximum = room(policy)
