@@ -31,16 +31,25 @@ from readroom.core.values.commands import RunRequest
 
 COMMANDS: Mapping[str, str] = {
     READ: "read", GREP: "grep", FIND: "find", LIST: "ls", EDIT: "edit", WRITE: "write", RUN: "run",
-    past.LIST: "history", past.SHOW: "diff", past.UNDO: "undo", past.FORGET: "history forget",
 }  # fmt: skip
-"""The command for each tool of the native contract, and for each call about the history."""
+"""The command for each tool of the native contract."""
 
 POSITIONAL: Mapping[str, tuple[str, ...]] = {
     READ: ("path",), GREP: ("pattern", "path"), FIND: ("query", "path"), LIST: ("path",), EDIT: ("path",),
-    WRITE: ("path",), RUN: ("command",), past.LIST: ("path",), past.SHOW: ("change", "path"),
-    past.UNDO: ("change", "path"), past.FORGET: ("path",),
+    WRITE: ("path",), RUN: ("command",),
 }  # fmt: skip
 """Arguments that a command takes without an option's name."""
+
+
+_COMMANDS: Mapping[str, str] = {
+    **COMMANDS, past.LIST: "history", past.SHOW: "diff", past.UNDO: "undo", past.FORGET: "history forget",
+}  # fmt: skip
+"""These, and those for calls about the history."""
+
+_POSITIONAL: Mapping[str, tuple[str, ...]] = {
+    **POSITIONAL, past.LIST: ("path",), past.SHOW: ("change", "path"), past.UNDO: ("change", "path"),
+    past.FORGET: ("path",),
+}  # fmt: skip
 
 
 def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
@@ -52,12 +61,12 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         assert isinstance(sent, Mapping)
         call = Call(str(call["tool"]), dict(sent))
     place = [] if root is None else ["--root", root]
-    if call.tool not in COMMANDS:
+    if call.tool not in _COMMANDS:
         import json
 
         text = json.dumps(call.arguments, ensure_ascii=False, separators=(",", ":"))
         return shlex.join(["readroom", "call", call.tool, text, *place])
-    positional = POSITIONAL[call.tool]
+    positional = _POSITIONAL[call.tool]
     names = [_positional(name, call.arguments[name]) for name in positional if name in call.arguments]
     options = [
         word
@@ -66,7 +75,7 @@ def command(call: Call | Mapping[str, Fact], root: str | None) -> str:
         for word in (_edits(value) if name == "edits" else _option(name, value))
     ]
     options += place
-    words = ["readroom", *COMMANDS[call.tool].split()]
+    words = ["readroom", *_COMMANDS[call.tool].split()]
     if any(name.startswith("-") for name in names):
         return shlex.join([*words, *options, "--", *names])
     return shlex.join([*words, *names, *options])

@@ -160,6 +160,7 @@ class _WithForget(click.Group):
     ) -> click.Context:
         if args[:1] and args[0] in self.commands:
             return super().make_context(info_name, args, parent, **extra)
+        self.listing.epilog = self.epilog
         return self.listing.make_context(info_name, args, parent, **{**self.context_settings, **extra})
 
 

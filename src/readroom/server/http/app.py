@@ -30,6 +30,7 @@ from readroom.server.http.asking import Ask, here
 from readroom.server.http.awaiting import called, noted
 from readroom.server.http.conversations import OwnConversations, Sessions, SharedConversations
 from readroom.server.http.errors import JSON, again_later, as_body, headers_of, ok, refused, status_of_code
+from readroom.server.http.history.routes import routes as history_routes
 from readroom.server.http.readiness import Readiness
 from readroom.server.http.routes import SHOWN, Endpoint, as_json, failed, route, whole_body
 from readroom.server.http.streamable import Streamable
@@ -85,7 +86,7 @@ def inside(
         route("/openapi.json", SHOWN, descriptions.openapi),
         route("/docs", SHOWN, descriptions.docs),
         route("/v1/sessions/{session}/compacted", ["POST"], _compacted),
-        *history.routes(calls),
+        *history_routes(calls),
         Route(PATH, tools, methods=["POST"]),
         *coder.routes(calls, records),
     ]

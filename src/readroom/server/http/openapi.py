@@ -11,10 +11,10 @@ from readroom.contracts.coder.processes import ADDRESSES, OUTPUT
 from readroom.core.contracts.base import FACTS_KEY, Contract, Tool
 from readroom.core.contracts.schema import in_words, properties, schema
 from readroom.core.release import VERSION
-from readroom.server.http import history_paths
 from readroom.server.http.gate import AGENT_PATH, NAME
 from readroom.server.http.header_names import AGENT, READ, SESSION, WRITTEN
 from readroom.server.http.history import PATH
+from readroom.server.http.history import openapi as of_history
 
 # -----------------------------------------------------------------------------
 # The addresses of coder's workspace agent in the OpenAPI document, from the routes of its contract.
@@ -213,7 +213,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
         for tool in contract.offered(commands=commands):
             paths[f"/v1/{contract.name}/{tool.name}"] = {"post": _operation(contract, tool)}
         paths |= coder_paths(contract)
-    paths |= history_paths.paths(_CALLER_NAMES, _errors())
+    paths |= of_history.paths(_CALLER_NAMES, _errors())
     paths["/v1/sessions/{session}/compacted"] = {"post": _compacted()}
     paths["/healthz"] = {
         "get": _plain("health", "Whether the server answers.", "application/json", open_=True)
@@ -241,7 +241,7 @@ def document(contracts: Iterable[Contract], names: Sequence[str], *, commands: b
         "paths": paths,
         "x-headers": {"read": READ, "written": WRITTEN},
         "components": {
-            "schemas": {**_SCHEMAS, **history_paths.SCHEMAS},
+            "schemas": {**_SCHEMAS, **of_history.SCHEMAS},
             "parameters": {name: _named_by(name) for name in _NAMES},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },

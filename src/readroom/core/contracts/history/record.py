@@ -35,7 +35,7 @@ Session = Annotated[str, Meta(description="A conversation, as the list names it"
 Below = Annotated[str, Meta(description="A file, or a folder with everything below it")]
 
 
-class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
+class ListChangesArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of list_changes."""
 
     path: Below | None = None
@@ -47,14 +47,14 @@ class ListArguments(msgspec.Struct, frozen=True, kw_only=True):
     cursor: Annotated[int, Meta(ge=1, le=NUMBER_MAXIMUM, description="From an earlier reply")] | None = None
 
 
-class ShowArguments(msgspec.Struct, frozen=True, kw_only=True):
+class ShowChangeArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of show_change."""
 
     change: Number
     path: Below | None = None
 
 
-class UndoArguments(msgspec.Struct, frozen=True, kw_only=True):
+class UndoChangesArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of undo_changes."""
 
     change: Number | None = None
@@ -68,14 +68,14 @@ class UndoArguments(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: Annotated[bool, Meta(description="Only say what would be done")] = False
 
 
-class ForgetArguments(msgspec.Struct, frozen=True, kw_only=True):
+class ForgetChangesArguments(msgspec.Struct, frozen=True, kw_only=True):
     """Arguments of forget_changes."""
 
     path: Below | None = None
     all: Annotated[bool, Meta(description="The past of the whole workspace")] = False
 
 
-def _to_list(arguments: ListArguments) -> HistoryRequest:
+def _to_list(arguments: ListChangesArguments) -> HistoryRequest:
     return HistoryRequest(
         path=arguments.path or "",
         session=arguments.session,
@@ -87,11 +87,11 @@ def _to_list(arguments: ListArguments) -> HistoryRequest:
     )
 
 
-def _to_show(arguments: ShowArguments) -> DiffRequest:
+def _to_show(arguments: ShowChangeArguments) -> DiffRequest:
     return DiffRequest(arguments.change, arguments.path or "")
 
 
-def _to_undo(arguments: UndoArguments) -> UndoRequest:
+def _to_undo(arguments: UndoChangesArguments) -> UndoRequest:
     chosen = [name for name in ("change", "session", "since") if getattr(arguments, name) is not None]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} were both given", "Give one of them.")
@@ -108,7 +108,7 @@ def _to_undo(arguments: UndoArguments) -> UndoRequest:
     )
 
 
-def _to_forget(arguments: ForgetArguments) -> ForgetRequest:
+def _to_forget(arguments: ForgetChangesArguments) -> ForgetRequest:
     if bool(arguments.path) is arguments.all:
         what = "Both a path and all were given" if arguments.all else "Nothing was chosen"
         raise UsageError(what, "Give a path, or all of the workspace.")
@@ -151,13 +151,15 @@ def _tool(
     )
 
 
-LIST_CHANGES = _tool(LIST, "List changes, newest first.", ListArguments, _to_list, words.render_list)
-SHOW_CHANGE = _tool(SHOW, "Show what a change did, as diffs.", ShowArguments, _to_show, words.render_diff)
+LIST_CHANGES = _tool(LIST, "List changes, newest first.", ListChangesArguments, _to_list, words.render_list)
+SHOW_CHANGE = _tool(
+    SHOW, "Show what a change did, as diffs.", ShowChangeArguments, _to_show, words.render_diff
+)
 UNDO_CHANGES = _tool(
     UNDO,
     "Take changes back: one, those of a conversation, those since a time, or the last one of a file. "
     "A file that was changed since is left alone, and nothing is undone then; parts takes what still fits.",
-    UndoArguments,
+    UndoChangesArguments,
     _to_undo,
     words.render_undo,
     read_only=False,
@@ -165,7 +167,7 @@ UNDO_CHANGES = _tool(
 FORGET_CHANGES = _tool(
     FORGET,
     "Remove the past of a file, of a folder, or of everything, at once and for good. Files stay as they are.",
-    ForgetArguments,
+    ForgetChangesArguments,
     _to_forget,
     words.render_forget,
     read_only=False,

@@ -1,7 +1,4 @@
-"""The history over HTTP: /v1/history, for programs of people. Models reach it in no way but a tool of theirs.
-
-An undo asks what every change asks, and more: the token must include a tool that makes such a change.
-"""
+"""The addresses of the history. An undo needs a token with a tool that makes such a change."""
 
 from __future__ import annotations
 
@@ -26,9 +23,8 @@ from readroom.server.http.access_log import Exchange
 from readroom.server.http.awaiting import called
 from readroom.server.http.errors import JSON, ok, status_of_code
 from readroom.server.http.gate import CLIENT_SCOPE, EXCHANGE, within
+from readroom.server.http.history import PATH
 from readroom.server.http.routes import SHOWN, as_json, route, whole_body
-
-PATH = "/v1/history"
 
 _OF_TOKEN = re.compile(r"[0-9a-f]{12}:")
 """The beginning of a conversation over HTTP: the id of its token."""
@@ -36,7 +32,7 @@ _OF_TOKEN = re.compile(r"[0-9a-f]{12}:")
 
 def routes(calls: Calls) -> list[Route]:
     """The addresses."""
-    face = _History(calls)
+    face = _Endpoints(calls)
     return [
         route(PATH, SHOWN, face.list),
         route(f"{PATH}/{{change:int}}", SHOWN, face.one),
@@ -47,7 +43,7 @@ def routes(calls: Calls) -> list[Route]:
 
 
 @final
-class _History:
+class _Endpoints:
     """The endpoints."""
 
     def __init__(self, calls: Calls) -> None:
