@@ -15,8 +15,10 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, final
 
+from msgspec.structs import replace
+
 from readroom.core.deadline import Deadline
-from readroom.core.history.settings import HistoryPolicy
+from readroom.core.history.settings import MEMORY_BYTES, HistoryPolicy
 from readroom.core.policy.guard import Guard
 from readroom.core.stores.base import Store
 from readroom.core.values.history import Author, KeptChange
@@ -32,6 +34,8 @@ class History:
     """The history of one workspace, opened when something is first changed or asked. Safe to share."""
 
     def __init__(self, store: Store, policy: HistoryPolicy) -> None:
+        if store.folder is None:
+            policy = replace(policy, most_bytes=min(policy.most_bytes, MEMORY_BYTES))
         self.policy = policy
         self._store = store
         self._opening = threading.Lock()
@@ -56,7 +60,7 @@ class History:
         return CallRecorder(self.book, self.policy, guard, author, deadline)
 
     def last_change(self, path: str) -> KeptChange | None:
-        """The latest change of a real name, with that name alone; None if there is none. Raises HistoryFailed."""
+        """The latest change of a real name, with that name alone; None for none. Raises HistoryFailed."""
         from readroom.core.history.queries import latest
 
         return latest(self.book(), path)

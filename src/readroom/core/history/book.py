@@ -18,7 +18,7 @@ from readroom.core.errors import ReadroomError, reason_of
 from readroom.core.errors.history import HistoryFailed
 from readroom.core.history import contents
 from readroom.core.history.database import Database
-from readroom.core.history.pruning import prune, removed
+from readroom.core.history.pruning import log_bytes, prune, removed
 from readroom.core.history.records import (
     NAME_COLUMNS,
     Damaged,
@@ -32,16 +32,13 @@ from readroom.core.history.records import (
     read_name,
 )
 from readroom.core.history.runs import Run, lives, sweep
-from readroom.core.history.settings import MEMORY_BYTES, HistoryPolicy
+from readroom.core.history.settings import HistoryPolicy
 from readroom.core.history.states import now
 from readroom.core.stores.base import Moved, Store
 from readroom.core.values.history import Author, EntryState
 
 if TYPE_CHECKING:
     import sqlite3
-
-PRUNED_EVERY = 32
-"""Changes between two looks at how much is kept."""
 
 _CHUNK_NAMES, _CHUNK_BYTES = 500, 8 * 1024 * 1024
 """Names, and bytes of files, that are written in one transaction, for which other processes wait."""
@@ -59,11 +56,10 @@ class Book:
         """Open it. Raises HistoryFailed."""
         folder = policy.folder if store.folder is not None else None
         self.store = store
-        self.policy = policy if folder is not None else _smaller(policy)
-        self.database = Database(folder)
+        self.policy = policy
+        self.database = Database(folder, log_bytes(self.policy))
         self._clock = clock
         self._run: Run | None = None
-        self._since_pruned = 0
         self.root, self.inode = _root(store)
         with self.database.transaction(write=True) as connection:
             self.workspace = _workspace(connection, self.root, self.inode)
@@ -83,13 +79,10 @@ class Book:
         """Write down a change that is going to be made, with its names; its number, and how many they are."""
         chunks = _chunks(drafts)
         first = [(draft, self._packed(draft)) for draft in next(chunks, [])]
-        self._since_pruned += 1
         author = brief(author)
         record, at_ns = msgspec.msgpack.encode(author), self._clock()
         with self.writing() as connection:
-            if self._since_pruned >= PRUNED_EVERY:
-                self._since_pruned = 0
-                prune(connection, self.database, self.policy, at_ns)
+            prune(connection, self.database, self.policy, at_ns)
             made = connection.execute(
                 "INSERT INTO changes (workspace, at_ns, run, agent, token, session, record, proof, undoes)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -123,6 +116,7 @@ class Book:
         for chunk in chunks:
             pieces = [(draft, self._packed(draft)) for draft in chunk]
             with self.writing() as connection:
+                prune(connection, self.database, self.policy, self._clock())
                 for draft, packed in pieces:
                     self._insert(connection, change, count, draft, *packed)
                     count += 1
@@ -236,7 +230,9 @@ class Book:
         """Compare what killed processes have begun with what is there: drop it, or let it count."""
         with self.reading() as connection:
             begun = connection.execute(
-                "SELECT id, run FROM changes WHERE run IS NOT NULL AND workspace = ?", (self.workspace,)
+                "SELECT id, run FROM changes INDEXED BY changes_begun"
+                " WHERE run IS NOT NULL AND workspace = ?",
+                (self.workspace,),
             ).fetchall()
         own = None if self._run is None else self._run.name
         for change, run in begun:
@@ -286,11 +282,7 @@ class Book:
         self.database.close()
 
 
-_RUNS = "SELECT DISTINCT run FROM changes WHERE run IS NOT NULL"
-
-
-def _smaller(policy: HistoryPolicy) -> HistoryPolicy:
-    return msgspec.structs.replace(policy, most_bytes=min(policy.most_bytes, MEMORY_BYTES))
+_RUNS = "SELECT DISTINCT run FROM changes INDEXED BY changes_begun WHERE run IS NOT NULL"
 
 
 def _root(store: Store) -> tuple[bytes, int]:

@@ -17,6 +17,7 @@ from readroom.core.deadline import Deadline
 from readroom.core.errors.history import HistoryFailed, HistoryRequired
 from readroom.core.history import states
 from readroom.core.history.book import Book
+from readroom.core.history.pruning import content_bytes
 from readroom.core.history.records import Draft
 from readroom.core.history.settings import HistoryPolicy
 from readroom.core.paths import ROOT, WorkPath, join, parent
@@ -63,6 +64,7 @@ class CallRecorder:
         """`book` opens the history, and may raise HistoryFailed; `undoes` is what the call takes back."""
         self._book = book
         self.policy = policy
+        self.content_bytes = content_bytes(policy)
         self.guard = guard
         self._author = author
         self.deadline = deadline
@@ -129,7 +131,7 @@ class OpenRecord:
 
     def watch(self, changes: Sequence[Change]) -> None:
         """Hash what the changes write as it is written."""
-        budget = _Budget(HELD_BYTES, self._recorder.policy.file_bytes)
+        budget = _Budget(HELD_BYTES, self._recorder.content_bytes)
         watched: list[Change] = []
         for change in changes:
             if isinstance(change, PutFile):
@@ -153,7 +155,7 @@ class OpenRecord:
         except HistoryFailed as failure:
             self._forgo(failure.reason)
         if self._unkept:
-            reason = _not_kept(self._unkept, policy.file_bytes)
+            reason = _not_kept(self._unkept, self._recorder.content_bytes)
             if policy.required:
                 self.failed()
                 raise HistoryRequired(reason)
@@ -230,7 +232,7 @@ class OpenRecord:
         before, data = NOTHING, None
         mode = change.mode & 0o777 if change.mode != _NEW_MODE else 0
         if change.over is not None:
-            before, data = states.of_file(change.over, self._recorder.policy.file_bytes)
+            before, data = states.of_file(change.over, self._recorder.content_bytes)
             before = self._with(path, before, data)
             mode = before.mode
         after = EntryState("file", watched.size, mode, 0, watched.content_hash, kept=after_data is not None)
@@ -268,7 +270,7 @@ class OpenRecord:
                 pending += reversed(inner)
 
     def _removed_file(self, path: WorkPath, stat: Stat) -> Draft:
-        maximum = self._recorder.policy.file_bytes
+        maximum = self._recorder.content_bytes
         if self._size > self._recorder.policy.most_bytes // 2:
             maximum = -1
         try:
@@ -292,7 +294,7 @@ class OpenRecord:
         if found.kind is EntryKind.FILE:
             try:
                 with place.open() as source:
-                    state, _ = states.of_file(source, self._recorder.policy.file_bytes)
+                    state, _ = states.of_file(source, self._recorder.content_bytes)
             except errors.NoPermission:
                 state = states.unread(found)
         else:
