@@ -61,6 +61,9 @@ SESSIONS: Mapping[str, Sequence[str]] = {
 _NOW = re.compile(r"(?:(?<=  )|(?<=\| ))2\d\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?=  | UTC)")
 """The times of changes that a session has just made."""
 
+_MOMENT = re.compile(r"changed (?:just now|\d+ \w+ ago) \([\d:TZ-]+\)")
+"""When a file changed that a command has just changed."""
+
 _OF_THIS_MACHINE = "links cannot lead out: "
 """The line of `readroom explain` that differs between systems."""
 
@@ -96,11 +99,9 @@ def run(words: Sequence[str], folder: str) -> str:
         check=False,
         timeout=60,
     )
-    text = (
-        _NOW.sub("2026-11-26 14:05:09", done.stdout)
-        .replace(os.path.realpath(folder), "/home/me/shop")
-        .replace(folder, "/home/me/shop")
-    )
+    text = _NOW.sub("2026-11-26 14:05:09", done.stdout)
+    text = _MOMENT.sub("changed just now (2026-11-26T12:00:00Z)", text)
+    text = text.replace(os.path.realpath(folder), "/home/me/shop").replace(folder, "/home/me/shop")
     return "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_OF_THIS_MACHINE))
 
 
