@@ -24,7 +24,7 @@ def edit(cli: Cli, old: str, new: str, path: str = "README.md") -> None:
 
 
 def forget(cli: Cli, what: str) -> Done:
-    return cli.bare("history", "forget", what, "--root", cli.root)
+    return cli("history", "forget", what)
 
 
 def changes(cli: Cli, *options: str) -> list[dict[str, Any]]:

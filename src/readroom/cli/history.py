@@ -158,10 +158,26 @@ class _WithForget(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        if args[:1] and args[0] in self.commands:
-            return super().make_context(info_name, args, parent, **extra)
+        at = self._first_word(args)
+        if at is not None and args[at] in self.commands:
+            # Options of the command may come before its name, as everywhere.
+            words = [args[at], *args[:at], *args[at + 1 :]]
+            return super().make_context(info_name, words, parent, **extra)
         self.listing.epilog = self.epilog
         return self.listing.make_context(info_name, args, parent, **{**self.context_settings, **extra})
+
+    def _first_word(self, args: list[str]) -> int | None:
+        """The place of the first word that is neither an option nor the value of one."""
+        takes = {
+            name
+            for one in self.listing.params
+            if isinstance(one, click.Option) and not one.is_flag
+            for name in one.opts
+        }
+        at = 0
+        while at < len(args) and args[at].startswith("-") and args[at] != "--":
+            at += 2 if args[at] in takes else 1
+        return at if at < len(args) and args[at] != "--" else None
 
 
 forget = subcommand(

@@ -23,7 +23,7 @@ from readroom.core.engine.past import asked_name, book_of, may_see, seen_change
 from readroom.core.engine.past.steps import Steps
 from readroom.core.engine.past.world import World
 from readroom.core.engine.services import Job, Services
-from readroom.core.errors.history import ChangedSince, NothingToUndo
+from readroom.core.errors.history import ChangedSince, HistoryFailed, NothingToUndo
 from readroom.core.history.book import Book
 from readroom.core.history.queries import Selection, listed, rows_of
 from readroom.core.history.records import NameRow
@@ -144,7 +144,7 @@ def _taken_back(
                 warnings = [] if request.dry_run else list(steps.commit())
                 if not request.dry_run:  # while no other undo of these names can look
                     done.last = None if recorder is None else recorder.last
-                    _mark(book, group, world, done.last)
+                    warnings += _marked(book, group, world, done.last)
             except Moved:
                 continue
         done.undone += undone
@@ -176,6 +176,15 @@ def _require_rights(request: UndoRequest, undone: Sequence[Undone]) -> None:
         if done.action != "nothing" and done.right not in request.rights:
             granted = sorted({tool for right in request.rights for tool in tools_for(right)})
             raise errors.NotGranted(" or ".join(tools_for(done.right)), granted)
+
+
+def _marked(book: Book, group: Sequence[_Chosen], world: World, by: int | None) -> Sequence[Warn]:
+    """Note what was taken back, or warn: it is done, whatever the history can write."""
+    try:
+        _mark(book, group, world, by)
+    except HistoryFailed as error:
+        return [Warn("not_marked", f"the list still has it as not undone: {error.reason}")]
+    return []
 
 
 def _mark(book: Book, group: Sequence[_Chosen], world: World, by: int | None) -> None:
