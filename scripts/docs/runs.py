@@ -53,7 +53,7 @@ SESSIONS: Mapping[str, Sequence[str]] = {
         "readroom edit src/orders.py --now --old '\"priority\": 15' --new '\"priority\": 16'",
         "readroom undo 1",
         "readroom undo src/billing.py",
-        "readroom history --since 10m --limit 2",
+        "readroom history --since 10m",
     ],
     "call": ['readroom call read_file \'{"path": "README.md", "limit": 1}\''],
 }
