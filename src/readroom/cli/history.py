@@ -37,7 +37,7 @@ def _history(root: str | None, config: str | None, as_json: bool, **values: obje
     where = Where(root, config)
     reply = _answer(where, LIST, options.given(values), as_json=as_json)
     code = finish(reply, as_json=as_json, root=root)
-    return ExitCode.NOTHING_FOUND if code is ExitCode.OK and not reply.facts["changes"] else code
+    return ExitCode.NOTHING_FOUND if code is ExitCode.OK and not reply.build_facts()["changes"] else code
 
 
 def _diff(change: int, path: str | None, root: str | None, config: str | None, as_json: bool) -> ExitCode:
